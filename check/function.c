@@ -19,7 +19,8 @@
 /* What the host gives a text (device_function.h), CUDA's functions for the bits of a double, and a loop
  * around it. */
 static const char begin_text[] =
-    "#include <cmath>\n#include <cstring>\n#define FC_DEVICE inline\n"
+    "#include <cmath>\n#include <cstdint>\n#include <cstring>\n#define FC_DEVICE inline\n"
+    "struct fc_position { int64_t x, y, c, width, height; };\n"
     "template <typename F> inline F fc_at_least(F v, F low) { return v < low ? low : v; }\n"
     "template <typename F> inline F fc_at_most(F v, F high) { return v > high ? high : v; }\n"
     "inline float fc_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
@@ -30,13 +31,15 @@ static const char begin_text[] =
     "inline double __hiloint2double(int high, int low) {\n"
     "  const unsigned long long b = (unsigned long long)(unsigned)high << 32 | (unsigned)low;\n"
     "  double v; memcpy(&v, &b, 8); return v;\n}\n";
-static const char samples_text[] = "    to[i] = f(from[i]);\n";
+static const char samples_text[] = "    to[i] = f(from[i]%s);\n";
 static const char pixels_text[] = "    real x[%u], y[%u];\n"
                                   "    for (int c = 0; c < %u; c++) x[c] = from[i * %u + c];\n"
-                                  "    f(x, y);\n"
+                                  "    f(x, y%s);\n"
                                   "    for (int c = 0; c < %u; c++) to[i * %u + c] = y[c];\n";
 
-typedef void (*apply_fn)(const void *params, const void *from, void *to, long count);
+/* The samples or pixels of a signal of so many channels (of pixels 1), width and height, in order. */
+typedef void (*apply_fn)(const void *params, const void *from, void *to, long count, long channels,
+                         long width, long height);
 
 const char *function_compiler(void) {
   static char *found;
@@ -58,14 +61,20 @@ static char *text_of(const fc_device_function *f, int compute) {
   g_string_append_printf(
       text,
       "static_assert(sizeof(stage::%s) == %u, \"the members are not laid out as the bytes are\");\n"
-      "extern \"C\" void apply(const void *params, const real *from, real *to, long count) {\n"
+      "extern \"C\" void apply(const void *params, const real *from, real *to, long count, long channels,\n"
+      "                      long width, long height) {\n"
       "  stage::%s f;\n  std::memcpy(static_cast<void *>(&f), params, %u);\n"
-      "  for (long i = 0; i < count; i++) {\n",
+      "  for (long i = 0; i < count; i++) {\n"
+      "    const fc_position at = {i / channels %% width, i / channels / width %% height, i %% channels, "
+      "width,\n"
+      "                            height};\n"
+      "    (void)at;\n",
       f->entry, MAX(f->n_bytes, 1), f->entry, f->n_bytes);
+  const char *at = f->flags & FC_FUNCTION_POSITION ? ", at" : "";
   if (f->in)
-    g_string_append_printf(text, pixels_text, f->in, f->out, f->in, f->in, f->out, f->out);
+    g_string_append_printf(text, pixels_text, f->in, f->out, f->in, f->in, at, f->out, f->out);
   else
-    g_string_append(text, samples_text);
+    g_string_append_printf(text, samples_text, at);
   return g_string_free(g_string_append(text, "  }\n}\n"), FALSE);
 }
 
@@ -152,7 +161,9 @@ static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, 
     return why ? blame(v, FAULT_FUNCTION, "%s: the device function does not compile: %s", t->who, why) : TRUE;
   gboolean ok = trial_run(t, s->signals, &how, &r, v);
   unsigned char *made = g_malloc((gsize)r.count * size + 1);
-  fn(f->bytes, s->signals[0].codes, made, (long)count);
+  const gint64 *extent = t->out.extent;
+  fn(f->bytes, s->signals[0].codes, made, (long)count, f->in ? 1 : (long)extent[FC_AXIS_C],
+     (long)extent[FC_AXIS_X], (long)extent[FC_AXIS_Y]);
   if (ok && !compare_bits(&t->out, r.codes, made, &at))
     ok = blame(v, FAULT_FUNCTION,
                "%s: element %" G_GINT64_FORMAT " is %.17g by process, %.17g by the device function", t->who,

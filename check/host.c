@@ -134,7 +134,7 @@ void host_finish(host *h, const char *who, verdict *v) {
     blame(v, FAULT_LEAK, "%s: %u blocks of the host's memory were not freed", who, h->blocks->len);
   while (h->blocks->len) host_free(&h->base, 0, block_data(&g_array_index(h->blocks, block, 0)));
   if (h->band_broken)
-    blame(v, FAULT_BAND, "%s: wrote beyond memory from the host, or freed what is none", who);
+    blame(v, FAULT_BAND, "%s: wrote beyond memory from the host, or freed what is not such memory", who);
   g_array_free(h->blocks, TRUE);
   g_array_unref(h->measured);
   g_free(h->sentence);

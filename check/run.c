@@ -321,7 +321,7 @@ typedef struct worker {
   const char *error;
 } worker;
 
-/* Lets a stream go after a while, for who waits for it would wait for ever. */
+/* Lets a stream go after a while, for who waits for it would wait without end. */
 typedef struct keeper {
   const test_device *device;
   void *held;

@@ -124,6 +124,12 @@ static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out,
   return status;
 }
 
+/* What the operator has no version of for a device runs on the host, as in a run of the engine. */
+static void stay_on_host(trial *t) {
+  const fc_backend *there = backend_of(t->op, FC_KIND_HOST);
+  if (there && t->host.device->id != FC_HOST) t->backend = there, t->host.device = device_cpu();
+}
+
 /* Negotiates, and once more: the same question has the same answer. */
 static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v) {
   fc_format again;
@@ -138,9 +144,10 @@ static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v)
   status = ask(t, wanted, t->ins, &again, &second, needs);
   if (status != FC_OK || memcmp(&again, &t->out, sizeof again) || memcmp(&terms, &second, sizeof terms) ||
       memcmp(needs, t->needs, sizeof needs) || memcmp(asked, t->ins, sizeof asked))
-    return wrong(t, v, "another answer to the same question, or a change of its input's format"), FAILED;
+    return wrong(t, v, "different answers to the same question, or a change of its input's format"), FAILED;
   t->error_gain = terms.error_gain;
   t->measure_bytes = (gsize)terms.measure_bytes, t->carry_bytes = (gsize)terms.carry_bytes;
+  if (terms.on_host) stay_on_host(t);
   t->shaped = t->backend->flags & FC_BACKEND_SHAPED && !terms.any_size;
   return check_terms(t, v) ? RAN : FAILED;
 }

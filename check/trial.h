@@ -68,7 +68,7 @@ typedef struct result {
   guint pieces;
 } result;
 
-/* Runs it on the inputs' signals; false with a verdict. State that is carried begins anew. */
+/* Runs it on the inputs' signals; false with a verdict. State that is carried starts from the beginning. */
 gboolean trial_run(trial *t, const source *signals, const manner *how, result *r, verdict *v);
 void result_free(result *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options as getopt_long reads them - letters may be joined, values attached, "--"
  * ends them - but by hand: an option given twice, a value forgotten and a name mistyped
- * each get the sentence that mends them. Long names are not abbreviated, so that a new
+ * each get a sentence that says how to correct them. Long names are not abbreviated, so that a new
  * option never changes the meaning of a script. */
 #include "cli/args.h"
 
@@ -13,69 +13,78 @@
 
 const option options[] = {
     {"input", 'i', OPTION_WORDS, AT(inputs), FOR_RUN, "FILE...",
-     "FILE, a folder, 'FOLDER/**/*.jpg', @LIST (a path a line), .tar; - is standard input"},
-    {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "folders with those below them"},
+     "file, folder, 'FOLDER/**/*.jpg', @LIST (one path a line) or .tar; - is standard input"},
+    {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "with a folder, also its subfolders"},
     {"concat", 0, OPTION_FLAG, AT(concat), FOR_RUN, NULL,
-     "several inputs, one after another, to one output: sounds"},
+     "join several sounds, one after another, into one output"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN | FOR_PLOT | FOR_DESIGN, "OP[:ARG]...",
-     "the next stage of the chain"},
+     "a stage of the chain; stages run in the order given"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_PLOT | FOR_DESIGN, "FILE",
-     "write FILE; - is standard output"},
+     "the file to write; - is standard output"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_RUN, "FILE",
-     "FILE, FOLDER/, 'out/{dir}/{stem}.npy', 'out-{shard}.tar', all.npy; - is stdout"},
-    {"rate", 0, OPTION_NUMBER, AT(rate), FOR_PLOT | FOR_DESIGN, "HZ", "the sample rate (plot: 48000)", 1,
-     1000000000},
-    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN, "auto|cpu|cuda[:N,...]",
-     "where to compute (auto); cuda:all is every GPU"},
-    {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N", "CPU threads (one for each core it may use)",
-     1, 4096},
-    {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64", "of floating-point sums"},
-    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN, "auto|no|wait",
-     "one kernel for stages without neighbours, on a GPU; wait: for its compiler"},
-    {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N", "samples, images, or rows of one image, at a time",
-     1, G_MAXINT64},
+     "a file, FOLDER/, 'out/{dir}/{stem}.npy', 'out-{shard}.tar'; - is standard output"},
+    {"rate", 0, OPTION_NUMBER, AT(rate), FOR_PLOT | FOR_DESIGN, "HZ", "the sample rate (plot: default 48000)",
+     1, 1000000000},
+    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN | FOR_GPU, "auto|cpu|cuda[:N,...]",
+     "where to compute (default auto); cuda:all uses every GPU"},
+    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN | FOR_NO_GPU, "auto|cpu",
+     "where to compute; this build has one choice, the CPU"},
+    {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N",
+     "CPU threads (default: one for each available core)", 1, 4096},
+    {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64",
+     "type of floating-point arithmetic (default f32; f64 for input of more than 24 bits)"},
+    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN | FOR_GPU, "auto|no|wait",
+     "run neighbouring stages as one GPU kernel (default auto); wait: wait for its compilation"},
+    {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N",
+     "how many samples, images, or rows of an image to process at a time", 1, G_MAXINT64},
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
-     "of sound that comes live through a pipe: hold nothing longer than this (20ms)"},
+     "for live sound through a pipe: hold no sample longer than this, such as 20ms"},
     {"format", 0, OPTION_TEXT, AT(format), FOR_RUN, "FORMAT",
-     "wav, png, npy, raw, ...: of standard output, or of the output whatever its name"},
+     "format of the output, whatever its name: wav, png, npy, raw, ...; tar:png for several"},
     {"in-format", 0, OPTION_TEXT, AT(in_format), FOR_RUN, "FORMAT",
-     "of the input, whatever its name and content"},
+     "format of the input, whatever its name and content"},
     {"raw", 0, OPTION_TEXT, AT(raw), FOR_RUN, "KEY=VALUE,...",
-     "what a raw input holds: dtype, channels, rate; or dtype, width, height, channels"},
-    {"no-clobber", 'n', OPTION_FLAG, AT(no_clobber), FOR_RUN | FOR_DESIGN, NULL,
-     "fail rather than replace an output"},
-    {"sync", 0, OPTION_FLAG, AT(sync), FOR_RUN, NULL, "have outputs on the disk before the end"},
+     "layout of a raw input: dtype, channels, rate; or dtype, width, height, channels"},
+    {"no-clobber", 'n', OPTION_FLAG, AT(no_clobber), FOR_RUN | FOR_DESIGN, NULL, "fail if the output exists"},
+    {"sync", 0, OPTION_FLAG, AT(sync), FOR_RUN, NULL, "flush outputs to the disk before exit"},
     {"allow-truncated", 0, OPTION_FLAG, AT(allow_truncated), FOR_RUN, NULL,
-     "take what can be read of a cut-off input, with a warning"},
-    {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N", "refuse larger images (268435456)", 1,
-     G_MAXINT64},
+     "use the readable part of a truncated input, with a warning"},
+    {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N",
+     "refuse images with more pixels (default 268435456)", 1, G_MAXINT64},
     {"max-memory", 0, OPTION_NUMBER, AT(max_memory), FOR_RUN, "MB",
-     "refuse work whose buffers take more (9/10 of what there is)", 1, G_MAXINT64 / 1000000},
+     "limit of the memory for buffers (default 9/10 of what is available)", 1, G_MAXINT64 / 1000000},
+    {"seed", 0, OPTION_NUMBER, AT(seed), FOR_RUN, "N", "seed of the random operators (default 0)", 0,
+     G_MAXINT64},
+    {"epoch", 0, OPTION_NUMBER, AT(epoch), FOR_RUN, "N",
+     "number of the pass over the inputs, from which random operators draw anew (default 0)", 0, G_MAXINT64},
     {"resume", 0, OPTION_FLAG, AT(resume), FOR_RUN, NULL,
-     "leave out what an interrupted run of the same batch has made"},
+     "skip outputs that an interrupted run of the same batch completed"},
     {"shard", 0, OPTION_TEXT, AT(shard), FOR_RUN, "I/N",
-     "only each N-th of the inputs, from number I on (0 to N-1)"},
+     "process every N-th input only, beginning with number I (0 to N-1)"},
     {"shard-size", 0, OPTION_TEXT, AT(shard_size), FOR_RUN, "N|BYTES",
-     "of an archive, at most: samples (1000) or bytes (500MB, 2GiB)"},
+     "size limit of an output archive: samples (default 1000) or bytes (500MB, 2GiB)"},
     {"failed", 0, OPTION_TEXT, AT(failed), FOR_RUN, "FILE",
-     "what could not be done, and why: a JSON object a line"},
+     "list inputs that failed, with the reason, one JSON object a line"},
     {"preview", 0, OPTION_PAIR, AT(preview), FOR_RUN, "N OUT.png",
-     "only show N inputs beside what the chain makes of them"},
+     "draw N inputs beside their results into OUT.png, and do nothing else"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), FOR_RUN, NULL, "print the plan; read headers, write nothing"},
     {"report", 0, OPTION_TEXT, AT(report), FOR_RUN, "FILE",
-     "measurements, totals and slowest files, as JSON"},
+     "write measurements, totals and slowest files as JSON"},
+    {"plot", 0, OPTION_TEXT, AT(plot), FOR_RUN, "FILE",
+     "draw a histogram of the chain's output as SVG (with -p stats: of the input)"},
     {"trace", 0, OPTION_TEXT, AT(trace), FOR_RUN, "FILE",
-     "stages, transfers and times, in Chrome's trace format"},
-    {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json", "on stderr; auto: on a terminal"},
-    {"json", 0, OPTION_FLAG, AT(json), FOR_RUN | FOR_LIST | FOR_INSPECT, NULL, "results as JSON"},
-    {"lang", 0, OPTION_CHOICE, AT(lang), FOR_NEW, "c|c++", "the language that the plugin is written in (c)"},
-    {"cuda", 0, OPTION_FLAG, AT(cuda), FOR_NEW, NULL,
-     "with a kernel for NVIDIA GPUs, and as text that is composed"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), FOR_ALL, NULL, "errors and results only"},
-    {"verbose", 'v', OPTION_FLAG, AT(verbose), FOR_ALL, NULL, "say what is done, where and why"},
-    {"plugin-dir", 0, OPTION_LIST, AT(plugin_dirs), FOR_ALL, "DIR", "look for operators in DIR first"},
-    {"help", 'h', OPTION_FLAG, AT(help), FOR_ALL, NULL, "this text"},
-    {"version", 'V', OPTION_FLAG, AT(version), FOR_ALL, NULL, "the version"},
+     "write stages, transfers and times in Chrome's trace format"},
+    {"progress", 0, OPTION_CHOICE, AT(progress), FOR_RUN, "auto|none|json",
+     "progress on standard error (default auto: on a terminal)"},
+    {"json", 0, OPTION_FLAG, AT(json), FOR_RUN | FOR_LIST | FOR_INSPECT, NULL, "print results as JSON"},
+    {"lang", 0, OPTION_CHOICE, AT(lang), FOR_NEW, "c|c++", "language of the plugin (default c)"},
+    {"cuda", 0, OPTION_FLAG, AT(cuda), FOR_NEW, NULL, "add a device function and a CUDA kernel"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), FOR_ALL, NULL, "print errors and results only"},
+    {"verbose", 'v', OPTION_FLAG, AT(verbose), FOR_ALL, NULL, "print what is done, where and why"},
+    {"plugin-dir", 0, OPTION_LIST, AT(plugin_dirs), FOR_ALL, "DIR",
+     "search DIR for operators before all other folders"},
+    {"help", 'h', OPTION_FLAG, AT(help), FOR_ALL, NULL, "print this text"},
+    {"version", 'V', OPTION_FLAG, AT(version), FOR_ALL, NULL, "print the version"},
     {NULL, 0, OPTION_FLAG, 0, 0, NULL, NULL},
 };
 
@@ -159,7 +168,7 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
     *to = i;
     return TRUE;
   }
-  return refuse(error, "--%s: \"%s\" is none of %s", o->name, value, o->value);
+  return refuse(error, "--%s: \"%s\" is not one of %s", o->name, value, o->value);
 }
 
 /* Puts the value where it belongs; `given` remembers which options came before. */
@@ -251,9 +260,13 @@ gboolean arguments_parse(arguments *a, command_set command, char **argv, GError 
   return TRUE;
 }
 
+gboolean option_shown(const option *o) {
+  return !(o->commands & (fc_has_cuda() ? FOR_NO_GPU : FOR_GPU));
+}
+
 void options_print(command_set command) {
   for (const option *o = options; o->name; o++) {
-    if (!(o->commands & command)) continue;
+    if (!(o->commands & command) || !option_shown(o)) continue;
     char letter[] = {'-', o->letter, ',', ' ', '\0'};
     g_autofree char *left =
         g_strconcat(o->letter ? letter : "    ", "--", o->name, o->value ? " " : NULL, o->value, NULL);

@@ -17,18 +17,20 @@ typedef enum command_set {
   FOR_PLOT = 16,
   FOR_DESIGN = 32,
   FOR_NEW = 64,
-  FOR_ALL = 127
+  FOR_ALL = 127,
+  FOR_GPU = 128,   /* help shows it only where the build has CUDA, */
+  FOR_NO_GPU = 256 /* or only where it has not */
 } command_set;
 
 /* Texts are borrowed from argv. */
 typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
-  const char *output, *report, *trace, *device;
+  const char *output, *report, *plot, *trace, *device;
   const char *format, *in_format, *raw, *latency;
   const char *shard, *shard_size, *failed; /* of a batch */
   const char *preview[2];                  /* how many, and the picture */
-  gint64 threads, chunk, max_pixels, max_memory, rate;
+  gint64 threads, chunk, max_pixels, max_memory, rate, seed, epoch;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
   int lang;      /* of new: 0 or -1 C, 1 C++ */
@@ -65,9 +67,12 @@ extern const option options[];
 void arguments_init(arguments *a);
 void arguments_finish(arguments *a);
 
-/* Reads `argv` (ends with NULL, without the command's own name). What is no option is
+/* Reads `argv` (ends with NULL, without the command's own name). What is not an option is
  * an operand, which only some commands take. */
 gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error);
+
+/* Whether help and completion show it: options for a GPU only where the build has CUDA. */
+gboolean option_shown(const option *o);
 
 /* The options of a command as help prints them, an option a line. */
 void options_print(command_set command);

@@ -22,18 +22,28 @@ static const char functions[] =
     "}\n"
     "\n"
     "_filterchain_stage() { # WORD: an operator, then its parameters\n"
-    "  local word=$1 name=${1%%:*} before=${1%:*} param candidates=()\n"
+    "  local word=$1 name=${1%%:*} before=${1%:*} param candidates=() files=()\n"
     "  if [[ $word != *:* ]]; then\n"
     "    compopt -o nospace\n"
     "    _filterchain_answer \"$word\" \"${!_filterchain_params[*]}\"\n"
     "    return\n"
     "  fi\n"
-    "  for param in ${_filterchain_params[$name]-}; do candidates+=(\"$before:$param\"); done\n"
+    "  for param in ${_filterchain_params[$name]-}; do\n"
+    "    if [[ $param == @* ]]; then # a bare value: of the first argument only\n"
+    "      [[ $before == *:* ]] && continue\n"
+    "      [[ $param == @ ]] && mapfile -t files < <(compgen -f -- \"${word##*:}\")\n"
+    "      [[ $param != @ ]] && candidates+=(\"$before:${param#@}\")\n"
+    "    else\n"
+    "      candidates+=(\"$before:$param\")\n"
+    "    fi\n"
+    "  done\n"
     "  compopt -o nospace\n"
     "  _filterchain_answer \"$word\" \"${candidates[*]}\"\n"
     "  if [[ -z ${COMPREPLY[0]-} ]]; then # a table, an input, a path\n"
     "    param=${word##*:}\n"
     "    mapfile -t COMPREPLY < <(compgen -f -- \"${param#*=}\")\n"
+    "  else\n"
+    "    COMPREPLY+=(\"${files[@]}\")\n"
     "  fi\n"
     "}\n"
     "\n"
@@ -45,7 +55,11 @@ static const char functions[] =
     "  COMPREPLY=()\n"
     "  case ${previous[-1]-} in\n"
     "  -p | --operator) _filterchain_stage \"$word\" ;;\n"
-    "  inspect) _filterchain_answer \"$word\" \"${!_filterchain_params[*]}\" ;;\n";
+    "  inspect | check)\n"
+    "    _filterchain_answer \"$word\" \"${!_filterchain_params[*]}\"\n"
+    "    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X '!*.so' -- \"$word\"; compgen -d -- "
+    "\"$word\")\n"
+    "    ;;\n";
 
 static const char ending[] =
     "  *)\n"
@@ -59,7 +73,16 @@ static const char ending[] =
     "\n"
     "complete -o filenames -F _filterchain filterchain\n";
 
+/* The values that may be given without the name of their parameter. */
+static void complete_bare(const fc_param *p, const char *ahead) {
+  const fc_choice *choice;
+  if (p->type == FC_TABLE || p->type == FC_INPUT || p->type == FC_PATH) printf("%s@", ahead);
+  for (guint k = 0; (choice = choice_at(p, k, FALSE)); k++) printf("%s@%s", ahead, choice->name);
+}
+
 void complete_params(const fc_operator *op, const char *ahead) {
+  for (guint i = 0; i < op->n_params; i++)
+    if (op->params[i]->flags & FC_PARAM_MAIN) complete_bare(op->params[i], ahead);
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *p = op->params[i];
     const fc_choice *choice = choice_at(p, 0, FALSE);
@@ -75,6 +98,7 @@ void complete_params(const fc_operator *op, const char *ahead) {
 void complete_lists(void) {
   printf("_filterchain_options='");
   for (const option *o = options; o->name; o++) {
+    if (!option_shown(o)) continue;
     printf("--%s ", o->name);
     if (o->letter) printf("-%c ", o->letter);
   }
@@ -84,8 +108,23 @@ void complete_lists(void) {
   printf("'\n\n");
 }
 
+/* The formats that are read, or written. */
+static char *format_names(gboolean written) {
+  gsize count;
+  g_autofree fc_file_format_info *formats = fc_file_formats(&count);
+  GString *names = g_string_new(NULL);
+  for (gsize i = 0; i < count; i++)
+    if (written ? formats[i].writer : formats[i].reader)
+      g_string_append_printf(names, "%s%s", names->len ? " " : "", formats[i].name);
+  return g_string_free(names, FALSE);
+}
+
 char *complete_choices(const option *o) {
-  if (strcmp(o->name, "device") == 0) return g_strdup("auto cpu cuda cuda:0 cuda:all");
+  if (!option_shown(o)) return NULL;
+  if (strcmp(o->name, "device") == 0)
+    return g_strdup(fc_has_cuda() ? "auto cpu cuda cuda:0 cuda:all" : "auto cpu");
+  if (strcmp(o->name, "format") == 0 || strcmp(o->name, "in-format") == 0)
+    return format_names(o->name[0] == 'f');
   return o->kind == OPTION_CHOICE ? g_strdelimit(g_strdup(o->value), "|", ' ') : NULL;
 }
 

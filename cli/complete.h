@@ -8,7 +8,7 @@
 #include "cli/command.h"
 
 /* What may follow a ':' of a stage, each with `ahead` before it: "border=zero" for each choice, "taps=" for
- * the rest. */
+ * the rest; first bare values of the main parameter, "@sine" for a choice, "@" for a file. */
 void complete_params(const fc_operator *op, const char *ahead);
 /* Assignments of all options and all commands, as shells write them. */
 void complete_lists(void);

@@ -8,22 +8,25 @@
 
 /* ---- zsh: IPREFIX takes what stands ahead of the last colon ------------------------------ */
 
-static const char zsh_stage[] = "_filterchain_stage() {\n"
-                                "  local name=${PREFIX%%:*}\n"
-                                "  if [[ $PREFIX != *:* ]]; then\n"
-                                "    compadd -S '' -- ${(k)_filterchain_params}\n"
-                                "    return\n"
-                                "  fi\n"
-                                "  compset -P '*:'\n"
-                                "  compadd -S '' -- ${=_filterchain_params[$name]} && return\n"
-                                "  compset -P '*='\n"
-                                "  _files # a table, an input, a path\n"
-                                "}\n"
-                                "\n"
-                                "_filterchain() {\n"
-                                "  case ${words[CURRENT-1]} in\n"
-                                "  -p|--operator) _filterchain_stage ;;\n"
-                                "  inspect|check) compadd -- ${(k)_filterchain_params}; _files ;;\n";
+static const char zsh_stage[] =
+    "_filterchain_stage() {\n"
+    "  local name=${PREFIX%%:*}\n"
+    "  if [[ $PREFIX != *:* ]]; then\n"
+    "    compadd -S '' -- ${(k)_filterchain_params}\n"
+    "    return\n"
+    "  fi\n"
+    "  compset -P '*:'\n"
+    "  local -a all=(${=_filterchain_params[$name]}) bare=(${${(M)all:#@*}#@})\n"
+    "  [[ $IPREFIX == *:*: ]] && bare=() # bare values are for the first argument\n"
+    "  compadd -S '' -- ${all:#@*} ${bare:#} && { (( ${bare[(I)]} )) && _files; return; }\n"
+    "  compset -P '*='\n"
+    "  _files # a table, an input, a path\n"
+    "}\n"
+    "\n"
+    "_filterchain() {\n"
+    "  case ${words[CURRENT-1]} in\n"
+    "  -p|--operator) _filterchain_stage ;;\n"
+    "  inspect|check) compadd -- ${(k)_filterchain_params}; _files ;;\n";
 static const char zsh_end[] = "  *)\n"
                               "    if [[ $PREFIX == -* ]]; then compadd -- ${=_filterchain_options}\n"
                               "    elif (( CURRENT == 2 )); then compadd -- ${=_filterchain_commands}\n"
@@ -54,20 +57,30 @@ void complete_zsh(const fc_operator *const *operators) {
 
 /* ---- fish: candidates are whole words, with what is typed already ------------------------ */
 
-static const char fish_stage[] = "function __filterchain_stage\n"
-                                 "  set -l parts (string split : -- (commandline -ct))\n"
-                                 "  if test (count $parts) -lt 2\n"
-                                 "    __filterchain_operators\n"
-                                 "    return\n"
-                                 "  end\n"
-                                 "  set -l before (string join : -- $parts[1..-2])\n"
-                                 "  for param in (__filterchain_params $parts[1])\n"
-                                 "    echo $before:$param\n"
-                                 "  end\n"
-                                 "end\n"
-                                 "complete -c filterchain -s p -l operator -x -a '(__filterchain_stage)'\n"
-                                 "complete -c filterchain -n '__fish_seen_subcommand_from inspect check' -a "
-                                 "'(__filterchain_operators)'\n";
+static const char fish_stage[] =
+    "function __filterchain_stage\n"
+    "  set -l parts (string split : -- (commandline -ct))\n"
+    "  if test (count $parts) -lt 2\n"
+    "    __filterchain_operators\n"
+    "    return\n"
+    "  end\n"
+    "  set -l before (string join : -- $parts[1..-2])\n"
+    "  for param in (__filterchain_params $parts[1])\n"
+    "    switch $param\n"
+    "      case @ # a file, as a bare value of the first argument\n"
+    "        if test (count $parts) -eq 2\n"
+    "          for file in $parts[2]*; echo $before:$file; end\n"
+    "        end\n"
+    "      case '@*'\n"
+    "        test (count $parts) -eq 2; and echo $before:(string sub -s 2 -- $param)\n"
+    "      case '*'\n"
+    "        echo $before:$param\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "complete -c filterchain -s p -l operator -x -a '(__filterchain_stage)'\n"
+    "complete -c filterchain -n '__fish_seen_subcommand_from inspect check' -a "
+    "'(__filterchain_operators)'\n";
 
 /* A text between single quotes. */
 static void print_quoted(const char *text) {
@@ -110,5 +123,5 @@ void complete_fish(const fc_operator *const *operators) {
       putchar('\n');
     }
   for (const option *o = options; o->name; o++)
-    if (o->letter != 'p') print_fish_option(o);
+    if (o->letter != 'p' && option_shown(o)) print_fish_option(o);
 }

@@ -27,6 +27,9 @@ static GPtrArray *backends_of(const fc_operator *op) {
   GPtrArray *names = g_ptr_array_new();
   for (const fc_backend *const *b = op->backends; *b; b++)
     g_ptr_array_add(names, (gpointer)backend_name((*b)->device_kind));
+  if (fc_has_cuda() && !fc_backend_for(op, FC_KIND_CUDA) && op->extension &&
+      op->extension(op, FC_DEVICE_FUNCTION))
+    g_ptr_array_add(names, (gpointer) "cuda (composed)"); /* by its device function */
   return names;
 }
 

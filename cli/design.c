@@ -23,7 +23,8 @@ static char *mask_text(const arguments *a, const double *taps, gsize count) {
 static gboolean write_mask(const arguments *a, const char *text, GError **error) {
   if (!a->output || strcmp(a->output, "-") == 0) return fputs(text, stdout) >= 0;
   if (a->no_clobber && g_file_test(a->output, G_FILE_TEST_EXISTS)) {
-    g_set_error(error, FC_ERROR, FC_IO, "%s: is there already, and --no-clobber keeps it", a->output);
+    g_set_error(error, FC_ERROR, FC_IO, "%s: exists already; name another file or leave out --no-clobber",
+                a->output);
     return FALSE;
   }
   if (g_file_set_contents(a->output, text, -1, error)) return TRUE;
@@ -33,7 +34,7 @@ static gboolean write_mask(const arguments *a, const char *text, GError **error)
 
 exit_status design_command(const arguments *a) {
   if (a->operands->len) {
-    say_error("\"%s\" is no option (see filterchain design --help)",
+    say_error("\"%s\" is not an option (see filterchain design --help)",
               (const char *)g_ptr_array_index(a->operands, 0));
     return EXIT_USAGE;
   }

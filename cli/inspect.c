@@ -84,7 +84,7 @@ static char *terms_text(const fc_param *param) {
   if (param->type == FC_ENUM && (param->flags & FC_PARAM_LIST))
     g_ptr_array_add(terms, g_strdup("one or several"));
   else if (param->flags & FC_PARAM_LIST)
-    g_ptr_array_add(terms, g_strdup("one or several, apart by ','"));
+    g_ptr_array_add(terms, g_strdup("one or several, separated by ','"));
   const gboolean samples = param->type == FC_INT && g_strcmp0(param->unit, "samples") == 0;
   if (param->unit) g_ptr_array_add(terms, g_strconcat(param->unit, samples ? ", or a time: 1.5s" : "", NULL));
   char *range = range_text(param);
@@ -94,7 +94,7 @@ static char *terms_text(const fc_param *param) {
     g_ptr_array_add(terms, g_strdup("required"));
   else if (param->preset)
     g_ptr_array_add(terms, g_strdup_printf("default %s", param->preset));
-  if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("a bare value means this one"));
+  if (param->flags & FC_PARAM_MAIN) g_ptr_array_add(terms, g_strdup("the name may be left out"));
   if (param->aliases && param->aliases[0]) {
     g_autofree char *others = g_strjoinv(", ", (char **)param->aliases);
     g_ptr_array_add(terms, g_strdup_printf("also called %s", others));
@@ -155,7 +155,7 @@ static void print_formats(const fc_operator *op) {
   if (generates(op))
     printf("\nMAKES\n    %s; samples of type %s\n", kinds, out);
   else if (op->flags & FC_OP_PASSTHROUGH)
-    printf("\nMAKES\n    the input, untouched, and measurements\n");
+    printf("\nMAKES\n    the unchanged input, and measurements\n");
   else if (op->flags & FC_OP_KEEPS_DTYPE)
     printf("\nMAKES\n    samples of the input's type\n");
   else
@@ -169,16 +169,23 @@ static char *quoted(const char *text) {
   return text[plain] ? g_shell_quote(text) : g_strdup(text);
 }
 
+static void print_example(const fc_operator *op, guint i) {
+  const char *kind = op->kinds & FC_KIND_BIT(FC_AUDIO) ? "wav" : "png",
+             *told = op->example_commands[0] ? op->example_commands[i] : "";
+  g_autofree char *arg = quoted(op->examples[i]), *stage = g_strdup_printf("-p %s", arg);
+  g_autoptr(GString) line = g_string_new(told);
+  if (!*told && !generates(op)) g_string_append_printf(line, "-i in.%s ", kind);
+  if (!*told) g_string_append(line, "...");
+  if (!*told && !operator_measures(op)) g_string_append_printf(line, " -o out.%s", kind);
+  g_string_replace(line, "...", stage, 1);
+  if (op->example_docs[0] && *op->example_docs[i]) printf("    # %s\n", op->example_docs[i]);
+  printf("    filterchain %s\n", line->str);
+}
+
 static void print_examples(const fc_operator *op) {
-  if (!op->examples || !op->examples[0]) return;
-  const char *file = op->kinds & FC_KIND_BIT(FC_AUDIO) ? "wav" : "png";
+  if (!op->examples[0]) return;
   printf("\nEXAMPLES\n");
-  for (const char *const *example = op->examples; *example; example++) {
-    g_autofree char *arg = quoted(*example);
-    g_autofree char *output = operator_measures(op) ? g_strdup("") : g_strdup_printf(" -o out.%s", file);
-    g_autofree char *input = generates(op) ? g_strdup("") : g_strdup_printf("-i in.%s ", file);
-    printf("    filterchain %s-p %s%s\n", input, arg, output);
-  }
+  for (guint i = 0; op->examples[i]; i++) print_example(op, i);
 }
 
 static void print_plugin(const fc_plugin *plugin, const char *path) {
@@ -295,7 +302,10 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_bool(j, "measures", operator_measures(op));
   json_backends(j, "backends", op);
   json_open(j, "examples", '[');
-  for (const char *const *e = op->examples; e && *e; e++) json_string(j, NULL, *e);
+  for (const char *const *text = op->examples; text && *text; text++) json_string(j, NULL, *text);
+  json_close(j, ']');
+  json_open(j, "example_docs", '[');
+  for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);
   json_close(j, ']');
   write_plugin(j, plugin, path);
   json_close(j, '}');

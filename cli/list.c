@@ -58,7 +58,7 @@ static void print_json(fc_context *context, const fc_operator **operators, gsize
 
 exit_status list_command(const arguments *a) {
   if (a->operands->len) {
-    say_error("list takes no operand; what one operator does: filterchain inspect %s",
+    say_error("list takes no operand; one operator is explained by filterchain inspect %s",
               (const char *)g_ptr_array_index(a->operands, 0));
     return EXIT_USAGE;
   }

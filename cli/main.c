@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 static const char run_help[] =
-    "An ARG is key=value, or a bare value for the operator's main parameter; ':' separates,\n"
-    "'\\:' and '...' quote. A table is a file of numbers, or written out: [1,2,1]/4.\n"
-    "What operators there are: filterchain list. What one does: filterchain inspect NAME.\n"
-    "Options of a file stand behind its name in the same way: filterchain formats lists them.\n"
+    "An ARG is KEY=VALUE, or a bare value for the operator's main parameter. Arguments are separated\n"
+    "by ':'; a colon within a value is written '\\:', or the value is put in single quotes. A mask or\n"
+    "matrix is a file of numbers, or written out: [1,2,1]/4.\n"
+    "\n"
+    "filterchain list prints the operators, filterchain inspect NAME explains one of them, filterchain\n"
+    "formats prints the file formats and their options, which follow the name of a file in the same way.\n"
     "\n"
     "  filterchain -i in.wav -p conv1d:mask.txt -o out.wav\n"
     "  filterchain -i photo.png -p sepconv:gauss.txt -p winstat:window=15:stat=std -o out.png\n"
@@ -26,12 +28,12 @@ static const char run_help[] =
     "  filterchain -i in.flac -p stats\n"
     "  filterchain -i photo.jpg:scale=1/4 -o small.jpg:quality=85\n"
     "\n"
-    "Exit status: 0 done and complete; 1 data or I/O; 2 usage; 3 part of a batch failed;\n"
-    "128+N stopped by signal N. Unless it is 0, the output path holds what it held before.\n";
+    "Exit status: 0 complete output; 1 bad data or I/O error; 2 wrong command; 3 part of a batch failed;\n"
+    "128+N stopped by signal N. Unless the status is 0, an existing output file is left unchanged.\n";
 
 static const char plot_help[] =
-    "What a chain of linear stages does to each frequency of sound, drawn as SVG. Stages that\n"
-    "are not linear, or change with time, are refused by name.\n"
+    "Draws the frequency response of a chain of linear stages as SVG: magnitude, phase and group\n"
+    "delay. A stage that is not linear and time-invariant is an error that names it.\n"
     "\n"
     "  filterchain plot -p conv1d:mask.txt -o response.svg\n"
     "  filterchain plot -p equalizer:100,1000:gain=3dB,-2dB --rate 44100 -o equalizer.svg\n";
@@ -39,24 +41,23 @@ static const char plot_help[] =
 const command commands[] = {
     {NULL, "-i INPUT... -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN,
      run_help, run_command, NULL},
-    {"list", "list [--json]", "the operators, a line each; rejected plugins and why", FOR_LIST, NULL,
+    {"list", "list [--json]", "print the operators, and why a plugin was rejected", FOR_LIST, NULL,
      list_command, NULL},
-    {"inspect", "inspect NAME|FILE.so... [--json]", "everything about an operator", FOR_INSPECT, NULL,
+    {"inspect", "inspect NAME|FILE.so... [--json]", "print all about an operator", FOR_INSPECT, NULL,
      inspect_command, NULL},
-    {"formats", "formats [--json]", "files read and written, by which library", FOR_LIST, NULL,
+    {"formats", "formats [--json]", "print the file formats, their options and libraries", FOR_LIST, NULL,
      formats_command, NULL},
-    {"plot", "plot -p OPERATOR... -o FILE.svg", "magnitude, phase and group delay of a chain for sound",
-     FOR_PLOT, plot_help, plot_command, NULL},
-    {"design", "design -p OPERATOR[:ARG]... --rate N [-o FILE]",
-     "the mask that an operator designs, as numbers", FOR_DESIGN, NULL, design_command, NULL},
-    {"completion", "completion bash|zsh|fish", "a completion script: eval \"$(filterchain completion bash)\"",
-     FOR_COMPLETION, NULL, completion_command, NULL},
-    {"bench", "bench [-p OPERATOR]... | --ladder NAME", "speed, beside the machine's own copy speed", FOR_ALL,
-     NULL, NULL, "filterchain-bench"},
-    {"new", "new NAME [--lang c|c++] [--cuda]", "a plugin of your own to start from", FOR_NEW, NULL,
-     new_command, NULL},
-    {"check", "check FILE.so|FOLDER|OPERATOR... [--json]",
-     "test plugins: does an operator keep the contract?", FOR_ALL, NULL, NULL, "filterchain-check"},
+    {"plot", "plot -p OPERATOR... -o FILE.svg", "draw the frequency response of a chain", FOR_PLOT, plot_help,
+     plot_command, NULL},
+    {"design", "design -p OPERATOR[:ARG]... --rate N [-o FILE]", "print the mask that an operator designs",
+     FOR_DESIGN, NULL, design_command, NULL},
+    {"completion", "completion bash|zsh|fish", "print a completion script", FOR_COMPLETION, NULL,
+     completion_command, NULL},
+    {"bench", "bench [-p OPERATOR]... | --ladder NAME", "measure the speed of operators", FOR_ALL, NULL, NULL,
+     "filterchain-bench"},
+    {"new", "new NAME [options]", "write a plugin project to start from", FOR_NEW, NULL, new_command, NULL},
+    {"check", "check FILE.so|FOLDER|OPERATOR... [--json]", "test plugins", FOR_ALL, NULL, NULL,
+     "filterchain-check"},
     {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},
 };
 
@@ -100,9 +101,10 @@ static void print_help(const command *c) {
   if (c->name)
     printf("%s\n", c->summary);
   else {
-    printf("Filter audio and images through a chain of operators, on the GPU or the CPU.\n\n");
+    printf("Filter audio and images through a chain of operators%s.\n\n",
+           fc_has_cuda() ? ", on the GPU or the CPU" : "");
     for (const command *other = commands; other->usage; other++)
-      if (other->name) printf("       filterchain %-42s %s\n", other->usage, other->summary);
+      if (other->name) printf("       filterchain %-46s %s\n", other->usage, other->summary);
   }
   printf("\nOptions:\n");
   options_print(c->options);
@@ -155,7 +157,7 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   for (guint i = 0; i < a->plugin_dirs->len; i++) {
     const char *folder = g_ptr_array_index(a->plugin_dirs, i);
     if (g_file_test(folder, G_FILE_TEST_IS_DIR)) continue;
-    say_error("--plugin-dir %s: is no folder", folder);
+    say_error("--plugin-dir %s: is not a folder", folder);
     return EXIT_USAGE;
   }
   if (a->help)

@@ -93,7 +93,7 @@ static gboolean is_name(const char *name) {
 static gboolean make(const project *p) {
   for (guint i = 0; i < G_N_ELEMENTS(targets); i++)
     if ((!targets[i].only || is_meant(p, targets[i].only)) && !write_target(p, &targets[i])) return FALSE;
-  printf("%s: a plugin to start from; next:\n  cd %s && meson setup build && ninja -C build && meson test -C "
+  printf("%s: plugin project written; next:\n  cd %s && meson setup build && ninja -C build && meson test -C "
          "build\n",
          p->name, p->name);
   return TRUE;
@@ -101,22 +101,22 @@ static gboolean make(const project *p) {
 
 exit_status new_command(const arguments *a) {
   if (a->operands->len != 1) {
-    say_error("new takes one name, of the operator to be: filterchain new soften");
+    say_error("new takes one operator name: filterchain new soften");
     return EXIT_USAGE;
   }
   g_autoptr(GDateTime) now = g_date_time_new_now_local();
   project p = {.name = g_ptr_array_index(a->operands, 0), .cxx = a->lang == 1, .cuda = a->cuda};
   if (!is_name(p.name)) {
-    say_error("\"%s\" is no name for an operator: small letters, digits and _, the first a letter", p.name);
+    say_error("\"%s\" is not a valid operator name: small letters, digits and _, the first a letter", p.name);
     return EXIT_USAGE;
   }
   if (g_file_test(p.name, G_FILE_TEST_EXISTS)) {
-    say_error("%s: exists; a new folder is made", p.name);
+    say_error("%s: exists already; name a new folder", p.name);
     return EXIT_FAILED;
   }
   g_autoptr(fc_context) context = command_context(a);
   if (fc_context_find(context, p.name, NULL))
-    say_note("there is an operator \"%s\" already: the first one found counts", p.name);
+    say_note("there is an operator \"%s\" already: the first one found is used", p.name);
   p.upper = g_ascii_strup(p.name, -1), p.year = g_strdup_printf("%d", now ? g_date_time_get_year(now) : 2026);
   const gboolean made = make(&p);
   g_free(p.upper);

@@ -37,9 +37,9 @@ static gboolean fail_stage(GError **error, const char *text, const char *why) {
 }
 
 static gboolean same_signal(const char *stage, const fc_format *f, double rate, GError **error) {
-  if (f->kind != FC_AUDIO) return fail_stage(error, stage, "what it makes is no sound");
-  if (f->extent[FC_AXIS_C] != 1) return fail_stage(error, stage, "it makes several channels of one");
-  return f->rate == rate || fail_stage(error, stage, "it makes sound of another rate");
+  if (f->kind != FC_AUDIO) return fail_stage(error, stage, "its output is not sound");
+  if (f->extent[FC_AXIS_C] != 1) return fail_stage(error, stage, "it makes several channels from one");
+  return f->rate == rate || fail_stage(error, stage, "it changes the sample rate");
 }
 
 static gboolean send(fc_session *session, double *in, double *out, GError **error) {
@@ -69,7 +69,7 @@ static gboolean filter(fc_context *context, const char *const *stages, double ra
   if (!chain) return FALSE;
   const char *last = stages[fc_chain_length(chain) - 1];
   if (fc_chain_operator(chain, 0)->flags & FC_OP_TWO_PASSES)
-    return fail_stage(error, stages[0], "it follows from all of the sound");
+    return fail_stage(error, stages[0], "it depends on the whole sound");
   g_autoptr(fc_session) session = fc_session_new(chain, &format, FC_F64, &how, error);
   return session && same_signal(last, fc_session_format(session), rate, error) &&
          send(session, in, out, error);
@@ -140,7 +140,7 @@ static gboolean check_stage(fc_context *context, const char *text, double rate, 
   t->in[CENTRE] = 0, t->in[CENTRE + LATER] = 1;
   if (!filter(context, stages, rate, t->in, t->second, error)) return FALSE;
   if (check_steady(t, LATER, MAX(largest_of(t->first), 1e-3))) return TRUE;
-  return fail_stage(error, text, "it does something else at another time");
+  return fail_stage(error, text, "it changes with time");
 }
 
 /* ---- the response ---------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ static gboolean plot(const arguments *a, fc_context *context, GError **error) {
 exit_status plot_command(const arguments *a) {
   g_autoptr(GError) error = NULL;
   if (a->operands->len) {
-    say_error("plot takes no operand (\"%s\"); stages are named with -p",
+    say_error("plot: unexpected \"%s\"; stages are given with -p",
               (const char *)g_ptr_array_index(a->operands, 0));
     return EXIT_USAGE;
   }

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
+#include "cli/histogram.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 
@@ -37,6 +38,8 @@ typedef struct work {
   guint done, failed;
   exit_status failure; /* of a run of its own, which has */
   gboolean result;     /* a result nevertheless */
+  guint counter;       /* the stage that was put in for --plot, or G_MAXUINT */
+  char *plot;          /* what is drawn, as SVG */
 } work;
 
 static gboolean is_stream(const char *path) {
@@ -73,7 +76,7 @@ static gboolean latency_of(const arguments *a, double *to, GError **error) {
   const double number = a->latency ? g_ascii_strtod(a->latency, &end) : 0;
   const double unit = !end ? 1 : strcmp(end, "ms") == 0 ? 1e-3 : strcmp(end, "s") == 0 ? 1 : 0;
   if (a->latency && !(number * unit > 0 && number * unit <= 3600))
-    return refuse(error, "--latency: \"%s\" is no time up to an hour: write 20ms or 0.02s", a->latency);
+    return refuse(error, "--latency: \"%s\" is not a time of up to an hour: write 20ms or 0.02s", a->latency);
   if (to) *to = number * unit;
   return TRUE;
 }
@@ -87,14 +90,16 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1 && !a->concat; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
+  if (is_stream(a->plot))
+    return refuse(error, "--plot - would share standard output with what was measured: name a file");
   if (a->json && is_stream(a->output))
     return refuse(error, "--json and -o - would both write to standard output: use --report FILE");
   if (is_stream(a->report) && is_stream(a->output))
     return refuse(error, "--report - and -o - would both write to standard output");
   if (is_stream(a->trace) && (is_stream(a->output) || is_stream(a->report) || a->json))
-    return refuse(error, "--trace - would share standard output with another: name a file");
-  if (a->latency && a->inputs->len > 1) return refuse(error, "--latency is for one input that comes live");
-  if (a->latency && a->chunk) return refuse(error, "--latency says how long chunks are: leave --chunk out");
+    return refuse(error, "--trace -: standard output is used already: name a file");
+  if (a->latency && a->inputs->len > 1) return refuse(error, "--latency is for a single live input");
+  if (a->latency && a->chunk) return refuse(error, "--latency determines the chunk size: leave out --chunk");
   return latency_of(a, NULL, error);
 }
 
@@ -131,10 +136,11 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
 }
 
 /* The paths that are written at the end. */
-#define SIDE_FILES 3
+#define SIDE_FILES 4
 static void side_files(const arguments *a, const char *flags[SIDE_FILES], const char *paths[SIDE_FILES]) {
-  const char *const names[] = {"--report", "--trace", "--failed"}, *const given[] = {a->report, a->trace,
-                                                                                     a->failed};
+  const char *const names[] = {"--report", "--trace", "--failed", "--plot"}, *const given[] = {
+                                                                                 a->report, a->trace,
+                                                                                 a->failed, a->plot};
   for (guint i = 0; i < SIDE_FILES; i++) {
     flags[i] = names[i];
     paths[i] = is_stream(given[i]) ? NULL : given[i];
@@ -151,12 +157,11 @@ static gboolean check_tables(const work *w, GError **error) {
       if (sides[i] && same_file(sides[i], tables[t]))
         return refuse(error, "%s would overwrite %s", flags[i], tables[t]);
     const char *input = w->batch ? fc_batch_has(w->batch, tables[t], TRUE) : NULL;
-    if (input)
-      return refuse(error, "%s would be written to %s, which the chain is made of", input, tables[t]);
+    if (input) return refuse(error, "%s would overwrite %s, which the chain reads", input, tables[t]);
     for (guint i = 0; i < w->outcomes->len; i++) {
       const outcome *o = g_ptr_array_index(w->outcomes, i);
       if (o->output && !is_stream(o->output) && same_file(o->out_path, tables[t]))
-        return refuse(error, "%s would be written to %s, which the chain is made of", o->label, o->output);
+        return refuse(error, "%s would overwrite %s, which the chain reads", o->label, o->output);
     }
   }
   return TRUE;
@@ -209,10 +214,10 @@ static gboolean check_not_into_input(const work *w, GError **error) {
 /* A chain that makes its signal runs once, without an input. */
 static gboolean pair_generated(work *w, const fc_operator *generator, gboolean folder, GError **error) {
   if (w->args->inputs->len)
-    return refuse(error, "%s makes its signal itself: leave out -i %s", generator->name,
+    return refuse(error, "%s generates its signal: leave out -i %s", generator->name,
                   (const char *)g_ptr_array_index(w->args->inputs, 0));
   if (folder)
-    return refuse(error, "%s is a folder, and there is no input whose name to keep: give -o FILE",
+    return refuse(error, "%s is a folder, and without an input there is no name for the file: give -o FILE",
                   w->args->output);
   add_outcome(w->outcomes, generator->name, NULL, g_strdup(w->args->output));
   return TRUE;
@@ -285,7 +290,8 @@ static gboolean pair_outputs(work *w, GError **error) {
   gboolean folder = output && !is_stream(output) &&
                     (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
   if (!output && !a->preview[0] && !chain_measures(w->chain))
-    return refuse(error, "no output: give one with -o FILE (only a chain that measures does without)");
+    return refuse(error,
+                  "no output: give one with -o FILE (it may be left out only if an operator measures)");
   const fc_operator *generator = generator_of(w->chain);
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
@@ -298,10 +304,12 @@ static gboolean pair_outputs(work *w, GError **error) {
                             .resume = a->resume && !a->preview[0]};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
-  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec);
+  const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||
+                         (output && is_stream(output) && fc_batch_is_tar_format(a->format));
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
-  if (joined) return refuse(error, "--concat joins sounds to one output: name the files, and one output");
-  if (a->trace) return refuse(error, "--trace follows one run: give one input");
+  if (joined) return refuse(error, "--concat joins sounds into one output: name the files and one output");
+  if (a->trace) return refuse(error, "--trace records a single run: give one input");
+  if (a->plot) return refuse(error, "--plot draws the output of a single run: give one input");
   w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
   return w->batch != NULL;
 }
@@ -324,7 +332,7 @@ static gboolean make_folder(work *w, GError **error) {
     return TRUE;
   }
   if (w->batch && errno == ENOENT) return TRUE; /* it makes folders as they are needed */
-  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be made: %s", folder, g_strerror(errno));
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be created: %s", folder, g_strerror(errno));
   return FALSE;
 }
 
@@ -339,6 +347,7 @@ static void allow_files(void) {
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
+  how.count_clipped = !w->batch;
   how.device = a->device;
   how.threads = (int)a->threads;
   how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;
@@ -349,6 +358,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  how.seed = (guint64)a->seed, how.epoch = (guint64)a->epoch;
   latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
   how.in_format = a->in_format ? a->in_format : a->raw ? "raw" : NULL;
@@ -400,6 +410,12 @@ static gint64 length_of(const fc_result *result, const GError *why) {
 
 /* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
 static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
+  g_autofree const fc_measured **measured = g_new0(const fc_measured *, result ? result->n_measured + 1 : 1);
+  fc_result rest;
+  if (result && w->args->plot) {
+    w->plot = histogram_svg(o->label, result);
+    rest = histogram_rest(result, w->counter, measured), result = &rest;
+  }
   if (w->report.text) report_add(&w->report, o, result, why);
   if (result && !w->args->json)
     report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, w->batch ? o->input : NULL);
@@ -504,6 +520,8 @@ static gboolean run_batch(work *w, GError **error) {
 
 static gboolean write_reports(work *w, GError **error) {
   const arguments *a = w->args;
+  if (a->plot && !w->plot) return refuse(error, "--plot: nothing was counted");
+  if (a->plot && !report_write(a->plot, w->plot, error)) return FALSE;
   if (!w->report.text) return TRUE;
   w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
   w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
@@ -523,13 +541,13 @@ static gboolean collects(const work *w) {
 static void tell_stopped(const work *w, const char *name) {
   const gint64 n = fc_batch_count(w->batch), done = w->done + fc_batch_resumed(w->batch);
   if (collects(w))
-    say_error("stopped by %s; what was complete is in place", name);
+    say_error("stopped by %s; completed outputs are in place", name);
   else if (n < 0)
-    say_error("stopped by %s; %" G_GINT64_FORMAT " outputs are in place, and the others are as they were",
-              name, done);
+    say_error("stopped by %s; %" G_GINT64_FORMAT " outputs are in place, and the others are unchanged", name,
+              done);
   else
     say_error("stopped by %s; %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-              " outputs are in place, and the others are as they were",
+              " outputs are in place, and the others are unchanged",
               name, done, n);
 }
 
@@ -542,7 +560,7 @@ static exit_status stopped_by_signal(const work *w) {
     tell_stopped(w, name);
   else
     say_error("stopped by %s; %s", name,
-              w->failed ? "the output is as it was" : "what was complete is in place");
+              w->failed ? "the output is unchanged" : "completed outputs are in place");
   return EXIT_SIGNAL + number;
 }
 
@@ -599,7 +617,7 @@ static exit_status explain_all(work *w) {
   const gint64 n = w->batch ? fc_batch_count(w->batch) : 1;
   exit_status status = EXIT_DONE;
   if (n < 0) {
-    say_error("--dry-run: what an archive holds is only known when it is read: give one of its files");
+    say_error("--dry-run does not read archives: give one of its files");
     return EXIT_USAGE;
   }
   for (gint64 i = 0; i < n && status == EXIT_DONE; i++) {
@@ -647,6 +665,7 @@ static exit_status run_chain(work *w) {
   g_free(w->folder);
   g_free(w->followers);
   if (w->report.text) g_string_free(w->report.text, TRUE);
+  g_free(w->plot);
   g_ptr_array_unref(w->outcomes);
   fc_batch_free(w->batch);
   totals_clear(&w->totals);
@@ -658,15 +677,17 @@ exit_status run_command(const arguments *a) {
   if (!check_arguments(a, &error)) return say_gerror(error);
   g_autoptr(fc_context) context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
+  const guint counter = a->plot ? histogram_stage(a->stages) : G_MAXUINT;
   g_ptr_array_add(a->stages, NULL);
   g_ptr_array_add(a->inputs, NULL);
   g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
   signals_guard();
   plugins_hold_stdout();
-  g_autoptr(fc_chain) chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
+  fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
-  work w = {.args = a, .chain = chain};
+  work w = {.args = a, .chain = chain, .counter = counter};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
+  fc_chain_free(chain); // operators are asked to the last
   signals_unguard();
   return status;
 }

@@ -88,12 +88,23 @@ static void handle_crash(int number) {
   struct sigaction before, action = {0};
   if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_DFL) return; // a sanitizer's
   action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
 }
 
+/* For a thread whose own is used up, as by an operator with endless recursion. Those of the library have
+ * theirs; this is for the one that calls. */
+static void give_signal_stack(void) {
+  static char memory[128 * 1024];
+  stack_t before = {0};
+  const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+  if (sigaltstack(NULL, &before) == 0 && before.ss_flags & SS_DISABLE) sigaltstack(&stack, NULL);
+}
+
 void signals_guard(void) {
   static gboolean installed;
+  give_signal_stack();
   for (int i = 0; i < EXITS_AT_ONCE && !installed; i++) {
     atexit(on_exit_within);
     at_quick_exit(on_exit_within);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugins/biquad_state.h"
+#include "plugins/decibels.h"
 #include "plugins/single.h"
 
 enum { TYPE, FREQ, Q, GAIN, SECTIONS, COEFFICIENTS, N_PARAMS };
@@ -60,6 +61,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[GAIN]->given && !takes_gain((int)args[TYPE]->ints[0]))
     return host->fail(host, FC_INVALID, "gain goes with peak, lowshelf and highshelf, not with %s",
                       args[TYPE]->text);
+  decibels_hint(host, "biquad: gain", args[GAIN]);
   return FC_OK;
 }
 
@@ -69,8 +71,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (!args[COEFFICIENTS]->count) {
     if (in->rate <= 0)
       return host->fail(host, FC_INVALID,
-                        "the sample rate is not known, so freq means nothing: give "
-                        "coefficients");
+                        "the sample rate is not known, so freq cannot be used: give coefficients");
     if (args[FREQ]->floats[0] >= in->rate / 2)
       return host->fail(host, FC_INVALID, "freq=%s is not below half the sample rate, %g Hz",
                         args[FREQ]->text, in->rate / 2);
@@ -119,29 +120,27 @@ static const fc_param *const params[N_PARAMS] = {
                    FC_CHOICE(FC_BIQUAD_HIGHSHELF, "highshelf", "raises or lowers what is above freq by gain"),
                    FC_CHOICE(FC_REFUSED, "bandstop", "say notch"),
                    FC_CHOICE(FC_REFUSED, "bell", "say peak"))),
-    [FREQ] = FC_FLOAT_PARAM(
-        0, "freq",
-        "The corner of a pass (-3 dB with the q of Butterworth), the centre of a band, notch or "
-        "peak, the middle of a shelf's slope.",
-        "Hz", NULL, FC_FLOAT_BETWEEN(1e-6, 1e9)),
+    [FREQ] = FC_FLOAT_PARAM(0, "freq",
+                            "The cutoff of a pass filter (-3 dB with Butterworth's q), the centre of a band, "
+                            "notch or peak, the middle of a shelf's slope.",
+                            "Hz", NULL, FC_FLOAT_BETWEEN(1e-6, 1e9)),
     [Q] =
         FC_FLOAT_PARAM(0, "q",
-                       "How narrow a band, notch or peak is, centre over width; how much a pass or a shelf "
-                       "overshoots. That of a Butterworth filter unless given: 0.7071 for a single section.",
+                       "The quality factor: centre over width of a band, notch or peak; resonance of a pass "
+                       "or shelf. By default that of a Butterworth filter: 0.7071 for a single section.",
                        NULL, NULL, FC_FLOAT_BETWEEN(1e-3, 1e4)),
     [GAIN] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain", "Of a peak or a shelf: a factor, or decibels (-6dB).",
                             NULL, "1", FC_FLOAT_BETWEEN(1e-6, 1e6)),
     [SECTIONS] =
         FC_INT_PARAM(0, "sections",
-                     "How many second-order sections stand in a row. Those of a pass without q make a "
+                     "How many second-order sections follow each other. Those of a pass without q make a "
                      "Butterworth filter of twice that order, 12 dB an octave each; the others are the same "
                      "section several times.",
                      NULL, "1", FC_INT_BETWEEN(1, FC_BIQUAD_MOST)),
-    [COEFFICIENTS] =
-        FC_PARAM(FC_TABLE, 0, 0, "coefficients",
-                 "Sections of one's own in place of type and freq: a row of b0, b1, b2, a0, a1, a2 "
-                 "each, as in SciPy's sos.",
-                 NULL, NULL, NULL, NULL, FC_TEXTS("sos"), NULL),
+    [COEFFICIENTS] = FC_PARAM(FC_TABLE, 0, 0, "coefficients",
+                              "Your own sections instead of type and freq: a row of b0, b1, b2, a0, a1, a2 "
+                              "each, as in SciPy's sos.",
+                              NULL, NULL, NULL, NULL, FC_TEXTS("sos"), NULL),
 };
 
 static const fc_operator biquad_operator = {
@@ -154,19 +153,19 @@ static const fc_operator biquad_operator = {
         "a0 y[n] = b0 x[n] + b1 x[n-1] + b2 x[n-2] - a1 y[n-1] - a2 y[n-2].\n\n"
         "The coefficients are those of R. Bristow-Johnson's Audio EQ Cookbook. A few sections do what takes "
         "a mask "
-        "of thousands of taps for conv1d, at the price of a phase that is not linear; they need no look "
-        "ahead.\n\n"
+        "of thousands of taps for conv1d, at the price of a phase that is not linear.\n\n"
         "    biquad:highpass:freq=80:sections=2         against rumble, 24 dB an octave\n"
         "    biquad:peak:freq=3000:q=1.4:gain=-4dB\n"
-        "    biquad:coefficients=sos.txt                what scipy.signal designed\n\n"
+        "    biquad:coefficients=sos.txt                designed by scipy.signal\n\n"
         "State and sums are in double precision whatever the samples are, and go on from chunk to chunk: the "
-        "result does not depend on how the sound is cut. Before the sound there is silence. A NaN or "
-        "infinity in "
-        "the input leaves no finite value after it. Sections with a pole outside the unit circle are "
+        "result does not depend on how the sound is cut. Before the sound there is silence. After a NaN or "
+        "infinity in the input no output is finite. Sections with a pole outside the unit circle are "
         "refused.",
     .examples =
         FC_TEXTS("biquad:lowpass:freq=1000", "biquad:highpass:freq=80:sections=2",
                  "biquad:peak:freq=3000:q=1.4:gain=-4dB", "biquad:coefficients=[0.2,0.4,0.2,1,-0.5,0.3]"),
+    .example_docs = FC_TEXTS("low-pass at 1 kHz", "steeper high-pass, no rumble", "4 dB less around 3 kHz",
+                             "a section by its coefficients"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -27,7 +27,7 @@
 
 #define BORDER_REFUSED                                                                                       \
   FC_CHOICE(FC_REFUSED, "mirror",                                                                            \
-            "libraries mean different things by it: say reflect101 if the edge sample is to count once "     \
+            "libraries disagree on its meaning: say reflect101 if the edge sample is to count once "         \
             "(SciPy's mirror), reflect if twice"),                                                           \
       FC_CHOICE(FC_REFUSED, "symmetric",                                                                     \
                 "say reflect, where the edge sample counts twice (NumPy's symmetric)"),                      \
@@ -39,7 +39,7 @@
       FC_CHOICE(FC_REFUSED, "black", "say zero"),                                                            \
       FC_CHOICE(FC_REFUSED, "fill", "say constant, with value=..."),                                         \
       FC_CHOICE(FC_REFUSED, "none",                                                                          \
-                "there is no way to do without: to keep only outputs that need no border, use mode=valid "   \
+                "a border is always needed: to keep only outputs that do not touch it, use mode=valid "      \
                 "where the operator has it, or crop"),                                                       \
       FC_CHOICE(FC_REFUSED, "default", "leave border out, or say auto")
 

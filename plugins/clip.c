@@ -23,7 +23,8 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   if (args[MAX]->given) self->high = args[MAX]->floats[0];
   fc_status status = FC_OK;
   if (args[LEVEL]->given && sides > 0)
-    status = host->fail(host, FC_INVALID, "%s means min and max both: give it, or those", args[LEVEL]->text);
+    status =
+        host->fail(host, FC_INVALID, "%s sets min and max: give either level or these", args[LEVEL]->text);
   else if (self->low > self->high)
     status = host->fail(host, FC_INVALID, "min=%s lies above max=%s", args[MIN]->text, args[MAX]->text);
   if (status != FC_OK)
@@ -69,13 +70,14 @@ static const fc_operator clip_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "clip",
     .summary = "limit samples to a range",
-    .doc =
-        "Replaces values below min by min and values above max by max; the others stay as they are to the "
-        "last bit. NaN stays NaN.\n\n"
-        "The limits are real values: full scale of sound is 1, and images are code values, 0 to 255 or "
-        "65535. Without any limit sound is limited to -1 .. 1, and images are refused. Where limits that no "
-        "integer stands for meet integer samples, the result is the nearest integer.",
+    .doc = "Replaces values below min by min and values above max by max; the others stay as they are to the "
+           "last bit. NaN stays NaN.\n\n"
+           "The limits are real values: full scale of sound is 1, and images are code values, 0 to 255 or "
+           "65535. Without any limit sound is limited to -1 .. 1, and images are refused. Integer samples "
+           "are limited to the nearest integers.",
     .examples = examples,
+    .example_docs = FC_TEXTS("full scale is 0.9", "to video range", "nothing below 0"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -8,11 +8,11 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   const fc_arg *points = args[POINTS];
   if (points->count % 2)
     return host->fail(host, FC_INVALID,
-                      "points=%s: levels go in pairs, in and out, and the last one has no partner",
+                      "points=%s: levels come in pairs of input and output, and the last one has no partner",
                       points->text);
   for (int64_t i = 2; i < points->count; i += 2)
     if (points->floats[i] <= points->floats[i - 2])
-      return host->fail(host, FC_INVALID, "points=%s: the levels that come in must rise, and %g follows %g",
+      return host->fail(host, FC_INVALID, "points=%s: input levels must increase, and %g follows %g",
                         points->text, points->floats[i], points->floats[i - 2]);
   *self = (void *)(uintptr_t)args;
   return FC_OK;
@@ -35,20 +35,19 @@ void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) 
 static const fc_param *const params[N_PARAMS] = {
     [POINTS] =
         FC_PARAM(FC_FLOAT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2 * FC_COMPAND_POINTS, "points",
-                 "Levels that come in and what becomes of them, pair by pair: in, out, in, out. Straight in "
-                 "between; below the first pair the gain stays, above the last the slope.",
+                 "Points of the curve, in pairs of input and output level: in, out, in, out. Straight lines "
+                 "connect them; below the first pair the gain is constant, above the last the slope.",
                  "dB", NULL, FC_FLOAT_BETWEEN(-200, 100), NULL, NULL, NULL),
-    [ATTACK] =
-        FC_FLOAT_PARAM(0, "attack", "How fast the level follows sound that gets louder: 63 % in this time.",
-                       "s", "0.005", FC_FLOAT_BETWEEN(0, 100)),
-    [DECAY] = FC_FLOAT_PARAM(0, "decay", "How fast it follows sound that gets softer.", "s", "0.1",
+    [ATTACK] = FC_FLOAT_PARAM(0, "attack",
+                              "Attack time constant: the level follows louder sound to 63 % in this time.",
+                              "s", "0.005", FC_FLOAT_BETWEEN(0, 100)),
+    [DECAY] = FC_FLOAT_PARAM(0, "decay", "Decay time constant, for softer sound.", "s", "0.1",
                              FC_FLOAT_BETWEEN(0, 100)),
-    [KNEE] = FC_FLOAT_PARAM(0, "knee", "Over how much the bends of the curve are rounded.", "dB", "0",
-                            FC_FLOAT_BETWEEN(0, 100)),
-    [GAIN] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain",
-                            "What all is multiplied by in the end: a factor, or decibels.", NULL, "1",
+    [KNEE] = FC_FLOAT_PARAM(0, "knee", "The width over which corners of the curve are rounded (soft knee).",
+                            "dB", "0", FC_FLOAT_BETWEEN(0, 100)),
+    [GAIN] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain", "Make-up gain: a factor, or decibels.", NULL, "1",
                             FC_FLOAT_BETWEEN(0, 1e6)),
-    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "How far the level looks ahead of the sound that it changes.", "s",
+    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "Look-ahead: how far the level is measured ahead of the sound.", "s",
                              "0", FC_FLOAT_BETWEEN(0, 10)),
     [LINK] = DYNAMICS_LINK_PARAM,
 };
@@ -61,13 +60,15 @@ static const fc_operator compand_operator = {
         "Changes how loud sound is by a curve: the level of the sound, followed with an attack and a decay, "
         "goes in, and the gain is what takes it to the level that comes out.\n\n"
         "    compand:-20,-20,0,-15                  above -20 dB four times as flat (4:1)\n"
-        "    compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-5dB\n"
+        "    compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-20dB\n"
         "    compand:-50,-80,-40,-40:decay=0.3      softens what is softer than -40 dB\n\n"
         "The level begins at silence. With ahead the gain comes before the sound that asks for it. Levels "
         "below -200 dB count as that. Attack and decay are those of sox's compand.",
     .examples =
-        FC_TEXTS("compand:-20,-20,0,-15", "compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-5dB",
+        FC_TEXTS("compand:-20,-20,0,-15", "compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-20dB",
                  "compand:points=-40,-50,-20,-20,0,-10:knee=6:ahead=0.001:link=no"),
+    .example_docs =
+        FC_TEXTS("loud passages softer", "quiet passages louder, slowly", "soft knee, channels apart"),
     .n_params = N_PARAMS,
     .params = params,
     .create = create,

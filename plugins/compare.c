@@ -42,9 +42,8 @@ static fc_status check_extents(const fc_host *host, const fc_format *in, const f
   for (int a = 0; a < FC_AXES; a++) {
     const int64_t here = in->extent[a], there = reference->extent[a];
     if (here >= 0 && there >= 0 && here != there)
-      return host->fail(host, FC_INVALID, "%s has %lld %s, what is compared with it %lld", file,
-                        (long long)there, in->kind == FC_AUDIO && a == FC_AXIS_X ? "samples" : names[a],
-                        (long long)here);
+      return host->fail(host, FC_INVALID, "%s has %lld %s, the input %lld", file, (long long)there,
+                        in->kind == FC_AUDIO && a == FC_AXIS_X ? "samples" : names[a], (long long)here);
   }
   return FC_OK;
 }
@@ -54,7 +53,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_arg *file = op->args[REFERENCE];
   const fc_format *in = terms->in[0], *reference = terms->in[file->input];
   if (in->kind != reference->kind)
-    return host->fail(host, FC_INVALID, "%s is of another kind than what is compared with it", file->text);
+    return host->fail(host, FC_INVALID, "%s is another kind of signal than the input", file->text);
   if (in->kind == FC_AUDIO && op->args[SSIM]->given)
     return host->fail(host, FC_INVALID, "ssim is for images");
   if (in->extent[FC_AXIS_C] > UINT16_MAX)
@@ -228,7 +227,8 @@ static fc_status report(const fc_host *host, void *self) {
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
-    [REFERENCE] = FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "reference", "What is compared with."),
+    [REFERENCE] =
+        FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "reference", "The file of the reference."),
     [MAX] = FC_FLOAT_PARAM(0, "max", "The run fails where a difference is larger.", NULL, NULL,
                            FC_FLOAT_AT_LEAST(0)),
     [PSNR] = FC_FLOAT_PARAM(0, "psnr", "The run fails where the PSNR is less.", "dB", NULL, NULL),
@@ -247,7 +247,7 @@ static const fc_operator compare_operator = {
     .name = "compare",
     .summary = "measure how far a signal is from a reference: largest difference, PSNR, SSIM",
     .doc =
-        "Compares what comes with a reference of the same size and passes it on as it is. Measured are the "
+        "Compares the input with a reference of the same size and passes it on unchanged. Measured are the "
         "largest "
         "difference (max), the mean squared one (mse), the peak signal-to-noise ratio (psnr), for sound the "
         "signal-to-noise ratio (snr) and for images of 11 x 11 pixels and more the structural similarity "
@@ -263,6 +263,9 @@ static const fc_operator compare_operator = {
         "signals that are equal is infinite.",
     .examples = FC_TEXTS("compare:reference.png", "compare:reference.png:peak=100",
                          "compare:reference.wav:max=1e12:psnr=-1000"),
+    .example_docs = FC_TEXTS("PSNR and SSIM beside another image", "of values up to 100",
+                             "beside a sound, never failing"),
+    .example_commands = FC_TEXTS("-i in.png ...", "-i in.png ...", ""),
     FC_EVERY_SIGNAL,
     .n_params = N_PARAMS,
     .params = params,

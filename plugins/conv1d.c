@@ -69,12 +69,11 @@ static fc_status check_format(const fc_host *host, const conv1d *self, const fc_
   if (in->kind == FC_AUDIO && self->base.axis != FC_AXIS_X)
     return host->fail(host, FC_INVALID, "axis=y: sound has but one axis, axis=t");
   if (self->base.masks > 1 && self->base.masks != channels)
-    return host->fail(
-        host, FC_INVALID,
-        "%s: %lld columns are as many masks, but there %s %lld channel%s; a mask for all channels "
-        "is one column or one row",
-        table->name, (long long)self->base.masks, channels == 1 ? "is" : "are", (long long)channels,
-        channels == 1 ? "" : "s");
+    return host->fail(host, FC_INVALID,
+                      "%s: a mask of %lld columns is for as many channels, but there %s %lld channel%s; one "
+                      "mask for all channels is one column or one row",
+                      table->name, (long long)self->base.masks, channels == 1 ? "is" : "are",
+                      (long long)channels, channels == 1 ? "" : "s");
   return FC_OK;
 }
 
@@ -184,12 +183,12 @@ FC_FUSIBLE(extension, describe)
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
-    [MASK] = FC_TABLE_PARAM(
-        FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
-        "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or "
-        "written out, [1,2,1]/4. One row or one column is one mask for all channels; several "
-        "columns are one mask a channel. A sound file of another sample rate than the signal's is resampled, "
-        "which is said."),
+    [MASK] =
+        FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_MASK, "mask",
+                       "The taps: a file of numbers (text, .npy, or a sound file as impulse response) or "
+                       "written out, [1,2,1]/4. One row or one column is one mask for all channels; several "
+                       "columns are one mask a channel. A sound file of another sample rate than the "
+                       "signal's is resampled, with a warning."),
     [AXIS] = FC_ENUM_PARAM(0, "axis", "The axis to convolve along.", "x",
                            FC_CHOICES(FC_CHOICE(FC_AXIS_X, "x", "along the rows, which is time for sound"),
                                       FC_CHOICE(FC_AXIS_Y, "y", "down the columns of an image"),
@@ -211,14 +210,16 @@ static const fc_param *const params[N_PARAMS] = {
         "no"),
     [METHOD] = FC_ENUM_PARAM(
         0, "method",
-        "How the sums are made. Direct sums are as exact as their own terms allow; those by transforms as "
-        "the loudest of the samples around, about 140 dB below it (300 dB with --precision f64).",
+        "How the sums are computed. The error of direct sums is relative to their own terms; that of Fourier "
+        "transforms is about 140 dB below the loudest sample nearby (300 dB with --precision f64).",
         "auto",
         FC_CHOICES(
-            FC_CHOICE(AUTO, "auto", "whichever takes less time; direct where sums of integers are exact"),
+            FC_CHOICE(
+                AUTO, "auto",
+                "whichever takes less time; direct where sums of integers are exact, and with --latency"),
             FC_CHOICE(DIRECT, "direct", "tap by tap"),
             FC_CHOICE(FFT, "fft",
-                      "by Fourier transforms, in time that hardly depends on the mask's length"))),
+                      "by Fourier transforms, whose time hardly depends on the length of the mask"))),
 };
 
 static const char *const examples[] = {
@@ -240,9 +241,12 @@ static const fc_operator conv1d_operator = {
            "middle ones. flip=no correlates instead.\n\n"
            "Sums are in single precision with an error that does not grow with the length of the mask, in "
            "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
-           "stay below 2^24 (2^53 in double precision). Long masks go by Fourier transforms (overlap-save), "
-           "see method. Results that go back into integers are rounded half to even and clamped.",
+           "stay below 2^24 (2^53 in double precision). Long masks use Fourier transforms (overlap-save), "
+           "see method. Results that are stored as integers are rounded half to even and clamped.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("smooth over three samples", "mean of five, ends repeated", "differences of neighbours"),
+    .example_commands = FC_TEXTS("", "", "-i in.wav ... -o out.npy"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -272,14 +272,15 @@ static const char doc[] =
     "of the two middle ones, as in scipy.signal (scipy.ndimage takes the later: origin=-1 is ours). flip=no "
     "correlates, as cv2.filter2D does.\n\n"
     "A mask that is the product of a column and a row, or the sum of two or three such products, is "
-    "filtered by separable passes if that is quicker: a Gaussian of 15 x 15 taps costs 30 multiplications a "
-    "pixel then in place of 225. --dry-run says so. Up to what rounding the taps to single precision would "
-    "change too (2^-24 of the sum of their magnitudes; 2^-50 with --precision f64) the products are the "
-    "mask; a mask written with four digits is not. Products of whole numbers are found exactly. separate=no "
+    "filtered by separable passes if that is quicker: a Gaussian of 15 x 15 taps then costs 30 "
+    "multiplications a pixel instead of 225. --dry-run says so. The products equal the mask up to the error "
+    "of rounding taps to single precision (2^-24 of the sum of their magnitudes; 2^-50 with --precision "
+    "f64), which a mask written with four digits usually misses. Products of whole numbers are found "
+    "exactly. separate=no "
     "switches this off.\n\n"
     "Values are code values, 0 to 255 in an 8-bit image. Sums are in single precision, in double with "
     "--precision f64; large masks are summed in parts, so that their rounding errors stay below 1e-6 of the "
-    "result. Results that go back into integers are rounded half to even and clamped; between operators, "
+    "result. Results that are stored as integers are rounded half to even and clamped; between operators, "
     "and into .npy files, they stay as they are.\n\n"
     "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
     "rows and columns: conv1d is for those.";
@@ -291,6 +292,8 @@ static const fc_operator conv2d_operator = {
     .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("Laplacian: edges", "smooth, edges repeated", "mean over a disc"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

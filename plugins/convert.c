@@ -183,10 +183,10 @@ static const fc_param *const params[N_PARAMS] = {
     [SCALE] = FC_ENUM_PARAM(
         0, "scale", "What happens to the range of values.", "auto",
         FC_CHOICES(FC_CHOICE(SCALE_AUTO, "auto",
-                             "the whole range of an image's integers onto the new one's; else none"),
+                             "the whole range of an image's integers onto that of the new type; else none"),
                    FC_CHOICE(SCALE_NONE, "none", "keep values as they are"),
                    FC_CHOICE(SCALE_STRETCH, "stretch",
-                             "each frame's least and greatest value onto the ends of the range"))),
+                             "each frame's smallest and largest value onto the ends of the range"))),
 };
 
 static const char *const examples[] = {"convert:u8", "convert:f32", "convert:i16:scale=none", NULL};
@@ -196,9 +196,9 @@ static const fc_operator convert_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "convert",
     .summary = "change the element type, and with it the range of an image's codes",
-    .doc = "Makes samples of another type. At the end of a chain it decides what a file holds that can hold "
-           "several: a WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it "
-           "is seldom needed, for every operator takes every type.\n\n"
+    .doc = "Makes samples of another type. At the end of a chain it chooses the sample format of the file: a "
+           "WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it "
+           "is seldom needed, because every operator accepts every type.\n\n"
            "Sound keeps its level: full scale is full scale in every type, so scale=auto and scale=none are "
            "the same.\n\n"
            "Images hold code values. Between integer types scale=auto maps the whole of one range onto the "
@@ -206,13 +206,14 @@ static const fc_operator convert_operator = {
            "scale=none keeps the number: 200 stays 200. To floats and from floats both keep the number too, "
            "because a float has no range of its own: 8-bit white becomes 255.0, and 255.0 becomes 255 in a "
            "u16. Arrays always keep their numbers.\n\n"
-           "scale=stretch is for showing data that are no picture, such as spectra, deviations or "
+           "scale=stretch is for viewing data that are not pictures, such as spectra, deviations or "
            "differences: the least value of each frame becomes the lowest code, the greatest the highest (0 "
            "and 1 for floats), all channels alike. NaN and infinities do not count. Frames are then no "
            "longer comparable in brightness.\n\n"
            "Values that fall between integers are rounded, half to even. Values beyond the range become its "
            "ends, with a warning; they never wrap around. A NaN that is to become an integer is an error.",
     .examples = examples,
+    .example_docs = FC_TEXTS("8-bit codes", "floating point", "keep values, change the type"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

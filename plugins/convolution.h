@@ -121,14 +121,15 @@ typedef struct transforms {
   fc_conv1d_overlap overlap;
 } transforms;
 
-/* Sums of integers are exact, which those by way of a transform are not. Blocks of the CPU are
- * multiples of a device's, so that few cuts suit neither. */
+/* Sums of integers are exact, which those by way of a transform are not; of sound that is waited for blocks
+ * would hold too much. Blocks of the CPU are multiples of a device's, so that few cuts suit neither. */
 static inline transforms transforms_of(const convolution *self, const fc_format *in, const fc_format *out,
                                        int compute) {
   transforms t = {0};
   int64_t outputs = outputs_along(self, out);
   int always = self->method == FFT, exact = self->integers && in->dtype != FC_F32 && in->dtype != FC_F64;
-  if (self->method == DIRECT || (self->method == AUTO && exact)) return t;
+  const int live = FC_HAS(in, live) && in->live;
+  if (self->method == DIRECT || (self->method == AUTO && (exact || live))) return t;
   int even = self->masks == 1 && out->extent[FC_AXIS_C] > 0 && out->extent[FC_AXIS_C] % 2 == 0;
   t.overlap = fc_conv1d_overlap_plan(self->used, before_of(self) - self->skipped, outputs, even, compute,
                                      self->axis, always);
@@ -168,9 +169,14 @@ static inline int64_t grid_of(const convolution *self, const fc_format *out, con
 
 static inline void describe_transforms(const fc_host *host, const transforms *t) {
   char cpu[40] = "tap by tap", gpu[40] = "tap by tap";
+  (void)gpu;
   if (t->n) snprintf(cpu, sizeof cpu, "by FFT in blocks of %lld", (long long)t->hop);
   if (t->overlap.n) snprintf(gpu, sizeof gpu, "by FFT in blocks of %lld", (long long)t->overlap.hop);
+#if FC_HAVE_CUDA
   host->remark(host, "on the CPU %s, on a GPU %s", cpu, gpu);
+#else
+  host->remark(host, "%s", cpu);
+#endif
 }
 
 /* What a transform's error is in proportion to: no output is larger than this times the largest input. */

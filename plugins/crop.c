@@ -112,10 +112,10 @@ static fc_status cut(const fc_host *host, fc_terms *terms, fc_axis axis, span s,
   int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = -s.from;
   terms->needs[0]->reach[axis].after = s.from;
-  if (extent == FC_UNKNOWN && s.count) terms->out->extent[axis] = s.count;
+  if (extent == FC_UNKNOWN && s.count > 0) terms->out->extent[axis] = s.count;
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
   if (s.from > 0 && s.from >= extent)
-    return host->fail(host, FC_INVALID, "nothing is left: it begins at %lld, and there are %lld %s",
+    return host->fail(host, FC_INVALID, "nothing would be left: it begins at %lld, and there are %lld %s",
                       (long long)s.from, (long long)extent, unit);
   if (s.count > extent - s.from)
     return host->fail(host, FC_INVALID, "%lld %s from %lld on reach beyond the end, which is at %lld",
@@ -195,8 +195,8 @@ FC_FUSIBLE(extension, describe)
 
 static const fc_param *const params[N_PARAMS] = {
     [SIZE] = FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_LIST, 2, "size",
-                      "Images: one number, the side of a square that is kept, or WIDTHxHEIGHT; where it lies "
-                      "is told by anchor.",
+                      "Images: one number, the side of a square that is kept, or WIDTHxHEIGHT; anchor "
+                      "chooses its position.",
                       "pixels", NULL, FC_INT_BETWEEN(1, INT32_MAX), NULL, NULL, NULL),
     [START] = FC_INT_PARAM(0, "start", "Sound: the first sample that is kept, counted from 0.", "samples",
                            "0", FC_INT_BETWEEN(0, FC_REACH_MOST)),
@@ -232,7 +232,7 @@ static const fc_operator crop_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "crop",
-    .summary = "keep a stretch of sound or a rectangle of images",
+    .summary = "keep a range of sound or a rectangle of images",
     .doc =
         "Keeps one part of the signal and drops the rest. For sound that is a stretch of time, in "
         "samples: at 48 kHz start=48000:length=96000 are the second and third second. For images and "
@@ -241,12 +241,17 @@ static const fc_operator crop_operator = {
         "    crop:640x480:anchor=top                    from the middle of the top edge\n"
         "    crop:x=10:y=20:width=300:height=200\n"
         "    crop:width=50%:height=50%:anchor=centre    the middle quarter\n\n"
-        "Samples are copied as they are. A part that reaches beyond the end is an error, so that the "
-        "output is never shorter than was asked for; leave length, width or height out to keep all that "
+        "Samples are copied as they are. A part that reaches beyond the end is an error, so that the output "
+        "is never shorter than requested; leave length, width or height out to keep all that "
         "follows.\n\n"
         "Stages before a crop compute only what it keeps. Where the margins are odd, the centre is that of "
         "torchvision's CenterCrop.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("16 samples from the eighth", "a rectangle", "all but the first three",
+                 "a square in the middle", "corner at the bottom right", "the middle, by percent"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.png", "", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -335,8 +335,8 @@ static const char doc[] =
     "files; a PNG would clamp them.\n\n"
     "    dct:8                        forward\n"
     "    dct:8:inverse=yes            back, to rounding\n\n"
-    "The last blocks are filled up as border says, so that the result is made of whole blocks; after the "
-    "way back crop takes off what is too much.\n\n"
+    "The last blocks are extended by the border, so that the result consists of whole blocks; after the "
+    "inverse crop removes the padding.\n\n"
     "Along the channels the transform takes the logarithms of a mel spectrum to cepstral coefficients "
     "(MFCC), of which keep=13 are usually wanted:\n\n"
     "    mel:bands=40:out=db  dct:axis=channel:keep=13\n\n"
@@ -352,6 +352,9 @@ static const fc_operator dct = {
     .summary = "discrete cosine transform of blocks, and its inverse",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("8 x 8 blocks, as JPEG", "back from coefficients", "the 4 lowest of 16"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png -p dct:block=8 ... -o out.png",
+                                 "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

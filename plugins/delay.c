@@ -25,8 +25,9 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_arg *by = ((arguments)self)[0];
   const int64_t channels = terms->in[0]->extent[FC_AXIS_C], extent = terms->in[0]->extent[FC_AXIS_T];
   if (by->count > 1 && by->count != channels)
-    return host->fail(host, FC_INVALID, "%s: %lld delays for %lld channel%s; give one, or one a channel",
-                      by->text, (long long)by->count, (long long)channels, channels == 1 ? "" : "s");
+    return host->fail(host, FC_INVALID,
+                      "%s: %lld delays for %lld channel%s; give one, or one for each channel", by->text,
+                      (long long)by->count, (long long)channels, channels == 1 ? "" : "s");
   terms->needs[0]->reach[FC_AXIS_T].before = longest(by);
   terms->needs[0]->reach[FC_AXIS_T].after = -shortest(by);
   terms->needs[0]->border = FC_BORDER_ZERO;
@@ -102,11 +103,12 @@ static const fc_operator delay_operator = {
         "    delay:250ms\n"
         "    delay:0,12ms                    the second of two channels only",
     .examples = FC_TEXTS("delay:5", "delay:1ms", "delay:0"),
+    .example_docs = FC_TEXTS("five samples later", "a millisecond later", "unchanged"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 0, "by",
-                 "How long the delay is: one for all channels, or one a channel, apart by commas.", "samples",
-                 NULL, FC_INT_BETWEEN(0, FC_REACH_MOST), NULL, NULL, NULL)),
+                 "How long the delay is: one for all channels, or one for each, separated by commas.",
+                 "samples", NULL, FC_INT_BETWEEN(0, FC_REACH_MOST), NULL, NULL, NULL)),
     .create = fc_create_args,
     .negotiate = negotiate,
     .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, process_cpu),

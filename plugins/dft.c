@@ -31,7 +31,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   fc_status status = border_check(host, args[BORDER], args[VALUE]);
   if (status != FC_OK) return status;
   if (args[INVERSE]->ints[0] && args[OUT]->given)
-    return host->fail(host, FC_INVALID, "out is for the way there: inverse=yes takes re,im and makes values");
+    return host->fail(host, FC_INVALID, "out is for the forward transform: inverse=yes takes re,im");
   instance *op = malloc(sizeof *op);
   if (!op) return FC_NO_MEMORY;
   *op = (instance){args[BLOCK],
@@ -271,13 +271,14 @@ static const char doc[] =
     "of the sound, change with it.\n\n"
     "    dft:out=db                   the spectrum of a whole image or sound\n"
     "    dft:512:out=power            power spectra of blocks of 512, one after the other\n"
-    "    dft:512 ... dft:512:inverse=yes    there and back, to rounding\n\n"
-    "The way back takes the channels re and im in turn, as the way there makes them. Of full spectra it "
+    "    dft:512 ... dft:512:inverse=yes    forward and back, to rounding\n\n"
+    "The inverse takes the channels re and im in turn, as the forward transform makes them. Of full spectra "
+    "it "
     "gives the real part; the imaginary parts that a half of real values' spectrum cannot have (of bin 0, "
     "and N/2) are not looked at, as with numpy.fft.irfft2.\n\n"
     "For overlapping frames with a window, and spectra side by side, see stft.\n\n"
-    "Values are X[k] = sum x[i] exp(-2 pi i k / N), times what norm says. The last block is filled up as "
-    "border says; after the way back crop takes off what is too much. A NaN or infinity makes all bins of "
+    "Values are X[k] = sum x[i] exp(-2 pi i k / N), times what norm says. The last block is extended by the "
+    "border; after the inverse crop removes the padding. A NaN or infinity makes all bins of "
     "its block NaN. The cost is that of a fast transform, about 2.5 log2 N flop a value.";
 
 static const fc_operator dft = {
@@ -286,6 +287,11 @@ static const fc_operator dft = {
     .summary = "discrete Fourier transform of blocks, and its inverse",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("complex spectra of blocks", "magnitudes of blocks in rows",
+                             "decibels and power", "back from spectra"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy",
+                 "-i in.png -p dft:block=8:axis=x ... -o out.png"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -115,13 +115,13 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 /* ---- descriptor -------------------------------------------------------------- */
 
 static const fc_param *const params[N_PARAMS] = {
-    [BITS] =
-        FC_INT_PARAM(FC_PARAM_MAIN, "bits",
-                     "Of the samples to be stored. Without it those of the integers that this stage stores, "
-                     "when it is the last, or that a convert before it has chosen; where neither is known, "
-                     "16 for sound. An image without it gets noise for one step of its own codes.",
-                     "bits", NULL, FC_INT_BETWEEN(1, MOST_BITS)),
-    [SEED] = FC_INT_PARAM(0, "seed", "Which noise: the same number gives the same.", NULL, "0", NULL),
+    [BITS] = FC_INT_PARAM(FC_PARAM_MAIN, "bits",
+                          "Bits of the stored samples. By default those of the integer type that the output "
+                          "stores or that convert chose before; 16 for sound if neither is known. For an "
+                          "image the default is one step of its codes.",
+                          "bits", NULL, FC_INT_BETWEEN(1, MOST_BITS)),
+    [SEED] = FC_INT_PARAM(0, "seed", "The seed of the noise: the same number gives the same noise.", NULL,
+                          "0", NULL),
 };
 
 static const char *const examples[] = {"dither", "dither:16", "dither:bits=8:seed=7", NULL};
@@ -130,13 +130,13 @@ static const fc_operator dither_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_NOISE | FC_OP_KEEPS_MEANING,
     .name = "dither",
-    .summary = "add noise that keeps rounding to few bits from distorting",
+    .summary = "add noise before rounding to few bits, against distortion",
     .doc =
         "Adds noise with a triangular distribution (TPDF) within one step of the samples to be stored, "
         "either way, and of mean 0. It rounds nothing itself: put it at the end of a chain, or ahead of the "
-        "convert that makes the samples few-bitted (dither:16, then convert:i16). What is then rounded off "
-        "has become a faint, steady noise, and no longer harmonics that follow the signal, or bands in what "
-        "was a smooth gradient. A tone softer than one step can still be heard.\n\n"
+        "convert that reduces the samples to few bits (dither:16, then convert:i16). The rounding error then "
+        "is a faint, steady noise instead of distortion that follows the signal, or of bands in a smooth "
+        "gradient. A tone softer than one step remains audible.\n\n"
         "One step of sound of b bits is 2^-(b-1) of full scale. Images and arrays are code values, rounded "
         "to whole numbers: a step is 1, or, when their type of B bits is to be kept but b are asked for, "
         "(2^B-1)/(2^b-1), as 257 for 8 of 16 bits. Samples of 32 bits are dithered as those of 24.\n\n"
@@ -144,6 +144,7 @@ static const fc_operator dither_operator = {
         "Channels and frames have noise of their own. NaN and infinities stay. For more than 16 bits the "
         "sum is made in double precision.",
     .examples = examples,
+    .example_docs = FC_TEXTS("for the file's bits", "for 16 bits", "8 bits, other noise"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

@@ -26,9 +26,10 @@ typedef struct dynamics_state {
 void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state);
 
 #define DYNAMICS_LINK_PARAM                                                                                  \
-  FC_BOOL_PARAM(                                                                                             \
-      0, "link",                                                                                             \
-      "Whether the loudest channel counts for all, which keeps the balance; else each is by itself.", "yes")
+  FC_BOOL_PARAM(0, "link",                                                                                   \
+                "Whether one gain, from the loudest channel, is used for all channels, which keeps the "     \
+                "balance; else each channel has its own.",                                                   \
+                "yes")
 
 static inline int64_t dynamics_samples(double seconds, double rate) {
   return (int64_t)(seconds * rate + 0.5);
@@ -38,7 +39,8 @@ static inline fc_status dynamics_negotiate(const fc_host *host, void *self, fc_t
   const fc_format *in = terms->in[0];
   dynamics_state state;
   if (in->rate <= 0)
-    return host->fail(host, FC_INVALID, "the sample rate is not known, so times in seconds mean nothing");
+    return host->fail(host, FC_INVALID,
+                      "the sample rate is not known, so times in seconds cannot be converted to samples");
   if (in->rate > 1e7) return host->fail(host, FC_UNSUPPORTED, "a sample rate of %g Hz is too much", in->rate);
   dynamics_of(self, in->rate, &state);
   terms->carry_bytes = fc_dynamics_state_bytes(&state.work, in->extent[FC_AXIS_C]);

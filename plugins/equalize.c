@@ -16,15 +16,17 @@ static const fc_operator equalize_operator = {
     .name = "equalize",
     .summary = "spread the values of images so that all are about equally frequent",
     .doc =
-        "Histogram equalisation of each channel of each frame: a sample becomes the share of samples below "
-        "it, "
-        "from black to white. With 8 bits that is Pillow's ImageOps.equalize, code for code; images of fewer "
+        "Histogram equalisation of each channel of each frame: a sample becomes the fraction of samples "
+        "below it, scaled from black to white. With 8 bits that is Pillow's ImageOps.equalize, code for "
+        "code; images of fewer "
         "than 255 pixels or of one value stay as they are.\n\n"
-        "Codes of 8 and 16 bits are counted; what operators before it made is rounded to them. Of floats "
+        "The histogram counts codes of 8 or 16 bits, to which floating-point values from earlier operators "
+        "are rounded. Of floats "
         "from "
         "a file convert:u16 makes codes. For colours that keep their hue, equalize the lightness alone: mix "
         "takes channels apart.",
     .examples = FC_TEXTS("equalize", "equalize:white=200"),
+    .example_docs = FC_TEXTS("spread brightness evenly", "of values up to 200"),
     FC_OPERATOR_PARAMS(WHITE_PARAM),
     EQUALIZE_OPERATOR,
 };

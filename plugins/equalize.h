@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "filters/pointwise/gather.h"
+#include "plugins/alpha.h"
 #include "plugins/single.h"
 #include "plugins/white.h"
 
@@ -28,14 +30,20 @@ static inline fc_status equalize_negotiate(const fc_host *host, void *instance, 
   return FC_OK;
 }
 
+typedef struct equalize_state {
+  fc_equalize work;
+  int64_t colors; /* what is behind them is copied */
+} equalize_state;
+
 static inline fc_status equalize_prepare(const fc_host *host, void *instance, const fc_setup *setup,
                                          void **prepared) {
   const double white = white_of(equalize_white(instance), setup->in[0]),
                most = setup->in[0]->dtype == FC_U8 ? 255 : 65535;
-  fc_equalize *e = malloc(sizeof *e);
+  equalize_state *e = calloc(1, sizeof *e);
   if (!e) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  e->white = (uint32_t)(white < 1 ? 1 : white > most ? most : white);
-  e->form = equalize_form(instance);
+  e->colors = alpha_colors(setup->in[0]);
+  e->work.white = (uint32_t)(white < 1 ? 1 : white > most ? most : white);
+  e->work.form = equalize_form(instance);
   *prepared = e;
   return FC_OK;
 }
@@ -51,8 +59,14 @@ static inline size_t equalize_scratch(const void *prepared, const fc_job *job) {
 }
 
 static inline fc_status equalize_process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  const equalize_state *e = prepared;
+  const fc_gather same = {0};
+  const fc_view in = alpha_channels(job->in[0], 0, e->colors), out = alpha_channels(job->out, 0, e->colors),
+                alpha_in = alpha_channels(job->in[0], e->colors, 1),
+                alpha = alpha_channels(job->out, e->colors, 1);
+  const fc_status status = fc_equalize_cpu(&e->work, &in, &out, job->scratch);
   (void)host;
-  return fc_equalize_cpu(prepared, job->in[0], job->out, job->scratch);
+  return status == FC_OK && alpha.shape[FC_AXIS_C] ? fc_gather_cpu(&same, &alpha_in, &alpha) : status;
 }
 
 #if FC_HAVE_CUDA
@@ -62,8 +76,15 @@ static inline size_t equalize_cuda_scratch(const void *prepared, const fc_job *j
 }
 
 static inline fc_status equalize_process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  const equalize_state *e = prepared;
+  const fc_gather same = {0};
+  const fc_view in = alpha_channels(job->in[0], 0, e->colors), out = alpha_channels(job->out, 0, e->colors),
+                alpha_in = alpha_channels(job->in[0], e->colors, 1),
+                alpha = alpha_channels(job->out, e->colors, 1);
+  const fc_status status = fc_equalize_cuda(&e->work, &in, &out, job->scratch, job->stream);
   (void)host;
-  return fc_equalize_cuda(prepared, job->in[0], job->out, job->scratch, job->stream);
+  return status == FC_OK && alpha.shape[FC_AXIS_C] ? fc_gather_cuda(&same, &alpha_in, &alpha, job->stream)
+                                                   : status;
 }
 #endif
 

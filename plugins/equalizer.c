@@ -4,6 +4,7 @@
  * filters/recursive/biquad.h, a section a band.
  */
 #include "plugins/biquad_state.h"
+#include "plugins/decibels.h"
 #include "plugins/single.h"
 
 enum { FREQ, GAIN, Q, ENDS, N_PARAMS };
@@ -32,6 +33,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
     if (args[FREQ]->floats[i] <= args[FREQ]->floats[i - 1])
       return host->fail(host, FC_INVALID, "freq=%s: with ends=shelf the bands go from low to high",
                         args[FREQ]->text);
+  decibels_hint(host, "equalizer: gain", args[GAIN]);
   fc_status status = check_list(host, args, GAIN);
   return status == FC_OK ? check_list(host, args, Q) : status;
 }
@@ -40,7 +42,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   arguments args = self;
   const int bands = (int)args[FREQ]->count;
   const double rate = terms->in[0]->rate, highest = args[FREQ]->floats[bands - 1];
-  if (rate <= 0) return host->fail(host, FC_INVALID, "the sample rate is not known, so freq means nothing");
+  if (rate <= 0) return host->fail(host, FC_INVALID, "the sample rate is not known, so freq cannot be used");
   if (highest >= rate / 2)
     return host->fail(host, FC_INVALID, "freq=%g is not below half the sample rate, %g Hz", highest,
                       rate / 2);
@@ -101,8 +103,9 @@ static const fc_operator equalizer_operator = {
         "biquad:peak and biquad:lowshelf make them; their gains in decibels add up where bands overlap. "
         "State "
         "and sums are in double precision, and go on from chunk to chunk. Before the sound there is silence.",
-    .examples = FC_TEXTS("equalizer:100,1000:gain=3dB,-2dB", "equalizer:freq=500:gain=0.5:q=0.7",
+    .examples = FC_TEXTS("equalizer:100,1000:gain=3dB,-2dB", "equalizer:freq=500:gain=-6dB:q=0.7",
                          "equalizer:80,400,1200,3000:gain=4dB,-3dB,2dB,3dB:q=0.7,1,2,0.7:ends=shelf"),
+    .example_docs = FC_TEXTS("more bass, less middle", "half around 500 Hz", "four bands, shelves outside"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -83,6 +83,8 @@ static const fc_operator fade_operator = {
            "The sound is read ahead by the length of the fade out, so a stream may end when it likes.",
     .examples = FC_TEXTS("fade:in=20:out=30", "fade:out=1ms:shape=linear", "fade:in=50:shape=log",
                          "fade:in=7:out=11:shape=power"),
+    .example_docs = FC_TEXTS("in and out, in samples", "straight line at the end",
+                             "slow beginning, as decibels", "equal power at both ends"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_INT_PARAM(0, "in", "How long the fade at the beginning is.", "samples", "0",

@@ -55,7 +55,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[BETA]->given && (args[ATTEN]->given || args[WIDTH]->given))
     return host->fail(host, FC_INVALID, "give atten and width, or beta, which stands for them, with taps");
   if (args[TAPS]->given && args[ATTEN]->given && args[WIDTH]->given)
-    return host->fail(host, FC_INVALID, "two of taps, atten and width make the third");
+    return host->fail(host, FC_INVALID, "two of taps, atten and width determine the third");
   *self = (void *)(uintptr_t)args;
   return border_check(host, args[BORDER], args[VALUE]);
 }
@@ -83,7 +83,8 @@ static fc_status count_taps(const fc_host *host, arguments args, double rate, fc
   else if (width > 0)
     d->taps = fc_fir_kaiser_taps(atten, width) | 1;
   if (d->taps > TAPS_MOST)
-    return host->fail(host, FC_INVALID, "%lld taps are wanted, and %d are the most: make width larger",
+    return host->fail(host, FC_INVALID,
+                      "%lld taps are needed, and at most %d are possible: make width larger",
                       (long long)d->taps, TAPS_MOST);
   if (passes_half((int)d->band) && d->taps % 2 == 0)
     return host->fail(host, FC_INVALID,
@@ -91,7 +92,7 @@ static fc_status count_taps(const fc_host *host, arguments args, double rate, fc
                       (long long)d->taps);
   if (all_zero(d))
     return host->fail(host, FC_INVALID,
-                      "taps=2: this window is 0 at both ends, so nothing is left: give more");
+                      "taps=2: this window is 0 at both ends, so the mask would be 0: give more taps");
   return FC_OK;
 }
 
@@ -99,7 +100,7 @@ static fc_status design(const fc_host *host, arguments args, double rate, fc_fir
   const fc_arg *edges = args[band_of(args)];
   const double last = edges->floats[edges->count - 1];
   if (rate <= 0)
-    return host->fail(host, FC_INVALID, "the sample rate is not known, so frequencies mean nothing");
+    return host->fail(host, FC_INVALID, "the sample rate is not known, so frequencies cannot be used");
   if (last >= rate / 2)
     return host->fail(host, FC_INVALID, "%s=%s is not below half the sample rate, %g Hz",
                       edges == args[LOWPASS]    ? "lowpass"
@@ -200,8 +201,9 @@ static const fc_param *const params[N_PARAMS] = {
     [WIDTH] =
         FC_FLOAT_PARAM(0, "width", "How wide the transition from pass- to stopband is, around each edge.",
                        "Hz", NULL, FC_FLOAT_BETWEEN(1e-6, 1e9)),
-    [WINDOW] = FC_ENUM_PARAM(0, "window", "What the ideal filter is multiplied by, in its symmetric form.",
-                             "kaiser", WINDOW_CHOICES),
+    [WINDOW] =
+        FC_ENUM_PARAM(0, "window", "What the ideal impulse response is multiplied by (symmetric window).",
+                      "kaiser", WINDOW_CHOICES),
     [BETA] = FC_FLOAT_PARAM(0, "beta", "The shape of Kaiser's window, instead of atten.", NULL, NULL,
                             FC_FLOAT_BETWEEN(0, 100)),
     [BORDER] = BORDER_PARAM,
@@ -224,13 +226,16 @@ static const fc_operator fir_operator = {
            "    fir:lowpass=3k:taps=255\n"
            "    fir:bandpass=300,3400:atten=60dB:width=100\n"
            "    fir:highpass=80:window=hann:taps=4095\n\n"
-           "With Kaiser's window two of taps, atten and width make the third. filterchain design writes the "
+           "With Kaiser's window two of taps, atten and width determine the third. filterchain design writes "
+           "the "
            "mask to a "
            "file:\n\n"
            "    filterchain design -p fir:lowpass=3k:taps=255 --rate 48000 -o mask.txt",
     .examples =
         FC_TEXTS("fir:lowpass=3k:taps=31", "fir:bandpass=300,3400:atten=60dB:width=800",
                  "fir:highpass=1000:taps=63:window=hann", "fir:bandstop=2k,2.5kHz:taps=301:method=fft"),
+    .example_docs = FC_TEXTS("low-pass with 31 taps", "telephone band, 60 dB beside it",
+                             "high-pass, chosen window", "notch by transforms"),
     FC_SOUND_ONLY,
     .n_params = N_PARAMS,
     .params = params,

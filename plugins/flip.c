@@ -27,6 +27,7 @@ static const fc_operator flip_operator = {
         "Mirrors images. flip:x is the horizontal flip: left and right change places. flip:y is the vertical "
         "one: top and bottom do. flip:xy is both, half a turn. Samples are copied as they are.",
     .examples = FC_TEXTS("flip", "flip:y", "flip:xy"),
+    .example_docs = FC_TEXTS("left to right", "upside down", "both ways"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN, "axis", "Along which axis samples change their order.", "x",
         FC_CHOICES(FC_CHOICE(FLIP_X, "x", "left and right change places"),

@@ -62,10 +62,11 @@ static const fc_operator gauss_operator = {
         "does: its samples at whole pixels, as far as truncate says. Their sum is exactly 1, so that an "
         "even area keeps its value to the last bit. sigma=0 leaves the image as it is; sigma=3,0 blurs "
         "along the rows alone.\n\n"
-        "It is sepconv with this mask, in all else too: see inspect sepconv. Half the width at half the "
+        "Everything else is as in sepconv: see inspect sepconv. Half the width at half the "
         "height is 1.18 sigma; Pillow's radius and CSS's blur are sigma, OpenCV's ksize is a width: its "
         "sigma for one is 0.3 * ((ksize - 1) / 2 - 1) + 0.8.",
     .examples = FC_TEXTS("gauss:1.5", "gauss:2,0", "gauss:0.8:truncate=3:border=replicate"),
+    .example_docs = FC_TEXTS("blur, sigma 1.5 pixels", "along x only", "small window, edges repeated"),
     FC_OPERATOR_PARAMS(GAUSS_SIGMA_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, NULL), GAUSS_TRUNCATE_PARAM,
                        BORDER_PARAM, BORDER_VALUE_PARAM),
     .create = create,

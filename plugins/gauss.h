@@ -15,7 +15,7 @@
 
 #define GAUSS_SIGMA_PARAM(flags, preset)                                                                     \
   FC_PARAM(FC_FLOAT, (flags) | FC_PARAM_LIST, 2, "sigma",                                                    \
-           "The standard deviation in pixels; two, apart by a comma, are that along rows and that down "     \
+           "The standard deviation in pixels; two, separated by a comma, are that along rows and that down " \
            "columns.",                                                                                       \
            "pixels", preset, FC_FLOAT_BETWEEN(0, 1000), NULL, NULL, NULL)
 #define GAUSS_TRUNCATE_PARAM                                                                                 \

@@ -11,7 +11,7 @@ static const fc_operator gray_operator = {
     .size = sizeof(fc_operator),
     FC_PICTURES_ONLY,
     .name = "gray",
-    .summary = "make grey images of coloured ones",
+    .summary = "convert colour images to grey",
     .doc = "The luma of each pixel, 0.299 R + 0.587 G + 0.114 B of the values as they are, as Pillow's "
            "convert(\"L\") and OpenCV's cvtColor do; of 8-bit images the result is the exact one, rounded "
            "half to even, where those libraries are off by one now and then. luma=709 takes the weights of "
@@ -19,6 +19,7 @@ static const fc_operator gray_operator = {
            "An image that is grey stays as it is. Alpha is kept (mix:0 drops it). Of an image in another "
            "colour space (color) it is the luma of its R G B.",
     .examples = FC_TEXTS("gray", "gray:luma=709"),
+    .example_docs = FC_TEXTS("grey by luma", "luma of Rec. 709"),
     FC_OPERATOR_PARAMS(COLOR_LUMA_PARAM, WHITE_PARAM),
     .create = fc_create_args,
     COLOR_BACKENDS,

@@ -17,6 +17,7 @@ enum { BINS, LOW, HIGH, N_PARAMS };
 
 typedef struct histogram {
   const fc_arg *const *args; /* the host's */
+  double low, high;          /* as negotiated */
   uint32_t channels;         /* that there are counts for */
   uint64_t *counts;
 } histogram;
@@ -61,13 +62,14 @@ static fc_histogram work_of(const histogram *self, const fc_format *in) {
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
-  const histogram *self = instance;
+  histogram *self = instance;
   const fc_format *in = terms->in[0];
   const fc_histogram h = work_of(self, in);
   if (in->extent[FC_AXIS_C] > MOST_CHANNELS)
     return host->fail(host, FC_UNSUPPORTED, "counts up to %d channels", MOST_CHANNELS);
   if (!(h.low < h.high))
     return host->fail(host, FC_INVALID, "low=%g is not below high, which is %g: give both", h.low, h.high);
+  self->low = h.low, self->high = h.high;
   terms->needs[0]->reach[h.axis].align = h.align;
   terms->measure_bytes = fc_histogram_bytes(h.bins, in->extent[FC_AXIS_C]);
   terms->work = 6;
@@ -148,8 +150,15 @@ static void report_channel(const fc_host *host, const histogram *self, int chann
   }
 }
 
+static void tell(const fc_host *host, const char *name, double value) {
+  const fc_measurement m = {.size = sizeof m, .channel = -1, .name = name, .unit = "", .value = value};
+  host->measured(host, &m);
+}
+
 static fc_status report(const fc_host *host, void *instance) {
   const histogram *self = instance;
+  tell(host, "low", self->low);
+  tell(host, "high", self->high);
   for (uint32_t c = 0; c < self->channels && self->channels > 1; c++) report_channel(host, self, (int)c);
   report_channel(host, self, -1);
   return FC_OK;
@@ -164,14 +173,18 @@ static const fc_operator histogram_operator = {
     .name = "histogram",
     .summary = "count how many samples lie in each of equal ranges",
     .doc =
-        "Passes the signal through untouched and tells at the end how many samples of each channel, and of "
-        "all "
-        "together, lie in each of so many equal bins, bin0 first, and how many below, above and NaN. A bin "
-        "begins with its lower end; the last one has its upper end too, as numpy.histogram counts.\n\n"
+        "Passes the signal through untouched and tells at the end from where to where it counted, and how "
+        "many "
+        "samples of each channel, and of all together, lie in each of so many equal bins, bin0 first, and "
+        "how "
+        "many below, above and NaN. A bin begins with its lower end; the last one has its upper end too, as "
+        "numpy.histogram counts.\n\n"
         "From 0 to white of images (0 to 256 with 8 bits, so that histogram:256 has a bin a code), full "
         "scale "
-        "of sound, unless low and high say otherwise. --report writes the numbers as JSON.",
+        "of sound, unless low and high say otherwise. --report writes the numbers as JSON, --plot draws "
+        "them.",
     .examples = FC_TEXTS("histogram", "histogram:bins=8:low=-2:high=100", "histogram:256"),
+    .example_docs = FC_TEXTS("count the values", "8 bins of a range", "256 bins"),
     FC_OPERATOR_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "bins", "How many.", NULL, "16", FC_INT_BETWEEN(1, 65536)),
                        FC_FLOAT_PARAM(0, "low", "The lower end of the first one.", NULL, NULL,
                                       FC_FLOAT_BETWEEN(-1e30, 1e30)),

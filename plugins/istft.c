@@ -27,11 +27,10 @@ static fc_status check_coverage(const fc_host *host, const frames *f) {
   double coverage = fc_stft_coverage(w, f->frame, f->hop);
   free(w);
   if (coverage >= LEAST_COVERAGE) return FC_OK;
-  return host->fail(
-      host, FC_INVALID,
-      "with frames of %lld every %lld samples this window leaves samples that nothing covers: take a "
-      "smaller hop, such as %lld",
-      (long long)f->frame, (long long)f->hop, (long long)(f->frame / 4 > 0 ? f->frame / 4 : 1));
+  return host->fail(host, FC_INVALID,
+                    "with frames of %lld every %lld samples this window does not cover every sample: use a "
+                    "smaller hop, such as %lld",
+                    (long long)f->frame, (long long)f->hop, (long long)(f->frame / 4 > 0 ? f->frame / 4 : 1));
 }
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
@@ -140,7 +139,7 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 /* ---- the descriptor --------------------------------------------------------------- */
 
 static const fc_param *const params[PARAMS] = {
-    FRAME_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "frame", "Samples of a frame, as given to stft.", "samples",
+    FRAME_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "frame", "The frame length that was given to stft.", "samples",
                               "1024", FC_INT_BETWEEN(1, FRAME_LONGEST))),
     FC_INT_PARAM(
         0, "length",
@@ -170,6 +169,8 @@ static const fc_operator istft = {
     .summary = "inverse short-time Fourier transform: sound from spectra",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("frames back to sound"),
+    .example_commands = FC_TEXTS("-i in.wav -p stft:6:hop=2 ... -o out.wav"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

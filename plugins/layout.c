@@ -36,6 +36,8 @@ static const fc_operator layout_operator = {
         "array, no picture any more: let it be the last stage that has to do with pixels or channels. "
         "layout:hwc is the way back. Samples are copied as they are.",
     .examples = FC_TEXTS("layout:chw", "layout:hwc"),
+    .example_docs = FC_TEXTS("planes of channels", "interleaved pixels"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png -p layout:chw ... -o out.png"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED, "order", "The order of dimensions of the output.", NULL,
         FC_CHOICES(FC_CHOICE(LAYOUT_CHW, "chw", "channels, height, width; of what is hwc"),

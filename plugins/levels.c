@@ -41,7 +41,7 @@ static const fc_operator levels_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "levels",
-    .summary = "set black point, white point and gamma of images",
+    .summary = "set black point, white point and gamma",
     .doc =
         "As the levels of image editors: values from black to white are spread over out_black to "
         "out_white, and what lies beyond becomes an end; between the two t = (v - black) / (white - black) "
@@ -52,6 +52,8 @@ static const fc_operator levels_operator = {
         "Powers are our own, the same bits on every processor and device.",
     .examples = FC_TEXTS("levels:16:white=235", "levels:black=20:white=200:gamma=1.4",
                          "levels:out_black=255:out_white=0", "levels:gamma=0.8:out_black=10:out_white=240"),
+    .example_docs =
+        FC_TEXTS("video range to full range", "lighter, with new ends", "negative", "less contrast, lighter"),
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN, "black", "The value that becomes black.", NULL, "0", NULL),
         FC_FLOAT_PARAM(0, "white", "The value that becomes white; the image's white unless given.", NULL,

@@ -14,13 +14,13 @@ void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state) 
 }
 
 static const fc_param *const params[N_PARAMS] = {
-    [CEILING] = FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_DECIBEL, "ceiling",
-                               "What no sample goes beyond: a factor of full scale, or decibels (-1dBFS).",
-                               NULL, "-1dB", FC_FLOAT_BETWEEN(1e-6, 1e6)),
-    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "How long before a peak the gain begins to fall.", "s", "0.005",
-                             FC_FLOAT_BETWEEN(0, 1)),
-    [RELEASE] = FC_FLOAT_PARAM(0, "release", "How fast it rises again: 63 % of the way in this time.", "s",
-                               "0.05", FC_FLOAT_BETWEEN(0, 100)),
+    [CEILING] =
+        FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_DECIBEL, "ceiling",
+                       "The largest magnitude of a sample: a factor of full scale, or decibels (-1dBFS).",
+                       NULL, "-1dB", FC_FLOAT_BETWEEN(1e-6, 1e6)),
+    [AHEAD] = FC_FLOAT_PARAM(0, "ahead", "Look-ahead: how long before a peak the gain begins to fall.", "s",
+                             "0.005", FC_FLOAT_BETWEEN(0, 1)),
+    [RELEASE] = FC_FLOAT_PARAM(0, "release", "Release time constant.", "s", "0.05", FC_FLOAT_BETWEEN(0, 100)),
     [LINK] = DYNAMICS_LINK_PARAM,
 };
 
@@ -37,6 +37,7 @@ static const fc_operator limiter_operator = {
         "(loudness measures them).",
     .examples =
         FC_TEXTS("limiter:-1dBFS", "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
+    .example_docs = FC_TEXTS("peaks below -1 dB", "quarter scale, channels apart", "without looking ahead"),
     .n_params = N_PARAMS,
     .params = params,
     .create = fc_create_args,

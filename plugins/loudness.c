@@ -98,17 +98,18 @@ static const fc_operator loudness_operator = {
     .name = "loudness",
     .summary = "measure loudness after EBU R 128: integrated, range, true peak",
     .doc =
-        "Passes sound through untouched and tells at the end how loud it is, after ITU-R BS.1770-4 and EBU "
+        "Passes sound through unchanged and prints at the end how loud it is, after ITU-R BS.1770-4 and EBU "
         "R 128: the integrated loudness with its gates at -70 LUFS and 10 LU below the mean, the loudness "
         "range (EBU Tech 3342), the largest momentary (0.4 s) and short-term (3 s) loudness, and of each "
-        "channel and all together the true peak and the largest sample. An output may be left out; --report "
+        "channel and all together the true peak and the largest sample. The output may be omitted; --report "
         "writes the numbers as JSON.\n\n"
         "    filterchain -i in.wav -p loudness\n\n"
-        "Surround channels count 1.41, those for low frequencies not at all, by the speakers that the file "
-        "names; without names 4, 5 and 6 channels are taken for quadraphonic, 5.0 and 5.1 sound. The true "
+        "Surround channels are weighted by 1.41 and the low-frequency channel by 0, by the file's channel "
+        "layout; without one, 4, 5 and 6 channels are taken as quadraphonic, 5.0 and 5.1. The true "
         "peak is found at 4 times the rate, 2 times from 96 kHz on. Sound shorter than 0.4 s has no "
         "integrated loudness, -inf. What is needed of memory does not depend on the length.",
     .examples = FC_TEXTS("loudness"),
+    .example_docs = FC_TEXTS("measure by EBU R 128"),
     FC_SOUND_ONLY,
     .create = create,
     .destroy = destroy,

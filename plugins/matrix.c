@@ -2,6 +2,7 @@
 /*
  * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix/matrix.h.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,15 +68,33 @@ static const char *axis_name(int axis, int kind) {
   return kind == FC_AUDIO ? "samples" : "columns";
 }
 
+/* Names the stage that makes the channels fit: mix selects them, or repeats the only one. */
+static fc_status refuse_channels(const fc_host *host, int64_t cols, const fc_format *in) {
+  const long long channels = in->extent[FC_AXIS_C];
+  char all[64] = "0";
+  for (int64_t i = 1, n = 1; i < cols && i < 16; i++)
+    n += snprintf(all + n, sizeof all - (size_t)n, ",%d", channels == 1 ? 0 : (int)i);
+  const int alpha = in->kind == FC_IMAGE && channels == cols + 1 && (channels == 4 || channels == 2);
+  if (cols > 16 || (channels != 1 && channels < cols))
+    return host->fail(host, FC_INVALID,
+                      "the matrix has %lld columns and the input %lld channels: they must be as many",
+                      (long long)cols, channels);
+  return host->fail(
+      host, FC_INVALID,
+      "the matrix has %lld column%s and the input %lld channel%s: put mix:%s before it, which %s",
+      (long long)cols, cols == 1 ? "" : "s", channels, channels == 1 ? "" : "s", all,
+      channels == 1 ? "repeats the channel"
+      : alpha       ? "leaves out alpha"
+                    : "keeps the first ones");
+}
+
 static fc_status refuse_extent(const fc_host *host, const operator* op, const fc_format *in) {
   int64_t extent = in->extent[op->axis];
   const char *name = axis_name(op->axis, in->kind);
   if (extent < 0)
     return host->fail(host, FC_INVALID, "the number of %s is not known: give block=%lld", name,
                       (long long)op->table->cols);
-  if (op->axis == FC_AXIS_C)
-    return host->fail(host, FC_INVALID, "a matrix of %lld columns does not fit %lld channels",
-                      (long long)op->table->cols, (long long)extent);
+  if (op->axis == FC_AXIS_C) return refuse_channels(host, op->table->cols, in);
   return host->fail(host, FC_INVALID,
                     "a matrix of %lld columns does not fit %lld %s: to cut them into blocks, give block=%lld",
                     (long long)op->table->cols, (long long)extent, name, (long long)op->table->cols);
@@ -144,9 +163,14 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
+static size_t scratch_cuda(const void *prepared, const fc_job *job) {
+  return fc_matrix_cuda_scratch(&((const state *)prepared)->m, job->in[0], job->out);
+}
+
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->notes, job->stream);
+  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->scratch, job->notes,
+                        job->stream);
 }
 #endif
 
@@ -165,7 +189,7 @@ FC_FUSIBLE(extension, describe)
 static const fc_param *const params[PARAMS] = {
     FC_TABLE_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "matrix",
                    "The matrix: a row for each output, a column for each input. From a file, a row a line, "
-                   "or written out with the rows apart by semicolons: [1,0;0.5,0.5]."),
+                   "or written out with semicolons between the rows: [1,0;0.5,0.5]."),
     FC_ENUM_PARAM(
         0, "axis", "Which axis is multiplied.", "channel",
         FC_CHOICES(FC_CHOICE(FC_AXIS_C, "channel", "mixes channels: every pixel or frame is a vector"),
@@ -198,9 +222,9 @@ static const char doc[] =
     "RGB to YCbCr as JPEG has it, with the offset of the colour differences:\n\n"
     "    matrix:[0.299,0.587,0.114;-0.168736,-0.331264,0.5;0.5,-0.418688,-0.081312]:offset=0,128,128\n\n"
     "Along x (time) or y the axis is cut into blocks, from its beginning on, and every block is multiplied: "
-    "a block transform. A matrix that is not square changes the size of the image or the length of the "
-    "sound, and of a sound the rate with it, by rows / columns. The last block is filled up as border says, "
-    "so that the result is made of whole blocks; crop takes off what is too much.\n\n"
+    "a block transform. A matrix that is not square changes the size of an image, or length and sample rate "
+    "of a sound, by rows / columns. The last block is extended by the border, so that the result consists of "
+    "whole blocks; crop removes the padding.\n\n"
     "Sums are made in the compute precision, in the order of the columns. Values beyond the range of an "
     "integer output are clamped, with a warning.";
 
@@ -210,6 +234,8 @@ static const fc_operator matrix = {
     .summary = "multiply along an axis by a matrix: channel mixing, colour, block transforms",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("half of every sample", "sum and difference of pairs", "twice, and an offset"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,
@@ -217,7 +243,7 @@ static const fc_operator matrix = {
     .destroy = destroy,
     .negotiate = negotiate,
     .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
     .extension = extension,
 };

@@ -18,8 +18,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   fc_status status = border_check(host, args[BORDER], args[VALUE]);
   for (int64_t i = 0; i < window->count && status == FC_OK; i++)
     if (window->ints[i] % 2 == 0)
-      status = host->fail(host, FC_INVALID,
-                          "window=%s: a window has a middle, so its sides are odd: say %lld or %lld",
+      status = host->fail(host, FC_INVALID, "window=%s: the sides of a window are odd: say %lld or %lld",
                           window->text, (long long)window->ints[i] - 1, (long long)window->ints[i] + 1);
   if (status != FC_OK) return status;
   median *self = malloc(sizeof *self);
@@ -45,10 +44,9 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
                       self->window->text);
   /* Samples of 8 and 16 bits are counted as the window moves, others selected from anew. */
   if (fc_dtype_size(terms->in[0]->dtype) > 2 && m.nx * m.ny > FC_MEDIAN_SELECTED)
-    return host->fail(
-        host, FC_UNSUPPORTED,
-        "window=%s: of %s at most %d samples are looked at for each (31,31): put convert:u16 ahead of it",
-        self->window->text, fc_dtype_name(terms->in[0]->dtype), FC_MEDIAN_SELECTED);
+    return host->fail(host, FC_UNSUPPORTED,
+                      "window=%s: for %s a window has at most %d samples (31,31): put convert:u16 before it",
+                      self->window->text, fc_dtype_name(terms->in[0]->dtype), FC_MEDIAN_SELECTED);
   reach[FC_AXIS_X].before = reach[FC_AXIS_X].after = m.nx / 2;
   reach[FC_AXIS_Y].before = reach[FC_AXIS_Y].after = m.ny / 2;
   border_terms(self->border, self->value, terms);
@@ -99,19 +97,22 @@ static const fc_operator median_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     FC_EVERY_SIGNAL,
     .name = "median",
-    .summary = "replace each sample by the median around it: takes away specks and clicks",
+    .summary = "replace each sample by the median around it: removes specks and clicks",
     .doc =
         "The median of a window around each sample, channel by channel, as OpenCV's medianBlur and "
-        "scipy.ndimage.median_filter: specks smaller than half the window go, edges stay sharp. Samples are "
-        "copied, whatever their type; NaN counts as larger than any number.\n\n"
+        "scipy.ndimage.median_filter: specks smaller than half the window go, edges stay sharp. NaN counts "
+        "as larger than any number.\n\n"
         "3 x 3 and 5 x 5 are quick on any type. Larger windows cost about their height a sample with 8 and "
         "16 "
         "bits, and about their area with floats: convert:u8 or convert:u16 ahead is worth it there.\n\n"
         "Of sound it is the median of so many samples.",
     .examples = FC_TEXTS("median:3", "median:5", "median:7,3:border=replicate", "median:1,5"),
+    .example_docs =
+        FC_TEXTS("remove specks", "remove larger specks", "wide window, edges repeated", "along y only"),
+    .example_commands = FC_TEXTS("", "", "-i in.png ... -o out.png", "-i in.png ... -o out.png"),
     FC_OPERATOR_PARAMS(
         FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "window",
-                 "The sides of the window, odd: one number, or columns and rows, apart by a comma or x.",
+                 "The sides of the window, odd: one number, or columns and rows, separated by a comma or x.",
                  "samples", NULL, FC_INT_BETWEEN(1, FC_MEDIAN_MOST), NULL, NULL, NULL),
         BORDER_PARAM, BORDER_VALUE_PARAM),
     .create = create,

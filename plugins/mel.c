@@ -39,7 +39,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (args[FROM]->ints[0] == FROM_SPECTRUM && args[OUT]->given)
     return host->fail(
         host, FC_INVALID,
-        "out goes with from=sound: spectra are summed as they are, so give stft the out that is wanted");
+        "out goes with from=sound: it selects what is summed of sound; of spectra, choose by stft's out");
   instance *op = malloc(sizeof *op);
   if (!op) return FC_NO_MEMORY;
   *op = (instance){.f = f, .border = args[BORDER], .value = args[VALUE]};
@@ -225,13 +225,15 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? 0 : fc_stft_device_scratch(&s->t.s, job->out);
+  return s->from == FROM_SPECTRUM ? fc_matrix_cuda_scratch(&s->m, job->in[0], job->out)
+                                  : fc_stft_device_scratch(&s->t.s, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  if (s->from == FROM_SPECTRUM) return fc_matrix_cuda(&s->m, job->in[0], job->out, job->notes, job->stream);
+  if (s->from == FROM_SPECTRUM)
+    return fc_matrix_cuda(&s->m, job->in[0], job->out, job->scratch, job->notes, job->stream);
   return fc_stft_cuda(&s->t.s, job->in[0], job->out, job->scratch, job->scratch_bytes, job->notes,
                       job->stream);
 }
@@ -278,8 +280,8 @@ static const char doc[] =
     "Mel spectra: the power of short frames of sound in bands that are equally wide on a scale of perceived "
     "pitch.\n\n"
     "The sound is cut into frames and transformed as by stft; the bins of each spectrum are summed in "
-    "overlapping triangles. The bands stand where the channels did, for each channel of the sound one after "
-    "another; frames follow each other hop samples apart, so that the rate becomes rate / hop.\n\n"
+    "overlapping triangles. The bands become channels, those of the sound's first channel first; frames are "
+    "hop samples apart, so that the rate becomes rate / hop.\n\n"
     "    mel:80:frame=1024:hop=256:out=db               a log-mel spectrogram\n"
     "    stft:1024:out=power mel:80:from=spectrum       the same in two steps\n"
     "    mel:40:out=db dct:axis=channel:keep=13         cepstral coefficients (MFCC)\n\n"
@@ -292,6 +294,9 @@ static const fc_operator mel = {
     .summary = "mel spectrum: power of short frames in bands of equal pitch",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("20 mel bands", "12 bands in decibels", "from power spectra"),
+    .example_commands = FC_TEXTS("-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy",
+                                 "-i in.wav -p stft:6:out=power ... -o out.npy"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

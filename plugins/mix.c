@@ -94,18 +94,18 @@ static const fc_operator mix_operator = {
     .flags = FC_OP_KEEPS_DTYPE,
     .name = "mix",
     .summary = "select, repeat and reorder channels",
-    .doc = "Makes each channel of the output a copy of a channel of the input, counted from 0. mix:1,0 swaps "
+    .doc = "Each channel of the output is a copy of a channel of the input, counted from 0. mix:1,0 swaps "
            "left and right, mix:0 keeps the first channel alone, mix:0,0 makes two channels of one, "
            "mix:2,1,0 turns RGB into BGR, and mix:0,1,2 drops an image's alpha.\n\n"
            "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, "
            "use matrix: matrix:[0.5,0.5].",
     .examples = FC_TEXTS("mix:1,0", "mix:0", "mix:0,0"),
+    .example_docs = FC_TEXTS("swap left and right", "the left channel alone", "left on both channels"),
     FC_EVERY_SIGNAL,
-    FC_OPERATOR_PARAMS(
-        FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, MOST, "channels",
-                 "For each channel of the output the channel of the input that it is, counted from 0, apart "
-                 "by commas.",
-                 NULL, NULL, FC_INT_BETWEEN(0, MOST - 1), NULL, NULL, NULL)),
+    FC_OPERATOR_PARAMS(FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, MOST, "channels",
+                                "For each channel of the output the channel of the input that it is, counted "
+                                "from 0, separated by commas.",
+                                NULL, NULL, FC_INT_BETWEEN(0, MOST - 1), NULL, NULL, NULL)),
     .create = create,
     .negotiate = negotiate,
     GATHER_BACKENDS(prepare),

@@ -136,21 +136,22 @@ static const fc_operator mixin_operator = {
         "Adds a second signal, times gain: music under speech, noise to a sound, a texture or an offset to "
         "images.\n\n"
         "    mixin:music.wav:gain=-18dB:end=loop\n\n"
-        "The output is as long as the first signal. Where a second sound has ended there is silence, or it "
-        "begins "
-        "again (end=loop); images are of one size, unless the second is repeated as tiles. A second signal "
+        "The output is as long as the first signal. After the end of a shorter second sound there is "
+        "silence, or it repeats (end=loop); images are of one size, unless the second is repeated as tiles. "
+        "A second signal "
         "of one "
         "channel is added to all channels, one of one frame to all frames. Rates must agree.\n\n"
         "Both count as values: full scale of sound is 1, whatever integers the files hold; images are code "
         "values, "
         "0 to 255 or 65535.",
     .examples = FC_TEXTS("mixin:other.wav", "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
+    .example_docs = FC_TEXTS("add another sound", "add it at half", "add it softly, repeated"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "The second signal."),
                        FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain",
                                       "What it is multiplied by: a factor, or decibels (-6dB).", NULL, "1",
                                       NULL),
-                       FC_ENUM_PARAM(0, "end", "What follows where the second signal has ended.", "silence",
+                       FC_ENUM_PARAM(0, "end", "What follows the end of the second signal.", "silence",
                                      FC_CHOICES(FC_CHOICE(END_SILENCE, "silence", "zeros"),
                                                 FC_CHOICE(END_LOOP, "loop", "its beginning, again and again"),
                                                 FC_CHOICE(FC_REFUSED, "repeat", "say loop"),

@@ -16,19 +16,22 @@ int32_t equalize_form(const void *instance) {
 static const fc_operator otsu_operator = {
     .size = sizeof(fc_operator),
     .name = "otsu",
-    .summary = "tell bright from dark by a level that each image tells itself",
+    .summary = "separate bright from dark by a level computed from each image",
     .doc =
-        "Threshold by Otsu's method: samples above the level become white, others 0, where the level is the "
-        "one that parts the histogram into the two classes that are furthest apart for their spread, as "
+        "Threshold by Otsu's method: samples above the level become white, others 0, where the level divides "
+        "the histogram into the two classes with the largest variance between them, as "
         "OpenCV's THRESH_OTSU and scikit-image's threshold_otsu find it. Each channel of each frame has its "
         "own level; gray ahead of it makes one of them. An image of one value becomes 0.\n\n"
         "    -p gray -p otsu\n"
         "    -p gray -p gauss:1 -p otsu     of a noisy image\n\n"
-        "Codes of 8 and 16 bits are counted; what operators before it made is rounded to them. threshold "
+        "The histogram counts codes of 8 or 16 bits, to which floating-point values from earlier operators "
+        "are rounded. threshold "
         "takes a level that is known.",
     .examples = FC_TEXTS("otsu", "otsu:inverse", "otsu:white=200"),
+    .example_docs =
+        FC_TEXTS("black and white, automatically", "white and black, automatically", "of values up to 200"),
     FC_OPERATOR_PARAMS(
-        FC_ENUM_PARAM(FC_PARAM_MAIN, "type", "What becomes of samples.", "binary",
+        FC_ENUM_PARAM(FC_PARAM_MAIN, "type", "The result for samples above and below the level.", "binary",
                       FC_CHOICES(FC_CHOICE(FC_EQUALIZE_OTSU, "binary", "white where above the level, else 0"),
                                  FC_CHOICE(FC_EQUALIZE_OTSU_INVERSE, "inverse",
                                            "0 where above the level, else white"))),

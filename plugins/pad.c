@@ -33,7 +33,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
         host, FC_INVALID,
         ways ? "give one of: a size, multiple, sides (left, right, top, bottom, all), before and "
                "after (sound)"
-             : "how much is missing: pad:256 or pad:640x480 pads to a size, multiple=32 to "
+             : "give a size or amount: pad:256 or pad:640x480 pads to a size, multiple=32 to "
                "multiples, all=4 or left=4 at the sides, before=100 sound");
   if (args[ANCHOR]->given && !args[SIZE]->given && !args[MULTIPLE]->given)
     return host->fail(host, FC_INVALID, "anchor goes with a size or multiple");
@@ -97,7 +97,8 @@ static fc_status check_values(const fc_host *host, arguments args, const fc_form
     return host->fail(host, FC_INVALID, "value: of more than %d channels give one value for all",
                       FC_PLACE_CODES);
   if (values == channels) return FC_OK;
-  return host->fail(host, FC_INVALID, "value: %lld values for %lld channel%s; give one, or one a channel",
+  return host->fail(host, FC_INVALID,
+                    "value: %lld values for %lld channel%s; give one, or one for each channel",
                     (long long)values, (long long)channels, channels == 1 ? "" : "s");
 }
 
@@ -215,7 +216,7 @@ static const fc_param *const params[N_PARAMS] = {
     [MULTIPLE] = SIZES(0, "multiple",
                        "Images: the sides become multiples of this, or of the first across and the second "
                        "down."),
-    [ALL] = SIDE("all", "Images: how much is added at each side that is not told by itself."),
+    [ALL] = SIDE("all", "Images: how much is added at each side that is not given separately."),
     [LEFT] = SIDE("left", "Images: how much is added at the left."),
     [RIGHT] = SIDE("right", "Images: how much is added at the right."),
     [TOP] = SIDE("top", "Images: how much is added at the top."),
@@ -239,7 +240,7 @@ static const fc_param *const params[N_PARAMS] = {
     [VALUE] =
         FC_PARAM(FC_FLOAT, FC_PARAM_LIST, FC_PLACE_CODES, "value",
                  "The value of border=constant, which it implies: one for all channels, or one each, "
-                 "apart by commas. Code values of images (255,255,255 is white), full scale of sound is "
+                 "separated by commas. Code values of images (255,255,255 is white), full scale of sound is "
                  "1.",
                  NULL, "0", NULL, NULL, NULL, NULL),
 };
@@ -249,7 +250,7 @@ static const fc_operator pad_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "pad",
     .summary = "put a border around images, silence around sound",
-    .doc = "Makes signals larger without touching what is there.\n\n"
+    .doc = "Adds a border to a signal, whose samples stay unchanged.\n\n"
            "    pad:256                             to 256 x 256, the image in the middle\n"
            "    pad:640x480:value=114,114,114       with gray bars (after resize:640x480:mode=fit)\n"
            "    pad:multiple=32:border=replicate    to sides that a network can halve five times\n"
@@ -258,6 +259,10 @@ static const fc_operator pad_operator = {
            "What is larger than the size already is an error. Samples are copied as they are.",
     .examples = FC_TEXTS("pad:64", "pad:96x64:value=7:anchor=right", "pad:multiple=16x8:border=reflect101",
                          "pad:all=2:left=5", "pad:before=10:after=100", "pad:before=7:border=wrap"),
+    .example_docs = FC_TEXTS("to 64 pixels square", "colour 7, image at the right", "to multiples, mirrored",
+                             "two around, five left", "silence before and after", "seven before, wrapped"),
+    .example_commands = FC_TEXTS("-i in.png ... -o out.png", "-i in.png ... -o out.png",
+                                 "-i in.png ... -o out.png", "-i in.png ... -o out.png", "", ""),
     FC_EVERY_SIGNAL,
     .n_params = N_PARAMS,
     .params = params,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, the backends that run it,
- * and the device function. Each includes it once and says by pointwise_of what its numbers are.
+ * and the device function. Each includes it once and says by pointwise_of what its numbers are. Alpha of
+ * image files is copied, unless they are meant for each channel.
  */
 #ifndef FC_PLUGINS_POINTWISE_H
 #define FC_PLUGINS_POINTWISE_H
@@ -10,10 +11,12 @@
 
 #include "filters/pointwise/functions.h"
 #include "filters/pointwise/pointwise.h"
+#include "plugins/alpha.h"
 #include "plugins/single.h"
 
 typedef struct pointwise_state {
-  fc_pointwise work;
+  fc_pointwise work, copy;
+  int64_t colors; /* channels that `work` is for; `copy` is for those behind them */
   int device;
   void *factors; /* the host's memory on the device, or NULL */
   void *table;   /* likewise; on the CPU alone */
@@ -71,11 +74,20 @@ static inline fc_status pointwise_table(const fc_host *host, const fc_setup *set
 typedef struct pointwise_numbers {
   const double *factors; /* NULL: one for all channels */
   int64_t count;
+  int all; /* alpha is a channel like the others */
   double room[2 * POINTWISE_CHANNELS];
 } pointwise_numbers;
 
 /* What the operator does to a signal like this, in the compute type. Called by several threads at once. */
 fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers);
+
+/* And to how many channels. */
+static inline int64_t pointwise_colors(const void *instance, const fc_setup *setup, fc_pointwise *work,
+                                       pointwise_numbers *numbers) {
+  numbers->factors = NULL, numbers->count = 0, numbers->all = 0;
+  *work = pointwise_of(instance, setup, numbers);
+  return numbers->all ? setup->in[0]->extent[FC_AXIS_C] : alpha_colors(setup->in[0]);
+}
 
 static inline fc_status pointwise_prepare(const fc_host *host, void *instance, const fc_setup *setup,
                                           void **prepared) {
@@ -84,9 +96,9 @@ static inline fc_status pointwise_prepare(const fc_host *host, void *instance, c
   fc_status status = FC_OK;
   if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
   state->device = setup->device;
-  numbers.factors = NULL, numbers.count = 0;
-  state->work = pointwise_of(instance, setup, &numbers);
+  state->colors = pointwise_colors(instance, setup, &state->work, &numbers);
   state->work.isa = fc_isa_best();
+  state->copy = (fc_pointwise){.form = FC_POINTWISE_COPY, .compute = setup->compute, .isa = state->work.isa};
   const int64_t each = state->work.form == FC_POINTWISE_AFFINE ? 2 : 1;
   if (numbers.factors) status = pointwise_factors(host, state, numbers.factors, each * numbers.count);
   if (status == FC_OK) status = pointwise_table(host, setup, state);
@@ -100,9 +112,10 @@ static inline fc_status pointwise_prepare(const fc_host *host, void *instance, c
 static inline fc_status pointwise_describe(const fc_host *host, void *instance, const fc_setup *setup,
                                            fc_device_function *f) {
   pointwise_numbers numbers;
-  numbers.factors = NULL, numbers.count = 0;
-  const fc_pointwise work = pointwise_of(instance, setup, &numbers);
+  fc_pointwise work;
   (void)host;
+  if (pointwise_colors(instance, setup, &work, &numbers) < setup->in[0]->extent[FC_AXIS_C])
+    return FC_UNSUPPORTED;
   if (numbers.factors && work.form == FC_POINTWISE_AFFINE)
     return fc_function_affines(work.compute, numbers.factors, numbers.count, f);
   if (numbers.factors) return fc_function_gains(work.compute, numbers.factors, numbers.count, f);
@@ -115,20 +128,49 @@ static inline size_t pointwise_scratch(const void *prepared, const fc_job *job) 
   return fc_pointwise_cpu_scratch(&((const pointwise_state *)prepared)->work);
 }
 
-static inline fc_status pointwise_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+typedef fc_status (*pointwise_fn)(const fc_pointwise *work, const fc_view *in, const fc_view *out,
+                                  const fc_job *job);
+
+/* The colours, and what is copied. */
+static inline fc_status pointwise_run(const void *prepared, const fc_job *job, pointwise_fn run) {
   const pointwise_state *state = prepared;
-  return fc_pointwise_cpu(&state->work, job->in[0], job->out, job->scratch, job->notes);
+  const fc_view *in = job->in[0], *out = job->out;
+  const int64_t rest = out->extent[FC_AXIS_C] - state->colors;
+  if (rest <= 0) return run(&state->work, in, out, job);
+  const fc_view colors_in = alpha_channels(in, 0, state->colors),
+                colors_out = alpha_channels(out, 0, state->colors),
+                alpha_in = alpha_channels(in, state->colors, rest),
+                alpha_out = alpha_channels(out, state->colors, rest);
+  const fc_status status = run(&state->work, &colors_in, &colors_out, job);
+  return status == FC_OK ? run(&state->copy, &alpha_in, &alpha_out, job) : status;
+}
+
+static inline fc_status pointwise_on_cpu(const fc_pointwise *work, const fc_view *in, const fc_view *out,
+                                         const fc_job *job) {
+  return fc_pointwise_cpu(work, in, out, job->scratch, job->notes);
+}
+
+static inline fc_status pointwise_by_definition(const fc_pointwise *work, const fc_view *in,
+                                                const fc_view *out, const fc_job *job) {
+  return fc_pointwise_ref(work, in, out, job->notes);
+}
+
+static inline fc_status pointwise_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  return pointwise_run(prepared, job, pointwise_on_cpu);
 }
 
 static inline fc_status pointwise_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  const pointwise_state *state = prepared;
-  return fc_pointwise_ref(&state->work, job->in[0], job->out, job->notes);
+  return pointwise_run(prepared, job, pointwise_by_definition);
 }
 
 #if FC_HAVE_CUDA
+static inline fc_status pointwise_on_cuda(const fc_pointwise *work, const fc_view *in, const fc_view *out,
+                                          const fc_job *job) {
+  return fc_pointwise_cuda(work, in, out, job->stream, job->notes);
+}
+
 static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  const pointwise_state *state = prepared;
-  return fc_pointwise_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);
+  return pointwise_run(prepared, job, pointwise_on_cuda);
 }
 #endif
 

@@ -15,11 +15,13 @@ static fc_status design(const fc_host *host, arguments args, const fc_format *in
   if (from <= 0) return host->fail(host, FC_INVALID, "the sample rate of the input is not known");
   const fc_status status = fc_polyphase_design(from, to, (fc_polyphase_quality)args[QUALITY]->ints[0], r);
   if (status == FC_INVALID)
-    return host->fail(host, FC_INVALID, "%.10g Hz to %.10g Hz: rates are taken to a thousandth of a Hz", from,
-                      to);
-  if (status == FC_UNSUPPORTED)
     return host->fail(host, FC_INVALID,
-                      "%.10g Hz to %.10g Hz is too far for one step: take two, or a lower quality", from, to);
+                      "%.10g Hz to %.10g Hz: rates must be multiples of a thousandth of a Hz", from, to);
+  if (status == FC_UNSUPPORTED)
+    return host->fail(
+        host, FC_INVALID,
+        "%.10g Hz to %.10g Hz is too large a ratio for one step: use two steps, or a lower quality", from,
+        to);
   return status;
 }
 
@@ -111,7 +113,8 @@ static const fc_operator resample_operator = {
     .summary = "change the sample rate of sound",
     .doc =
         "Resamples sound by a polyphase filter: a sinc in a Kaiser window, of linear phase and without "
-        "delay, so that sample 0 stays where it is. Any two rates do; what is beyond the ends is silence. "
+        "delay, so that sample 0 stays where it is. Any two rates are possible; beyond the ends there is "
+        "silence. "
         "Sound that has the rate already is left as it is.\n\n"
         "    resample:44100\n"
         "    resample:48k:quality=best\n\n"
@@ -126,12 +129,13 @@ static const fc_operator resample_operator = {
         "interpolated, with errors below the stopband.",
     .examples = FC_TEXTS("resample:44100", "resample:8k:quality=low", "resample:rate=24000:quality=best",
                          "resample:16001:quality=medium"),
+    .example_docs = FC_TEXTS("to 44.1 kHz", "to 8 kHz, quickly", "to 24 kHz, best", "to an odd rate"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "rate", "The sample rate of the output.", "Hz",
                        NULL, FC_FLOAT_BETWEEN(1, 1e9)),
         FC_ENUM_PARAM(
-            0, "quality", "How much goes through, and how little is folded back.", "high",
+            0, "quality", "Width of the passband, and attenuation of aliases.", "high",
             FC_CHOICES(FC_CHOICE(FC_POLYPHASE_LOW, "low", "passband to 0.80, stopband -60 dB"),
                        FC_CHOICE(FC_POLYPHASE_MEDIUM, "medium", "0.88, -80 dB"),
                        FC_CHOICE(FC_POLYPHASE_HIGH, "high", "0.91, -100 dB: of 44.1 kHz all up to 20 kHz"),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "filters/resample/resample.h"
+#include "plugins/alpha.h"
 #include "plugins/single.h"
 
 enum { SIZE, WIDTH, HEIGHT, LONG, SCALE, MODE, UP, FILTER, ANTIALIAS, N_PARAMS };
@@ -96,20 +97,11 @@ static extents chosen(arguments args, extents in) {
 
 /* ---- negotiate ------------------------------------------------------------------- */
 
-/* Does the last channel weigh the others? Of an image of 2 or 4 channels it does, unless it is said that it
- * is none or has been multiplied in. */
-static int has_straight_alpha(const fc_format *in) {
-  const int64_t channels = in->extent[FC_AXIS_C];
-  const int straight =
-      in->alpha == FC_ALPHA_STRAIGHT || (in->alpha == FC_ALPHA_UNKNOWN && in->kind == FC_IMAGE);
-  return straight && (channels == 2 || channels == 4);
-}
-
 static fc_resample resample_of(arguments args, const fc_format *in, int compute) {
   return (fc_resample){.filter = (int)args[FILTER]->ints[0],
                        .antialias = args[ANTIALIAS]->ints[0] != 0,
                        .compute = compute,
-                       .alpha = has_straight_alpha(in) && args[FILTER]->ints[0] != FC_RESAMPLE_NEAREST,
+                       .alpha = alpha_is_straight(in) && args[FILTER]->ints[0] != FC_RESAMPLE_NEAREST,
                        .isa = fc_isa_best()};
 }
 
@@ -199,12 +191,13 @@ static const fc_param *const params[N_PARAMS] = {
     [HEIGHT] =
         FC_INT_PARAM(0, "height", "Rows of the output. Alone it keeps proportions.", "pixels", NULL, PIXELS),
     [LONG] = FC_INT_PARAM(0, "long", "The long side; proportions are kept.", "pixels", NULL, PIXELS),
-    [SCALE] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, 2, "scale",
-                       "Output pixels an input pixel: 0.5 halves both sides. Two numbers, apart by a comma: "
-                       "one across and one down.",
-                       NULL, NULL, FC_FLOAT_BETWEEN(0.0001, 1000), NULL, NULL, NULL),
+    [SCALE] =
+        FC_PARAM(FC_FLOAT, FC_PARAM_LIST, 2, "scale",
+                 "Output pixels an input pixel: 0.5 halves both sides. Two numbers, separated by a comma: "
+                 "one across and one down.",
+                 NULL, NULL, FC_FLOAT_BETWEEN(0.0001, 1000), NULL, NULL, NULL),
     [MODE] = FC_ENUM_PARAM(
-        0, "mode", "What becomes of the proportions where width and height are given.", "exact",
+        0, "mode", "How width and height are applied to the proportions of the image.", "exact",
         FC_CHOICES(
             FC_CHOICE(MODE_EXACT, "exact", "they change: the output has just that size"),
             FC_CHOICE(MODE_FIT, "fit", "they stay: the largest image that fits into the size"),
@@ -215,7 +208,7 @@ static const fc_param *const params[N_PARAMS] = {
             FC_CHOICE(FC_REFUSED, "long", "leave mode out and give the long side: long=256"))),
     [UP] = FC_BOOL_PARAM(0, "up", "With no, images are made smaller only.", "yes"),
     [FILTER] = FC_ENUM_PARAM(
-        0, "filter", "How pixels between pixels are found.", "bilinear",
+        0, "filter", "The interpolation filter.", "bilinear",
         FC_CHOICES(
             FC_CHOICE(FC_RESAMPLE_NEAREST, "nearest", "the pixel there: no new values, for masks and labels"),
             FC_CHOICE(FC_RESAMPLE_BILINEAR, "bilinear", "a triangle: never beyond the values there are"),
@@ -223,13 +216,13 @@ static const fc_param *const params[N_PARAMS] = {
             FC_CHOICE(FC_RESAMPLE_LANCZOS3, "lanczos3",
                       "a windowed sinc of three lobes: sharpest, overshoots"),
             FC_CHOICE(FC_RESAMPLE_LANCZOS3, "lanczos", "the same as lanczos3"),
-            FC_CHOICE(FC_RESAMPLE_AREA, "area", "the mean over what a pixel covers, parts by their part"),
+            FC_CHOICE(FC_RESAMPLE_AREA, "area", "the mean of the covered area"),
             FC_CHOICE(FC_REFUSED, "linear", "say bilinear"),
             FC_CHOICE(FC_REFUSED, "triangle", "say bilinear"), FC_CHOICE(FC_REFUSED, "cubic", "say bicubic"),
             FC_CHOICE(FC_REFUSED, "box", "say area"), FC_CHOICE(FC_REFUSED, "lanczos4", "say lanczos3"))),
     [ANTIALIAS] = FC_BOOL_PARAM(0, "antialias",
-                                "Whether shrinking takes the mean over all pixels. Without it some do not "
-                                "count at all, as in OpenCV: quicker, with moire.",
+                                "Whether the filter is widened when shrinking, so that every pixel counts. "
+                                "Without it some are skipped, as in OpenCV: faster, with aliasing.",
                                 "yes"),
 };
 
@@ -251,13 +244,13 @@ static const fc_operator resize_operator = {
         "Keys' cubic of a = -1/2, without antialiasing of a = -3/4. filter=area is OpenCV's INTER_AREA where "
         "images shrink. The side that follows from proportions is rounded to the nearest pixel.\n\n"
         "Samples keep their type and are rounded to it. They are the same bits on every processor and GPU. "
-        "Colours "
-        "next to an alpha channel that is not premultiplied count by their alpha, so that what is not seen "
-        "leaves no "
-        "fringe.",
+        "Colours are weighted by an alpha channel that is not premultiplied, so that invisible pixels leave "
+        "no fringe.",
     .examples =
         FC_TEXTS("resize:24", "resize:31x17:filter=lanczos3", "resize:scale=0.5:filter=area",
                  "resize:width=20:height=20:mode=fill:filter=bicubic", "resize:long=40:up=no:antialias=no"),
+    .example_docs = FC_TEXTS("24 pixels wide and high", "exact size, sharp", "half the size, averaged",
+                             "fill and cut a square", "longer side 40, no larger"),
     FC_PICTURES_ONLY,
     .n_params = N_PARAMS,
     .params = params,

@@ -45,12 +45,13 @@ static const fc_operator reverse_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "reverse",
-    .summary = "play sound backwards",
+    .summary = "reverse sound in time",
     .doc =
         "Reverses the order of the samples; they are copied as they are. The whole sound is read into memory "
         "first.\n\n"
         "    reverse",
     .examples = FC_TEXTS("reverse"),
+    .example_docs = FC_TEXTS("backwards"),
     FC_SOUND_ONLY,
     .create = fc_create_args,
     .negotiate = negotiate,

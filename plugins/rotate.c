@@ -26,9 +26,10 @@ static const fc_operator rotate_operator = {
     .summary = "turn images by 90, 180 or 270 degrees",
     .doc =
         "Turns images clockwise by quarter turns. Samples are copied as they are; by 90 and 270 degrees rows "
-        "become columns. Photographs need it seldom: what a camera says of how it was held is heeded when "
+        "become columns. Photographs rarely need it: the orientation that a camera recorded is applied when "
         "they are read.",
     .examples = FC_TEXTS("rotate:90", "rotate:180", "rotate:270"),
+    .example_docs = FC_TEXTS("quarter turn clockwise", "half turn", "quarter turn back"),
     FC_OPERATOR_PARAMS(FC_ENUM_PARAM(
         FC_PARAM_MAIN | FC_PARAM_REQUIRED, "angle", "By how much, clockwise.", NULL,
         FC_CHOICES(FC_CHOICE(1, "90", "a quarter turn to the right"), FC_CHOICE(2, "180", "half a turn"),

@@ -114,7 +114,7 @@ static const char doc[] =
     "Columns and rows are summed in one go: what lies between the two passes is not rounded to the image's "
     "type, and never leaves the cache or the processor. Values are code values, 0 to 255 in an 8-bit image. "
     "Sums are in single precision, in double with --precision f64; long masks are summed in parts, so that "
-    "their rounding errors stay below 1e-6 of the result. Results that go back into integers are rounded "
+    "their rounding errors stay below 1e-6 of the result. Results that are stored as integers are rounded "
     "half to even and clamped; between operators, and into .npy files, they stay as they are.\n\n"
     "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
     "rows and columns: conv1d is for those.";
@@ -126,6 +126,8 @@ static const fc_operator sepconv_operator = {
     .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("blur, five taps", "Sobel: vertical edges", "mean of seven along x"),
+    .example_commands = FC_TEXTS("", "-i in.png ... -o out.npy", ""),
     .n_params = N_PARAMS,
     FC_PICTURES_ONLY,
     .params = params,

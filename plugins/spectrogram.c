@@ -114,7 +114,7 @@ static const fc_param *const params[N_PARAMS] = {
                              FC_FLOAT_BETWEEN(1, 400)),
     [TOP] = FC_FLOAT_PARAM(0, "top", "The loudest level; 0 is that of a sine of full scale.", "dB", "0",
                            FC_FLOAT_BETWEEN(-300, 300)),
-    [COLORS] = FC_ENUM_PARAM(0, "colors", "What levels look like.", "even",
+    [COLORS] = FC_ENUM_PARAM(0, "colors", "Colours of the levels.", "even",
                              FC_CHOICES(FC_CHOICE(FC_COLORS_EVEN, "even",
                                                   "violet, blue, green, yellow, of evenly rising lightness"),
                                         FC_CHOICE(FC_COLORS_HEAT, "heat", "black, red, yellow, white"),
@@ -122,7 +122,7 @@ static const fc_param *const params[N_PARAMS] = {
                                         FC_CHOICE(FC_COLORS_INK, "ink", "white to black, for paper"),
                                         FC_CHOICE(FC_REFUSED, "viridis", "say even"))),
     [FFT] = FC_ENUM_PARAM(
-        0, "fft", "Samples of a spectrum: more tell frequencies apart, fewer moments.", "2048",
+        0, "fft", "Length of a spectrum: longer resolves frequency better, shorter time.", "2048",
         FC_CHOICES(FC_CHOICE(7, "128", NULL), FC_CHOICE(8, "256", NULL), FC_CHOICE(9, "512", NULL),
                    FC_CHOICE(10, "1024", NULL), FC_CHOICE(11, "2048", NULL), FC_CHOICE(12, "4096", NULL),
                    FC_CHOICE(13, "8192", NULL), FC_CHOICE(14, "16384", NULL), FC_CHOICE(15, "32768", NULL))),
@@ -137,7 +137,7 @@ static const fc_param *const params[N_PARAMS] = {
 static const fc_operator spectrogram_operator = {
     .size = sizeof(fc_operator),
     .name = "spectrogram",
-    .summary = "draw sound by time and frequency, with scales and numbers",
+    .summary = "draw a spectrogram, with labelled axes",
     .doc =
         "Makes a picture of sound: time goes to the right, frequency upwards, and colour is the level in "
         "decibels. Each channel has a panel, one below the other.\n\n"
@@ -145,12 +145,15 @@ static const fc_operator spectrogram_operator = {
         "    filterchain -i in.wav -p spectrogram:mel:colors=ink:range=90 -o paper.png\n"
         "    filterchain -i in.wav -p spectrogram:log:low=50:high=8000:axes=no -o plain.png\n\n"
         "A column shows the mean power of all spectra in its stretch of time, half of whose samples are the "
-        "next one's too; a row the largest of its frequencies. A sine of full scale has 0 dB. The sound is "
-        "read into memory, whole.",
+        "next one's too; a row the largest of its frequencies. A sine of full scale has 0 dB. The whole "
+        "sound is read into memory.",
     .examples =
         FC_TEXTS("spectrogram:width=10:height=8:axes=no:fft=128",
                  "spectrogram:mel:width=12:height=9:axes=no:colors=ink:fft=256",
                  "spectrogram:log:width=8:height=12:axes=no:colors=heat:range=80:window=kaiser:fft=512"),
+    .example_docs = FC_TEXTS("small, without axes", "mel scale, dark on light", "logarithmic, warm colours"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.png", "-i in.wav ... -o out.png", "-i in.wav ... -o out.png"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPE_BIT(FC_U8),

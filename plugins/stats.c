@@ -185,7 +185,7 @@ static fc_status report(const fc_host *host, void *instance) {
 
 static const fc_param *const params[N_PARAMS] = {
     [STAT] = FC_ENUM_PARAM(
-        FC_PARAM_MAIN | FC_PARAM_LIST, "stat", "What to tell.", "all",
+        FC_PARAM_MAIN | FC_PARAM_LIST, "stat", "The statistics to print.", "all",
         FC_CHOICES(
             FC_CHOICE(ALL, "all", "everything below"),
             FC_CHOICE(COUNT, "count", "how many samples there are, NaN and infinity included"),
@@ -209,21 +209,22 @@ static const fc_operator stats_operator = {
     .name = "stats",
     .summary = "measure the whole signal: count, extremes, mean, level, spread, sums",
     .doc =
-        "Passes the signal through untouched and tells of it at the end: of each channel, when there are "
-        "several, and of all together (for images, of all frames together). An output may be left out: "
-        "filterchain -i in.wav -p stats only measures. Standing between other operators it measures what it "
-        "sees there; --report writes the numbers as JSON.\n\n"
+        "Passes the signal through unchanged and prints results at the end: of each channel, when there are "
+        "several, and of all together (for images, of all frames together). The output may be omitted: "
+        "filterchain -i in.wav -p stats only measures. Between other operators it measures the signal there; "
+        "--report writes the numbers as JSON.\n\n"
         "For sound min, max, mean, rms, std and var are relative to full scale, +-1, and the peak is in "
         "dBFS; digital silence peaks at -inf. Images and arrays are told in their code values. Sums of "
         "integers are exact, whatever the length, and given in full: for sound sum and sumsq are those of "
         "the integer codes (8-bit and unsigned sound: less the bias), so that the mean of 16-bit sound is "
-        "sum / count / 32768. Everything else of integers follows from these sums with one rounding or "
-        "two.\n\n"
+        "sum / count / 32768. All other results for integers are computed from these sums.\n\n"
         "Floating-point samples are added in double, pairwise, and the variance is taken from deviations, "
-        "so that a large offset does not drown it. NaN and infinite samples are counted and left out of all "
-        "the rest; what nothing is left for is NaN. The result does not depend on chunks, threads or "
+        "so that a large offset does not drown it. NaN and infinite samples are counted, and ignored by all "
+        "other statistics; a statistic of no samples is NaN. The result does not depend on chunks, threads "
+        "or "
         "device, to the bit.",
     .examples = examples,
+    .example_docs = FC_TEXTS("measure everything", "peak and RMS alone", "look for NaN"),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

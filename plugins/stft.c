@@ -164,7 +164,7 @@ static const char doc[] =
     "re, right im. An .npy file takes them as an array of frames x channels; istft says how it is read "
     "again.\n\n"
     "    stft:1024:hop=256:out=db        a spectrogram\n"
-    "    stft:1024 ... istft:1024        there and back, to rounding\n\n"
+    "    stft:1024 ... istft:1024        forward and back, to rounding\n\n"
     "Frames are centred on multiples of hop (center=yes) and there are 1 + ceil(length / hop), as with "
     "scipy.signal.stft; librosa and PyTorch, which centre alike, leave out the last one unless length is a "
     "multiple of hop. What is beyond the ends is zero, as it is there; border=reflect101 is their "
@@ -178,6 +178,9 @@ static const fc_operator stft = {
     .summary = "short-time Fourier transform: spectra of overlapping frames",
     .doc = doc,
     .examples = examples,
+    .example_docs = FC_TEXTS("magnitudes of frames", "decibels and real part", "scaled as a spectrum"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy", "-i in.wav ... -o out.npy"),
     .n_params = PARAMS,
     .kinds = FC_KIND_BIT(FC_AUDIO) | FC_KIND_BIT(FC_ARRAY),
     .dtypes_in = FC_DTYPES_ALL,

@@ -42,18 +42,20 @@ static const fc_operator threshold_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     FC_PICTURES_ONLY,
     .name = "threshold",
-    .summary = "tell what is above a level from what is not",
+    .summary = "compare samples with a level: black and white images",
     .doc = "Compares each sample with a level, a value of the image (0 to 255 with 8 bits), as OpenCV's "
            "threshold does: equal to the level is not above it. Channels are compared one by one; gray ahead "
            "of it makes one of them.\n\n"
            "NaN is not above any level.",
     .examples = FC_TEXTS("threshold:128", "threshold:100:type=inverse:high=1", "threshold:90:type=truncate",
                          "threshold:90:type=above", "threshold:90:type=below"),
+    .example_docs = FC_TEXTS("white above 128", "1 below 100, else 0", "cut off at 90", "keep what is above",
+                             "keep what is below"),
     FC_OPERATOR_PARAMS(
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "level", "The level.", NULL, NULL,
                        FC_FLOAT_BETWEEN(-1e30, 1e30)),
         FC_ENUM_PARAM(
-            0, "type", "What becomes of samples.", "binary",
+            0, "type", "The result for samples above and below the level.", "binary",
             FC_CHOICES(
                 FC_CHOICE(BINARY, "binary", "high where above the level, else 0"),
                 FC_CHOICE(INVERSE, "inverse", "0 where above the level, else high (THRESH_BINARY_INV)"),

@@ -90,7 +90,7 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 
 static const fc_param *const params[N_PARAMS] = {
     [FORM] = FC_ENUM_PARAM(
-        FC_PARAM_MAIN, "form", "What is made.", "sine",
+        FC_PARAM_MAIN, "form", "The kind of signal.", "sine",
         FC_CHOICES(
             FC_CHOICE(FC_TONE_SINE, "sine", "a sine wave"),
             FC_CHOICE(FC_TONE_SQUARE, "square", "a square wave, +level and -level, with all its harmonics"),
@@ -109,7 +109,8 @@ static const fc_param *const params[N_PARAMS] = {
     [LEVEL] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "level",
                              "The largest magnitude: a factor of full scale, or decibels.", NULL, "-6dB",
                              FC_FLOAT_BETWEEN(0, 1e6)),
-    [SEED] = FC_INT_PARAM(0, "seed", "Which noise: the same number gives the same.", NULL, "0", NULL),
+    [SEED] = FC_INT_PARAM(0, "seed", "The seed of the noise: the same number gives the same noise.", NULL,
+                          "0", NULL),
 };
 
 static const fc_operator tone_operator = {
@@ -117,7 +118,7 @@ static const fc_operator tone_operator = {
     .flags = FC_OP_GENERATOR,
     .name = "tone",
     .summary = "make a sine, square wave, sweep, noise or silence",
-    .doc = "Makes sound from nothing, so it stands first in a chain and there is no input:\n\n"
+    .doc = "Generates sound, so it is the first stage of a chain, without an input:\n\n"
            "    tone:sine:freq=1000:length=480000:level=-20dB      ten seconds at 48 kHz\n"
            "    tone:sweep:freq=20:to=20000:channels=2\n"
            "    tone:noise:seed=3\n\n"
@@ -131,6 +132,8 @@ static const fc_operator tone_operator = {
     .examples = FC_TEXTS("tone:sine:freq=1000:length=300", "tone:sweep:freq=20:to=8000:length=500:channels=2",
                          "tone:noise:length=200:seed=3:level=0.5", "tone:square:freq=100:length=400",
                          "tone:silence:length=100"),
+    .example_docs =
+        FC_TEXTS("sine of 1 kHz", "rising sweep, stereo", "white noise", "square wave", "silence"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_out = FC_DTYPES_ALL,
     .n_params = N_PARAMS,

@@ -35,7 +35,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (extent == FC_UNKNOWN) return FC_OK; /* asked again when it is known */
   if (from >= extent && from > 0)
     return host->fail(host, FC_INVALID,
-                      "nothing is left: it begins at sample %lld, and the sound ends at %lld, %.3f s",
+                      "nothing would be left: it begins at sample %lld, and the sound ends at %lld, %.3f s",
                       (long long)from, (long long)extent, (double)extent / rate);
   if (to > extent)
     return host->fail(host, FC_INVALID,
@@ -65,8 +65,8 @@ static const fc_operator trim_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "trim",
-    .summary = "keep sound from one time to another",
-    .doc = "Keeps a stretch of sound and drops what is before and behind it.\n\n"
+    .summary = "keep a range of time",
+    .doc = "Keeps a range of time and drops the sound before and after it.\n\n"
            "    trim:1.5s                       from there to the end\n"
            "    trim:0:01:30:to=0:02:00         half a minute\n"
            "    trim:48000:length=250ms\n\n"
@@ -74,6 +74,7 @@ static const fc_operator trim_operator = {
            "output is "
            "never shorter than was asked for. Stages before it compute only what is kept.",
     .examples = FC_TEXTS("trim:5", "trim:from=3:to=20", "trim:1ms:length=8"),
+    .example_docs = FC_TEXTS("without the first five", "samples 3 to 20", "8 samples after 1 ms"),
     FC_SOUND_ONLY,
     FC_OPERATOR_PARAMS(
         FC_INT_PARAM(FC_PARAM_MAIN, "from", "The first sample that is kept, counted from 0.", "samples", "0",

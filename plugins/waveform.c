@@ -52,25 +52,26 @@ static const fc_param *const params[N_PARAMS] = {
     [HEIGHT] = PICTURE_HEIGHT_PARAM("256"),
     [AXES] = PICTURE_AXES_PARAM,
     [TOP] = FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "top",
-                           "What the upper edge is: a factor of full scale, or decibels.", NULL, "1",
+                           "The level at the upper edge: a factor of full scale, or decibels.", NULL, "1",
                            FC_FLOAT_BETWEEN(1e-6, 1e6)),
-    [DARK] = FC_BOOL_PARAM(0, "dark", "Whether it stands on black; else on white, as for paper.", "no"),
+    [DARK] = FC_BOOL_PARAM(0, "dark", "A black background; else white, as for paper.", "no"),
 };
 
 static const fc_operator waveform_operator = {
     .size = sizeof(fc_operator),
     .name = "waveform",
-    .summary = "draw sound over time: range and level of each stretch",
-    .doc = "Makes a picture of sound: over time the range of the samples, dark, and twice their root mean "
-           "square, "
-           "light. Each channel has a panel, one below the other.\n\n"
+    .summary = "draw a waveform: range and level over time",
+    .doc = "Makes a picture of sound: the range of the samples over time, dark, and twice their root mean "
+           "square, light. Each channel has a panel, one below the other.\n\n"
            "    filterchain -i in.wav -p waveform -o wave.png\n"
            "    filterchain -i in.wav -p waveform:width=400:height=60:axes=no -o thumb.png\n\n"
-           "The sound is read into memory, whole. The scale of levels is linear; the one of time is in "
+           "The whole sound is read into memory. The scale of levels is linear; the one of time is in "
            "seconds, or "
            "minutes and hours.",
     .examples = FC_TEXTS("waveform:width=16:height=8:axes=no",
                          "waveform:width=9:height=11:axes=no:top=-6dB:dark=yes"),
+    .example_docs = FC_TEXTS("small, without axes", "dark, top at -6 dB"),
+    .example_commands = FC_TEXTS("-i in.wav ... -o out.png", "-i in.wav ... -o out.png"),
     .kinds = FC_KIND_BIT(FC_AUDIO),
     .dtypes_in = FC_DTYPES_ALL,
     .dtypes_out = FC_DTYPE_BIT(FC_U8),

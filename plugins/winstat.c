@@ -178,8 +178,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 /* ---- descriptor -------------------------------------------------------------- */
 
 #define SHRINK_CHOICE                                                                                        \
-  FC_CHOICE(BORDER_SHRINK, "shrink",                                                                         \
-            "nothing: the window ends where the signal does, and statistics are over what is there")
+  FC_CHOICE(BORDER_SHRINK, "shrink", "the window is cut at the ends of the signal, and holds fewer samples")
 
 static const fc_param *const params[N_PARAMS] = {
     [WINDOW] = FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, 2, "window",
@@ -187,22 +186,20 @@ static const fc_param *const params[N_PARAMS] = {
                         "samples", NULL, FC_INT_BETWEEN(1, 4294967295), NULL, NULL, NULL),
     [STAT] = FC_PARAM(
         FC_ENUM, FC_PARAM_LIST, FC_WINSTAT_STATS, "stat",
-        "What to tell of each window. Several become channels, in the order asked: first all channels of the "
+        "The statistics of each window. Several become channels, in the order given: first all channels of "
+        "the "
         "first statistic, then all of the second.",
         NULL, "mean", NULL,
-        FC_CHOICES(
-            FC_CHOICE(FC_WINSTAT_SUM, "sum", "the sum"),
-            FC_CHOICE(FC_WINSTAT_SUMSQ, "sumsq", "the sum of squares"),
-            FC_CHOICE(FC_WINSTAT_MEAN, "mean", "the mean: a box filter, a moving average"),
-            FC_CHOICE(FC_WINSTAT_VAR, "var",
-                      "the variance of the population: squared deviations over their number"),
-            FC_CHOICE(FC_WINSTAT_STD, "std", "the standard deviation, root of var"),
-            FC_CHOICE(FC_WINSTAT_RMS, "rms", "the root of the mean square: a level meter"),
-            FC_CHOICE(FC_WINSTAT_MIN, "min", "the smallest sample: erosion by a flat element"),
-            FC_CHOICE(FC_WINSTAT_MAX, "max", "the largest sample: dilation, a peak meter"),
-            FC_CHOICE(
-                FC_REFUSED, "median",
-                "a median is no sum: its cost grows with the window, so it is no statistic of winstat")),
+        FC_CHOICES(FC_CHOICE(FC_WINSTAT_SUM, "sum", "the sum"),
+                   FC_CHOICE(FC_WINSTAT_SUMSQ, "sumsq", "the sum of squares"),
+                   FC_CHOICE(FC_WINSTAT_MEAN, "mean", "the mean: a box filter, a moving average"),
+                   FC_CHOICE(FC_WINSTAT_VAR, "var",
+                             "the variance of the population: squared deviations over their number"),
+                   FC_CHOICE(FC_WINSTAT_STD, "std", "the standard deviation, root of var"),
+                   FC_CHOICE(FC_WINSTAT_RMS, "rms", "the root of the mean square: a level meter"),
+                   FC_CHOICE(FC_WINSTAT_MIN, "min", "the smallest sample: erosion by a flat element"),
+                   FC_CHOICE(FC_WINSTAT_MAX, "max", "the largest sample: dilation, a peak meter"),
+                   FC_CHOICE(FC_REFUSED, "median", "use the operator median")),
         NULL, NULL),
     [AXIS] = FC_ENUM_PARAM(0, "axis", "The axis of a window of one number.", "x",
                            FC_CHOICES(FC_CHOICE(FC_AXIS_X, "x", "along the rows, which is time for sound"),
@@ -226,25 +223,31 @@ static const fc_operator winstat_operator = {
     .name = "winstat",
     .summary = "statistics over a sliding window: mean, deviation, level, extremes",
     .doc =
-        "Tells of the samples around each sample, channel by channel: their sum, mean, spread or extremes. "
+        "Computes statistics of the samples around each sample, channel by channel: sum, mean, deviation or "
+        "extremes. "
         "The window is a stretch of time, of a row or (axis=y) of a column, or columns x rows of an image: "
         "window=5x5:stat=std marks texture, window=15x15 is a box blur. The output is as long and as wide "
         "as the input.\n\n"
         "A window of w samples has floor(w/2) before the output's own and floor((w-1)/2) after it, so an "
         "even one reaches one further back, as in scipy.ndimage.uniform_filter1d and as a box mask of "
-        "conv1d lies. At the ends it sees what border says; with border=shrink it holds fewer samples "
+        "conv1d lies. At the ends the border determines the values; with border=shrink it holds fewer "
+        "samples "
         "there, and a mean is over as many as there are.\n\n"
-        "Several statistics become channels in the order asked, statistic by statistic: stat=mean,std makes "
+        "Several statistics become channels in the order given: stat=mean,std makes "
         "of red, green and blue six channels, the three means first.\n\n"
         "The time it takes does not depend on the window. Integer samples are added exactly, in integers of "
         "up to 128 bits, and the result is rounded once, into the output's type; note that sums of squares "
         "above 2^24 are not exact in f32, and that an integer output file clamps what it cannot hold. "
-        "Floating-point samples are added in f32 (f64 with --precision f64) in an order that depends on "
-        "nothing but their position; nothing is subtracted again, so that the error is at most that of "
-        "adding each window up afresh. Variance is taken relative to samples of the window: a large common "
-        "offset costs no digits. NaN and infinity touch only the windows they are in; NaN is the minimum "
+        "Floating-point samples are added in f32 (f64 with --precision f64) in an order that depends only on "
+        "their position, and without running subtraction, so that the error is no larger than that of "
+        "summing each window alone. Variance is computed relative to samples of the window, so that a large "
+        "common offset costs no precision. NaN and infinity touch only the windows they are in; NaN is the "
+        "minimum "
         "and maximum of its window.",
     .examples = examples,
+    .example_docs =
+        FC_TEXTS("mean of 15", "sums and squares", "level of 10 ms", "lowest and highest of four"),
+    .example_commands = FC_TEXTS("", "-i in.wav ... -o out.npy", "", ""),
     .n_params = N_PARAMS,
     FC_EVERY_SIGNAL,
     .params = params,

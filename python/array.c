@@ -493,7 +493,7 @@ static PyGetSetDef array_fields[] = {
     {"dtype", array_field, NULL, "\"float32\", \"uint8\" and so on.", GINT_TO_POINTER(DTYPE)},
     {"layout", array_field, NULL, "A letter for each dimension, as \"tc\" or \"hwc\".",
      GINT_TO_POINTER(LAYOUT)},
-    {"rate", array_field, NULL, "Samples a second; 0 where that means nothing.", GINT_TO_POINTER(RATE)},
+    {"rate", array_field, NULL, "Samples a second; 0 if unknown.", GINT_TO_POINTER(RATE)},
     {"bits", array_field, NULL, "Bits that carry information.", GINT_TO_POINTER(BITS)},
     {"ndim", array_field, NULL, "How many dimensions there are.", GINT_TO_POINTER(NDIM)},
     {"kind", array_field, NULL, "\"audio\", \"image\" or \"array\".", GINT_TO_POINTER(KIND)},

@@ -47,7 +47,10 @@ static const struct {
                {"in_format", TEXT, offsetof(fc_options, in_format)},
                {"out_format", TEXT, offsetof(fc_options, out_format)},
                {"in_raw", TEXT, offsetof(fc_options, in_raw)},
-               {"max_pixels", LONG_NUMBER, offsetof(fc_options, max_pixels)}};
+               {"max_pixels", LONG_NUMBER, offsetof(fc_options, max_pixels)},
+               {"seed", LONG_NUMBER, offsetof(fc_options, seed)},
+               {"epoch", LONG_NUMBER, offsetof(fc_options, epoch)},
+               {"random_name", TEXT, offsetof(fc_options, random_name)}};
 
 /* Texts are those of the Python strings, which the caller holds. FALSE with an exception. */
 static gboolean set_option(fc_options *o, size_t i, PyObject *value) {

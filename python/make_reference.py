@@ -99,8 +99,9 @@ def reference(operators):
             name = f"**{param['name']}**" if param["main"] else param["name"]
             lines.append("| " + " | ".join(cell(part) for part in (name, kind, default, range_of(param), param["doc"])) + " |")
         lines.append("\n```python")
-        for example in operator["examples"]:
-            lines += [f">>> fc.chain({example!r})", f"filterchain.chain({example!r})"]
+        for i, example in enumerate(operator["examples"]):
+            said = f"  # {operator['example_docs'][i]}" if operator["example_docs"] else ""
+            lines += [f">>> fc.chain({example!r}){said}", f"filterchain.chain({example!r})"]
         lines.append("\n```\n")
     return "\n".join(lines)
 

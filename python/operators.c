@@ -57,9 +57,11 @@ static PyObject *describe_param(const fc_param *param) {
 
 static PyObject *describe(const fc_operator *op) {
   PyObject *dict = PyDict_New(), *params = PyList_New(0), *examples = PyList_New(0), *kinds = PyList_New(0);
+  PyObject *docs = PyList_New(0);
   static const char *const names[] = {"audio", "image", "array"};
   for (guint i = 0; i < op->n_params; i++) append(&params, describe_param(op->params[i]));
   for (const char *const *e = op->examples; e && *e; e++) append(&examples, text(*e));
+  for (const char *const *e = op->example_docs; e && *e; e++) append(&docs, text(*e));
   for (int k = 0; k < FC_KIND_COUNT; k++)
     if (op->kinds & FC_KIND_BIT(k)) append(&kinds, text(names[k]));
   gboolean ok = put(dict, "name", text(op->name));
@@ -67,6 +69,7 @@ static PyObject *describe(const fc_operator *op) {
   ok = put(dict, "doc", text(op->doc)) && ok;
   ok = put(dict, "params", params) && ok;
   ok = put(dict, "examples", examples) && ok;
+  ok = put(dict, "example_docs", docs) && ok;
   ok = put(dict, "kinds", kinds) && ok;
   ok = put(dict, "cuda", PyBool_FromLong(fc_backend_for(op, FC_KIND_CUDA) != NULL)) && ok;
   ok = put(dict, "generator", PyBool_FromLong((op->flags & FC_OP_GENERATOR) != 0)) && ok;

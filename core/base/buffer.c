@@ -14,10 +14,6 @@
 /* A line of a GPU's caches: accesses of a warp that begin elsewhere take one more. */
 #define ALIGNMENT 128
 
-static gint64 modulo(gint64 a, gint64 n) {
-  return (a % n + n) % n;
-}
-
 /* ---- layout ----------------------------------------------------------- */
 
 static gboolean grow(gint64 *bytes, gint64 count) {
@@ -56,7 +52,7 @@ gboolean fc_buffer_pack(fc_buffer *b, const fc_format *format, const gint64 capa
 
 void fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 aligned) {
   for (int a = 0; a < FC_AXES; a++) b->held[a] = held[a];
-  gint64 ahead = modulo((aligned - held[FC_AXIS_X].lo) * b->stride[FC_AXIS_X], ALIGNMENT);
+  gint64 ahead = fc_modulo((aligned - held[FC_AXIS_X].lo) * b->stride[FC_AXIS_X], ALIGNMENT);
   gint64 size = (gint64)fc_dtype_size(b->dtype);
   b->lead = (ALIGNMENT - ahead) % ALIGNMENT / size * size;
 }
@@ -76,12 +72,25 @@ fc_view fc_buffer_view(const fc_buffer *b, const fc_range what[FC_AXES], const f
   return v;
 }
 
-void fc_format_of_view(const fc_view *view, fc_format *format) {
+fc_view fc_shaped_view(const fc_format *format, const gint64 shape[FC_AXES]) {
+  fc_buffer b = {0};
+  fc_range all[FC_AXES];
+  fc_buffer_layout(&b, format, shape);
+  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, shape[a]};
+  fc_buffer_hold(&b, all, 0);
+  return fc_buffer_view(&b, all, format);
+}
+
+int fc_dtype_bits(int dtype) {
   static const int bits[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
+  return bits[dtype];
+}
+
+void fc_format_of_view(const fc_view *view, fc_format *format) {
   memset(format, 0, sizeof *format);
   format->size = sizeof *format;
   format->kind = view->kind, format->dtype = view->dtype;
-  format->bits = bits[view->dtype];
+  format->bits = fc_dtype_bits(view->dtype);
   gboolean apart = view->shape[FC_AXIS_C] > 1 && view->stride[FC_AXIS_C] > view->stride[FC_AXIS_X];
   format->layout = apart ? FC_PLANAR : FC_INTERLEAVED;
   for (int a = 0; a < FC_AXES; a++) format->extent[a] = view->shape[a];

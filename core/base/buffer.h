@@ -39,6 +39,12 @@ void fc_buffer_hold(fc_buffer *buffer, const fc_range held[FC_AXES], gint64 alig
 /* A view of `what`, positions in the signal, with the extents of `format`. */
 fc_view fc_buffer_view(const fc_buffer *buffer, const fc_range what[FC_AXES], const fc_format *format);
 
+/* One of so many elements from position 0 on, without memory, for its strides. */
+fc_view fc_shaped_view(const fc_format *format, const gint64 shape[FC_AXES]);
+
+/* Bits of such elements that carry information, when nothing else is said. */
+int fc_dtype_bits(int dtype);
+
 /* A view whose origin and extent are those of a whole signal in the caller's memory. */
 void fc_format_of_view(const fc_view *view, fc_format *format);
 

@@ -24,9 +24,17 @@ gint64 fc_scale_ceil(gint64 a, gint64 num, gint64 den) {
   return quotient + (product % den > 0);
 }
 
-static gint64 modulo(gint64 a, gint64 n) {
+gint64 fc_modulo(gint64 a, gint64 n) {
   gint64 r = a % n;
   return r < 0 ? r + n : r;
+}
+
+gint64 fc_common_divisor(gint64 a, gint64 b) {
+  while (b) {
+    gint64 rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
 }
 
 gint64 fc_border_map(int border, gint64 p, gint64 extent) {
@@ -35,15 +43,15 @@ gint64 fc_border_map(int border, gint64 p, gint64 extent) {
   switch (border) {
   case FC_BORDER_REPLICATE: return p < 0 ? 0 : extent - 1;
   case FC_BORDER_REFLECT: {
-    gint64 q = modulo(p, 2 * extent);
+    gint64 q = fc_modulo(p, 2 * extent);
     return q < extent ? q : 2 * extent - 1 - q;
   }
   case FC_BORDER_REFLECT101: {
     if (extent == 1) return 0;
-    gint64 q = modulo(p, 2 * extent - 2);
+    gint64 q = fc_modulo(p, 2 * extent - 2);
     return q < extent ? q : 2 * extent - 2 - q;
   }
-  case FC_BORDER_WRAP: return modulo(p, extent);
+  case FC_BORDER_WRAP: return fc_modulo(p, extent);
   default: return -1;
   }
 }
@@ -98,6 +106,13 @@ static gint64 most_beside(const fc_reach *reach, gint64 in_extent, gint64 out_ex
   return in_extent + MAX(-reach->after, 0) + MAX(farthest - in_extent, 0);
 }
 
+gint64 fc_reach_beyond(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (in_extent >= 0 && out_extent >= 0)
+    return MAX(fc_scale_ceil(out_extent, r->num, r->den) + r->after - in_extent, 0);
+  const gboolean blocks = r->align > 1 || r->num != r->den;
+  return ABS(r->before) + ABS(r->after) + (blocks ? fc_scale_ceil(r->align, r->num, r->den) : 0);
+}
+
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent) {
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return MAX(in_extent, 0);
@@ -108,9 +123,7 @@ gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64
   if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT || border == FC_BORDER_NONE) return virt;
   /* How far a view can stick out on either side. Images lie as far inside at most. */
   gint64 left = MAX(reach->before, 0);
-  gint64 right = ABS(reach->before) + ABS(reach->after);
-  if (in_extent >= 0 && out_extent >= 0)
-    right = MAX(fc_scale_ceil(out_extent, reach->num, reach->den) + reach->after - in_extent, 0);
+  gint64 right = fc_reach_beyond(reach, in_extent, out_extent);
   if (left + right == 0) return virt; /* it looks at nothing outside: no room for images */
   if (border == FC_BORDER_WRAP) return MAX(in_extent, 0) + virt + left + right;
   return virt + MIN(2 * (left + right) + 1, most_beside(reach, in_extent, out_extent));

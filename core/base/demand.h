@@ -52,6 +52,10 @@ fc_range fc_range_hull(fc_range a, fc_range b);
 gint64 fc_scale_floor(gint64 a, gint64 num, gint64 den);
 gint64 fc_scale_ceil(gint64 a, gint64 num, gint64 den);
 
+/* a mod n, from 0 to n - 1; the greatest common divisor. */
+gint64 fc_modulo(gint64 a, gint64 n);
+gint64 fc_common_divisor(gint64 a, gint64 b);
+
 /*
  * Where position p of a signal of `extent` elements comes from: itself inside, its
  * image under the border outside, -1 for a border without an image (zero, constant,
@@ -71,6 +75,10 @@ fc_span fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in
 
 /* The output range that the host really asks for: cut at multiples of align only. */
 fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent);
+
+/* How far all of the output looks beyond the end of the input; of extents that are not known a bound, which
+ * an operator keeps to once they are (negotiate.c). Not of a reach that is the whole axis. */
+gint64 fc_reach_beyond(const fc_reach *reach, gint64 in_extent, gint64 out_extent);
 
 /* A bound on `held` for any output of at most `length` elements. */
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patience.h - waiting for a condition, but never for ever: who waits looks again after a second. The C
+ * patience.h - waiting for a condition, but never without end: who waits looks again after a second. The C
  * library's condition variables can lose a wake-up when several threads wait (glibc 2.27 to 2.40, bug 25847).
  */
 #ifndef FC_CORE_PATIENCE_H

@@ -9,6 +9,9 @@
  * that a loop never lasts for the sake of a thread that has nothing to do. Each that is woken wakes two more
  * while there are indices, so that 31 wake-ups are not one after another the caller's.
  *
+ * Each worker has a stack for signal handlers, so that one that a program installs with SA_ONSTACK can still
+ * tell of an operator that has used up the worker's own.
+ *
  * Semaphores, not condition variables: those of glibc 2.27 to 2.40 can lose a wake-up when several threads
  * wait (bug 25847). ThreadSanitizer sees into them and into GLib's atomics, but not into GLib's locks.
  */
@@ -23,6 +26,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define CLOSED (1 << 30)
 
@@ -78,17 +84,39 @@ static void wake_two(fc_pool *pool, guint number) {
     if ((guint)g_atomic_int_get(&pool->next) < pool->count) sem_post(&pool->workers[n - 1].go);
 }
 
+/* What a handler of ours needs, beside what the processor's registers take. */
+#define HANDLER_BYTES (64 * 1024)
+
+/* NULL: somebody else, a sanitizer, has given the thread one; or there is no memory. */
+static void *lend_signal_stack(void) {
+  stack_t there = {0}, stack = {.ss_size = HANDLER_BYTES + (gsize)MAX(sysconf(_SC_MINSIGSTKSZ), 0)};
+  if (sigaltstack(NULL, &there) != 0 || !(there.ss_flags & SS_DISABLE)) return NULL;
+  stack.ss_sp = malloc(stack.ss_size);
+  if (stack.ss_sp && sigaltstack(&stack, NULL) == 0) return stack.ss_sp;
+  free(stack.ss_sp);
+  return NULL;
+}
+
+static void return_signal_stack(void *memory) {
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  if (memory) sigaltstack(&none, NULL);
+  free(memory);
+}
+
 static gpointer work(gpointer data) {
   worker *me = data;
   fc_pool *pool = me->pool;
+  void *signal_stack = lend_signal_stack();
   for (;;) {
     pass(&me->go);
-    if (g_atomic_int_get(&pool->stop)) return NULL;
+    if (g_atomic_int_get(&pool->stop)) break;
     if (!enter(pool)) continue;
     wake_two(pool, me->number);
     take_indices(pool, me->number);
     leave(pool);
   }
+  return_signal_stack(signal_stack);
+  return NULL;
 }
 
 /* So many, if they can be had. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.c - see trace.h. Events are kept as text and written at the end in one go, so
- * that tracing does not wait for a disk in the middle of a run.
+ * that tracing does not wait for a disk in the middle of a run. The text is in pieces: one string that
+ * grows is moved, and what it leaves behind would be taken for the run's memory.
  */
 #include "core/base/trace.h"
 
@@ -15,12 +16,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PIECE (256 << 10)
+
 struct fc_trace {
   char *path;
   pthread_mutex_t mutex;
-  GString *events;
-  gint64 peak; /* the largest of what fc_trace_memory has seen */
+  GPtrArray *full; /* of GString: pieces of at least PIECE bytes */
+  GString *events; /* the piece that is filled */
+  gint64 bytes;    /* of all that are full */
+  gint64 peak;     /* the largest of what fc_trace_memory has seen */
 };
+
+static void free_piece(gpointer piece) {
+  g_string_free(piece, TRUE);
+}
+
+/* Makes room for another event. */
+static GString *room(fc_trace *trace) {
+  if (trace->events->len >= PIECE) {
+    trace->bytes += (gint64)trace->events->len;
+    g_ptr_array_add(trace->full, trace->events);
+    trace->events = g_string_sized_new(PIECE + 4096);
+  }
+  return trace->events;
+}
 
 static void name_tracks(fc_trace *trace, fc_track first, fc_track last) {
   static const char *const names[] = {"reader",      "compute",      "writer",
@@ -35,6 +54,7 @@ static void name_tracks(fc_trace *trace, fc_track first, fc_track last) {
 fc_trace *fc_trace_new(const char *path) {
   fc_trace *trace = g_new0(fc_trace, 1);
   trace->path = g_strdup(path);
+  trace->full = g_ptr_array_new_with_free_func(free_piece);
   trace->events = g_string_new(NULL);
   pthread_mutex_init(&trace->mutex, NULL);
   name_tracks(trace, FC_TRACK_READER, FC_TRACK_WRITER);
@@ -61,7 +81,7 @@ void fc_trace_add_span(fc_trace *trace, fc_track track, const char *name, gint64
   if (!trace) return;
   g_autofree char *escaped = g_strescape(name, NULL);
   pthread_mutex_lock(&trace->mutex);
-  g_string_append_printf(trace->events,
+  g_string_append_printf(room(trace),
                          ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%" G_GINT64_FORMAT
                          ",\"dur\":%" G_GINT64_FORMAT ",\"args\":{\"chunk\":%" G_GINT64_FORMAT,
                          escaped, (int)track, start, end - start, chunk);
@@ -84,9 +104,9 @@ void fc_trace_memory(fc_trace *trace) {
   gint64 bytes = trace ? resident() : 0;
   if (bytes == 0) return;
   pthread_mutex_lock(&trace->mutex);
-  bytes -= MIN(bytes, (gint64)trace->events->len); /* what a run without a trace would take */
+  bytes -= MIN(bytes, trace->bytes + (gint64)trace->events->len); /* what a run without a trace would take */
   trace->peak = MAX(trace->peak, bytes);
-  g_string_append_printf(trace->events,
+  g_string_append_printf(room(trace),
                          ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT
                          ",\"args\":{\"bytes\":%" G_GINT64_FORMAT "}}",
                          g_get_monotonic_time(), bytes);
@@ -131,17 +151,23 @@ gboolean fc_trace_write(fc_trace *trace, GError **error) {
   if (!trace) return TRUE;
   fc_trace_memory(trace);
   pthread_mutex_lock(&trace->mutex);
-  g_autofree char *text = g_strdup_printf(
-      "{\"traceEvents\":[\n%s\n],\n\"otherData\":{\"peak_resident_bytes\":%" G_GINT64_FORMAT "}}\n",
-      trace->events->str, trace->peak);
+  g_autoptr(GString) text = g_string_new("{\"traceEvents\":[\n");
+  for (guint i = 0; i < trace->full->len; i++) {
+    const GString *piece = trace->full->pdata[i];
+    g_string_append_len(text, piece->str, (gssize)piece->len);
+  }
+  g_string_append_len(text, trace->events->str, (gssize)trace->events->len);
+  g_string_append_printf(text, "\n],\n\"otherData\":{\"peak_resident_bytes\":%" G_GINT64_FORMAT "}}\n",
+                         trace->peak);
   pthread_mutex_unlock(&trace->mutex);
-  return write_text(trace->path, text, error);
+  return write_text(trace->path, text->str, error);
 }
 
 void fc_trace_free(fc_trace *trace) {
   if (!trace) return;
   g_free(trace->path);
   g_string_free(trace->events, TRUE);
+  g_ptr_array_unref(trace->full);
   pthread_mutex_destroy(&trace->mutex);
   g_free(trace);
 }

@@ -5,6 +5,7 @@
 #include "core/context/chain.h"
 
 #include "core/base/error.h"
+#include "core/context/host.h"
 #include "core/device/runner.h"
 
 #include <string.h>
@@ -27,8 +28,15 @@ static gboolean create(fc_stage *stage, GError **error) {
   return stage->args->timed || create_with(stage, stage->args, &stage->self, error);
 }
 
+static void destroy(const fc_stage *stage, void *self) {
+  if (!stage->op || !stage->op->destroy) return;
+  fc_enter_operator(stage->op->name);
+  stage->op->destroy(self);
+  fc_enter_operator(NULL);
+}
+
 static void instance_free(fc_stage *stage, fc_instance *one) {
-  if (stage->op->destroy) stage->op->destroy(one->self);
+  destroy(stage, one->self);
   fc_args_free(one->args);
   g_free(one);
 }
@@ -60,11 +68,21 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
   return TRUE;
 }
 
+const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
+  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
+  const fc_two_passes *passes = fc_operator_extension(stage->op, FC_TWO_PASSES);
+  if (!passes || !FC_HAS(passes, wanted) || !passes->wanted || fc_stage_is_timed(stage)) return passes;
+  fc_enter_operator(stage->op->name);
+  const gboolean wanted = passes->wanted(stage->self) != 0;
+  fc_enter_operator(NULL);
+  return wanted ? passes : NULL;
+}
+
 /* The stage's inputs from the arguments that name files. */
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;
   if (n > FC_INPUTS_MOST)
-    return fc_fail(error, FC_INVALID, "%s: %u further inputs, and %d are the most", stage->op->name, n,
+    return fc_fail(error, FC_INVALID, "%s: %u further inputs, at most %d are possible", stage->op->name, n,
                    FC_INPUTS_MOST);
   for (const char *const *line = stage->args->warnings; line && *line; line++)
     fc_context_log(stage->host.context, FC_LOG_WARNING, "%s", *line);
@@ -80,7 +98,7 @@ static void init_stage(fc_stage *stage, fc_context *context) {
 }
 
 static void clear_stage(fc_stage *stage) {
-  if (stage->op && stage->op->destroy) stage->op->destroy(stage->self);
+  destroy(stage, stage->self);
   for (guint i = 0; stage->instances && i < stage->instances->len; i++)
     instance_free(stage, g_ptr_array_index(stage->instances, i));
   if (stage->instances) g_ptr_array_free(stage->instances, TRUE);
@@ -108,6 +126,7 @@ static fc_chain *chain_new(fc_context *context, guint n) {
   chain->context = context;
   chain->stages = g_new0(fc_stage, MAX(n, 1));
   chain->ready = g_ptr_array_new();
+  chain->workers = g_ptr_array_new_with_free_func((GDestroyNotify)fc_chain_free);
   return chain;
 }
 
@@ -166,7 +185,7 @@ static const fc_arg *arg_called(const fc_stage *stage, const char *name) {
 
 /* Room for a further stage, which is not counted yet. */
 static fc_stage *next_stage(fc_chain *chain) {
-  fc_chain_forget(chain);
+  fc_chain_release(chain);
   chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
   fc_stage *stage = &chain->stages[chain->n];
   memset(stage, 0, sizeof *stage);
@@ -213,7 +232,9 @@ static void release(fc_stage *stage, fc_prepared *p) {
   const fc_driver *driver = stage->host.context->driver;
   if (p->backend->prepare && p->backend->release) {
     int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+    fc_enter_operator(stage->op->name);
     p->backend->release(&stage->host.base, p->state);
+    fc_enter_operator(NULL);
     if (p->device != FC_HOST) driver->leave(before);
   }
   g_free(p->in);
@@ -306,10 +327,26 @@ void fc_chain_forget(fc_chain *chain) {
   for (guint i = 0; i < chain->n; i++) trim(&chain->stages[i], 0);
 }
 
+void fc_chain_release(fc_chain *chain) {
+  g_ptr_array_set_size(chain->workers, 0);
+  fc_chain_forget(chain);
+}
+
+fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error) {
+  if (i == 0) return chain;
+  while (chain->workers->len < i) {
+    fc_chain *other = fc_chain_clone(chain, error);
+    if (!other) return NULL;
+    g_ptr_array_add(chain->workers, other);
+  }
+  return g_ptr_array_index(chain->workers, i - 1);
+}
+
 void fc_chain_free(fc_chain *chain) {
   if (!chain) return;
-  fc_chain_forget(chain);
+  fc_chain_release(chain);
   g_ptr_array_free(chain->ready, TRUE);
+  g_ptr_array_free(chain->workers, TRUE);
   for (guint i = 0; i < chain->n; i++) clear_stage(&chain->stages[i]);
   g_free(chain->stages);
   g_free(chain);
@@ -326,12 +363,12 @@ const fc_operator *fc_chain_operator(const fc_chain *chain, guint stage) {
 double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, GError **error) {
   fc_stage *s = stage < chain->n ? &chain->stages[stage] : NULL;
   const char *name = s ? s->op->name : "an empty chain";
-  const fc_mask_designer *designer = s && s->op->extension ? s->op->extension(s->op, FC_DESIGNED_MASK) : NULL;
+  const fc_mask_designer *designer = s ? fc_operator_extension(s->op, FC_DESIGNED_MASK) : NULL;
   g_autofree double *taps = NULL;
   gint64 made = 0;
   void *self;
   if (!designer || !FC_HAS(designer, design)) {
-    fc_fail(error, FC_INVALID, "%s: it designs no mask", name);
+    fc_fail(error, FC_INVALID, "%s: it does not design a mask", name);
     return NULL;
   }
   if (!fc_stage_instance(s, rate, &self, error)) return NULL;
@@ -360,4 +397,18 @@ const char **fc_chain_files(const fc_chain *chain) {
   }
   g_ptr_array_add(paths, NULL);
   return (const char **)g_ptr_array_free(paths, FALSE);
+}
+
+/* FNV-1a; what is made of it mixes it well. */
+static guint64 hash_of(const char *name) {
+  guint64 hash = 0xcbf29ce484222325u;
+  for (; name && *name; name++) hash = (hash ^ (guint8)*name) * 0x100000001b3u;
+  return hash;
+}
+
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options) {
+  const guint64 name = hash_of(options->random_name);
+  for (guint i = 0; i < chain->n; i++)
+    chain->stages[i].host.random = (fc_random){
+        .size = sizeof(fc_random), .stage = i, .seed = options->seed, .epoch = options->epoch, .name = name};
 }

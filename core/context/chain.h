@@ -58,14 +58,18 @@ struct fc_chain {
   fc_context *context;
   guint n;
   fc_stage *stages;
-  /* Runs that are kept ready, in run/ready.h; the one used last at the end. */
+  /* Runs that are kept ready, in api/ready.h; the one used last at the end. */
   GPtrArray *ready;
+  GPtrArray *workers; /* instances of it, with what they have prepared and keep ready, for batches */
 };
 
 /* Are some of the arguments times? */
 static inline gboolean fc_stage_is_timed(const fc_stage *stage) {
   return stage->args && stage->args->timed;
 }
+
+/* What runs a stage in two passes, if with its arguments the operator wants that; else NULL. */
+const fc_two_passes *fc_stage_passes(const fc_stage *stage);
 
 /* The operator's instance for a signal of this rate (0: not known). Where the arguments have times it is made
  * now unless it is there, and lives as long as the chain. FALSE: a time is out of range, or create failed. */
@@ -76,6 +80,10 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
                               guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
                               GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
+/* Instance number `i` of the chain for a batch, from 0 (itself): kept from one batch to the next. */
+fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error);
+/* Tells the stages what random numbers of the run depend on. */
+void fc_chain_tell_random(fc_chain *chain, const fc_options *options);
 /* Forgets runs that are kept, and prepared states, as after a device failed. */
 void fc_chain_forget(fc_chain *chain);
 

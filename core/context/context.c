@@ -144,6 +144,10 @@ const fc_plugin *fc_context_plugin_of(fc_context *context, const fc_operator *op
   return fc_registry_plugin_of(context->registry, op, path);
 }
 
+const char *fc_version(void) {
+  return FC_VERSION;
+}
+
 gboolean fc_has_cuda(void) {
   return fc_cuda_driver() != NULL;
 }

@@ -19,7 +19,6 @@ G_BEGIN_DECLS
 /* How files are opened: media/ hands these in, so that core knows no format. */
 typedef struct fc_media {
   fc_source *(*open_source)(fc_context *context, const char *path, const fc_options *options, GError **error);
-  fc_source *(*open_content)(fc_context *context, GBytes *content, const fc_options *options, GError **error);
   fc_sink *(*open_sink)(fc_context *context, const char *path, const fc_options *options, fc_source *like,
                         GError **error);
   fc_table_loader load_table;

@@ -60,7 +60,7 @@ static void host_measured(const fc_host *host, const fc_measurement *value) {
 }
 
 static const void *host_extension(const fc_host *host, const char *name) {
-  return NULL;
+  return strcmp(name, FC_RANDOM) == 0 ? &((const fc_stage_host *)host)->random : NULL;
 }
 
 static void host_log(const fc_host *host, int level, const char *format, ...) {
@@ -92,6 +92,7 @@ static int host_cancelled(const fc_host *host) {
 void fc_stage_host_init(fc_stage_host *host, fc_context *context) {
   memset(host, 0, sizeof *host);
   host->context = context;
+  host->random.size = sizeof host->random;
   host->base = (fc_host){.size = sizeof(fc_host),
                          .abi = FC_PLUGIN_ABI,
                          .ctx = host,
@@ -123,6 +124,14 @@ const char *fc_running_operator(void) {
   return running;
 }
 
+const void *fc_operator_extension(const fc_operator *op, const char *name) {
+  if (!op->extension) return NULL;
+  fc_enter_operator(op->name);
+  const void *extension = op->extension(op, name);
+  fc_enter_operator(NULL);
+  return extension;
+}
+
 static const char *plain_reason(fc_status status) {
   switch (status) {
   case FC_UNSUPPORTED: return "this is not supported";
@@ -130,7 +139,7 @@ static const char *plain_reason(fc_status status) {
   case FC_NO_MEMORY: return "not enough memory";
   case FC_DEVICE: return "the device failed";
   case FC_IO: return "data could not be read";
-  default: return "the operator is at fault";
+  default: return "the operator failed";
   }
 }
 

@@ -23,6 +23,7 @@ typedef struct fc_stage_host {
   char message[512];
   char *remark; /* said in negotiate; g_free */
   fc_context *context;
+  fc_random random;        /* of the run in hand */
   const int *cancel;       /* of the run in hand, or NULL; atomic */
   fc_measured_fn measured; /* during report only */
   void *measured_data;
@@ -34,6 +35,9 @@ void fc_stage_host_clear(fc_stage_host *host);
 /* Says which operator's callback this thread is in, from now to the end of the block: for whoever must tell
  * what went wrong in it (fc_running_operator). NULL: none. */
 void fc_enter_operator(const char *name);
+
+/* What the operator offers by this name, or NULL: asks it. */
+const void *fc_operator_extension(const fc_operator *op, const char *name);
 
 /* Turns the status of a callback into a GError that begins with the operator's name;
  * TRUE for FC_OK. `doing` completes "failed while ..." when nothing was said. */

@@ -52,7 +52,7 @@ struct fc_sink {
   /*
    * Before the plan stands, and without touching the disk: looks at the format that
    * the chain makes (format->dtype is the chain's own: f32, f64 or the input's) and
-   * changes dtype and bits to what it would like delivered; fails, with the mend, if
+   * changes dtype and bits to what it would like delivered; fails, with what to do, if
    * it cannot hold such data (five channels in a PNG). What format->stored names goes before
    * the input's type, where it can be held. It will take any dtype in spite of its
    * wish and convert.
@@ -64,13 +64,13 @@ struct fc_sink {
   /* NULL, or: bytes that are free where the output goes; negative where that says nothing (a pipe). */
   double (*room)(const fc_sink *sink);
 
-  /* Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
+  /* May be NULL. Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
   gboolean (*begin)(fc_sink *sink, const fc_format *format, GError **error);
 
   /* Takes the next stretch, in host memory, any strides, of the format's element type. */
   gboolean (*write)(fc_sink *sink, const fc_view *from, GError **error);
 
-  /* Completes and checks everything written, and puts the output in place. */
+  /* May be NULL. Completes and checks everything written, and puts the output in place. */
   gboolean (*commit)(fc_sink *sink, GError **error);
 
   /* Frees the struct; without a successful commit, leaves no trace on disk. */
@@ -79,7 +79,7 @@ struct fc_sink {
   /* Set by the run before begin, of sound: the input's frame that is the first of the output; or that nothing
    * in it is where a frame of the input was, so that what is said of these means nothing any more. */
   gint64 lead;
-  gboolean adrift;
+  gboolean unrelated;
 
   /* Set by begin: what is written goes where nothing can be taken back (a pipe), so that a run
    * which has failed cannot be started over. */

@@ -8,6 +8,9 @@
  *     FC_DEVICE real operator()(real v) const;                           in = out = 0: a sample
  *     FC_DEVICE void operator()(const real (&x)[IN], real (&y)[OUT]) const;       a pixel
  *
+ * With FC_FUNCTION_POSITION either has one more parameter, `const fc_position &at`: where the sample or pixel
+ * is.
+ *
  * `real` is the type computed with, float or double, and so are the struct's numbers. There are fc_at_least,
  * fc_at_most and fc_fma; sums and products are not contracted. A comparison that chooses between two numbers
  * of the struct had better be one of these: the compiler branches around others.
@@ -25,6 +28,14 @@
 #define FC_FUNCTION_WINDOW_TEXT "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_ALONE       4u /* its kernel is worth while by itself: it is quicker than `process` */
 #define FC_FUNCTION_NONNEGATIVE 8u /* of arguments that are not negative no result is */
+/* It is told positions in the output. Not fused with windows. */
+#define FC_FUNCTION_POSITION 16u
+
+/* Where a sample is in the whole signal, whatever part of it is computed: its column or time, row and channel
+ * (of a pixel 0), of so many columns and rows. Width is -1 of a stream whose end is not known. */
+typedef struct fc_position {
+  int64_t x, y, c, width, height;
+} fc_position;
 
 /* Bytes there is room for. */
 #define FC_FUNCTION_ENTRY 64

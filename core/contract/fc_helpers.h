@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "plugin.h"
+#include "random.h"
 
 /* ---- descriptors: constants, limits, choices ---------------------------- */
 
@@ -124,6 +125,22 @@ static inline fc_status fc_create_args(const fc_host *host, const fc_arg *const 
   (void)host;
   *self = (void *)(uintptr_t)args;
   return FC_OK;
+}
+
+/* ---- random numbers ------------------------------------------------------------ */
+
+/*
+ * The key of what is drawn for a frame, of seed, epoch, the input's name, stage and frame, in process:
+ *
+ *     const uint64_t key = fc_random_key(host, job->out->origin[FC_AXIS_N] + n);
+ *     const int flipped = fc_random_even(key, 0) < 0.5;
+ *
+ * A host that knows nothing of random numbers has a seed of 0 and inputs without names.
+ */
+static inline uint64_t fc_random_key(const fc_host *host, int64_t frame) {
+  const fc_random *r = (const fc_random *)host->extension(host, FC_RANDOM);
+  const uint64_t of_input = r ? fc_random_mix(r->seed, r->epoch, r->name) : 0;
+  return fc_random_mix(of_input, r ? r->stage : 0, (uint64_t)frame);
 }
 
 /* ---- samples ----------------------------------------------------------------- */
@@ -284,29 +301,11 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
     }                                                                                                        \
   }
 
-/*
- * What is done to each sample by itself, written once: y = expression, of the sample x and of numbers, which
- * are self->member. Defines what an operator needs - NAME_prepare, NAME_release, NAME_process, NAME_extension
- * - from one text: the CPU's loops, and the device function that the host composes into kernels. A CUDA
- * backend of the same text is FC_DEV_SAMPLE_FUNCTION of fc_helpers.cuh.
- *
- *     static fc_status solarize_numbers(const fc_host *host, void *self, const fc_setup *setup, double
- * *numbers) { numbers[0] = ((const fc_arg *const *)self)[0]->floats[0]; return FC_OK;
- *     }
- *     FC_SAMPLE_FUNCTION(solarize, (level), x, x > self->level ? 2 * self->level - x : x)
- *
- * `real` is the type computed with: write constants as real values ((real)0.5), or the CPU computes in
- * double. Sums, products, quotients, comparisons and ?: have the same bits everywhere, where the compiler
- * does not contract
- * (-ffp-contract=off); functions of libm have not.
- */
-#define FC_SAMPLE_FUNCTION(name, members, x, ...)                                                            \
-  FC_SAMPLE_NUMBERS(name, members)                                                                           \
-  FC_SAMPLE_LOOP(name##_f32, name##_float, x, float, (__VA_ARGS__))                                          \
-  FC_SAMPLE_LOOP(name##_f64, name##_double, x, double, (__VA_ARGS__))                                        \
+/* NAME_prepare and NAME_release of what NAME_numbers fills in. */
+#define FC_FUNCTION_PREPARE(name)                                                                            \
   enum { name##_count = (int)(sizeof(struct name##_double) / sizeof(double)) };                              \
   static fc_status name##_prepare(const fc_host *fc_h, void *fc_self, const fc_setup *setup, void **state) { \
-    double numbers[name##_count];                                                                            \
+    double numbers[name##_count] = {0};                                                                      \
     void *made = fc_h->alloc(fc_h, FC_HOST, sizeof numbers);                                                 \
     fc_status status = made ? name##_numbers(fc_h, fc_self, setup, numbers)                                  \
                             : fc_h->fail(fc_h, FC_NO_MEMORY, "out of memory");                               \
@@ -323,21 +322,116 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
   }                                                                                                          \
   static void name##_release(const fc_host *fc_h, void *state) {                                             \
     fc_h->free(fc_h, FC_HOST, state);                                                                        \
-  }                                                                                                          \
-  static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
-    return fc_map_samples(fc_h, job, state, name##_f32, name##_f64);                                         \
-  }                                                                                                          \
+  }
+
+/* NAME_extension: a struct with these members, whose operator() has these parameters. */
+#define FC_FUNCTION_DESCRIBE(name, members, parameters, its_flags, ...)                                      \
   static fc_status name##_describe(const fc_host *fc_h, void *fc_self, const fc_setup *setup,                \
                                    fc_device_function *f) {                                                  \
     static const char text[] = "struct " #name " {\n  real " FC_MACRO_TEXT(                                  \
         FC_MACRO_UNPACK members) ";\n"                                                                       \
-                                 "  FC_DEVICE real operator()(real " #x ") const {\n"                        \
-                                 "    const auto *self = this;\n    (void)self;\n    return " FC_MACRO_TEXT( \
-                                     (__VA_ARGS__)) ";\n  }\n};\n";                                          \
-    double numbers[name##_count];                                                                            \
+                                 "  FC_DEVICE real operator()" FC_MACRO_TEXT(                                \
+                                     parameters) " const {\n"                                                \
+                                                 "    const auto *self = this;\n    (void)self;\n    "       \
+                                                 "return " FC_MACRO_TEXT((__VA_ARGS__)) ";\n  }\n};\n";      \
+    double numbers[name##_count] = {0};                                                                      \
     const fc_status status = name##_numbers(fc_h, fc_self, setup, numbers);                                  \
+    f->flags |= its_flags;                                                                                   \
     return status == FC_OK ? fc_describe_samples(setup, f, #name, text, numbers, name##_count) : status;     \
   }                                                                                                          \
   FC_FUSIBLE(name##_extension, name##_describe)
+
+/*
+ * What is done to each sample by itself, written once: y = expression, of the sample x and of numbers, which
+ * are self->member. Defines what an operator needs - NAME_prepare, NAME_release, NAME_process, NAME_extension
+ * - from one text: the CPU's loops, and the device function that the host composes into kernels. That is all
+ * a GPU needs; a CUDA backend of the same text, for machines without NVRTC, is FC_DEV_SAMPLE_FUNCTION of
+ * fc_helpers.cuh.
+ *
+ *     static fc_status solarize_numbers(const fc_host *host, void *self, const fc_setup *setup, double
+ * *numbers) { numbers[0] = ((const fc_arg *const *)self)[0]->floats[0]; return FC_OK;
+ *     }
+ *     FC_SAMPLE_FUNCTION(solarize, (level), x, x > self->level ? 2 * self->level - x : x)
+ *
+ * `real` is the type computed with: write constants as real values ((real)0.5), or the CPU computes in
+ * double. Sums, products, quotients, comparisons and ?: have the same bits everywhere, where the compiler
+ * does not contract
+ * (-ffp-contract=off); functions of libm have not.
+ */
+#define FC_SAMPLE_FUNCTION(name, members, x, ...)                                                            \
+  FC_SAMPLE_NUMBERS(name, members)                                                                           \
+  FC_SAMPLE_LOOP(name##_f32, name##_float, x, float, (__VA_ARGS__))                                          \
+  FC_SAMPLE_LOOP(name##_f64, name##_double, x, double, (__VA_ARGS__))                                        \
+  FC_FUNCTION_PREPARE(name)                                                                                  \
+  static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
+    return fc_map_samples(fc_h, job, state, name##_f32, name##_f64);                                         \
+  }                                                                                                          \
+  FC_FUNCTION_DESCRIBE(name, members, (real x), 0, __VA_ARGS__)
+
+typedef void (*fc_position_f32)(const void *state, float *values, int64_t count, const fc_position *first);
+typedef void (*fc_position_f64)(const void *state, double *values, int64_t count, const fc_position *first);
+
+/* fc_map_samples for functions that are told where their samples are: `first` is the first one's position,
+ * the others follow along X. */
+static inline fc_status fc_map_positions(const fc_host *host, const fc_job *job, const void *state,
+                                         fc_position_f32 f32, fc_position_f64 f64) {
+  const fc_view *in = job->in[0], *out = job->out;
+  union {
+    float f32[FC_ROW_VALUES];
+    double f64[FC_ROW_VALUES];
+  } v;
+  const int64_t in_step = in->stride[FC_AXIS_X], out_step = out->stride[FC_AXIS_X];
+  const int64_t *shape = out->shape, *origin = out->origin;
+  for (int64_t n = 0; n < shape[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < shape[FC_AXIS_Y]; y++)
+      for (int64_t c = 0; c < shape[FC_AXIS_C]; c++)
+        for (int64_t x = 0; x < shape[FC_AXIS_X]; x += FC_ROW_VALUES) {
+          const int64_t left = shape[FC_AXIS_X] - x, count = left < FC_ROW_VALUES ? left : FC_ROW_VALUES;
+          const fc_position at = {origin[FC_AXIS_X] + x, origin[FC_AXIS_Y] + y, origin[FC_AXIS_C] + c,
+                                  out->extent[FC_AXIS_X], out->extent[FC_AXIS_Y]};
+          const void *from = fc_view_at(in, n, y, x, c);
+          void *to = fc_view_at(out, n, y, x, c);
+          if (job->compute == FC_F64) {
+            host->rows->load_f64(v.f64, from, in_step, count, in->kind, in->dtype);
+            f64(state, v.f64, count, &at);
+            host->rows->store_f64(to, out_step, v.f64, count, out->kind, out->dtype, job->notes);
+          } else {
+            host->rows->load_f32(v.f32, from, in_step, count, in->kind, in->dtype);
+            f32(state, v.f32, count, &at);
+            host->rows->store_f32(to, out_step, v.f32, count, out->kind, out->dtype, job->notes);
+          }
+        }
+  return FC_OK;
+}
+
+#define FC_POSITION_LOOP(loop, numbers, sample, position, F, expression)                                     \
+  static void loop(const void *fc_state, F *FC_RESTRICT fc_values, int64_t fc_count,                         \
+                   const fc_position *fc_first) {                                                            \
+    typedef F real;                                                                                          \
+    const struct numbers *self = (const struct numbers *)fc_state;                                           \
+    fc_position position = *fc_first;                                                                        \
+    (void)self;                                                                                              \
+    for (int64_t fc_i = 0; fc_i < fc_count; fc_i++, position.x++) {                                          \
+      const real sample = fc_values[fc_i];                                                                   \
+      fc_values[fc_i] = (real)(expression);                                                                  \
+    }                                                                                                        \
+  }
+
+/*
+ * The same where it matters where the sample is: `at` is an fc_position (device_function.h), whose numbers
+ * are integers: (real)at.x. So a vignette or a ramp is one expression, on the CPU and fused on a GPU.
+ *
+ *     FC_POSITION_FUNCTION(ramp, (slope), v, at, v * (self->slope * (real)at.x))
+ */
+#define FC_POSITION_FUNCTION(name, members, sample, position, ...)                                           \
+  FC_SAMPLE_NUMBERS(name, members)                                                                           \
+  FC_POSITION_LOOP(name##_f32, name##_float, sample, position, float, (__VA_ARGS__))                         \
+  FC_POSITION_LOOP(name##_f64, name##_double, sample, position, double, (__VA_ARGS__))                       \
+  FC_FUNCTION_PREPARE(name)                                                                                  \
+  static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
+    return fc_map_positions(fc_h, job, state, name##_f32, name##_f64);                                       \
+  }                                                                                                          \
+  FC_FUNCTION_DESCRIBE(name, members, (real sample, const fc_position &position), FC_FUNCTION_POSITION,      \
+                       __VA_ARGS__)
 
 #endif

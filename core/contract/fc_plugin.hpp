@@ -24,7 +24,7 @@
 //                      .param(fc::real("weight").main().preset("0.25").between(0, 0.5).doc("Of either
 //                      neighbour.")))
 //
-// Texts are borrowed: literals. What is built lives for ever, as the contract wants.
+// Texts are borrowed: literals. What is built lives as long as the process, as the contract wants.
 #ifndef FC_PLUGIN_HPP
 #define FC_PLUGIN_HPP
 
@@ -277,7 +277,10 @@ public:
   }
   op &summary(const char *line) { return o.summary = line, *this; }
   op &doc(const char *paragraphs) { return o.doc = paragraphs, *this; }
-  op &example(const char *stage) { return examples.push_back(stage), *this; }
+  // What it does, in a few words; the command around it, as in fc_operator.example_commands.
+  op &example(const char *stage, const char *doc = "", const char *command = "") {
+    return examples.push_back(stage), example_docs.push_back(doc), example_commands.push_back(command), *this;
+  }
   op &param(const fc::param &p) { return params.push_back(p), *this; }
   op &flags(uint32_t bits) { return o.flags |= bits, *this; }
   op &kinds(uint32_t bits) { return o.kinds = bits, *this; }
@@ -320,15 +323,17 @@ private:
         sizeof(fc_backend), 0, FC_KIND_HOST, 0, nullptr, nullptr, nullptr, nullptr, process};
     if (detail::processes<T>::value) backends.insert(backends.begin(), &cpu);
     for (fc::param &p : params) pointers.push_back(p.settle());
-    examples.push_back(nullptr), backends.push_back(nullptr);
+    examples.push_back(nullptr), example_docs.push_back(nullptr), example_commands.push_back(nullptr);
+    backends.push_back(nullptr);
     o.examples = examples.data(), o.backends = backends.data();
+    o.example_docs = example_docs.data(), o.example_commands = example_commands.data();
     o.n_params = static_cast<uint32_t>(pointers.size()), o.params = pointers.data();
     o.create = create, o.destroy = destroy;
     if (detail::negotiates<T>::value) o.negotiate = negotiate;
     return own() = &o;
   }
   fc_operator o = {};
-  std::vector<const char *> examples;
+  std::vector<const char *> examples, example_docs, example_commands;
   std::vector<const fc_backend *> backends;
   std::vector<fc::param> params;
   std::vector<const fc_param *> pointers;

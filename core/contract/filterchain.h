@@ -13,7 +13,7 @@
  * needs it. After fork() only the parent may go on using a context.
  *
  * Errors are GErrors of domain FC_ERROR whose code is an fc_status and whose
- * message is one line that names the operator or file, the place and the mend.
+ * message is one line that names the operator or file, the place, and how to repair it.
  * On failure functions return FALSE or NULL and set the error; outputs on disk
  * then are what they were before.
  */
@@ -224,12 +224,22 @@ typedef struct fc_options {
   /* The input's content, instead of a file, whose name is for messages, and its ending; and where what the
    * output would hold goes when all went well, instead of a file; g_bytes_unref. NULL: files. */
   GBytes *in_bytes, **out_bytes;
+  /* Of files: where values were clipped in a run of less than a second, the input is filtered once more, to
+   * tell in the warning how many they were and the peak. */
+  gboolean count_clipped;
+  /* What random operators draw depends on these alone, their place in the chain and the frame's: the user's
+   * seed, which time the data are gone through, and the input's name. NULL: the input's path as it was given;
+   * memory has none, so whoever gives views names each. Of a batch the library names each input: by its path
+   * as it was given, below a folder or the fixed part of a pattern by the rest of it, a member by its path in
+   * the archive. */
+  guint64 seed, epoch;
+  const char *random_name;
 } fc_options;
 
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL, NULL, FALSE, 0, 0, NULL                                                         \
   }
 
 /* One measured value. */
@@ -323,6 +333,9 @@ typedef struct fc_batch fc_batch;
 
 /* Whether that is a batch, rather than one file for fc_chain_run_file. */
 FC_API gboolean fc_batch_is(const fc_batch_spec *spec);
+/* Whether a format is "tar" or "tar:FORMAT": with the output "-" an archive of all outputs, of that format.
+ */
+FC_API gboolean fc_batch_is_tar_format(const char *format);
 /* Lists the inputs and names the outputs; FC_INVALID where two would be one file, or one would replace
  * another's input. Touches nothing. `chain` and what `options` point at must outlive it. */
 FC_API fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_options *options,
@@ -373,7 +386,7 @@ FC_API gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_v
  * each launch of which is a use of the chain like a call: on one stream, or one after the other. What was
  * captured keeps its memory until fc_chain_release or the chain's end, and so the chain must outlive the
  * enqueued work and such graphs' launches. Chains with measurements are refused. A stage with carried state
- * begins anew with each call.
+ * starts from the beginning with each call.
  */
 FC_API gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                     const fc_options *options, GError **error);

@@ -20,7 +20,9 @@
  *              must see of each input. Any host thread, one at a time for an instance; no device; MAY be
  *              called several times, with other formats, and MUST give the same answer to the same
  *              question. A stream whose end is not known is asked about with FC_UNKNOWN first and again
- *              once the end has come: needs MUST NOT have grown by then, nor element type or border changed.
+ *              once the end has come: needs MUST NOT have grown by then, nor element type or border
+ *              changed. An output element is made as soon as the inputs that it needs have come, so by then
+ *              it MUST be there: an output that ends sooner needs as much more (`after`).
  *   prepare    once for a device, element types, channels, layout and parameters - not once for a
  *              size: turns parameters into what process needs.
  *   process    for every piece of output. MUST be a pure function of its views, the prepared state
@@ -160,7 +162,7 @@ typedef enum fc_param_type {
 } fc_param_type;
 
 /* Flags of a parameter. */
-#define FC_PARAM_MAIN     1u /* a bare value means this one; at most one an operator */
+#define FC_PARAM_MAIN     1u /* the name may be left out; at most one an operator */
 #define FC_PARAM_REQUIRED 2u
 #define FC_PARAM_LIST                                                                                        \
   4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
@@ -273,6 +275,10 @@ typedef struct fc_format {
   /* Images and arrays: the value of white, 255 of 8-bit files, whatever type the samples are in by now. The
    * host sets it where codes come in; `out` begins with the input's. 0: not known, as of floats in a file. */
   double white;
+  /* 1: it comes live and is waited for (--latency), so of several ways an operator takes one that holds
+   * little of it. The host sets it. */
+  uint32_t live;
+  uint32_t reserved;
 } fc_format;
 
 /* The whole axis is needed whatever the output; the input view then spans it. */
@@ -335,6 +341,10 @@ typedef struct fc_terms {
   /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
    * eps of the largest input times this. 0: not said, or as the terms are. */
   double error_gain;
+  /* Set by an operator that has a version for a device, but none of what is wanted here: with these
+   * arguments, in this pass. It is then run on the host. */
+  uint32_t on_host;
+  uint32_t reserved;
 } fc_terms;
 
 /* ---- running ---------------------------------------------------------- */
@@ -409,7 +419,7 @@ typedef struct fc_backend {
 #define FC_BACKEND_GRAPH 1u
 /* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
  * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
- * again with a border made. The results MUST be the same either way, to the bit. Heeded on devices, for
+ * again with a border made. The results MUST be the same either way, to the bit. Used on devices, for
  * operators with one input. Scratch is that for a view with its border. */
 #define FC_BACKEND_EDGES 2u
 /* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew -
@@ -427,16 +437,21 @@ typedef struct fc_backend {
                              framed */
 #define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
 #define FC_OP_TWO_PASSES                                                                                     \
-  32u /* must have measured all of the signal before it can make any: extension "two-passes/1" */
+  32u /* must have measured all of the signal before it can make any, with some arguments at least:          \
+         extension "two-passes/1" */
 
 typedef struct fc_operator fc_operator;
 struct fc_operator {
   uint32_t size;
-  uint32_t flags;              /* FC_OP_* */
-  const char *name;            /* [a-z][a-z0-9_]* */
-  const char *summary;         /* one line, no full stop */
-  const char *doc;             /* paragraphs, as a manual page */
-  const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
+  uint32_t flags;      /* FC_OP_* */
+  const char *name;    /* [a-z][a-z0-9_]* */
+  const char *summary; /* one line, no full stop */
+  const char *doc;     /* paragraphs, as a manual page */
+  /* -p values; ends with NULL. "gauss:2  # blur" says in a few words what it does, and is for people: inspect
+   * shows those if there are any. "  # image: ..." names the medium it is for, "  # sound to array: ..." the
+   * output's too (sound, image, array). Those without such words are what `filterchain check` tries on small
+   * signals. */
+  const char *const *examples;
   uint32_t n_params;
   uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */
   uint32_t dtypes_in;  /* FC_DTYPE_BITs it loads, of every input */
@@ -465,6 +480,10 @@ struct fc_operator {
 
   /* What the operator offers beyond this contract, by name; NULL: nothing. */
   const void *(*extension)(const fc_operator *op, const char *name);
+
+  /* Beside `examples`, one each, or NULL: what it does, in a few words; and the command around it, as
+   * "-i in.png ... -o out.npy" - an empty text where a sound, or an image, in and out will do. */
+  const char *const *example_docs, *const *example_commands;
 };
 
 /* The operator's backend for a kind of device, or NULL. */
@@ -497,6 +516,27 @@ typedef struct fc_fusible {
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
 
+/* ---- extension "random/1" of the host ----------------------------------- */
+
+/*
+ * Reached by host->extension(host, FC_RANDOM), in process: what random numbers of this run depend on, besides
+ * the number of the frame and what the operator counts. The same for any number of threads, chunks and
+ * devices, so an operator that draws its numbers by fc_random_key (fc_helpers.h) stays a pure function of its
+ * views: MUST NOT use other sources of randomness. Of a view, origin[FC_AXIS_N] is the number of its first
+ * frame.
+ *
+ * The numbers go into kernels by value: a backend that draws MUST NOT have FC_BACKEND_GRAPH, nor a device
+ * function.
+ */
+#define FC_RANDOM "random/1"
+
+typedef struct fc_random {
+  uint32_t size;
+  uint32_t stage;       /* place of the operator in the chain, from 0 */
+  uint64_t seed, epoch; /* the user's */
+  uint64_t name;        /* of the input's name: its bytes, hashed */
+} fc_random;
+
 /* ---- extension "two-passes/1" ------------------------------------------- */
 
 /* Reached by operator->extension(op, FC_TWO_PASSES), of an operator with FC_OP_TWO_PASSES. The host runs the
@@ -510,6 +550,9 @@ typedef struct fc_two_passes {
   /* Before negotiate: in which pass, 0 or 1, what follows is run. Pass 0 comes first, as after create, and
    * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
   void (*begin)(void *self, int32_t pass);
+  /* Whether an instance with these arguments wants two passes; those that do not are run once, and never
+   * begun. NULL: all want them, and so do all whose arguments have times. */
+  int32_t (*wanted)(const void *self);
 } fc_two_passes;
 
 /* ---- extension "designed-mask/1" --------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include "core/contract/rows.h"
 
-/* Those for the best instruction set of this machine. Cheap; no state; lives for ever. */
+/* Those for the best instruction set of this machine. Cheap; no state; lives as long as the process. */
 const fc_rows *fc_rows_table(void);
 
 #endif

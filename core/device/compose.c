@@ -51,19 +51,26 @@ static guint join_axes(axis *axes, guint n) {
   return kept == 0 ? 1 : last + 1;
 }
 
+static gboolean is_placed(const fc_composition *c) {
+  for (guint i = 0; i < c->n; i++)
+    if (c->stages[i].function->flags & FC_FUNCTION_POSITION) return TRUE;
+  return FALSE;
+}
+
 static axis axis_of(const fc_view *in, const fc_view *out, int a) {
   return (axis){out->shape[a], in->stride[a], out->stride[a]};
 }
 
+/* `placed`: lines are rows, numbered by rows and images, whatever lies next to what. */
 static gboolean fill_args(fc_map_args *a, const fc_view *in, const fc_view *out, gboolean pixels,
-                          guint32 *notes) {
+                          gboolean placed, guint32 *notes) {
   axis axes[FC_AXES];
   guint n = 0;
   memset(a, 0, sizeof *a);
   a->in = in->data, a->out = out->data, a->notes = notes;
   for (int i = FC_AXES - 1; i >= 0; i--)
     if (i != FC_AXIS_C || !pixels) axes[n++] = axis_of(in, out, i);
-  n = join_axes(axes, n);
+  if (!placed) n = join_axes(axes, n);
   a->length = axes[0].count, a->in_step[0] = axes[0].in, a->out_step[0] = axes[0].out;
   gint64 lines = 1;
   for (guint i = 0; i < 3; i++) { /* count[2] is the fastest, of axes[1] */
@@ -287,21 +294,28 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  g_string_append_printf(text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s;\n", name,
-                         to == c->n && is_quiet(c, in_dtype) ? "true" : "false");
+  const gboolean placed = is_placed(c);
+  g_string_append_printf(
+      text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, PLACED = %s;\n", name,
+      to == c->n && is_quiet(c, in_dtype) ? "true" : "false", placed ? "true" : "false");
+  if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
   g_string_append_printf(text,
                          "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
-                         "fc_dev_noted &noted) const {\n"
+                         "fc_dev_noted &noted%s) const {\n"
                          "    constexpr int PIXELS = N / %d;\n",
-                         real, from, real, (int)channels);
+                         real, from, real, placed ? ", const fc_map_at &at" : "", (int)channels);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
-    g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", real,
-                           i + 1, (int)channels, f->in, f->out, i, i, i + 1);
+    g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n", real, i + 1, (int)channels);
+    if (f->flags & FC_FUNCTION_POSITION)
+      g_string_append_printf(text, "    fc_map_apply_at<%u, %u, %d>(f%u, v%u, v%u, at, place);\n", f->in,
+                             f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
+    else
+      g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
     if (is_rounded(c, i, in_dtype))
       g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
                              c->stages[i].kind, i + 1);
@@ -344,9 +358,11 @@ static gboolean append_bytes(fc_composed *to, const void *bytes, gsize n) {
   return TRUE;
 }
 
-static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_composition *c) {
+/* `place` may be NULL. */
+static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_map_place *place,
+                           const fc_composition *c) {
   to->n_params = 0;
-  gboolean ok = append_bytes(to, args, n);
+  gboolean ok = append_bytes(to, args, n) && (!place || append_bytes(to, place, sizeof *place));
   for (guint i = 0; i < c->n && ok; i++) {
     const fc_device_function *f = c->stages[i].function;
     ok = append_bytes(to, f->n_bytes ? f->bytes : "", MAX(f->n_bytes, 1));
@@ -438,6 +454,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
   window w;
+  if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, FALSE);
 }
 
@@ -546,7 +563,7 @@ static gboolean launch_row(const fc_composition *c, const window *w, const fc_vi
   to->threads = (guint)w->threads;
   to->grid[0] = (guint)((slices + args.slices - 1) / args.slices), to->grid[1] = 1,
   to->grid[2] = (guint)images;
-  return set_params(to, &args, sizeof args, c) ||
+  return set_params(to, &args, sizeof args, NULL, c) ||
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
@@ -595,7 +612,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   to->grid[2] = (guint)images;
   if (to->grid[1] > 65535 || images > 65535)
     return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  return set_params(to, &args, sizeof args, c) ||
+  return set_params(to, &args, sizeof args, NULL, c) ||
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
@@ -636,6 +653,10 @@ static gboolean check_stages(const fc_composition *c, const fc_view *in, const f
     if (!check_stage(&c->stages[i], channels, error)) return FALSE;
     if (c->stages[i].function->out > 0) channels = c->stages[i].function->out, *pixels = TRUE;
   }
+  *pixels |= is_placed(c);
+  if (is_placed(c) && MAX(in->shape[FC_AXIS_C], out->shape[FC_AXIS_C]) > FC_COMPOSE_CHANNELS)
+    return fc_fail(error, FC_UNSUPPORTED, "positions of pixels with more than %d channels",
+                   FC_COMPOSE_CHANNELS);
   if (channels != out->shape[FC_AXIS_C])
     return fc_fail(error, FC_FATAL, "the stages make another number of channels");
   if (c->stages[c->n - 1].dtype != out->dtype)
@@ -650,12 +671,14 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
                            guint32 *notes, guint processors, fc_composed *to, GError **error) {
   fc_map_args args;
   const shape s = shape_of(in, out, c->compute, pixels);
-  if (!fill_args(&args, in, out, pixels, notes))
+  const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
+                              out->extent[FC_AXIS_Y]};
+  if (!fill_args(&args, in, out, pixels, is_placed(c), notes))
     return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
   to->variant = choose(&s, &args), to->grid[2] = 1;
   if (!size_grid(to, &s, &args, processors))
     return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  return set_params(to, &args, sizeof args, c) ||
+  return set_params(to, &args, sizeof args, is_placed(c) ? &place : NULL, c) ||
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
@@ -668,7 +691,7 @@ gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *o
 }
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
-  gboolean pixels = FALSE;
+  gboolean pixels = is_placed(c);
   for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",

@@ -31,6 +31,12 @@ typedef struct fc_map_args {
   guint32 *notes;
 } fc_map_args;
 
+/* Of map.cuh too: where the launch's first output lies in the signal, and how large that is; of chains with
+ * FC_FUNCTION_POSITION, ahead of the stages' parameters. */
+typedef struct fc_map_place {
+  gint64 x, y, width, height;
+} fc_map_place;
+
 /* Likewise of march.cuh. */
 typedef struct fc_march_args {
   const void *in;

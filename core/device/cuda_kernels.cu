@@ -20,7 +20,7 @@ const int64_t LAUNCH_LIMIT = 1 << 30;
 const int THREADS = 256;
 // Elements a thread of a copy has in flight: 4 loads before the first store.
 const int COPY_UNROLL = 4;
-// Blocks of a border's grid along a rim, which its threads stride through. Rims are small.
+// Blocks of a border's grid along a border, which its threads stride through. Borders are small.
 const int64_t BORDER_BLOCKS = 4096;
 
 // The greatest pitch that copies take (cudaDevAttrMaxPitch of every device so far).
@@ -379,13 +379,13 @@ cudaError_t move_equal(nest *n, int64_t element, cudaStream_t stream) {
 
 // ---- borders -------------------------------------------------------------
 //
-// The positions to fill are cut into rims, one an axis: outside on this axis, inside
+// The positions to fill are cut into borders, one an axis: outside on this axis, inside
 // on the slower ones, anywhere within `wanted` on the faster. A thread maps all four
-// coordinates of its position at once and copies from a real element, so that no rim
+// coordinates of its position at once and copies from a real element, so that no border
 // waits for another and one launch does them all.
 
 // Positions along axis k: lo + i, and from i = split on `gap` further, which steps
-// over the signal between the rim's two ends.
+// over the signal between the border's two ends.
 struct rim {
   uint32_t total;
   divider counts[FC_AXES - 1];
@@ -449,12 +449,12 @@ __global__ void __launch_bounds__(THREADS) fill_rims(const __grid_constant__ bor
   }
 }
 
-// A rim while the host still cuts it up: counts of any size.
+// A border while the host still cuts it up: counts of any size.
 struct region {
   int64_t count[FC_AXES], split[FC_AXES], lo[FC_AXES], gap[FC_AXES];
 };
 
-// Collects rims and launches them, RIMS at a time.
+// Collects borders and launches as many at a time as a launch takes.
 struct border_launch {
   border_job job;
   int n;

@@ -115,10 +115,10 @@ static gboolean open_pipe(int ends[2]) {
 
 static gboolean start(child *c, const char *helper, const char *compiler, GError **error) {
   int down[2], up[2];
-  if (!open_pipe(down)) return fc_fail(error, FC_IO, "no kernel is compiled: %s", g_strerror(errno));
+  if (!open_pipe(down)) return fc_fail(error, FC_IO, "kernels cannot be compiled: %s", g_strerror(errno));
   if (!open_pipe(up)) {
     close(down[0]), close(down[1]);
-    return fc_fail(error, FC_IO, "no kernel is compiled: %s", g_strerror(errno));
+    return fc_fail(error, FC_IO, "kernels cannot be compiled: %s", g_strerror(errno));
   }
   int failed = fc_child_start(helper, compiler, down[0], up[1], &c->pid);
   close(down[0]), close(up[1]);
@@ -126,7 +126,7 @@ static gboolean start(child *c, const char *helper, const char *compiler, GError
   (void)fcntl(c->requests, F_SETFL, O_NONBLOCK);
   if (failed) {
     close(c->requests), close(c->answers);
-    return fc_fail(error, FC_IO, "no kernel is compiled: %s: %s", helper, g_strerror(failed));
+    return fc_fail(error, FC_IO, "kernels cannot be compiled: %s: %s", helper, g_strerror(failed));
   }
   return TRUE;
 }
@@ -217,14 +217,14 @@ static GBytes *judge(const child *c, int status, int timeout, GError **error) {
   if (said) {
     fc_fail(error, FC_INVALID, "the kernel cannot be compiled: %.*s", (int)MIN(n, 4000), (const char *)said);
   } else if ((said = answer_of(c->answer, "unknown", &n)) != NULL) {
-    fc_fail(error, FC_UNSUPPORTED, "no kernel is compiled: %.*s", (int)MIN(n, 500), (const char *)said);
+    fc_fail(error, FC_UNSUPPORTED, "kernels cannot be compiled: %.*s", (int)MIN(n, 500), (const char *)said);
   } else if (c->late) {
-    fc_fail(error, FC_IO, "no kernel is compiled: the compiler took longer than %g s", timeout / 1000.);
+    fc_fail(error, FC_IO, "kernels cannot be compiled: the compiler took longer than %g s", timeout / 1000.);
   } else if (!c->left && status != -1 && WIFSIGNALED(status)) {
-    fc_fail(error, FC_IO, "no kernel is compiled: the compiler crashed (signal %d, %s)", WTERMSIG(status),
-            g_strsignal(WTERMSIG(status)));
+    fc_fail(error, FC_IO, "kernels cannot be compiled: the compiler crashed (signal %d, %s)",
+            WTERMSIG(status), g_strsignal(WTERMSIG(status)));
   } else {
-    fc_fail(error, FC_IO, "no kernel is compiled: the compiler ended without an answer");
+    fc_fail(error, FC_IO, "kernels cannot be compiled: the compiler ended without an answer");
   }
   return NULL;
 }
@@ -234,7 +234,8 @@ GBytes *fc_jit_compile(const char *helper, const char *compiler, int major, int 
   child c = {.stop = stop};
   const int timeout = timeout_ms > 0 ? timeout_ms : FC_JIT_TIMEOUT_MS;
   if (!compiler) {
-    fc_fail(error, FC_UNSUPPORTED, "no kernel is compiled: there is no libnvrtc (part of the CUDA Toolkit)");
+    fc_fail(error, FC_UNSUPPORTED,
+            "kernels cannot be compiled: libnvrtc (part of the CUDA Toolkit) was not found");
     return NULL;
   }
   if (!start(&c, helper, compiler, error)) return NULL;

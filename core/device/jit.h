@@ -3,8 +3,8 @@
  * jit.h - CUDA text to machine code by NVRTC, in a child process: filterchain-jit (jit_main.c).
  *
  * A child, because NVRTC calls setrlimit for its whole process, takes 110 MB of it, and may crash on what a
- * plugin wrote; and because some texts compile for ever. NVRTC is the user's: part of the CUDA Toolkit, of
- * PyTorch and of Debian's libnvrtc. It is loaded by the child alone; here only its file is looked for. No
+ * plugin wrote; and because some texts never finish compiling. NVRTC is the user's: part of the CUDA Toolkit,
+ * of PyTorch and of Debian's libnvrtc. It is loaded by the child alone; here only its file is looked for. No
  * device is needed.
  */
 #ifndef FC_CORE_JIT_H

@@ -93,7 +93,7 @@ static int read_request(request *r) {
 
 static void *find(void *library, const char *name) {
   void *symbol = dlsym(library, name);
-  if (!symbol) refuse("the library is no NVRTC of CUDA 11.2 or later");
+  if (!symbol) refuse("the library is not NVRTC of CUDA 11.2 or later");
   return symbol;
 }
 

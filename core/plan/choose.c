@@ -71,8 +71,28 @@ void fc_plan_set_reason(fc_plan *plan, const char *format, ...) {
 
 static const char *lacking(const fc_plan *plan, fc_device_kind kind) {
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].op && !fc_backend_for(plan->stages[s].op, kind)) return plan->stages[s].name;
+    if (plan->stages[s].op &&
+        (!fc_backend_for(plan->stages[s].op, kind) || (kind != FC_KIND_HOST && plan->stages[s].host_only)))
+      return plan->stages[s].name;
   return NULL;
+}
+
+/* Is there a device function for a kernel to be composed of, where there is no CUDA version? */
+static gboolean may_be_composed(const fc_plan *plan, const fc_operator *op) {
+  return plan->fuse != FC_FUSE_NO && op->extension && op->extension(op, FC_DEVICE_FUNCTION);
+}
+
+/* On the caller's memory. */
+static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
+  for (guint s = 0; s < plan->n; s++) {
+    fc_plan_stage *ps = &plan->stages[s];
+    ps->on_host = ps->op && !fc_backend_for(ps->op, FC_KIND_CUDA);
+    if (ps->on_host && !may_be_composed(plan, ps->op))
+      return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", ps->name);
+  }
+  plan->n_devices = 1, plan->devices[0] = device;
+  fc_plan_set_reason(plan, "the caller's memory is on it");
+  return TRUE;
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -81,7 +101,7 @@ static const char *lacking(const fc_plan *plan, fc_device_kind kind) {
 static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
-    const fc_backend *there = ps->op ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
+    const fc_backend *there = ps->op && !ps->host_only ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
     ps->on_host = ps->op && !there;
     for (guint d = 0; touch && there && there->probe && d < plan->n_devices && !ps->on_host; d++) {
       fc_enter_operator(ps->name);
@@ -142,7 +162,7 @@ static gboolean use_named(fc_plan *plan, const char *device, gboolean touch, GEr
                      count);
     for (guint i = 0; i < n; i++)
       if (devices[i] == FC_CUDA_DEVICE((gint32)ordinal))
-        return fc_fail(error, FC_INVALID, "device \"%s\": a device named twice", device);
+        return fc_fail(error, FC_INVALID, "device \"%s\": a device is named twice", device);
     if (n == FC_DEVICES_MOST)
       return fc_fail(error, FC_INVALID, "device \"%s\": more than %d devices", device, FC_DEVICES_MOST);
     devices[n++] = FC_CUDA_DEVICE((gint32)ordinal);
@@ -155,6 +175,10 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   const char *needs_gpu = lacking(plan, FC_KIND_HOST);
   const fc_driver *driver = plan->chain->context->driver;
   double cpu, gpu;
+  if (!driver) {
+    fc_plan_set_reason(plan, "built without CUDA");
+    return;
+  }
   fc_plan_predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
   plan->device_auto = TRUE;
   gboolean unknown = plan->links[0].extent[plan->cut] < 0;
@@ -165,8 +189,8 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
       fc_plan_set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU with its start-up", cpu, gpu);
     return;
   }
-  if (!driver || !driver->present()) {
-    fc_plan_set_reason(plan, driver ? "there is no CUDA driver" : "this build has no CUDA backend");
+  if (!driver->present()) {
+    fc_plan_set_reason(plan, "there is no CUDA driver");
     return;
   }
   g_autoptr(GError) error = NULL;
@@ -183,20 +207,14 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error) {
   const char *device = query->options && query->options->device ? query->options->device : "auto";
   plan->n_devices = 0;
-  if (query->device != FC_HOST) {
-    const char *name = lacking(plan, FC_KIND_CUDA);
-    if (name) return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version", name);
-    plan->n_devices = 1, plan->devices[0] = query->device;
-    fc_plan_set_reason(plan, "the caller's memory lies there");
-    return TRUE;
-  }
+  if (query->device != FC_HOST) return use_callers(plan, query->device, error);
   if (strcmp(device, "auto") == 0) {
     choose_auto(plan, query);
   } else {
     if (g_str_has_prefix(device, "cuda") ? !use_named(plan, device, query->touch, error)
                                          : strcmp(device, "cpu") != 0 && !unknown_device(device, error))
       return FALSE;
-    fc_plan_set_reason(plan, "as asked for");
+    fc_plan_set_reason(plan, "as requested");
   }
   const char *name = lacking(plan, FC_KIND_HOST);
   if (plan->n_devices == 0 && name)

@@ -4,8 +4,6 @@
  */
 #include "core/plan/chunk.h"
 
-#include "core/base/error.h"
-
 #include <string.h>
 
 enum phase { START, BEFORE, MAIN, AFTER, DONE };
@@ -19,7 +17,6 @@ struct fc_chunker {
   gint64
       *covered; /* a stage: its output on the cut axis is measured, or made with carried state, up to here */
   gint64 *before; /* a stage: up to here it is run ahead of the ordinary chunks */
-  gint64 *made;   /* a stage: its output on the cut axis, as far as there is some */
 };
 
 fc_chunker *fc_chunker_new(fc_plan *plan) {
@@ -27,7 +24,6 @@ fc_chunker *fc_chunker_new(fc_plan *plan) {
   c->plan = fc_plan_ref(plan);
   c->covered = g_new0(gint64, plan->n + 1);
   c->before = g_new0(gint64, plan->n + 1);
-  c->made = g_new0(gint64, plan->n + 1);
   c->phase = plan->measures || plan->carries ? START : MAIN;
   return c;
 }
@@ -37,24 +33,13 @@ void fc_chunker_free(fc_chunker *c) {
   fc_plan_unref(c->plan);
   g_free(c->covered);
   g_free(c->before);
-  g_free(c->made);
   g_free(c);
 }
 
-gboolean fc_chunker_replan(fc_chunker *c, fc_plan *plan, GError **error) {
-  for (guint s = 0; s < plan->n; s++) {
-    const gint64 extent = plan->links[s + 1].extent[plan->cut];
-    if (extent >= 0 && c->made[s] > extent)
-      return fc_fail(error, FC_FATAL,
-                     "%s: the plugin broke its contract: %" G_GINT64_FORMAT
-                     " elements of its output were made before the end of its input was known, and there are "
-                     "%" G_GINT64_FORMAT ": it must look as far ahead as it leaves out, or tell a bound",
-                     plan->stages[s].name, c->made[s], extent);
-  }
+void fc_chunker_replan(fc_chunker *c, fc_plan *plan) {
   fc_plan_ref(plan);
   fc_plan_unref(c->plan);
   c->plan = plan;
-  return TRUE;
 }
 
 fc_chunk *fc_chunk_new(const fc_plan *plan) {
@@ -292,8 +277,6 @@ void fc_chunker_commit(fc_chunker *c, const fc_chunk *chunk) {
   for (guint s = 0; s < chunk->last; s++)
     if (c->plan->stages[s].measure_bytes || c->plan->stages[s].carry_bytes)
       c->covered[s] = MAX(c->covered[s], chunk->links[s + 1].made[c->plan->cut].hi);
-  for (guint s = 0; s < chunk->last; s++)
-    c->made[s] = MAX(c->made[s], chunk->links[s + 1].made[c->plan->cut].hi);
   c->next = chunk->deliver.hi;
 }
 

@@ -38,9 +38,8 @@ typedef struct fc_chunker fc_chunker;
 
 fc_chunker *fc_chunker_new(fc_plan *plan);
 void fc_chunker_free(fc_chunker *chunker);
-/* Goes on by another plan for the same run, which knows where the signal ends. An operator by which there is
- * less than it has made already has broken its contract. */
-gboolean fc_chunker_replan(fc_chunker *chunker, fc_plan *plan, GError **error);
+/* Goes on by another plan for the same run, which knows where the signal ends. */
+void fc_chunker_replan(fc_chunker *chunker, fc_plan *plan);
 
 fc_chunk *fc_chunk_new(const fc_plan *plan);
 void fc_chunk_free(fc_chunk *chunk);

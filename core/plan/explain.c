@@ -18,6 +18,14 @@ static void append_extent(GString *s, const fc_format *f) {
     if (f->rate > 0) g_string_append_printf(s, ", %g Hz", f->rate);
     return;
   }
+  if (f->kind == FC_ARRAY) { /* as NumPy has it: rows first */
+    g_string_append(s, "shape ");
+    if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " x ", f->extent[FC_AXIS_N]);
+    g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_Y],
+                           f->extent[FC_AXIS_X]);
+    if (f->extent[FC_AXIS_C] != 1) g_string_append_printf(s, " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_C]);
+    return;
+  }
   if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " of ", f->extent[FC_AXIS_N]);
   g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " ch",
                          f->extent[FC_AXIS_X], f->extent[FC_AXIS_Y], f->extent[FC_AXIS_C]);
@@ -54,19 +62,23 @@ static void append_halo(GString *s, const fc_reach reach[FC_AXES], int border, i
 }
 
 static const char *place(const fc_plan *plan, const fc_plan_stage *ps) {
-  return plan->n_devices == 0 || ps->on_host ? "cpu" : "cuda";
+  return plan->n_devices == 0 || (ps->on_host && !ps->composed) ? "cpu" : "cuda";
 }
 
 static void append_stage(GString *s, const fc_plan *plan, guint i) {
   const fc_plan_stage *ps = &plan->stages[i];
   g_string_append_printf(s, "\nstage %u %s on %s", i + 1,
-                         ps->stage ? ps->stage->text : "cast (put in by the host)", place(plan, ps));
-  if (ps->on_host) g_string_append(s, " (has no CUDA version: one download and one upload a chunk)");
+                         ps->stage ? ps->stage->text : "conversion (inserted by the engine)",
+                         place(plan, ps));
+  if (ps->composed)
+    g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
+  else if (ps->on_host)
+    g_string_append(s, " (no CUDA version: one download and one upload a chunk)");
   append_halo(s, ps->reach, ps->border, plan->links[i].kind);
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
-  if (ps->op && ps->op->flags & FC_OP_TWO_PASSES)
-    g_string_append(s, "; the input is read once more before, up to here, and measured");
+  if (ps->stage && fc_stage_passes(ps->stage))
+    g_string_append(s, "; measures its whole input first, so the input is read twice");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
     const fc_plan_side *side = &plan->sides[k];
@@ -86,13 +98,28 @@ static void append_devices(GString *s, const fc_plan *plan) {
   g_string_append_printf(s, "%s: %s", plan->n_devices ? "" : "cpu", plan->reason);
 }
 
+/* Chunks are whole blocks of all stages, though fewer were asked for; or what that would take. */
+static void append_blocks(GString *s, const fc_plan *plan) {
+  if (plan->multiple <= 1 || plan->chunk >= plan->links[plan->n].extent[plan->cut]) return;
+  if (plan->chunk % plan->multiple == 0 && plan->asked > 0 && plan->asked < plan->chunk)
+    g_string_append_printf(s, " (%" G_GINT64_FORMAT " asked for, up to whole blocks of %" G_GINT64_FORMAT ")",
+                           plan->asked, plan->multiple);
+  else if (plan->chunk % plan->multiple == 0)
+    g_string_append_printf(s, " (blocks of %" G_GINT64_FORMAT ")", plan->multiple);
+  else {
+    g_autoptr(fc_plan) blocks = fc_plan_with_chunk(plan, plan->multiple, plan->threads, plan->scratch);
+    g_autofree char *takes = fc_size_for_message(fc_plan_bytes(blocks));
+    g_string_append_printf(
+        s, " (some blocks are computed twice; whole blocks of %" G_GINT64_FORMAT " would take %s of memory)",
+        plan->multiple, takes);
+  }
+}
+
 static void append_work(GString *s, const fc_plan *plan) {
-  guint worst;
-  const double rework = fc_plan_rework(plan, &worst);
+  g_autofree char *rework = fc_plan_rework_text(plan);
   g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s", fc_dtype_name(plan->compute),
                          plan->chunk, fc_plan_unit(plan, plan->chunk));
-  if (plan->multiple > 1 && plan->chunk % plan->multiple == 0)
-    g_string_append_printf(s, " (blocks of %" G_GINT64_FORMAT ")", plan->multiple);
+  append_blocks(s, plan);
   if (plan->n_devices == 0)
     g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,
                            plan->threads == 1 ? "" : "s");
@@ -103,8 +130,7 @@ static void append_work(GString *s, const fc_plan *plan) {
   if (plan->chunk < plan->freely)
     g_string_append_printf(s, " (with more memory %" G_GINT64_FORMAT ")", plan->freely);
   if (plan->whole) g_string_append(s, " (a stage needs the whole signal at once)");
-  if (rework > 2)
-    g_string_append_printf(s, "; %s computes each value %.1f times", plan->stages[worst].name, rework);
+  if (rework) g_string_append_printf(s, "; %s", rework);
 }
 
 static char *explain_text(const fc_plan *plan, const char *input, const char *output) {
@@ -160,7 +186,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   GString *s = g_string_new("{\"input\":");
   guint passes = 1;
   for (guint i = 0; i < plan->n; i++)
-    passes += plan->stages[i].op && plan->stages[i].op->flags & FC_OP_TWO_PASSES;
+    passes += plan->stages[i].stage && fc_stage_passes(plan->stages[i].stage);
   append_json_string(s, input);
   g_string_append(s, ",\"output\":");
   if (output)

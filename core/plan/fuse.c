@@ -3,6 +3,9 @@
  * fuse.c - which stages may run as one kernel on a device: those side by side that look at one sample or
  * pixel each and hand over a device function (device_function.h), with one among them that looks at a window.
  *
+ * An operator without a CUDA version of its own is on the device in such a kernel, by itself too. Where that
+ * cannot be compiled it runs on the CPU, as others without.
+ *
  * What such a kernel notes - a NaN, a clipped value - is told of its last stage, so a stage that rounds to
  * integers ends one. Results are the same to the bit, so whether a kernel is there yet is the run's business.
  */
@@ -42,14 +45,20 @@ static gboolean has_window(const fc_plan_stage *ps, const fc_device_function *f,
 /* Does it nothing but turn one signal into another of its kind? */
 static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_format *out) {
   return in->kind == out->kind && !ps->n_sides && !ps->measure_bytes && !ps->carry_bytes && !ps->generator &&
-         !ps->passthrough && !ps->on_host;
+         !ps->passthrough && (!ps->on_host || !fc_backend_for(ps->op, FC_KIND_CUDA));
+}
+
+/* Flags that must be understood and are not. */
+static gboolean is_understood(const fc_device_function *f) {
+  const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE |
+                        FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION;
+  return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
 }
 
 static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_format *in = &plan->links[s], *out = &plan->links[s + 1];
-  const fc_fusible *fusible =
-      ps->op && ps->op->extension ? ps->op->extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
+  const fc_fusible *fusible = ps->op ? fc_operator_extension(ps->op, FC_DEVICE_FUNCTION) : NULL;
   if (!fusible || !is_plain(ps, in, out)) return NULL;
   function *f = g_atomic_rc_box_new0(function);
   f->base = (fc_device_function){
@@ -64,7 +73,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_status status = fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base);
   fc_enter_operator(NULL);
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
-  if (status == FC_OK &&
+  if (status == FC_OK && is_understood(&f->base) &&
       (f->base.flags & FC_FUNCTION_WINDOW ? has_window(ps, &f->base, in, out) : is_pointwise(ps)))
     return &f->base;
   g_atomic_rc_box_release(f);
@@ -96,11 +105,14 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
   const fc_plan_stage *first = &plan->stages[stage], *last = first + n - 1;
   gsize bytes = FC_COMPOSE_FIRST;
   guint windows = 0;
+  gboolean placed = FALSE;
   if (n > FC_COMPOSE_STAGES || !last->function) return FALSE;
   for (guint i = 0; i < n; i++) {
     bytes += fc_compose_bytes(first[i].function);
+    placed |= (first[i].function->flags & FC_FUNCTION_POSITION) != 0;
     windows += (first[i].function->flags & FC_FUNCTION_WINDOW) != 0;
   }
+  if (placed) bytes += sizeof(fc_map_place);
   if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
     return FALSE;
   const int link = plan->links[stage + n - 1].dtype;
@@ -114,11 +126,14 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
 void fc_plan_fuse(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
-    plan->stages[s].fused = 0;
+    plan->stages[s].fused = 0, plan->stages[s].composed = FALSE;
     if (plan->n_devices && plan->fuse != FC_FUSE_NO) plan->stages[s].function = describe(plan, s);
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
     for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;
-    if (n > 1 || (n == 1 && plan->stages[s].function->flags & FC_FUNCTION_ALONE)) plan->stages[s].fused = n;
+    const fc_plan_stage *ps = &plan->stages[s];
+    if (n > 1 || (n == 1 && (ps->on_host || ps->function->flags & FC_FUNCTION_ALONE)))
+      plan->stages[s].fused = n;
+    for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
 }

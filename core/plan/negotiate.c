@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
 static const fc_reach no_reach = {0, 0, 1, 1, 1};
 
 static const char *kind_name(int kind) {
@@ -36,8 +35,8 @@ static gboolean check_extents(const fc_plan_stage *ps, const fc_format *in, cons
     gint64 most = time ? (gint64)1 << 48 : G_MAXINT32;
     if (out->extent[a] > most && (ps->generator || out->extent[a] > in->extent[a]))
       return fc_fail(error, FC_INVALID,
-                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", and %" G_GINT64_FORMAT
-                     " are the most",
+                     "%s: makes %" G_GINT64_FORMAT " %s of %" G_GINT64_FORMAT ", at most %" G_GINT64_FORMAT
+                     " are possible",
                      ps->name, out->extent[a], time ? "samples" : names[a], in->extent[a], most);
   }
   return TRUE;
@@ -70,7 +69,7 @@ static gboolean check_need(const char *name, const fc_format *in, const fc_forma
   }
   if (*border < FC_BORDER_ZERO || *border > FC_BORDER_UNSET) return broken(name, error, "unknown border");
   if (*border == FC_BORDER_UNSET && beyond)
-    return broken(name, error, "it looks beyond the ends of its input and does not say what is there");
+    return broken(name, error, "it reads beyond the ends of its input and chooses no border");
   if (*border == FC_BORDER_UNSET) *border = FC_BORDER_NONE;
   return TRUE;
 }
@@ -148,7 +147,7 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
   const fc_plan_stage *ps = &plan->stages[s];
   *out = plan->links[s];
   out->dtype = desired_dtype(plan, s, wanted);
-  if (out->dtype != plan->links[s].dtype) out->bits = bits_of[out->dtype];
+  if (out->dtype != plan->links[s].dtype) out->bits = fc_dtype_bits(out->dtype);
   if (plan->stored && !out->stored && delivers(plan, s))
     out->stored = plan->stored, out->bits = plan->stored_bits;
   if (ps->op->flags & (FC_OP_KEEPS_MEANING | FC_OP_PASSTHROUGH)) return;
@@ -189,14 +188,14 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   fc_enter_operator(ps->name);
   fc_status status = ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK;
   fc_enter_operator(NULL);
-  /* Nothing is amiss with either alone: what was asked does not go with what it is asked of. */
+  /* Each is valid alone: the chain does not fit the input. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
   const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */
   memcpy(ps->reach, main->reach, sizeof ps->reach);
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
-  ps->any_size = terms.any_size != 0;
+  ps->any_size = terms.any_size != 0, ps->host_only = terms.on_host != 0;
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);
@@ -263,21 +262,20 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
     ps->generator = (stage->op->flags & FC_OP_GENERATOR) != 0;
     ps->side = side, ps->n_sides = stage->n_inputs;
     if (ps->generator && i > 0)
-      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: it comes first", ps->name);
+      return fc_fail(error, FC_INVALID, "%s: it generates a signal: it must be the first stage", ps->name);
     if (ps->generator && query->in)
-      return fc_fail(error, FC_INVALID, "%s: it makes a signal and takes none: leave the input out",
-                     ps->name);
+      return fc_fail(error, FC_INVALID, "%s: it generates its signal: leave out the input", ps->name);
     for (guint k = 0; k < stage->n_inputs; k++, side++) {
       fc_plan_side *ss = &plan->sides[side];
       ss->stage = plan->n - 1;
       ss->name = query->side_names ? query->side_names[side] : "a further input";
       ss->source = ss->format = *query->sides[side];
       ss->format.dtype = loadable(plan, stage->op, ss->source.dtype);
-      if (ss->format.dtype != ss->source.dtype) ss->format.bits = bits_of[ss->format.dtype];
+      if (ss->format.dtype != ss->source.dtype) ss->format.bits = fc_dtype_bits(ss->format.dtype);
     }
   }
   if (!query->in && (plan->n == 0 || !plan->stages[0].generator))
-    return fc_fail(error, FC_INVALID, "there is no input, and %s makes none",
+    return fc_fail(error, FC_INVALID, "there is no input, and %s does not generate a signal",
                    plan->n ? plan->stages[0].name : "an empty chain");
   return TRUE;
 }
@@ -300,7 +298,7 @@ static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
       if (to != plan->links[s].dtype) {
         insert_cast(plan, s);
         if (!negotiate_stage(plan, s, to, error)) return FALSE;
-        plan->links[s + 1].bits = bits_of[to];
+        plan->links[s + 1].bits = fc_dtype_bits(to);
         s++;
       }
     }
@@ -341,23 +339,43 @@ static gboolean has_grown(const fc_reach was[FC_AXES], const fc_reach now[FC_AXE
   return FALSE;
 }
 
-gboolean fc_plan_renegotiate(fc_plan *plan, GError **error) {
-  g_autofree fc_plan_side *sides = g_memdup2(plan->sides, plan->n_sides * sizeof *sides);
+/* An output element is made as soon as its inputs have come, and may have been delivered before the end of
+ * the input was known: it must still be there. And images are kept as far back as its needs have said. */
+static gboolean check_end(const fc_plan_stage *ps, const fc_format *in, const fc_format *out, gint64 was_in,
+                          gint64 was_out, fc_axis cut, GError **error) {
+  const fc_reach *r = &ps->reach[cut];
+  const gint64 n = in->extent[cut], made = out->extent[cut];
+  if (was_out >= 0 && made != was_out && (was_in == n || made > was_out))
+    return broken(ps->name, error, "its output has another length than announced");
+  if (ps->generator || n < 0 || made < 0 || fc_reach_is_whole(r)) return TRUE;
+  gint64 next = fc_scale_ceil(made + 1, 1, r->align) * r->align;
+  if (was_out >= 0) next = MIN(next, was_out);
+  if (made != was_out && fc_scale_ceil(next, r->num, r->den) + r->after <= n)
+    return broken(ps->name, error, "its output ends sooner than what it needs of its input says");
+  const gboolean images = ps->border == FC_BORDER_REPLICATE || ps->border == FC_BORDER_REFLECT ||
+                          ps->border == FC_BORDER_REFLECT101;
+  if (images && fc_reach_beyond(r, n, made) > fc_reach_beyond(r, FC_UNKNOWN, FC_UNKNOWN))
+    return broken(ps->name, error, "its output goes on longer than what it needs of its input says");
+  return TRUE;
+}
+
+gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
-    const fc_format was = plan->links[s + 1];
-    const fc_plan_stage old = plan->stages[s];
-    if (!negotiate_stage(plan, s, was.dtype, error)) return FALSE;
-    const fc_format *now = &plan->links[s + 1];
-    const fc_plan_stage *ps = &plan->stages[s];
-    if (now->dtype != was.dtype || now->kind != was.kind || now->layout != was.layout ||
-        now->extent[FC_AXIS_C] != was.extent[FC_AXIS_C] || ps->border != old.border ||
-        ps->measure_bytes != old.measure_bytes || ps->carry_bytes != old.carry_bytes)
-      return broken(ps->name, error, "another answer to the same question");
-    gboolean grown = has_grown(old.reach, ps->reach);
+    const fc_format *was = &before->links[s + 1], *now = &plan->links[s + 1];
+    const fc_plan_stage *old = &before->stages[s], *ps = &plan->stages[s];
+    if (!negotiate_stage(plan, s, was->dtype, error)) return FALSE;
+    if (now->dtype != was->dtype || now->kind != was->kind || now->layout != was->layout ||
+        now->extent[FC_AXIS_C] != was->extent[FC_AXIS_C] || ps->border != old->border ||
+        ps->measure_bytes != old->measure_bytes || ps->carry_bytes != old->carry_bytes)
+      return broken(ps->name, error, "different answers to the same question");
+    gboolean grown = has_grown(old->reach, ps->reach);
     for (guint k = ps->side; k < ps->side + ps->n_sides; k++)
-      grown = grown || has_grown(sides[k].reach, plan->sides[k].reach) ||
-              sides[k].border != plan->sides[k].border;
-    if (grown) return broken(ps->name, error, "what it needs has grown since the end is known");
+      grown = grown || has_grown(before->sides[k].reach, plan->sides[k].reach) ||
+              before->sides[k].border != plan->sides[k].border;
+    if (grown) return broken(ps->name, error, "it needs more since the end is known");
+    if (!check_end(ps, now - 1, now, before->links[s].extent[plan->cut], was->extent[plan->cut], plan->cut,
+                   error))
+      return FALSE;
   }
   return TRUE;
 }

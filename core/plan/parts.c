@@ -8,17 +8,9 @@
 
 #define LINE 64
 
-static gint64 common_divisor(gint64 a, gint64 b) {
-  while (b) {
-    gint64 rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
 fc_lines fc_lines_of(const void *origin, gint64 stride) {
   stride %= LINE; /* of an axis of one element it may be anything */
-  fc_lines lines = {LINE / common_divisor(LINE, ABS(stride)), 0};
+  fc_lines lines = {LINE / fc_common_divisor(LINE, ABS(stride)), 0};
   for (gint64 p = 0; p < lines.step; p++)
     if (((gintptr)origin % LINE + p * stride) % LINE == 0) lines.first = p;
   return lines;
@@ -33,7 +25,7 @@ static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, f
   if (held.lo >= 0 && (extent < 0 || held.hi <= extent)) return TRUE;
   if (r->num != r->den || r->align > G_MAXINT32) return FALSE;
   if (axis != FC_AXIS_X) cuts = (fc_lines){1, 0};
-  if (r->align > 1) cuts = (fc_lines){r->align / common_divisor(r->align, cuts.step) * cuts.step, 0};
+  if (r->align > 1) cuts = (fc_lines){r->align / fc_common_divisor(r->align, cuts.step) * cuts.step, 0};
   if (all.lo < r->before)
     inside->lo = fc_scale_ceil(r->before - cuts.first, 1, cuts.step) * cuts.step + cuts.first;
   if (extent >= 0 && all.hi + r->after > extent)

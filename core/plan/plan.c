@@ -130,6 +130,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
     plan->links[0] = (fc_format){.size = sizeof(fc_format), .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24};
   plan->compute = o && o->precision >= 0 ? o->precision : query->in && needs_f64(query->in) ? FC_F64 : FC_F32;
   if (!query->in) plan->links[0].dtype = plan->compute;
+  plan->links[0].live = o && o->latency > 0;
   plan->stored = query->stored, plan->stored_bits = MIN(query->bits, 64);
   plan->files = query->files, plan->borrowed = query->borrowed;
   plan->cut = fc_stream_axis(plan->links[0].kind);
@@ -152,7 +153,9 @@ static gboolean can_borrow(const fc_plan *plan) {
 
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error) {
   g_autoptr(fc_plan) plan = fc_plan_formats(chain, query, error);
-  if (!plan || !fc_plan_choose_device(plan, query, error)) return NULL;
+  if (!plan) return NULL;
+  plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
+  if (!fc_plan_choose_device(plan, query, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
   if (plan->borrowed && query->device == FC_HOST && (plan->n_devices || !can_borrow(plan))) {
     plan->borrowed = FALSE;
@@ -163,8 +166,11 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
     plan->crew = plan->threads = 1;
   else if (!fc_plan_choose_chunk(plan, query->options, error))
     return NULL;
-  plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
   fc_plan_fuse(plan);
+  for (guint s = 0; s < plan->n && fc_plan_stays(plan); s++)
+    if (plan->stages[s].on_host && !plan->stages[s].composed)
+      return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version for this signal", plan->stages[s].name),
+             NULL;
   return g_steal_pointer(&plan);
 }
 
@@ -181,16 +187,7 @@ gint64 fc_plan_extent(const fc_plan *plan, int side) {
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
   g_autoptr(fc_plan) now = copy(plan);
   *extent_of(now, side) = extent;
-  if (!fc_plan_renegotiate(now, error)) return NULL;
-  for (guint l = 1; l <= plan->n && side >= 0; l++) {
-    const gint64 was = plan->links[l].extent[plan->cut];
-    if (was >= 0 && now->links[l].extent[plan->cut] != was)
-      return fc_fail(error, FC_FATAL,
-                     "%s: the plugin broke its contract: its output was to have another length",
-                     plan->stages[l - 1].name),
-             NULL;
-  }
-  return g_steal_pointer(&now);
+  return fc_plan_renegotiate(now, plan, error) ? g_steal_pointer(&now) : NULL;
 }
 
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch) {

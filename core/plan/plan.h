@@ -39,12 +39,14 @@ typedef struct fc_plan_stage {
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
+  gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
   gboolean on_host;    /* a run on a device leaves it for this stage */
   guint side, n_sides; /* its further inputs are sides[side ...] of the plan */
   /* What it does to a sample, pixel or window, as text, on a device; NULL: it looks further, or does not say.
    * g_atomic_rc_box. */
   fc_device_function *function;
   guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
+  gboolean composed; /* with on_host: on the device after all, in such a kernel, where that can be compiled */
 } fc_plan_stage;
 
 /* A further input of a stage. */
@@ -85,6 +87,7 @@ typedef struct fc_plan {
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
   gint64 chunk;         /* elements of the last link's cut axis at a time */
+  gint64 asked;         /* how many the user wants; 0: as many as suit */
   gint64 freely;        /* how many it would be if memory had no limit */
   gint64 multiple;      /* of which a chunk is, so that no stage's block is computed twice */
   int threads;          /* CPU threads in all */
@@ -106,7 +109,7 @@ typedef struct fc_plan_query {
   gboolean files;            /* for the prediction: files take time too */
   gboolean rows;             /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;         /* see fc_plan */
-  gint32 device;             /* FC_HOST: as the options say; else the caller's memory lies there */
+  gint32 device;             /* FC_HOST: as the options say; else the caller's memory is on it */
   gboolean touch;            /* devices may be asked; FALSE for --dry-run */
   const fc_options *options; /* may be NULL */
 } fc_plan_query;
@@ -145,6 +148,11 @@ static inline gboolean fc_reach_is_whole(const fc_reach *r) {
   return r->before == FC_WHOLE || r->after == FC_WHOLE;
 }
 
+/* Is the input memory of a device, where all stages must run? */
+static inline gboolean fc_plan_stays(const fc_plan *plan) {
+  return plan->borrowed && plan->n_devices > 0;
+}
+
 /* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
 gint64 fc_plan_frames(const fc_plan *plan);
 
@@ -156,9 +164,11 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead);
  * make of it. */
 gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 
-/* Elements of link `link` that later stages may look back at, on the cut axis: what is kept of the
- * output of a stage that carries state. */
+/* By how many elements of link `link`, and of a further input, a chunk's demand on the cut axis may begin
+ * before the end of what chunks before it looked at: what is kept of a source, and of the output of a stage
+ * that carries state. */
 gint64 fc_plan_span(const fc_plan *plan, guint link);
+gint64 fc_plan_side_span(const fc_plan *plan, guint side);
 /* Of these, and of what a block of stage s may have made ahead, how many there can be. */
 gint64 fc_plan_past(const fc_plan *plan, guint s);
 
@@ -203,9 +213,11 @@ double fc_plan_host_bytes(const fc_plan *plan);
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
 /* Bytes of the output's samples where it goes; negative: its length is not known. */
 double fc_plan_output_bytes(const fc_plan *plan);
-/* Elements computed for each one delivered, because neighbouring chunks share halos and blocks; at the worst
- * stage, whose index is told. */
-double fc_plan_rework(const fc_plan *plan, guint *stage);
+/* How often a stage looks at each value that it has to see once, because chunks are short beside halos and
+ * blocks, its own and those of later stages. */
+double fc_plan_rework(const fc_plan *plan, guint stage);
+/* For each stage where that is more than twice, in words; NULL: for none. */
+char *fc_plan_rework_text(const fc_plan *plan);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
 
@@ -215,8 +227,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
 
 /* negotiate.c: formats, needs, casts. */
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
-/* The same for stages that stand, when extents have changed. */
-gboolean fc_plan_renegotiate(fc_plan *plan, GError **error);
+/* The same for stages that stand, when it is known where an input ends. */
+gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error);
 /* What follows from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
 void fc_plan_summarise(fc_plan *plan);
 /* choose.c: the device. */

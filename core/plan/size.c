@@ -28,14 +28,43 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   return MAX(length, 1);
 }
 
+/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
+static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
+  if (fc_reach_is_whole(r)) return 0;
+  return MAX(r->before, 0) + fc_reach_beyond(r, in_extent, out_extent);
+}
+
+/* By how much at most a chunk's demand of a stage's input overlaps that of the chunks before, where that of
+ * its output does by `overlap`: blocks are whole, a scaled stretch begins and ends within an element, halos
+ * lie over each other, and a border has images as far inside as it is looked at outside. */
+static gint64 overlap_before(const fc_reach *r, gint64 align, int border, gint64 overlap, gint64 in_extent,
+                             gint64 out_extent) {
+  if (fc_reach_is_whole(r)) return in_extent;
+  if (align > 1) overlap = fc_scale_floor(overlap + 2 * (align - 1), 1, align) * align;
+  overlap = fc_scale_ceil(overlap, r->num, r->den) + (r->num != r->den);
+  overlap += MAX(r->before + r->after, 0);
+  if (border == FC_BORDER_REPLICATE) overlap = MAX(overlap, 1);
+  if (border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101)
+    overlap = MAX(overlap, overhang(r, in_extent, out_extent) + 1);
+  return in_extent >= 0 ? MIN(overlap, in_extent) : overlap;
+}
+
 gint64 fc_plan_span(const fc_plan *plan, guint link) {
   gint64 span = 0;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (fc_reach_is_whole(r)) return plan->links[link].extent[plan->cut];
-    span = fc_scale_ceil(span, r->num, r->den) + ABS(r->before) + ABS(r->after) + r->align;
+    span = overlap_before(r, r->align, plan->stages[s].border, span, plan->links[s].extent[plan->cut],
+                          plan->links[s + 1].extent[plan->cut]);
   }
   return span;
+}
+
+gint64 fc_plan_side_span(const fc_plan *plan, guint k) {
+  const fc_plan_side *side = &plan->sides[k];
+  if (side->random) return 0;
+  return overlap_before(&side->reach[plan->cut], plan->stages[side->stage].reach[plan->cut].align,
+                        side->border, fc_plan_span(plan, side->stage + 1), side->format.extent[plan->cut],
+                        plan->links[side->stage + 1].extent[plan->cut]);
 }
 
 gint64 fc_plan_past(const fc_plan *plan, guint s) {
@@ -81,14 +110,6 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   if (ps->carry_bytes && cut) made += fc_plan_past(plan, l - 1);
   if (fc_plan_shows_all(plan, l - 1, axis)) made = MAX(made, plan->links[l].extent[axis]);
   return align > 1 ? made + 2 * align : made;
-}
-
-/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
-static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
-  if (fc_reach_is_whole(r)) return 0;
-  if (in_extent < 0 || out_extent < 0) return ABS(r->before) + ABS(r->after);
-  gint64 end = fc_scale_ceil(out_extent, r->num, r->den) + r->after;
-  return MAX(r->before, 0) + MAX(end - in_extent, 0);
 }
 
 /* A bound from the last link back to `link` on how much of it is held at a time, and (made) computed. */
@@ -248,22 +269,31 @@ static gint64 beside(const fc_reach *r) {
   return fc_reach_is_whole(r) ? 0 : MAX(r->before + r->after, 0);
 }
 
-double fc_plan_rework(const fc_plan *plan, guint *stage) {
-  double worst = 1, made = (double)plan->chunk, asked = (double)plan->chunk;
-  gint64 total = plan->links[plan->n].extent[plan->cut];
-  *stage = 0;
+double fc_plan_rework(const fc_plan *plan, guint stage) {
+  double made = (double)plan->chunk, asked = (double)plan->chunk;
+  const gint64 total = plan->links[plan->n].extent[plan->cut];
   if (total >= 0 && total <= plan->chunk) return 1; /* one chunk: nothing twice */
-  for (guint s = plan->n; s-- > 0;) {
+  for (guint s = plan->n; s-- > stage;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (fc_reach_is_whole(r) || plan->stages[s].carry_bytes) return worst;
-    double align = (double)r->align;
+    if (fc_reach_is_whole(r)) return 1;
+    const double align = (double)r->align;
+    if (plan->stages[s].carry_bytes) made = asked; /* what was made before is kept */
     if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
-    if (made > worst * asked) worst = made / asked, *stage = s;
     made = made * (double)r->num / (double)r->den + (double)beside(r);
     asked = asked * (double)r->num / (double)r->den;
   }
-  if (made > worst * asked) worst = made / asked;
-  return worst;
+  return made / asked;
+}
+
+char *fc_plan_rework_text(const fc_plan *plan) {
+  GString *s = g_string_new(NULL);
+  for (guint i = 0; i < plan->n; i++) {
+    const double times = fc_plan_rework(plan, i);
+    if (times > 2)
+      g_string_append_printf(s, "%s%s (stage %u)%s %.*f times", s->len ? ", " : "", plan->stages[i].name,
+                             i + 1, s->len ? "" : " looks at each value", times < 10, times);
+  }
+  return g_string_free(s, s->len == 0);
 }
 
 /* ---- chunks ------------------------------------------------------------------ */
@@ -288,23 +318,16 @@ double fc_plan_rework(const fc_plan *plan, guint *stage) {
 /* No common multiple of blocks beyond this is kept to. */
 #define MULTIPLE_MOST ((gint64)1 << 26)
 
-static gint64 common_divisor(gint64 a, gint64 b) {
-  while (b) {
-    gint64 rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
-}
-
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
 static gint64 find_multiple(const fc_plan *plan) {
   gint64 multiple = 1, num = 1, den = 1;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     /* An element of the last link is num/den of this stage's output. */
-    gint64 divisor = common_divisor(num, den);
+    gint64 divisor = fc_common_divisor(num, den);
     num /= divisor, den /= divisor;
-    gint64 align = r->align / common_divisor(r->align, num) * den, common = common_divisor(multiple, align);
+    gint64 align = r->align / fc_common_divisor(r->align, num) * den,
+           common = fc_common_divisor(multiple, align);
     if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
       multiple = MAX(multiple, align); /* halves of blocks must do */
     else
@@ -413,9 +436,9 @@ static gint64 waits(const fc_plan_stage *ps, fc_axis cut) {
 static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
   const double rate = plan->links[plan->n && plan->stages[0].generator].rate;
   if (plan->cut != FC_AXIS_X || rate <= 0)
-    return fc_fail(error, FC_INVALID, "a latency is for sound of a known sample rate"), 0;
+    return fc_fail(error, FC_INVALID, "--latency needs sound of a known sample rate"), 0;
   if (plan->whole)
-    return fc_fail(error, FC_INVALID, "a stage needs all of the sound at once: it cannot be done live"), 0;
+    return fc_fail(error, FC_INVALID, "a stage needs the whole sound at once, so it cannot run live"), 0;
   const gint64 least = plan->multiple, room = (gint64)(latency * rate + 1e-6);
   const gint64 ahead = fc_plan_held(plan, least) - least;
   double half = MAX((double)(room - ahead), 0) / 2;
@@ -469,7 +492,7 @@ static gboolean check_fits(const fc_plan *plan, GError **error) {
   g_autofree char *border = wide_border(plan), *takes = fc_size_for_message(need),
                   *limit = fc_size_for_message(most);
   return fc_fail(error, FC_NO_MEMORY,
-                 "this would take %s of memory and the limit is %s (--max-memory sets it)%s", takes, limit,
+                 "this needs %s of memory, and the limit is %s (--max-memory changes it)%s", takes, limit,
                  *border       ? border
                  : plan->whole ? ": a stage needs the whole signal at once"
                                : "");
@@ -522,7 +545,7 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError *
     plan->freely = plan->chunk = MAX(plan->links[plan->n].extent[plan->cut], 1);
     return check_fits(plan, error);
   }
-  plan->multiple = find_multiple(plan);
+  plan->multiple = find_multiple(plan), plan->asked = asked;
   plan->live = latency > 0;
   if (latency > 0 && !(asked = live_chunk(plan, latency, error))) return FALSE;
   plan->chunk = asked > 0 ? round_up(asked, plan->multiple) : natural_chunk(plan);

@@ -176,7 +176,12 @@ static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError
   if (op->flags & FC_OP_PASSTHROUGH) op->flags |= FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING;
   if (op->extension) op->extension = ask_extension;
   op->examples = copy_texts(c, op->examples, "examples", error);
-  return op->examples && copy_params(c, op, error) && copy_backends(c, op, error) ? op : NULL;
+  op->example_docs = copy_texts(c, op->example_docs, "example_docs", error);
+  op->example_commands = copy_texts(c, op->example_commands, "example_commands", error);
+  return op->examples && op->example_docs && op->example_commands && copy_params(c, op, error) &&
+                 copy_backends(c, op, error)
+             ? op
+             : NULL;
 }
 
 /* ---- checking ---------------------------------------------------------- */
@@ -226,11 +231,11 @@ static gboolean check_choices(const fc_param *param, GError **error) {
   for (guint i = 0; param->choices[i]; i++) {
     const fc_choice *choice = param->choices[i];
     if (!is_choice_name(choice->name))
-      return fc_fail(error, FC_INVALID, "choice %u has no proper name", i + 1);
+      return fc_fail(error, FC_INVALID, "choice %u has no valid name", i + 1);
     if (!check_text(choice->doc, FALSE, "doc of a choice", error)) return FALSE;
     for (guint j = 0; j < i; j++)
       if (strcmp(choice->name, param->choices[j]->name) == 0)
-        return fc_fail(error, FC_INVALID, "choice \"%s\" is there twice", choice->name);
+        return fc_fail(error, FC_INVALID, "choice \"%s\" is defined twice", choice->name);
     taken += choice->value != FC_REFUSED;
     if (choice->value == FC_REFUSED && !*choice->doc)
       return fc_fail(error, FC_INVALID, "choice \"%s\" is refused without a reason", choice->name);
@@ -306,15 +311,15 @@ static guint count_name(const fc_operator *op, guint end, const char *name) {
 static gboolean check_names(const fc_operator *op, guint i, GError **error) {
   const fc_param *param = op->params[i];
   if (!fc_is_name(param->name))
-    return fc_fail(error, FC_INVALID, "parameter %u has no proper name ([a-z][a-z0-9_]*)", i + 1);
+    return fc_fail(error, FC_INVALID, "parameter %u has no valid name ([a-z][a-z0-9_]*)", i + 1);
   for (const char *const *alias = param->aliases; *alias; alias++)
     if (!fc_is_name(*alias))
-      return fc_fail(error, FC_INVALID, "an alias of parameter \"%s\" is no proper name", param->name);
+      return fc_fail(error, FC_INVALID, "an alias of parameter \"%s\" is not a valid name", param->name);
   if (count_name(op, i, param->name) > 1)
-    return fc_fail(error, FC_INVALID, "parameter \"%s\" is there twice", param->name);
+    return fc_fail(error, FC_INVALID, "parameter \"%s\" is defined twice", param->name);
   for (const char *const *alias = param->aliases; *alias; alias++)
     if (count_name(op, i, *alias) > 1)
-      return fc_fail(error, FC_INVALID, "parameter \"%s\" is there twice", *alias);
+      return fc_fail(error, FC_INVALID, "parameter \"%s\" is defined twice", *alias);
   return TRUE;
 }
 
@@ -381,11 +386,26 @@ static gboolean check_behaviour(const fc_operator *op, GError **error) {
   return TRUE;
 }
 
+/* Texts beside the examples, one each, or none. */
+static gboolean check_beside(const fc_operator *op, const char *const *texts, const char *what,
+                             GError **error) {
+  const guint n = list_length((const void *const *)texts),
+              wanted = list_length((const void *const *)op->examples);
+  for (guint i = 0; i < n; i++)
+    if (!check_text(texts[i], FALSE, what, error)) return FALSE;
+  return n == 0 || n == wanted
+             ? TRUE
+             : fc_fail(error, FC_INVALID, "%u texts in %s for %u examples", n, what, wanted);
+}
+
 static gboolean check_operator(const fc_operator *op, GError **error) {
   if (!check_text(op->summary, TRUE, "summary", error) || !check_text(op->doc, FALSE, "doc", error))
     return FALSE;
   for (guint i = 0; op->examples[i]; i++)
     if (!check_text(op->examples[i], TRUE, "example", error)) return FALSE;
+  if (!check_beside(op, op->example_docs, "example_docs", error) ||
+      !check_beside(op, op->example_commands, "example_commands", error))
+    return FALSE;
   return check_behaviour(op, error) && check_backends(op, error) && check_params(op, error);
 }
 
@@ -421,9 +441,9 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
   GError *why = NULL;
   const fc_operator *op = copy_operator(c, from, &why);
   if (op && !fc_is_name(op->name))
-    fc_fail(&why, FC_INVALID, "it has no proper name ([a-z][a-z0-9_]*)");
+    fc_fail(&why, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
   else if (op && is_taken(&c->plugin, op->name))
-    fc_fail(&why, FC_INVALID, "it is there twice");
+    fc_fail(&why, FC_INVALID, "it is defined twice");
   else if (op && check_operator(op, &why))
     return op;
   char *which = describe_operator(from, place);

@@ -18,7 +18,7 @@
 G_BEGIN_DECLS
 
 /* Copies and checks. An operator that is not fit is left out: `unfit`, if not NULL, is then set to a line for
- * each, `operator "x": parameter "y" is there twice` (g_strfreev). NULL when none is fit, or the plugin
+ * each, `operator "x": parameter "y" is defined twice` (g_strfreev). NULL when none is fit, or the plugin
  * itself is not, with the end of a sentence about the file. */
 fc_plugin *fc_descriptor_copy(const fc_plugin *plugin, GStrv *unfit, GError **error);
 void fc_descriptor_free(fc_plugin *copy); /* NULL is allowed */

@@ -18,7 +18,7 @@ gboolean fc_module_check_file(const char *path, GError **error) {
   struct stat st;
   if (!g_str_has_suffix(path, ".so")) return fc_fail(error, FC_INVALID, "does not end in .so");
   if (stat(path, &st) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
-  /* Opening a pipe would wait for ever. */
+  /* Opening a pipe would wait without end. */
   if (!S_ISREG(st.st_mode)) return fc_fail(error, FC_INVALID, "is not a regular file");
   if (access(path, R_OK) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
   return TRUE;
@@ -69,7 +69,7 @@ static gboolean fail_entry(void *module, GError **error) {
     if (version != FC_PLUGIN_ABI && dlsym(module, name))
       return fc_fail(error, FC_UNSUPPORTED, "is made for plugin ABI %d, this is %d", version, FC_PLUGIN_ABI);
   }
-  return fc_fail(error, FC_INVALID, "is no filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
+  return fc_fail(error, FC_INVALID, "is not a filterchain plugin: it has no symbol %s", FC_PLUGIN_ENTRY_NAME);
 }
 
 const fc_plugin *fc_module_ask(void *module, GError **error) {

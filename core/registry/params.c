@@ -128,8 +128,9 @@ static gboolean fail_value(const parsing *p, const char *word, gsize length, con
                            GError **error) {
   char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
-  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s", p->op, p->param->name, quote, shown, quote,
-          wrong, expected);
+  const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
+  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
+          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
   g_free(shown);
   g_free(expected);
   return FALSE;
@@ -190,11 +191,11 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
     if (after != word + length) {
       const gboolean time =
           after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");
-      return fail_value(p, word, length, time ? "is no number, nor a time such as 1.5s" : "is no number",
-                        error);
+      return fail_value(p, word, length,
+                        time ? "is not a number, nor a time such as 1.5s" : "is not a number", error);
     }
     if (number != floor(number) || (number == 0 && is_lost(word, word + length)))
-      return fail_value(p, word, length, "is no whole number", error);
+      return fail_value(p, word, length, "is not a whole number", error);
     if (fabs(number) >= INT_BEYOND) return fail_value(p, word, length, "is out of range", error);
     whole = (gint64)number;
   }
@@ -216,7 +217,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   double number;
   const char *end = word + length;
   const char *after = fc_number_scan(word, end, &number);
-  if (!after) return fail_value(p, word, length, "is no finite number", error);
+  if (!after) return fail_value(p, word, length, "is not a finite number", error);
   gboolean lost = number == 0 && is_lost(word, after);
   gboolean decibel = (p->param->flags & FC_PARAM_DECIBEL) && is_unit(after, end, "dB", "dBFS");
   double factor = has_unit(p->param, "Hz") ? fc_frequency_unit(after, (gsize)(end - after)) : 0;
@@ -225,7 +226,7 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
   else if (factor > 0)
     number *= factor;
   else if (after != end && !is_unit(after, end, p->param->unit, NULL))
-    return fail_value(p, word, length, "is no number", error);
+    return fail_value(p, word, length, "is not a number", error);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
   if (!check_float(p, number, word, length, error)) return FALSE;
@@ -251,7 +252,7 @@ static gboolean fail_choice(const parsing *p, const char *word, gsize length, GE
   if (*hint)
     fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
   else
-    fail_value(p, word, length, "is no choice", error);
+    fail_value(p, word, length, "is not one of the choices", error);
   g_free(shown);
   g_free(typed);
   g_free(hint);
@@ -263,8 +264,8 @@ static gboolean parse_enum(const parsing *p, value *v, const char *word, gsize l
   for (const fc_choice *const *c = p->param->choices; c && *c; c++) {
     if (strlen((*c)->name) != length || strncmp((*c)->name, word, length) != 0) continue;
     if ((*c)->value == FC_REFUSED)
-      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not taken: %s", p->op, p->param->name, (*c)->name,
-                     (*c)->doc ? (*c)->doc : "it means different things in different programs");
+      return fc_fail(error, FC_INVALID, "%s: %s: \"%s\" is not accepted: %s", p->op, p->param->name,
+                     (*c)->name, (*c)->doc ? (*c)->doc : "it means different things in different programs");
     gint64 chosen = (*c)->value;
     g_array_append_val(v->ints, chosen);
     return TRUE;
@@ -411,13 +412,30 @@ static char *show_names(const fc_operator *op) {
   return g_string_free(names, FALSE);
 }
 
-static gboolean fail_unknown(const fc_operator *op, const char *key, GError **error) {
+/* "mode=fill" for fit=cover: the choice parameter that has such a value. A refused value is replaced by the
+ * one that its reason names ("say fill"). NULL: there is none. */
+static char *same_choice(const fc_operator *op, const char *given) {
+  for (guint i = 0; given && i < op->n_params; i++) {
+    const fc_param *param = op->params[i];
+    for (const fc_choice *const *c = param->choices; c && *c; c++) {
+      if (strcmp((*c)->name, given) != 0) continue;
+      const gboolean other = (*c)->value == FC_REFUSED && (*c)->doc && g_str_has_prefix((*c)->doc, "say ");
+      const char *said = other ? (*c)->doc + 4 : given;
+      return g_strdup_printf("%s=%.*s", param->name, (int)strcspn(said, " ,;"), said);
+    }
+  }
+  return NULL;
+}
+
+static gboolean fail_unknown(const fc_operator *op, const char *key, const char *given, GError **error) {
   const char **names = g_new0(const char *, op->n_params + 1);
   for (guint i = 0; i < op->n_params; i++) names[i] = op->params[i]->name;
-  char *hint = fc_did_you_mean(key, names), *all = show_names(op),
+  char *hint = fc_did_you_mean(key, names), *all = show_names(op), *choice = same_choice(op, given),
        *shown = fc_quote_for_message(key, strlen(key));
   if (op->n_params == 0)
     fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes none", op->name, shown);
+  else if (choice)
+    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": did you mean %s?", op->name, shown, choice);
   else if (*hint)
     fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\"%s", op->name, shown, hint);
   else
@@ -425,6 +443,7 @@ static gboolean fail_unknown(const fc_operator *op, const char *key, GError **er
             op->name, shown, all);
   g_free(hint);
   g_free(all);
+  g_free(choice);
   g_free(shown);
   g_free(names);
   return FALSE;
@@ -448,20 +467,27 @@ static gboolean is_cut_time(const fc_operator *op, const char *word) {
   return counts && g_ascii_isdigit(word[0]) && g_ascii_isdigit(word[1]) && (!word[2] || word[2] == '.');
 }
 
+static gboolean takes_file(const fc_operator *op) {
+  for (guint i = 0; i < op->n_params; i++)
+    if (op->params[i]->type == FC_TABLE || op->params[i]->type == FC_INPUT || op->params[i]->type == FC_PATH)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
   char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
-    fc_fail(error, FC_INVALID, "%s: \"%s\" is too much: it takes no parameters", op->name, shown);
+    fc_fail(error, FC_INVALID, "%s: \"%s\" is unexpected: it takes no parameters", op->name, shown);
   else if (!arg->quoted && is_cut_time(op, arg->value))
     fc_fail(
         error, FC_INVALID,
         "%s: \"%s\" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'",
         op->name, shown);
   else
-    fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s",
-            op->name, shown, all);
+    fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s%s",
+            op->name, shown, all, takes_file(op) ? " (a colon in a file's name is written \\:)" : "");
   g_free(shown);
   g_free(all);
   return FALSE;
@@ -473,7 +499,8 @@ static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const 
   for (guint i = 0; i < stage->n_args; i++) {
     const fc_stage_arg *arg = &stage->args[i];
     int which = find_param(op, arg->key);
-    if (which < 0) return arg->key ? fail_unknown(op, arg->key, error) : fail_bare(op, arg, error);
+    if (which < 0)
+      return arg->key ? fail_unknown(op, arg->key, arg->value, error) : fail_bare(op, arg, error);
     if (owners[which] && !arg->key) return fail_bare(op, arg, error);
     if (owners[which])
       return fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
@@ -577,7 +604,7 @@ fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values,
   for (guint i = 0; ok && values && values[i]; i++) {
     int which = find_param(op, values[i]->name);
     if (which < 0)
-      ok = fail_unknown(op, values[i]->name ? values[i]->name : "", error);
+      ok = fail_unknown(op, values[i]->name ? values[i]->name : "", NULL, error);
     else if (owners[which])
       ok = fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
     else
@@ -639,8 +666,9 @@ fc_args *fc_args_at_rate(const fc_operator *op, fc_args *args, double rate, GErr
       continue;
     }
     if (!(rate > 0))
-      ok = fc_fail(error, FC_INVALID, "%s: %s: %s is a time, and the sample rate is not known: give samples",
-                   op->name, op->params[i]->name, base->values[i].text);
+      ok = fc_fail(error, FC_INVALID,
+                   "%s: %s: %s is a time, but the sample rate is unknown: give a number of samples", op->name,
+                   op->params[i]->name, base->values[i].text);
     else
       ok = value_at_rate(op, op->params[i], &base->values[i], rate, &r->values[i], error);
   }

@@ -192,7 +192,7 @@ static char *writer_of(const char *helper) {
   fc_plugin_mark mark = fc_plugin_mark_of(helper);
   return g_strdup_printf("filterchain %s, plugin ABI %d, layout %d, scanner of %" G_GINT64_FORMAT
                          " bytes at %" G_GINT64_FORMAT,
-                         fc_version(), FC_PLUGIN_ABI, LAYOUT, mark.size, mark.modified);
+                         FC_VERSION, FC_PLUGIN_ABI, LAYOUT, mark.size, mark.modified);
 }
 
 fc_plugin_cache *fc_plugin_cache_open(const char *folder, const char *helper) {

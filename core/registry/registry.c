@@ -318,8 +318,9 @@ static const fc_operator *winner(fc_registry *r, const char *id, const char *nam
 /* Said once: the user may not know that a folder of his holds the like. */
 static void warn_of_replacement(fc_registry *r, const char *name, const plugin_file *from) {
   if (from->trusted || !our_own(r, name) || !g_hash_table_add(r->told, g_strdup(name))) return;
-  g_ptr_array_add(r->pending, g_strdup_printf("operator \"%s\" is that of %s (%s), not the built-in one",
-                                              name, from->path, from->plugin->id));
+  g_ptr_array_add(r->pending,
+                  g_strdup_printf("operator \"%s\" is taken from %s (%s) in place of the built-in one", name,
+                                  from->path, from->plugin->id));
 }
 
 /* ---- all of them ------------------------------------------------------- */
@@ -393,7 +394,7 @@ static void fail_qualified(const fc_registry *r, const char *full, const char *n
   if (ids)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
   else
-    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (`list` shows what there is)", full);
+    fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (filterchain list shows all)", full);
   g_free(ids);
 }
 
@@ -410,7 +411,7 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": there are no plugins in %s", shown, r->builtin);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
-            *hint ? hint : " (`list` shows what there is)");
+            *hint ? hint : " (filterchain list shows all)");
   g_free(why);
   g_free(hint);
   g_free(shown);

@@ -56,7 +56,7 @@ static gboolean take_quoted(cursor *c, GString *value, GError **error) {
   const char *close = strchr(c->at + 1, '\'');
   if (!close && c->backslash)
     return fail_at(c, c->backslash,
-                   "a backslash means itself within quotes: the \\' must stand outside of them", error);
+                   "within quotes a backslash is an ordinary character: write \\' outside of them", error);
   if (!close) return fail_at(c, c->at, "the quote is not closed (write \\' for an apostrophe)", error);
   if (close[-1] == '\\' && !c->backslash) c->backslash = close - 1;
   g_string_append_len(value, c->at + 1, close - c->at - 1);
@@ -175,4 +175,10 @@ gboolean fc_stage_value_parse(const char *text, fc_stage_arg *arg, GError **erro
   if (ok) fail_at(&c, c.at, "\":\" must be quoted", error);
   fc_stage_arg_clear(arg);
   return FALSE;
+}
+
+char *fc_example_stage(const char *example, const char **words) {
+  const char *mark = strstr(example, "  # ");
+  *words = mark ? mark + 4 : NULL;
+  return mark ? g_strndup(example, (gsize)(mark - example)) : g_strdup(example);
 }

@@ -163,7 +163,14 @@ static gboolean fail_word(const gather *g, const char *word, gsize length, GErro
   return FALSE;
 }
 
+/* Beyond what a 32-bit float holds. A mask with such a number turns any signal into infinities and NaNs. */
+static gboolean too_large(double value) {
+  return !(fabs(value) <= (double)FLT_MAX);
+}
+
 static gboolean put_number(gather *g, double value, GError **error) {
+  if (too_large(value))
+    return fail_here(g, error, "%g is too large: the largest number of a mask or matrix is 3.4e38", value);
   if (g->count == FC_TABLE_MAX)
     return fail_here(g, error, "more than %" G_GINT64_FORMAT " numbers", FC_TABLE_MAX);
   if (g->count == g->room) {
@@ -268,7 +275,7 @@ fc_table *fc_table_parse(const char *name, const char *text, gsize length, gbool
   if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3;
   if (parse_lines(&g, text, end, error)) {
     if (g.count > 0) return finish_table(&g, name);
-    fc_fail(error, FC_INVALID, "%s: no numbers in it", name);
+    fc_fail(error, FC_INVALID, "%s: it holds no numbers", name);
   }
   g_free(g.values);
   return NULL;
@@ -283,11 +290,11 @@ static gboolean apply_factor(gather *g, const char *p, const char *end, GError *
   if (p == end) return TRUE;
   char sign = *p;
   if ((sign != '/' && sign != '*') || p + 1 == end)
-    return fail_here(g, error, "after \"]\" only /NUMBER or *NUMBER may stand");
+    return fail_here(g, error, "after \"]\" only /NUMBER or *NUMBER may follow");
   if (fc_number_scan(p + 1, end, &n) != end) return fail_word(g, p + 1, (gsize)(end - p - 1), error);
   for (gint64 i = 0; i < g->count; i++) {
     g->values[i] = sign == '/' ? g->values[i] / n : g->values[i] * n;
-    if (!isfinite(g->values[i])) return fail_here(g, error, "%s makes a number that is not finite", p);
+    if (too_large(g->values[i])) return fail_here(g, error, "%s makes a number larger than 3.4e38", p);
   }
   return TRUE;
 }
@@ -324,7 +331,7 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
   const char *end = text + strlen(text), *after;
   fc_table *table = NULL;
   if (*text != '[')
-    fail_here(&g, error, "a written-out table begins with \"[\"");
+    fail_here(&g, error, "a table that is written out begins with \"[\"");
   else if ((after = parse_rows(&g, text, end, error)) && apply_factor(&g, after, end, error))
     table = finish_table(&g, text);
   if (!table) g_free(g.values);
@@ -337,7 +344,7 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
 fc_table *fc_table_new(const char *name, gint64 rows, gint64 cols, const double *data, double rate,
                        GError **error) {
   if (rows <= 0 || cols <= 0) {
-    fc_fail(error, FC_INVALID, "%s: no numbers in it", name);
+    fc_fail(error, FC_INVALID, "%s: it holds no numbers", name);
     return NULL;
   }
   if (rows > FC_TABLE_MAX / cols) {
@@ -345,8 +352,9 @@ fc_table *fc_table_new(const char *name, gint64 rows, gint64 cols, const double 
     return NULL;
   }
   for (gint64 i = 0; i < rows * cols; i++)
-    if (!isfinite(data[i])) {
-      fc_fail(error, FC_INVALID, "%s: number %" G_GINT64_FORMAT " is not finite", name, i + 1);
+    if (!(fabs(data[i]) <= (double)FLT_MAX)) {
+      fc_fail(error, FC_INVALID, "%s: number %" G_GINT64_FORMAT " is %s", name, i + 1,
+              isfinite(data[i]) ? "too large: the largest is 3.4e38" : "not finite");
       return NULL;
     }
   double *copy = g_try_malloc_n((gsize)(rows * cols), sizeof *copy);

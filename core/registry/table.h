@@ -2,7 +2,7 @@
 /*
  * table.h - tables of numbers (masks, matrices) as text.
  *
- * A file: numbers apart by blanks or commas, a row a line, # starts a comment.
+ * A file: numbers separated by blanks or commas, a row a line, # starts a comment.
  * A written-out table: [1,2,1]/4, [1,0;0,1]*2 - numbers apart by
  * ',' or blanks, rows by ';', and one divisor or factor for all.
  *

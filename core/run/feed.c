@@ -25,16 +25,10 @@ static fc_buffer *buffer_of(const fc_feed *feed, fc_slot *slot) {
 
 /* How many elements before the next one a chunk may look at once more. */
 static gint64 looks_back(const fc_feed *feed, const fc_plan *plan) {
+  if (feed->side >= 0) return fc_plan_side_span(plan, (guint)feed->side);
   /* A plan that needs all of it at once has one chunk, or some that each do. */
-  if (feed->side < 0 && plan->whole)
-    return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
-  if (feed->side < 0) return 2 * fc_plan_span(plan, 0);
-  const fc_plan_side *side = &plan->sides[feed->side];
-  const fc_reach *r = &side->reach[plan->cut];
-  if (side->random || fc_reach_is_whole(r)) return 0;
-  gint64 span = fc_scale_ceil(
-      fc_plan_span(plan, side->stage + 1) + plan->stages[side->stage].reach[plan->cut].align, r->num, r->den);
-  return 2 * (span + ABS(r->before) + ABS(r->after) + r->align);
+  if (plan->whole) return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
+  return fc_plan_span(plan, 0);
 }
 
 gboolean fc_feed_init(fc_feed *feed, fc_source *source, int side, const fc_plan *plan, fc_trace *trace,

@@ -62,14 +62,9 @@ void fc_fused_passed(fc_fused *f, gint64 elements) {
 
 /* A link as chunks of ordinary length have it, without memory. */
 static fc_view view_of_link(const fc_plan *plan, guint link) {
-  fc_buffer b = {0};
   gint64 capacity[FC_AXES];
-  fc_range all[FC_AXES];
   fc_plan_capacity(plan, link, capacity);
-  fc_buffer_layout(&b, &plan->links[link], capacity);
-  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, capacity[a]};
-  fc_buffer_hold(&b, all, 0);
-  return fc_buffer_view(&b, all, &plan->links[link]);
+  return fc_shaped_view(&plan->links[link], capacity);
 }
 
 /* Bytes that fusing saves in all; FC_UNKNOWN of a stream. */
@@ -104,6 +99,8 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   f->wait = plan->fuse == FC_FUSE_WAIT;
   f->links = bytes_of_links(plan, stage);
   fc_plan_composition(plan, stage, n, f->stages, &f->what);
+  /* Where a stage has no other way on the device, the kernel is worth waiting for. */
+  for (guint i = stage; i < stage + n; i++) f->wait |= plan->stages[i].composed;
   for (guint i = 0; i < n; i++) g_string_append_printf(name, "%s%s", i ? "+" : "", f->stages[i].name);
   f->name = g_string_free(name, FALSE);
   if (!plan->borrowed) ask_ahead(f, plan, stage);

@@ -270,17 +270,6 @@ static gboolean accept_memory(fc_sink *sink, fc_format *format, GError **error) 
   return TRUE;
 }
 
-static gboolean begin_memory(fc_sink *sink, const fc_format *format, GError **error) {
-  const fc_view *v = &((memory_sink *)sink)->view;
-  for (int a = 0; a < FC_AXES; a++)
-    if (format->extent[a] >= 0 && format->extent[a] != v->shape[a])
-      return fc_fail(error, FC_INVALID,
-                     "the output view has shape %" G_GINT64_FORMAT
-                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
-                     v->shape[a], "NYXC"[a], format -> extent[a]);
-  return TRUE;
-}
-
 static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error) {
   memory_sink *me = (memory_sink *)sink;
   fc_axis axis = fc_sink_axis(sink, me->view.kind);
@@ -289,10 +278,6 @@ static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error)
   to.shape[axis] = from->shape[axis];
   copy_shared(me->crew, &to, from);
   me->position += from->shape[axis];
-  return TRUE;
-}
-
-static gboolean commit_memory(fc_sink *sink, GError **error) {
   return TRUE;
 }
 
@@ -309,9 +294,7 @@ fc_sink *fc_memory_sink_new(const fc_view *view) {
   me->base = (fc_sink){.name = g_strdup("memory"),
                        .can_rows = view->kind != FC_AUDIO,
                        .accept = accept_memory,
-                       .begin = begin_memory,
                        .write = write_memory,
-                       .commit = commit_memory,
                        .free = free_memory_sink};
   return &me->base;
 }

@@ -11,6 +11,7 @@ typedef struct full_result {
   GPtrArray *measured; /* of fc_measured */
   guint stage;
   const char *operator_name;
+  fc_clipped clipped;
 } full_result;
 
 fc_result *fc_result_new(void) {
@@ -41,6 +42,17 @@ void fc_result_set_device(fc_result *result, const char *device) {
 
 void fc_result_set_reason(fc_result *result, const char *reason) {
   result->reason = g_string_chunk_insert(((full_result *)result)->strings, reason);
+}
+
+void fc_result_set_clipped(fc_result *result, const fc_clipped *clipped) {
+  full_result *r = (full_result *)result;
+  r->clipped = *clipped;
+  r->clipped.stage = g_string_chunk_insert(r->strings, clipped->stage);
+  r->clipped.output = g_string_chunk_insert(r->strings, clipped->output);
+}
+
+const fc_clipped *fc_result_clipped(const fc_result *result) {
+  return &((const full_result *)result)->clipped;
 }
 
 void fc_result_stage(fc_result *result, guint stage, const char *operator_name) {

@@ -145,12 +145,12 @@ static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
   g_autofree fc_states **states = g_new0(fc_states *, n);
   gboolean ok = plan != NULL;
   for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
-  ok = ok && fc_chunker_replan(r->chunker, plan, error);
   if (!ok) {
     clear_plan(plan, states);
     return FALSE;
   }
   clear_plan(r->now, r->now_states);
+  fc_chunker_replan(r->chunker, plan);
   set_plan(r, plan, states);
   return TRUE;
 }
@@ -487,6 +487,7 @@ void fc_run_free(gpointer data) {
  */
 
 static void reset_operators(const fc_plan *plan, const fc_options *options) {
+  if (options) fc_chain_tell_random(plan->chain, options);
   for (guint i = 0; i < plan->n; i++) {
     if (!plan->stages[i].op) continue;
     fc_stage *stage = plan->stages[i].stage;
@@ -508,8 +509,8 @@ static gboolean begin_sink(fc_run *r, GError **error) {
   sink->by_rows = r->plan->cut == FC_AXIS_Y;
   /* Until the end is known, any extent that the chain tells is an upper bound. */
   if (r->ends->source && r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
-  sink->adrift = !fc_plan_lead(r->plan, &sink->lead);
-  return sink->begin(sink, &format, error);
+  sink->unrelated = !fc_plan_lead(r->plan, &sink->lead);
+  return !sink->begin || sink->begin(sink, &format, error);
 }
 
 static gboolean init_feeds(fc_run *r, GError **error) {
@@ -572,11 +573,13 @@ static void run_workers(fc_run *r) {
 }
 
 static gboolean finish(fc_run *r, fc_result *result, GError **error) {
-  gboolean ok = TRUE, warned = FALSE;
+  gboolean ok = TRUE;
   for (guint i = 0; i < r->n_workspaces && ok; i++) {
     fc_workspace *w = &r->workspaces[i];
     ok = w->runner->finish(w->runner, error) && fc_workspace_check_notes(w, r->ends->name, error);
-    if (ok && !warned) warned = fc_workspace_warn_clipped(w, r->ends->name);
+    fc_clipped clipped = {.output = r->ends->name};
+    if (ok && !fc_result_clipped(result)->stage && fc_workspace_clipped(w, &clipped))
+      fc_result_set_clipped(result, &clipped);
     result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
   }
   result->chunks = r->number;

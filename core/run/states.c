@@ -6,10 +6,12 @@
 
 #include <string.h>
 
-/* Tiles for each thread, so that one that is held up does not hold up all; and the
- * least output elements that are worth waking a thread for. */
+/* Tiles for each thread, so that one that is held up does not hold up all; and the least output elements that
+ * are worth waking a thread for, which takes as long as TILE_LIGHT of no work: an element with work of 5
+ * takes twice as long to make as to move. */
 #define TILES_EACH 2
 #define TILE_LEAST 8192
+#define TILE_LIGHT 24000.0
 
 int fc_measured_axis(const fc_format *f) {
   return f->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
@@ -25,27 +27,22 @@ static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const
   return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
 }
 
+/* Output elements that are worth waking a thread for. */
+static gint64 worth_waking(double work) {
+  return work > 0 ? MAX((gint64)(TILE_LIGHT / (1 + work / 5)), TILE_LEAST) : TILE_LEAST;
+}
+
 /* Never decreases when `shape` grows, so that scratch for the longest serves all. */
-gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, int threads) {
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads) {
   gint64 length = MAX(shape[axis], 1), across = 1;
   for (int a = 0; a < FC_AXES; a++)
     if (a != axis) across *= MAX(shape[a], 1);
   gint64 tile = fc_scale_ceil(length, 1, threads > 1 ? (gint64)threads * TILES_EACH : 1);
-  tile = MAX(tile, fc_scale_ceil(TILE_LEAST, 1, across));
+  tile = MAX(tile, fc_scale_ceil(worth_waking(work), 1, across));
   return fc_scale_ceil(tile, 1, align) * align;
 }
 
 /* ---- scratch ------------------------------------------------------------------ */
-
-/* A view without memory. */
-static fc_view shaped(const fc_format *f, const gint64 shape[FC_AXES]) {
-  fc_buffer b = {0};
-  fc_range all[FC_AXES];
-  fc_buffer_layout(&b, f, shape);
-  for (int a = 0; a < FC_AXES; a++) all[a] = (fc_range){0, shape[a]};
-  fc_buffer_hold(&b, all, 0);
-  return fc_buffer_view(&b, all, f);
-}
 
 static void input_shape(const fc_reach reach[FC_AXES], const fc_format *in, const gint64 out[FC_AXES],
                         gint64 shape[FC_AXES]) {
@@ -64,7 +61,7 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
     const fc_plan_side *side = &plan->sides[ps->side + k];
     gint64 shape[FC_AXES];
     input_shape(side->reach, &side->format, out->shape, shape);
-    sides[k] = shaped(&side->format, shape);
+    sides[k] = fc_shaped_view(&side->format, shape);
     ins[1 + k] = &sides[k];
   }
   fc_job job = {.size = sizeof job,
@@ -72,7 +69,10 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
                 .n_in = ps->generator ? 0 : 1 + ps->n_sides,
                 .in = ins,
                 .out = out};
-  return (state->backend->scratch(state->prepared->state, &job) + 255) / 256 * 256;
+  fc_enter_operator(ps->name);
+  const gsize bytes = state->backend->scratch(state->prepared->state, &job);
+  fc_enter_operator(NULL);
+  return (bytes + 255) / 256 * 256;
 }
 
 /* For the largest call there can be. */
@@ -84,7 +84,7 @@ static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state
     out[axis] = MIN(state->tile, MAX(out[axis], 1));
   }
   input_shape(plan->stages[s].reach, &plan->links[s], out, in);
-  fc_view in_view = shaped(&plan->links[s], in), out_view = shaped(&plan->links[s + 1], out);
+  fc_view in_view = fc_shaped_view(&plan->links[s], in), out_view = fc_shaped_view(&plan->links[s + 1], out);
   return fc_state_scratch(plan, s, state, &in_view, &out_view);
 }
 
@@ -108,7 +108,7 @@ static gboolean prepare(fc_states *states, guint s, guint device, GError **error
   fc_plan_capacity(plan, s + 1, capacity);
   state->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
   /* What carries state is run in one piece. */
-  state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align,
+  state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align, ps->work,
                                ps->carry_bytes ? 1 : fc_plan_width(plan));
   state->scratch = largest_scratch(plan, s, state);
   if (ps->fused) state->fused = fc_fused_new(plan, s, device);
@@ -165,11 +165,10 @@ static gboolean no_room(const fc_plan *plan, double need, double room, guint wid
   g_autofree char *takes = fc_size_for_message(need), *limit = fc_size_for_message(most),
                   *rest = fc_size_for_message(room), *scratch = fc_size_for_message(plan->scratch);
   g_autofree char *left = room < most ? g_strdup_printf(", of which %s are left", rest) : g_strdup("");
-  return fc_fail(
-      error, FC_NO_MEMORY,
-      "this would take %s of memory and the limit is %s (--max-memory sets it)%s: %s works in %s%s", takes,
-      limit, left, plan->stages[widest].name, scratch,
-      plan->whole ? ", and a stage needs the whole signal at once" : "");
+  return fc_fail(error, FC_NO_MEMORY,
+                 "this needs %s of memory, and the limit is %s (--max-memory changes it)%s: %s works in %s%s",
+                 takes, limit, left, plan->stages[widest].name, scratch,
+                 plan->whole ? ", and a stage needs the whole signal at once" : "");
 }
 
 fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {

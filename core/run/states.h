@@ -37,7 +37,7 @@ void fc_states_unref(fc_states *states); /* NULL is allowed; in the chain's thre
 fc_plan *fc_plan_fit(fc_plan *plan, GError **error);
 
 /* How many pieces of output a stage is cut into for so many threads, at most so long. */
-gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, int threads);
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads);
 
 /* Threads that share out one chunk's tiles. */
 static inline int fc_plan_width(const fc_plan *plan) {

@@ -21,7 +21,7 @@ static gboolean no_memory(const fc_workspace *w, gboolean host, const char *what
   if (!gpu && bytes > room)
     return fc_fail(
         error, FC_NO_MEMORY,
-        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory sets it) %.1f MB are "
+        "%s takes %.1f MB of memory, and of the limit of %.1f MB (--max-memory changes it) %.1f MB are "
         "left",
         what, (double)bytes / 1e6, (double)w->context->max_memory / 1e6, (double)room / 1e6);
   return fc_fail(error, FC_NO_MEMORY, "%s%snot enough %smemory for %s (%.1f MB)",
@@ -143,8 +143,9 @@ static gboolean init_links(fc_workspace *w, GError **error) {
     if (!link_buffer(w, l, FALSE, &w->links[l], error)) return FALSE;
   }
   for (guint s = 0; s < plan->n; s++)
-    if (plan->stages[s].on_host && (!link_buffer(w, s, TRUE, &w->bounce_in[s], error) ||
-                                    !link_buffer(w, s + 1, TRUE, &w->bounce_out[s], error)))
+    if (plan->stages[s].on_host && !fc_plan_stays(plan) &&
+        (!link_buffer(w, s, TRUE, &w->bounce_in[s], error) ||
+         !link_buffer(w, s + 1, TRUE, &w->bounce_out[s], error)))
       return FALSE;
   return TRUE;
 }
@@ -154,6 +155,7 @@ static gboolean init_scratch(fc_workspace *w, GError **error) {
   gsize cpu = 0, device = 0;
   for (guint s = 0; s < plan->n; s++) {
     gsize *most = fc_plan_on_host(plan, s) ? &cpu : &device;
+    if (plan->stages[s].on_host && fc_plan_stays(plan)) continue;
     *most = MAX(*most, w->states->stages[s].scratch);
   }
   if (device && !(w->scratch = fc_workspace_alloc(w, device, FALSE, "scratch", error))) return FALSE;
@@ -178,7 +180,7 @@ gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, 
   w->bounce_in = g_new0(fc_buffer, plan->n + 1);
   w->bounce_out = g_new0(fc_buffer, plan->n + 1);
   w->plain = plan->n_devices && !fc_states_capturable(states);
-  for (guint s = 0; s < plan->n; s++) leaves |= plan->stages[s].on_host;
+  for (guint s = 0; s < plan->n && !fc_plan_stays(plan); s++) leaves |= plan->stages[s].on_host;
   if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
   w->notes = fc_workspace_alloc(w, FC_NOTES * sizeof(guint32) * MAX(plan->n, 1), TRUE, "notes", error);
   if (!w->notes || !init_links(w, error) || !init_scratch(w, error)) return FALSE;
@@ -381,7 +383,8 @@ static void run_tile(guint index, guint thread, void *data) {
 static gboolean run_on_cpu(call *c, GError **error) {
   fc_runner *cpu = cpu_of(c->work);
   const int axis = c->state->tile_axis;
-  c->tile = MIN(c->state->tile, fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, cpu->threads));
+  c->tile = MIN(c->state->tile,
+                fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, c->ps->work, cpu->threads));
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
@@ -415,9 +418,19 @@ static void fresh_part(const call *c, fc_range what[FC_AXES]) {
   what[c->plan->cut].lo = out->fresh;
 }
 
+/* Of the caller's memory nothing is brought down: that would make his stream wait. */
+static gboolean no_kernel(const call *c, GError **error) {
+  return fc_fail(
+      error, FC_UNSUPPORTED,
+      "%s: has no CUDA version, and no kernel could be composed of its device function: that takes "
+      "NVRTC (-v says why)",
+      c->ps->name);
+}
+
 /* Brings the inputs down, runs on the CPU, and takes the output up again - but that of a stage that only
  * looks, which is where it was. */
 static gboolean run_off_device(call *c, GError **error) {
+  if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
   fc_buffer *from = &w->bounce_in[c->stage], *to = &w->bounce_out[c->stage];
   const fc_chunk_link *in = &c->slot->chunk->links[c->stage], *out = &c->slot->chunk->links[c->stage + 1];
@@ -633,7 +646,9 @@ gboolean fc_workspace_run(fc_workspace *w, fc_slot *slot, guint stage, const fc_
                           void *scratch, GError **error) {
   call c = call_of(w, slot, stage);
   c.in = *in, c.out = *out, c.scratch = scratch;
-  return c.plan->n_devices == 0 ? run_on_cpu(&c, error) : run_on_device(&c, error);
+  return c.plan->n_devices == 0 ? run_on_cpu(&c, error)
+         : c.ps->on_host        ? no_kernel(&c, error)
+                                : run_on_device(&c, error);
 }
 
 gboolean fc_workspace_run_edges(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in,
@@ -674,7 +689,7 @@ gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **er
   for (guint s = 0; s < plan->n; s++)
     if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_NAN]))
       return fc_fail(error, FC_IO,
-                     "%s: %s: a value that is not a number (NaN) was to become %s: mend the input or write "
+                     "%s: %s: a NaN (not a number) cannot be stored as %s: repair the input, or write "
                      "floating point",
                      name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
   return TRUE;
@@ -704,16 +719,20 @@ static int first_clipped(const fc_workspace *w) {
   return -1;
 }
 
-gboolean fc_workspace_warn_clipped(fc_workspace *w, const char *name) {
+/* Whether stages behind this one only copy what it stores. */
+static gboolean is_last(const fc_plan *plan, int stage) {
+  for (guint s = (guint)stage + 1; s < plan->n; s++)
+    if (!plan->stages[s].op || !(plan->stages[s].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean fc_workspace_clipped(const fc_workspace *w, fc_clipped *clipped) {
   const fc_plan *plan = w->states->plan;
-  int clipped = first_clipped(w);
-  if (clipped < 0) return FALSE;
-  fc_context_log(w->context, FC_LOG_WARNING,
-                 "%s: %s: some values exceeded the range of %s and were clipped: lower the gain, or write "
-                 "floating point%s",
-                 name, plan->stages[clipped].name, fc_dtype_name(plan->links[clipped + 1].dtype),
-                 noise_at(plan, clipped) < 0
-                     ? ""
-                     : " (nothing is amiss where they touch its ends, and the noise leads beyond)");
+  const int stage = first_clipped(w);
+  if (stage < 0) return FALSE;
+  const fc_format *out = &plan->links[stage + 1];
+  *clipped = (fc_clipped){plan->stages[stage].name,   clipped->output,     out->kind, out->dtype,
+                          noise_at(plan, stage) >= 0, is_last(plan, stage)};
   return TRUE;
 }

@@ -12,6 +12,7 @@
 #define FC_CORE_WORKSPACE_H
 
 #include "core/device/lease.h"
+#include "core/run/result.h"
 #include "core/run/states.h"
 
 G_BEGIN_DECLS
@@ -107,8 +108,8 @@ gboolean fc_states_capturable(const fc_states *states);
 /* Fails with a sentence that begins with `name`, the file, if a stage has met a NaN on its way to an
  * integer. */
 gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **error);
-/* Warns of the first stage that clamped values on their way to `name`; FALSE: none did. */
-gboolean fc_workspace_warn_clipped(fc_workspace *w, const char *name);
+/* The first stage that clamped values into an integer's range; FALSE: none did. `output` is left alone. */
+gboolean fc_workspace_clipped(const fc_workspace *w, fc_clipped *clipped);
 
 G_END_DECLS
 

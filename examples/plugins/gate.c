@@ -18,7 +18,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const uint32_t k = args[KEY]->input;
   const fc_format *in = terms->in[0], *key = terms->in[k];
   fc_need *need = terms->needs[k];
-  if (key->kind != FC_AUDIO) return host->fail(host, FC_INVALID, "%s: is no sound", args[KEY]->text);
+  if (key->kind != FC_AUDIO) return host->fail(host, FC_INVALID, "%s: is not a sound", args[KEY]->text);
   if (key->rate > 0 && in->rate > 0 && key->rate != in->rate)
     return host->fail(host, FC_INVALID, "%s: %g Hz, the sound has %g; resample one of them", args[KEY]->text,
                       key->rate, in->rate);

@@ -97,14 +97,36 @@ struct fc_map_args {
 struct fc_map_line {
   const char *in;
   char *out;
+  int64_t y; // of lines that are rows
 };
 
+// Chains with functions that are told positions (device_function.h, whose fc_position this is): units are
+// pixels, a line is a row, rows number the lines. Of the launch: its first output's position, and the
+// signal's size.
+struct fc_position {
+  int64_t x, y, c, width, height;
+};
+struct fc_map_place {
+  int64_t x, y, width, height;
+};
+
+// Which pixels a thread has: base + first, base + first + 1, ... of row y; those at `limit` and beyond are
+// copies of pixel `base`.
+struct fc_map_at {
+  int64_t base, y;
+  int first, limit;
+};
+FC_DEVICE fc_map_at fc_map_at_pixel(int64_t x, int64_t y) {
+  return {x, y, 0, 0x7fffffff};
+}
+
 FC_DEVICE fc_map_line fc_map_line_of(const fc_map_args &a, int64_t line) {
-  fc_map_line l = {a.in, a.out};
+  fc_map_line l = {a.in, a.out, 0};
   if (a.count[0] * a.count[1] * a.count[2] == 1) return l;
   const uint32_t rest = static_cast<uint32_t>(line), fast = static_cast<uint32_t>(a.count[2]),
                  i = rest / fast;
   const uint32_t middle = static_cast<uint32_t>(a.count[1]), n = i / middle;
+  l.y = rest - i * fast;
   l.in += n * a.in_step[1] + (i - n * middle) * a.in_step[2] + (rest - i * fast) * a.in_step[3];
   l.out += n * a.out_step[1] + (i - n * middle) * a.out_step[2] + (rest - i * fast) * a.out_step[3];
   return l;
@@ -144,6 +166,37 @@ FC_DEVICE void fc_map_apply(const Fn &f, const F (&from)[N], F (&to)[M]) {
       for (int c = 0; c < OUT; c++) to[p * OUT + c] = y[c];
     }
   }
+}
+
+// Likewise of a function that is told positions; of pixels with C channels.
+template <int IN, int OUT, int C, typename F, typename Fn, int N, int M>
+FC_DEVICE void fc_map_apply_at(const Fn &f, const F (&from)[N], F (&to)[M], const fc_map_at &at,
+                               const fc_map_place &place) {
+#pragma unroll
+  for (int p = 0; p < N / C; p++) {
+    const int64_t x = place.x + at.base + (at.first + p < at.limit ? at.first + p : 0);
+    if constexpr (IN == 0) {
+#pragma unroll
+      for (int c = 0; c < C; c++)
+        to[p * C + c] = f(from[p * C + c], fc_position{x, place.y + at.y, c, place.width, place.height});
+    } else {
+      F in[IN], out[OUT];
+#pragma unroll
+      for (int c = 0; c < IN; c++) in[c] = from[p * IN + c];
+      f(in, out, fc_position{x, place.y + at.y, 0, place.width, place.height});
+#pragma unroll
+      for (int c = 0; c < OUT; c++) to[p * OUT + c] = out[c];
+    }
+  }
+}
+
+template <typename Chain, typename F, int N, int M>
+FC_DEVICE void fc_map_run(const Chain &chain, const F (&v)[N], F (&w)[M], fc_dev_noted &noted,
+                          const fc_map_at &at) {
+  if constexpr (Chain::PLACED)
+    chain.run(v, w, noted, at);
+  else
+    chain.run(v, w, noted);
 }
 
 // fc_dev_code without a branch for each sample: where there are dozens of them, the barriers at which lanes
@@ -297,7 +350,7 @@ template <typename F, typename T, int KT, typename U, int KU, typename Chain> st
       F v[N], w[N];
       uint32_t y[N * sizeof(U) / 4];
       fc_map_values<F, T, KT>(v, x[k].word);
-      chain.run(v, w, noted);
+      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i, l.y));
       fc_map_codes<F, U, KU, Chain::QUIET>(y, w, noted);
       fc_words_store(l.out + i * static_cast<int>(sizeof(U)), y);
     }
@@ -316,7 +369,7 @@ template <typename F, typename T, int KT, typename U, int KU, typename Chain> st
       const int64_t at = threadIdx.x < p.head ? threadIdx.x : threadIdx.x + p.count * N;
       if (blockIdx.x > 0 || at >= a.length) continue;
       F v[1] = {fc_dev_load<F, T>(l.in + at * SIZE, fc_map_scaling<F, T, KT>())}, w[1];
-      chain.run(v, w, noted);
+      fc_map_run(chain, v, w, noted, fc_map_at_pixel(at, l.y));
       *reinterpret_cast<U *>(l.out + at * static_cast<int>(sizeof(U))) =
           fc_map_code<F, U, Chain::QUIET>(w[0], fc_map_scaling<F, U, KU>(), noted);
     }
@@ -385,6 +438,13 @@ struct fc_map_tiles {
     return t;
   }
 
+  static FC_DEVICE fc_map_at pixel_of(const fc_map_args &a, int64_t tile, int64_t tiles, int first,
+                                      int used) {
+    const bool one = a.count[0] * a.count[1] * a.count[2] == 1;
+    const int64_t line = one ? 0 : static_cast<uint32_t>(tile) / static_cast<uint32_t>(tiles);
+    return {(tile - line * tiles) * PIXELS, fc_map_line_of(a, line).y, first, used};
+  }
+
   static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
     __shared__ __align__(16) unsigned char rooms[WARPS][2][(BYTES + 15) / 16 * 16];
     const int lane = threadIdx.x % FC_TILE_LANES, warp = threadIdx.x / FC_TILE_LANES;
@@ -422,7 +482,7 @@ struct fc_map_tiles {
 #pragma unroll
         for (int i = 0; i < G * IN / 4; i++) from[i] = x[g * (G * IN / 4) + i];
         fc_map_values<F, T, KT>(v, from);
-        chain.run(v, w, noted);
+        fc_map_run(chain, v, w, noted, pixel_of(a, tile - step, tiles, lane * P + g * G, t.used));
         fc_map_codes<F, U, KU, Chain::QUIET>(to, w, noted);
 #pragma unroll
         for (int i = 0; i < G * OUT / 4; i++) y[g * (G * OUT / 4) + i] = to[i];
@@ -455,7 +515,7 @@ struct fc_map_planes {
       for (int c = 0; c < CI; c++)
         v[c] = fc_dev_load<F, T>(l.in + c * a.in_channel + i * static_cast<int>(sizeof(T)),
                                  fc_map_scaling<F, T, KT>());
-      chain.run(v, w, noted);
+      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i, l.y));
       for (int c = 0; c < CO; c++)
         *reinterpret_cast<U *>(l.out + c * a.out_channel + i * static_cast<int>(sizeof(U))) =
             fc_map_code<F, U, Chain::QUIET>(w[c], fc_map_scaling<F, U, KU>(), noted);
@@ -484,7 +544,7 @@ struct fc_map_planes {
 #pragma unroll
         for (int p = 0; p < P; p++) v[p * CI + c] = plane[p];
       }
-      chain.run(v, w, noted);
+      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i, l.y));
 #pragma unroll
       for (int c = 0; c < CO; c++) {
         F plane[P];
@@ -523,7 +583,7 @@ struct fc_map_strided {
 #pragma unroll
       for (int c = 0; c < CI; c++)
         v[c] = fc_dev_load<F, T>(from + c * a.in_channel, fc_map_scaling<F, T, KT>());
-      chain.run(v, w, noted);
+      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i - line * a.length, l.y));
 #pragma unroll
       for (int c = 0; c < CO; c++)
         *reinterpret_cast<U *>(to + c * a.out_channel) =

@@ -82,7 +82,7 @@ __device__ __forceinline__ fc_tile_span fc_tile_span_of(const fc_pixel_tile &t, 
   return s;
 }
 
-// Where the tile lies askew or is not full.
+// Where the tile is unaligned or is not full.
 template <int C>
 __device__ __forceinline__ void fc_tile_fetch_some(unsigned char *room, const fc_pixel_tile &t, int pixel,
                                                    int lane) {
@@ -151,7 +151,7 @@ __device__ __forceinline__ void fc_tile_keep(unsigned char *room, const uint32_t
         make_uint4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
 }
 
-// Where they lie askew or the tile is not full.
+// Where they are unaligned or the tile is not full.
 template <int C>
 __device__ __forceinline__ void fc_tile_send_some(char *to, const unsigned char *room, int bytes, int lane) {
   int head = (16 - fc_tile_phase(to)) % 16;

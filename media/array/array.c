@@ -139,7 +139,7 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
                    source->base.name, source->elements);
   if (!source->cut_told)
     fc_media_warn(&source->options,
-                  "%s: is cut off: it ends after %" G_GINT64_FORMAT " elements; what is there is taken",
+                  "%s: is cut off: it ends after %" G_GINT64_FORMAT " elements; the readable part is used",
                   source->base.name, source->elements);
   source->cut_told = TRUE; /* the end may be asked for again */
   return TRUE;
@@ -288,7 +288,7 @@ static gboolean check_size(array_source *source, GError **error) {
     return fail_nothing(source, there, error);
   if (!source->options.allow_truncated || file->strided)
     return fc_fail(error, FC_IO, "%s: %s%s", source->base.name, what, file->strided ? "" : FC_MEDIA_ADVICE);
-  fc_media_warn(&source->options, "%s: %s; what is there is taken", source->base.name, what);
+  fc_media_warn(&source->options, "%s: %s; the readable part is used", source->base.name, what);
   *extent = whole;
   return TRUE;
 }

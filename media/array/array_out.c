@@ -25,6 +25,7 @@ typedef struct array_sink {
   fc_media_options options; /* its strings are not used */
   unsigned flags;
   gboolean npy;
+  int raw_like;  /* the integer type of a raw sound that came in, or -1 */
   int like_dims; /* of the .npy file that came in, or 0 */
   fc_format format;
   int dims;
@@ -107,7 +108,16 @@ static gboolean put_header(array_sink *sink, gint64 length, GError **error) {
 
 /* ---- the sink ---------------------------------------------------------- */
 
+/* Raw sound stays of the input's integer type, as that of a WAV file does; an array keeps what was computed.
+ */
+static gboolean keeps_type(const array_sink *sink, const fc_format *format) {
+  return sink->raw_like >= 0 && format->kind == FC_AUDIO && fc_dtype_is_float(format->dtype) &&
+         !format->stored;
+}
+
 static gboolean array_accept(fc_sink *base, fc_format *format, GError **error) {
+  const array_sink *sink = (const array_sink *)base;
+  if (keeps_type(sink, format)) format->dtype = sink->raw_like;
   base->sample_bytes = (int)fc_dtype_size(format->dtype);
   format->bits = fc_dtype_is_float(format->dtype) ? format->bits : base->sample_bytes * 8;
   return TRUE;
@@ -206,5 +216,7 @@ fc_sink *fc_array_create(const char *path, const fc_file_format *format, const f
   sink->flags = fc_output_flags_of(options);
   sink->npy = strcmp(format->name, "npy") == 0;
   sink->like_dims = fc_array_source_dims(like);
+  const gboolean raw = !sink->npy && options->in_raw && like && like->format.kind == FC_AUDIO;
+  sink->raw_like = raw && !fc_dtype_is_float(like->format.dtype) ? like->format.dtype : -1;
   return &sink->base;
 }

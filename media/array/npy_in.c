@@ -166,7 +166,7 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
   gssize got = fc_reader_read(reader, prefix, PREFIX, error);
   if (got < 0) return FALSE;
   if (memcmp(prefix, "\x93NUMPY", MIN((gsize)got, 6)) != 0)
-    return fc_fail(error, FC_IO, "%s: is no .npy file", input->name);
+    return fc_fail(error, FC_IO, "%s: is not an .npy file", input->name);
   if (got < PREFIX) return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
   int version = prefix[6], width = version == 1 ? 2 : 4;
   if (version < 1 || version > 3)

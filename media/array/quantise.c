@@ -97,18 +97,20 @@ static void justify(void *to, int dtype, int count, int drop) {
       ((gint32 *)to)[i] = CLAMP(((gint32 *)to)[i], bottom, top) * (1 << drop);
 }
 
-/* Whether a value lies more than a step beyond the range of so many bits. */
-static gboolean exceeds(const double *values, int count, double step, int bits) {
+/* Counts values that lie more than a step beyond the range of so many bits. */
+static void count_clipped(fc_clipping *clipped, const double *values, int count, double step, int bits) {
   const double top = step * ldexp(1, bits - 1), bottom = -top - step;
-  gboolean any = FALSE;
-  for (int i = 0; i < count; i++) any |= values[i] > top || values[i] < bottom;
-  return any;
+  for (int i = 0; i < count; i++) {
+    clipped->count += values[i] > top || values[i] < bottom;
+    clipped->peak = MAX(clipped->peak, fabs(values[i]));
+  }
+  clipped->values += count;
 }
 
 /* A run of elements `stride` bytes apart; returns the index of a NaN in the way of
  * an integer, or -1. */
 static gint64 convert_run(const fc_view *from, const char *at, gint64 stride, gint64 count, char *to,
-                          int dtype, int drop, gboolean *clipped) {
+                          int dtype, int drop, fc_clipping *clipped) {
   fc_scaling in = fc_scaling_of(from->kind, from->dtype), out = fc_scaling_of(from->kind, dtype);
   out.scale *= (double)(1 << drop);
   gboolean may_fail = fc_dtype_is_float(from->dtype) && !fc_dtype_is_float(dtype);
@@ -118,7 +120,7 @@ static gint64 convert_run(const fc_view *from, const char *at, gint64 stride, gi
     load(block, from->dtype, at + done * stride, stride, some, in);
     int bad = may_fail ? find_nan(block, some) : -1;
     if (bad >= 0) return done + bad;
-    if (clipped) *clipped |= exceeds(block, some, out.scale, (int)fc_dtype_size(dtype) * 8 - drop);
+    if (clipped) count_clipped(clipped, block, some, out.scale, (int)fc_dtype_size(dtype) * 8 - drop);
     store(to + done * (gint64)fc_dtype_size(dtype), dtype, block, some, out);
     if (drop) justify(to + done * (gint64)fc_dtype_size(dtype), dtype, some, drop);
   }
@@ -139,7 +141,7 @@ static gboolean fail_nan(const char *name, const fc_view *from, const gint64 at[
 
 /* One row: as one run when its channels lie side by side. */
 static gboolean convert_row(const char *name, const fc_view *from, gint64 n, gint64 y, gint64 first, char *to,
-                            int dtype, int drop, gboolean *clipped, GError **error) {
+                            int dtype, int drop, fc_clipping *clipped, GError **error) {
   gint64 channels = from->shape[FC_AXIS_C], columns = from->shape[FC_AXIS_X];
   gint64 size = (gint64)fc_dtype_size(from->dtype);
   gboolean one_channel = channels == 1;
@@ -173,7 +175,7 @@ static void copy_dense(const fc_view *from, void *to) {
 }
 
 gboolean fc_quantise_bits(const char *name, const fc_view *from, gint64 first, void *to, int dtype, int bits,
-                          gboolean *clipped, GError **error) {
+                          fc_clipping *clipped, GError **error) {
   const int drop = fc_dtype_is_float(dtype) ? 0 : (int)fc_dtype_size(dtype) * 8 - bits;
   if (from->dtype == dtype && !drop) {
     copy_dense(from, to);
@@ -220,7 +222,7 @@ gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize
 }
 
 const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
-                          void **scratch, gsize *scratch_size, gboolean *clipped, GError **error) {
+                          void **scratch, gsize *scratch_size, fc_clipping *clipped, GError **error) {
   const gboolean whole = fc_dtype_is_float(dtype) || bits == (int)fc_dtype_size(dtype) * 8;
   if (from->dtype == dtype && whole && fc_is_dense(from)) return from->data;
   gsize size = (gsize)fc_view_count(from) * fc_dtype_size(dtype);

@@ -19,11 +19,17 @@ G_BEGIN_DECLS
  */
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error);
+/* What was clipped, of how many values; the largest magnitude. Begins as zeros. */
+typedef struct fc_clipping {
+  gint64 count, values;
+  double peak;
+} fc_clipping;
+
 /* The same for integers of sound (FC_I16, FC_I32) of which the upper `bits` bits are kept: rounded once, from
- * the value straight to these. `clipped` (or NULL) is set when one lies more than a step, the noise of a
+ * the value straight to these. `clipped` (or NULL) counts values that lie more than a step, the noise of a
  * dither, beyond the range. */
 gboolean fc_quantise_bits(const char *name, const fc_view *from, gint64 first, void *to, int dtype, int bits,
-                          gboolean *clipped, GError **error);
+                          fc_clipping *clipped, GError **error);
 
 /* Whether elements lie in the order N, Y, X, C with nothing between them: all, or those of each row. */
 gboolean fc_is_dense(const fc_view *view);
@@ -36,7 +42,7 @@ const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dt
 
 /* As fc_quantise_bits would give them. */
 const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
-                          void **scratch, gsize *scratch_size, gboolean *clipped, GError **error);
+                          void **scratch, gsize *scratch_size, fc_clipping *clipped, GError **error);
 
 /* Grows a scratch buffer to `size` bytes; what it held is lost. */
 gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error);

@@ -91,7 +91,7 @@ typedef struct fc_audio_spec {
   int rate, channels;
   gint64 frames;       /* FC_UNKNOWN until the end */
   gint64 lead;         /* as a sink's */
-  gboolean unrelated;  /* its `adrift` */
+  gboolean unrelated;  /* the sink's `unrelated` */
   const fc_tags *tags; /* or NULL */
   GString *lost;       /* what of them the output has no place for is added */
   const fc_media_options *options;

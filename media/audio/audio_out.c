@@ -16,17 +16,16 @@
 
 #define ENCODERS_OWN "the encoder's own"
 #define DTYPE(values)                                                                                        \
-  { "dtype", "input|" values, "input", "how samples are stored: integers or floats of so many bits" }
+  { "dtype", "input|" values, "input", "sample format: integers or floats, and their bits" }
 #define BITRATE                                                                                              \
-  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "of all channels together" }
+  { "bitrate", "bits per second, as 96k", ENCODERS_OWN, "bit rate of all channels together" }
 
 const fc_file_option fc_wav_writing[] = {DTYPE("u8|i16|i24|i32|f32|f64"), {NULL}};
 const fc_file_option fc_pcm_writing[] = {DTYPE("i8|i16|i24|i32|f32|f64"), {NULL}};
 const fc_file_option fc_flac_writing[] = {
-    DTYPE("i8|i16|i24"),
-    {"level", "0..8", "5", "how hard the encoder tries; the samples are the same"},
-    {NULL}};
-const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "of Vorbis, as oggenc counts it"}, {NULL}};
+    DTYPE("i8|i16|i24"), {"level", "0..8", "5", "effort of the encoder; the samples are the same"}, {NULL}};
+const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "quality of Vorbis, on oggenc's scale"},
+                                         {NULL}};
 const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
 const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
 
@@ -65,7 +64,7 @@ typedef struct audio_sink {
   fc_output *output;
   fc_encoder *encoder;
   gint64 position;
-  gboolean clipped;
+  fc_clipping clipped;
   void *scratch;
   gsize scratch_size;
 } audio_sink;
@@ -210,7 +209,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   spec->channels = (int)format->extent[FC_AXIS_C];
   spec->frames = format->extent[FC_AXIS_X];
   spec->lead = base->lead;
-  spec->unrelated = base->adrift;
+  spec->unrelated = base->unrelated;
   spec->tags = sink->tags;
   spec->lost = sink->lost;
   spec->options = &sink->options;
@@ -243,7 +242,7 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
   /* What the last operator stores as integers is looked at by the run. */
-  gboolean *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
+  fc_clipping *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
                                     &sink->scratch, &sink->scratch_size, clipped, error);
   if (!dense || (samples->dtype == FC_F32 && !check_finite(sink, dense, (gsize)fc_view_count(from), error)) ||
@@ -256,11 +255,15 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
 static gboolean audio_commit(fc_sink *base, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
-  if (sink->clipped)
-    fc_media_warn(&sink->options,
-                  "%s: some values exceeded the range of %d bits and were clipped: lower the gain, or write "
-                  "floating point",
-                  base->name, sink->samples.bits);
+  if (sink->clipped.count)
+    fc_media_warn(
+        &sink->options,
+        "%s: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+        " values (%.2g %%) exceeded the range of %d bits and were clipped, the peak by %.2g dB: lower "
+        "the gain, or write floating point",
+        base->name, sink->clipped.count, sink->clipped.values,
+        100.0 * (double)sink->clipped.count / (double)sink->clipped.values, sink->samples.bits,
+        20 * log10(sink->clipped.peak));
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }

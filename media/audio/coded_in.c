@@ -131,7 +131,7 @@ static gboolean check(const coded_source *source, GError **error) {
   if (source->ogg && source->ogg->failed)
     return fc_fail(error, FC_NO_MEMORY, "%s: no memory for its pages", name);
   return source->calls >= 0 ||
-         fc_fail(error, FC_IO, "%s: is damaged: libsndfile does not come to an end with it", name);
+         fc_fail(error, FC_IO, "%s: is damaged: libsndfile does not finish decoding it", name);
 }
 
 /* ---- the end --------------------------------------------------------------------- */

@@ -57,7 +57,7 @@ gboolean fc_id3_pass(fc_input *input, GError **error) {
   const gint64 start = fc_id3_skip(input, 0);
   if (start >= 0) return fc_input_begin_at(input, start, error);
   return fc_input_check(input, error) &&
-         fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and there is nothing behind it", input->name);
+         fc_fail(error, FC_IO, "%s: holds an ID3 tag and nothing else", input->name);
 }
 
 /* ---- reading ------------------------------------------------------------------ */

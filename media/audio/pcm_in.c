@@ -23,7 +23,7 @@ typedef struct pcm_source {
 gboolean fc_audio_judge(const char *name, const char *fault, const fc_media_options *options,
                         GError **error) {
   if (!options->allow_truncated) return fc_fail(error, FC_IO, "%s: %s" FC_MEDIA_ADVICE, name, fault);
-  fc_media_warn(options, "%s: %s; what is there is taken", name, fault);
+  fc_media_warn(options, "%s: %s; the readable part is used", name, fault);
   return TRUE;
 }
 
@@ -125,7 +125,8 @@ static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, con
   const fc_media_options quiet = {.allow_truncated = TRUE};
   if (pipe && header->more)
     fc_media_warn(
-        options, "%s: has more in it behind its samples, which a pipe does not keep: name the file, or use <",
+        options,
+        "%s: has metadata after its samples, which cannot be read from a pipe: name the file, or use <",
         input->name);
   source->array = fc_array_source_new(input, front->reader, &file, &quiet, error);
   if (!source->array) {

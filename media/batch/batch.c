@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - batches as filterchain.h has them: inputs are listed, outputs are named and held against each
- * other and against the inputs before anything is written, and all is run by core/run/batch.c. Costs a look
+ * other and against the inputs before anything is written, and all is run by core/api/batch.c. Costs a look
  * at the disk for each output, and for each input if some output is there already.
  */
 #include "media/batch/batch.h"
+#include "media/batch/stack.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -32,13 +33,17 @@ gboolean fc_batch_is_archive(const fc_batch *b, const char *path) {
   return is_stream(path) || is_tar(path);
 }
 
+gboolean fc_batch_is_tar_format(const char *format) {
+  return format && g_str_has_prefix(format, "tar") && (!format[3] || (format[3] == ':' && format[4]));
+}
+
 gboolean fc_batch_is(const fc_batch_spec *spec) {
   const char *const *inputs = spec->inputs;
   if (!inputs[0]) return FALSE;
   if (inputs[1] || spec->resume || spec->parts || fc_input_is_search(inputs[0])) return TRUE;
   g_autofree char *path = fc_file_split(inputs[0], TRUE, NULL),
                   *output = spec->output ? fc_file_split(spec->output, FALSE, NULL) : NULL;
-  if (is_tar(path) || (output && is_tar(output))) return TRUE;
+  if (is_tar(path) || (output && (is_tar(output) || fc_stack_is_zarr(output)))) return TRUE;
   /* Where one file from standard input has no name to keep, an archive's members have. */
   return is_stream(path) && output && !is_stream(output) && (is_folder(output) || fc_pattern_is(output));
 }
@@ -206,14 +211,21 @@ static gboolean check_target(fc_batch *b, GError **error) {
   const gboolean limited = s->shard_items > 0 || s->shard_bytes > 0, sliced = s->parts > 1;
   if (limited && b->target != FC_TO_SHARDS)
     return fc_fail(error, FC_INVALID, "--shard-size is for archives: -o 'out-{shard:06}.tar'");
-  if (b->target == FC_TO_SHARDS && (limited || sliced) && !fc_pattern_has(b->pattern, "shard"))
+  if (b->target == FC_TO_SHARDS && is_stream(b->pattern) && (limited || s->resume))
+    return fc_fail(error, FC_INVALID, "standard output takes one archive, written whole, without %s",
+                   limited ? "--shard-size" : "--resume");
+  if (b->target == FC_TO_SHARDS && (limited || sliced) && !is_stream(b->pattern) &&
+      !fc_pattern_has(b->pattern, "shard"))
     return fc_fail(error, FC_INVALID,
                    "%s: several archives need {shard} in their name, as in out-{shard:06}.tar", b->pattern);
   if (b->target == FC_TO_ARRAY && (s->resume || sliced))
     return fc_fail(error, FC_INVALID, "%s: one array is written whole, without --resume and --shard",
                    b->pattern);
+  g_autofree char *there = b->target == FC_TO_ARRAY ? fc_stack_there(b->pattern) : NULL;
+  if (there)
+    return fc_fail(error, FC_INVALID, "%s: is there already: remove it, or name another", b->pattern);
   if (b->target == FC_TO_NOTHING && s->resume)
-    return fc_fail(error, FC_INVALID, "--resume: there are no outputs that could be there already");
+    return fc_fail(error, FC_INVALID, "--resume: a single output is always made anew");
   if (s->parts && (s->part < 0 || s->part >= s->parts))
     return fc_fail(error, FC_INVALID,
                    "--shard %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT
@@ -243,19 +255,25 @@ static gboolean choose_target(fc_batch *b, GError **error) {
   const char *output = b->spec.output;
   if (!output) return check_target(b, error);
   b->pattern = fc_file_split(output, FALSE, &b->encoder);
-  const char *path = b->pattern, *extension = strrchr(path, '.');
-  const gboolean searched = b->inputs.searched || b->archives;
-  b->folder = !is_stream(path) && is_folder(path);
+  const char *path = b->pattern, *extension = strrchr(path, '.'), *format = b->options.out_format;
+  const gboolean searched = b->inputs.searched || b->archives, zarr = fc_stack_is_zarr(path);
+  b->folder = !is_stream(path) && !zarr && is_folder(path);
   b->target = FC_TO_FILES;
   if (b->folder) return check_target(b, error);
   if (is_tar(path))
     b->target = FC_TO_SHARDS;
+  else if (is_stream(path) && fc_batch_is_tar_format(format)) {
+    b->target = FC_TO_SHARDS;
+    b->options.out_format = format[3] ? format + 4 : NULL;
+  } else if (zarr && !fc_pattern_is(path))
+    b->target = FC_TO_ARRAY;
   else if (extension && strcmp(extension, ".npy") == 0 && !fc_pattern_is(path))
     b->target = FC_TO_ARRAY;
   else if (is_stream(path) && (b->inputs.entries->len > 1 || searched || b->spec.inputs[1]))
-    return fc_fail(error, FC_INVALID,
-                   "standard output takes one output: name a folder (out/), a pattern (out/{stem}.png) or an "
-                   "archive (out.tar)");
+    return fc_fail(
+        error, FC_INVALID,
+        "standard output takes one output, or an archive of all (--format tar, or tar:png of PNG): name a "
+        "folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)");
   else if (!fc_pattern_is(path) && (b->inputs.entries->len > 1 || searched || b->spec.inputs[1]))
     return fc_fail(error, FC_INVALID,
                    "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with {stem}; "

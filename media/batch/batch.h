@@ -6,7 +6,7 @@
 #ifndef FC_MEDIA_BATCH_H
 #define FC_MEDIA_BATCH_H
 
-#include "core/run/batch.h"
+#include "core/api/batch.h"
 #include "media/batch/collect.h"
 #include "media/batch/names.h"
 #include "media/batch/tar.h"

@@ -24,7 +24,7 @@ static gboolean make_folder(fc_batch *b, const char *path, GError **error) {
     if (g_mkdir(path, 0777) == 0)
       g_ptr_array_add(b->made, g_strdup(path));
     else if (errno != EEXIST || !g_file_test(path, G_FILE_TEST_IS_DIR))
-      return fc_fail(error, FC_IO, "%s: the folder cannot be made: %s", path, g_strerror(errno));
+      return fc_fail(error, FC_IO, "%s: the folder cannot be created: %s", path, g_strerror(errno));
   } else if (b->spec.resume)
     fc_output_sweep(path);
   g_hash_table_add(b->folders, g_strdup(path));
@@ -72,6 +72,7 @@ static fc_task *task_of(fc_batch *b, const fc_named *named, const char *options,
                         gboolean pass) {
   fc_task *task = g_new0(fc_task, 1);
   task->index = named->index;
+  task->random_name = g_strdup(named->path + named->root);
   task->pass = pass;
   task->output = fc_batch_output(b, named, found, pass);
   task->keep = b->target == FC_TO_SHARDS || b->target == FC_TO_ARRAY;

@@ -3,13 +3,10 @@
 #include "media/batch/collect.h"
 
 #include "media/batch/names.h"
+#include "media/batch/stack.h"
 #include "media/batch/tar.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define NPY_HEADER 256 /* of an array: enough for any number of rows */
-#define NPY_MAGIC  "\x93NUMPY\x01\x00"
 
 typedef struct member {
   char *path;
@@ -17,20 +14,16 @@ typedef struct member {
 } member;
 
 struct fc_collect {
-  char *pattern; /* or the array's path */
+  char *pattern;
   unsigned flags;
-  gboolean array;
-  fc_output *output; /* the archive at hand, or the array; NULL: none is begun */
-  /* archives */
+  fc_stack *stack;   /* of an array; else it is archives */
+  fc_output *output; /* the archive at hand; NULL: none is begun */
   gint64 number, step, items_most, bytes_most;
   gint64 items, failed; /* in the archive at hand */
   fc_record *record;
   GPtrArray *sample; /* of member: those of the sample at hand */
   gint64 index;      /* its number; -1: there is none */
   gboolean bad;      /* one of them has failed */
-  /* an array */
-  char *like; /* the first one's header */
-  gint64 rows;
 };
 
 static void member_free(member *m) {
@@ -101,63 +94,6 @@ static gboolean add_member(fc_collect *c, gint64 index, const char *path, GBytes
   return TRUE;
 }
 
-/* ---- an array ------------------------------------------------------------------ */
-
-/* Where the elements begin, and the header's text (g_free); 0: it is none of ours. */
-static gsize header_of(GBytes *bytes, char **text) {
-  gsize size;
-  const guint8 *data = g_bytes_get_data(bytes, &size);
-  if (size < 10 || memcmp(data, NPY_MAGIC, 8) != 0) return 0;
-  const gsize length = data[8] + 256u * data[9];
-  if (10 + length > size) return 0;
-  *text = g_strchomp(g_strndup((const char *)data + 10, length));
-  return 10 + length;
-}
-
-/* What an array is, of its header's text: (3, 32, 32) of '<f4'. Free with g_free. */
-static char *described(const char *header) {
-  const char *shape = strchr(header, '('), *type = strstr(header, "'descr': ");
-  if (!shape || !type || !strchr(shape, ')')) return g_strdup(header);
-  type += strlen("'descr': ");
-  return g_strdup_printf("%.*s of %.*s", (int)(strchr(shape, ')') + 1 - shape), shape,
-                         (int)strcspn(type, ","), type);
-}
-
-/* With the number of rows ahead of the shape. */
-static gboolean put_npy_header(fc_collect *c, GError **error) {
-  const char *shape = strstr(c->like, "'shape': (");
-  char block[NPY_HEADER + 1];
-  if (!shape) return fc_fail(error, FC_FATAL, "%s: there is no shape", c->pattern);
-  shape += strlen("'shape': (");
-  g_autofree char *text =
-      g_strdup_printf("%.*s%" G_GINT64_FORMAT ", %s", (int)(shape - c->like), c->like, c->rows, shape);
-  memcpy(block, NPY_MAGIC, 8);
-  block[8] = (char)(NPY_HEADER - 10), block[9] = 0;
-  snprintf(block + 10, sizeof block - 10, "%-*.*s\n", NPY_HEADER - 11, NPY_HEADER - 11, text);
-  return c->rows ? fc_output_write_at(c->output, 0, block, NPY_HEADER, error)
-                 : fc_output_write(c->output, block, NPY_HEADER, error);
-}
-
-static gboolean add_row(fc_collect *c, const char *path, GBytes *bytes, GError **error) {
-  g_autofree char *header = NULL;
-  if (!bytes) return TRUE;
-  const gsize begins = header_of(bytes, &header);
-  if (!begins) return fc_fail(error, FC_FATAL, "%s: is no array", path);
-  if (c->like && strcmp(c->like, header) != 0) {
-    g_autofree char *is = described(header), *first = described(c->like);
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "%s: is %s where the first one is %s: one array holds equal ones only", path, is, first);
-  }
-  if (!c->like) {
-    c->like = g_steal_pointer(&header);
-    c->output = fc_output_open(c->pattern, c->flags | FC_OUTPUT_SEEKS, error);
-    if (!c->output || !put_npy_header(c, error)) return FALSE;
-  }
-  c->rows++;
-  return fc_output_write(c->output, (const char *)g_bytes_get_data(bytes, NULL) + begins,
-                         g_bytes_get_size(bytes) - begins, error);
-}
-
 /* ---- both ---------------------------------------------------------------------- */
 
 fc_collect *fc_collect_shards(const char *pattern, unsigned flags, gint64 first, gint64 step, gint64 items,
@@ -175,24 +111,27 @@ fc_collect *fc_collect_shards(const char *pattern, unsigned flags, gint64 first,
 
 fc_collect *fc_collect_array(const char *path, unsigned flags) {
   fc_collect *c = g_new0(fc_collect, 1);
-  c->pattern = g_strdup(path), c->flags = flags, c->array = TRUE;
+  c->stack = fc_stack_new(path, flags);
   return c;
 }
 
 void fc_collect_free(fc_collect *c) {
   if (!c) return;
   fc_output_free(c->output);
+  fc_stack_free(c->stack);
   if (c->sample) g_ptr_array_unref(c->sample);
   g_free(c->pattern);
-  g_free(c->like);
   g_free(c);
 }
 
 gboolean fc_collect_add(fc_collect *c, gint64 index, const char *path, GBytes *bytes, GError **error) {
-  return c->array ? add_row(c, path, bytes, error) : add_member(c, index, path, bytes, error);
+  return c->stack ? fc_stack_add(c->stack, path, bytes, error) : add_member(c, index, path, bytes, error);
 }
 
 gboolean fc_collect_end(fc_collect *c, gint64 next, GError **error) {
-  if (!c->array) return end_sample(c, error) && end_shard(c, next, error);
-  return !c->output || (put_npy_header(c, error) && fc_output_commit(c->output, error));
+  if (c->stack) return fc_stack_end(c->stack, error);
+  if (!end_sample(c, error)) return FALSE;
+  /* Who reads a pipe gets an archive, though it be empty. */
+  if (strcmp(c->pattern, "-") == 0 && !c->output && !begin_shard(c, error)) return FALSE;
+  return end_shard(c, next, error);
 }

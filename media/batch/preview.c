@@ -131,6 +131,7 @@ static gboolean show(const fc_batch *b, fc_chain *chain, const fc_task *task, co
   fc_options options = b->options;
   options.out_format = "npy", options.in_bytes = task->content, options.out_bytes = &made;
   options.progress = NULL;
+  if (task->random_name) options.random_name = task->random_name;
   if (!fc_chain_run_file(chain, task->input, "preview.npy", &options, NULL, error)) return FALSE;
   picture p = {0};
   const gboolean ok = load(&p, made, task->input, error);
@@ -143,8 +144,10 @@ static gboolean show(const fc_batch *b, fc_chain *chain, const fc_task *task, co
 static fc_task *pick(fc_batch *b, gint64 i, gint64 n) {
   if (!b->archives) {
     fc_task *task = g_new0(fc_task, 1);
-    task->input =
-        fc_entry_text(&g_array_index(b->inputs.entries, fc_entry, (guint)(i * b->inputs.entries->len / n)));
+    const fc_entry *entry =
+        &g_array_index(b->inputs.entries, fc_entry, (guint)(i * b->inputs.entries->len / n));
+    task->input = fc_entry_text(entry);
+    task->random_name = g_strdup(entry->path + entry->root);
     return task;
   }
   fc_task *task;

@@ -68,10 +68,10 @@ static gboolean open_record(fc_record *record, const char *id, const char *chain
   if (resume && g_file_get_contents(record->path, &before, NULL, NULL) && g_str_has_prefix(before, FIRST)) {
     record->resumed = TRUE;
     if (!take_up(record, before, id, &was))
-      return fc_fail(
-          error, FC_INVALID,
-          "%s: was begun as another batch (%s): name another output, or leave out --resume to begin anew",
-          record->path, was ? was : "of another version");
+      return fc_fail(error, FC_INVALID,
+                     "%s: belongs to another batch (%s): name another output, or leave out --resume to start "
+                     "from the beginning",
+                     record->path, was ? was : "of another version");
   }
   g_autofree char *text = text_of(record, id, chain);
   if (!record->resumed && !write_text(record, text, error)) return FALSE;

@@ -8,8 +8,11 @@
 #include "core/context/chain.h"
 
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define PIECE 65536 /* bytes */
 
 /* ---- the record ----------------------------------------------------------------- */
 
@@ -22,15 +25,25 @@ static void add_number(GChecksum *sum, gint64 value) {
   add_text(sum, text);
 }
 
-/* Tables by what they hold: one may have been edited since. */
-static void add_tables(GChecksum *sum, const fc_chain *chain) {
+/* By what it holds, of which a piece is read at a time: a further input may be long. */
+static void add_file(GChecksum *sum, const char *path) {
+  FILE *file = fopen(path, "re");
+  g_autofree guchar *piece = g_malloc(PIECE);
+  for (gsize got; file && (got = fread(piece, 1, PIECE, file)) > 0;)
+    g_checksum_update(sum, piece, (gssize)got);
+  if (file) fclose(file);
+}
+
+/* Tables, and further inputs of stages: one may have been edited since. */
+static void add_files(GChecksum *sum, const fc_chain *chain) {
   g_autofree const char **files = fc_chain_files(chain);
-  for (guint i = 0; files[i]; i++) {
-    g_autofree char *content = NULL;
-    gsize size = 0;
-    if (g_file_get_contents(files[i], &content, &size, NULL))
-      g_checksum_update(sum, (const guchar *)content, (gssize)size);
-  }
+  for (guint i = 0; files[i]; i++) add_file(sum, files[i]);
+  for (guint i = 0; i < chain->n; i++)
+    for (guint k = 0; k < chain->stages[i].n_inputs; k++) {
+      const char *input = chain->stages[i].inputs[k].path;
+      g_autofree char *path = input ? fc_file_split(input, TRUE, NULL) : NULL;
+      if (path) add_file(sum, path);
+    }
 }
 
 /* All that outputs follow from, but for the inputs' content. Where a sample's number is part of a name, or
@@ -39,11 +52,12 @@ static char *id_of(const fc_batch *b) {
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   const fc_options *o = &b->options;
   const fc_batch_spec *s = &b->spec;
-  const gint64 numbers[] = {o->precision,   o->allow_truncated, s->part,     s->parts,
-                            s->shard_items, s->shard_bytes,     s->recursive};
+  const gint64 numbers[] = {o->precision, o->allow_truncated, s->part,
+                            s->parts,     s->shard_items,     s->shard_bytes,
+                            s->recursive, (gint64)o->seed,    (gint64)o->epoch};
   add_text(sum, fc_version());
   for (guint i = 0; s->stages && s->stages[i]; i++) add_text(sum, s->stages[i]);
-  add_tables(sum, b->chain);
+  add_files(sum, b->chain);
   add_text(sum, s->output);
   add_text(sum, o->out_format);
   add_text(sum, o->in_format);
@@ -68,6 +82,7 @@ static char *record_path(const fc_batch *b) {
 /* Files that are named one by one leave no trace beside their outputs, unless it is asked for. */
 static gboolean wants_record(const fc_batch *b) {
   if (b->target != FC_TO_FILES && b->target != FC_TO_SHARDS) return FALSE;
+  if (strcmp(b->pattern, "-") == 0) return FALSE;
   return b->spec.resume || b->spec.parts || b->inputs.searched || b->archives || b->target == FC_TO_SHARDS;
 }
 
@@ -79,8 +94,8 @@ static gboolean open_record(fc_batch *b, GError **error) {
   if (!fc_batch_need_folder(b, path, error)) return FALSE;
   b->record = fc_record_open(path, id, chain, b->spec.resume, error);
   if (b->record && b->spec.resume && !b->record->resumed)
-    fc_context_log(b->chain->context, FC_LOG_INFO, "%s: there is no record of this batch: it begins anew",
-                   path);
+    fc_context_log(b->chain->context, FC_LOG_INFO,
+                   "%s: there is no record of this batch: it starts from the beginning", path);
   return b->record != NULL;
 }
 
@@ -109,7 +124,7 @@ static gboolean open_collect(fc_batch *b, gint64 *failed, GError **error) {
       (b->options.no_clobber ? FC_OUTPUT_NO_CLOBBER : 0) | (b->options.sync ? FC_OUTPUT_SYNC : 0);
   if (b->target == FC_TO_ARRAY) b->collect = fc_collect_array(b->pattern, flags);
   if (b->target != FC_TO_SHARDS) return TRUE;
-  if (!find_shards(b, failed, error)) return FALSE;
+  if (b->record && !find_shards(b, failed, error)) return FALSE;
   b->collect = fc_collect_shards(b->pattern, flags, s->part, MAX(s->parts, 1), s->shard_items, s->shard_bytes,
                                  b->record);
   return TRUE;

@@ -13,7 +13,7 @@
 #define BLOCK 512
 /* Of a member's headers: names are shorter. */
 #define EXTRA_MOST (1 << 20)
-/* Content is taken in pieces, so that a size that lies takes no memory. */
+/* Content is taken in pieces, so that a wrong size takes no memory. */
 #define PIECE      ((gsize)4 << 20)
 #define OCTAL_MOST ((gint64)077777777777)
 
@@ -61,7 +61,7 @@ fc_tar_reader *fc_tar_open(fc_input *input, GError **error) {
   tar->input = input;
   tar->reader.input = input;
   if (fc_tar_is(input)) return tar;
-  fc_fail(error, FC_IO, "%s: is no tar archive (ustar, pax or GNU)", input->name);
+  fc_fail(error, FC_IO, "%s: is not a tar archive (ustar, pax or GNU)", input->name);
   fc_tar_free(tar);
   return NULL;
 }

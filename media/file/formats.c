@@ -40,13 +40,13 @@ static const fc_file_format formats[] = {
     {"ogg", "Ogg", "ogg oga", SF_FORMAT_OGG, SOUND, CODECS, NULL, fc_ogg_writing},
     {"opus", "Opus", "opus", SF_FORMAT_OGG, SOUND, CODECS, NULL, fc_opus_writing},
     {"mp3", "MP3", "mp3", FC_SF_MPEG, SOUND, FC_LIB_MPG123, FC_LIB_SNDFILE, NULL, fc_mp3_writing},
-    {"png", "PNG", "png", 0, IMAGE, PNG_READER, OWN, NULL, fc_png_writing},
-    {"jpg", "JPEG", "jpg jpeg jpe", 0, IMAGE, JPEG_READER, JPEG_WRITER, fc_image_reading, fc_jpeg_writing},
+    {"png", "PNG", "png", 0, IMAGE, PNG_READER, OWN, fc_image_reading, fc_png_writing},
+    {"jpg", "JPEG", "jpg jpeg jpe", 0, IMAGE, JPEG_READER, JPEG_WRITER, fc_jpeg_reading, fc_jpeg_writing},
 #ifdef FC_WITH_WEBP
-    {"webp", "WebP", "webp", 0, IMAGE, FC_LIB_WEBP, FC_LIB_WEBP, NULL, fc_webp_writing},
+    {"webp", "WebP", "webp", 0, IMAGE, FC_LIB_WEBP, FC_LIB_WEBP, fc_image_reading, fc_webp_writing},
 #endif
 #ifdef FC_WITH_TIFF
-    {"tiff", "TIFF", "tiff tif", 0, IMAGE, FC_LIB_TIFF, FC_LIB_TIFF, NULL, fc_tiff_writing},
+    {"tiff", "TIFF", "tiff tif", 0, IMAGE, FC_LIB_TIFF, FC_LIB_TIFF, fc_image_reading, fc_tiff_writing},
 #endif
     {"bmp", "BMP", "bmp dib", 0, IMAGE, FC_LIB_STB, FC_LIB_STB_WRITE, NULL, NULL},
     {"tga", "TGA", "tga", 0, IMAGE, FC_LIB_STB, FC_LIB_STB_WRITE, NULL, NULL},

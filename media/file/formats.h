@@ -31,8 +31,8 @@ struct fc_file_format {
 };
 
 /* ... of image/. */
-extern const fc_file_option fc_image_reading[], fc_png_writing[], fc_jpeg_writing[], fc_webp_writing[],
-    fc_tiff_writing[];
+extern const fc_file_option fc_image_reading[], fc_jpeg_reading[], fc_png_writing[], fc_jpeg_writing[],
+    fc_webp_writing[], fc_tiff_writing[];
 
 /* NULL when there is none. */
 const fc_file_format *fc_format_by_name(const char *name);

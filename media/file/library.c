@@ -41,12 +41,6 @@ static fc_source *open_source(fc_context *context, const char *file, const fc_op
   return source;
 }
 
-static fc_source *open_content(fc_context *context, GBytes *content, const fc_options *options,
-                               GError **error) {
-  fc_media_options media = media_options_of(context, options);
-  return fc_media_open_content(content, &media, error);
-}
-
 static fc_sink *open_sink(fc_context *context, const char *file, const fc_options *options, fc_source *like,
                           GError **error) {
   fc_media_options media = media_options_of(context, options);
@@ -73,6 +67,6 @@ static void stop(void *kept) {
 }
 
 fc_context *fc_context_new(void) {
-  static const fc_media files = {open_source, open_content, open_sink, load_table, start, stop};
+  static const fc_media files = {open_source, open_sink, load_table, start, stop};
   return fc_context_new_with(&files);
 }

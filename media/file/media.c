@@ -23,12 +23,6 @@ fc_source *fc_media_open(const char *path, const fc_media_options *options, GErr
   return format->open(g_steal_pointer(&input), format, options, error);
 }
 
-fc_source *fc_media_open_content(GBytes *content, const fc_media_options *options, GError **error) {
-  fc_media_options with = options ? *options : no_options;
-  with.in_bytes = content;
-  return fc_media_open("memory", &with, error);
-}
-
 fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_source *like, GError **error) {
   if (!options) options = &no_options;
   const fc_file_format *format = fc_probe_output(path, options, error);

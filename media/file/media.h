@@ -48,9 +48,6 @@ typedef struct fc_media_options {
 /* `options` may be NULL. The caller ends a source or sink with its `free`. */
 fc_source *fc_media_open(const char *path, const fc_media_options *options, GError **error);
 
-/* The same of the content of a file. */
-fc_source *fc_media_open_content(GBytes *content, const fc_media_options *options, GError **error);
-
 /*
  * Nothing is created on disk before `begin`; a target that cannot be written, or must not be
  * replaced, is an error now. `like` is the source that the samples

@@ -80,8 +80,8 @@ char *fc_given_options_parse(const char *file, gboolean reading, fc_given_option
     g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
     if (equals) *equals = 0;
     if (is_key(word)) continue;
-    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is no option (a colon in a file's name is written \\:)", file,
-            word);
+    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is not an option (a colon in a file's name is written \\:)",
+            file, word);
     return NULL;
   }
   *options = g_steal_pointer(&given);
@@ -116,7 +116,7 @@ static const fc_file_option *find(const fc_file_option *table, const char *key) 
 static gboolean refuse_key(const char *key, const fc_file_option *table, const char *name, const char *title,
                            GError **error) {
   g_autoptr(GString) known = g_string_new(NULL);
-  const char *there = !table || !table->key ? "there is none" : table[1].key ? "there are " : "there is ";
+  const char *there = !table || !table->key ? "it has none" : table[1].key ? "there are " : "there is ";
   for (; table && table->key; table++)
     g_string_append_printf(known, "%s%s", known->len ? ", " : "", table->key);
   return fc_fail(error, FC_INVALID,

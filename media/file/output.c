@@ -185,7 +185,7 @@ static int create_temporary(fc_output *output) {
 
 static gboolean open_beside(fc_output *output, GError **error) {
   if (output->existed && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-    return fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
+    return fc_fail(error, FC_IO, "%s: cannot be written: %s", output->name, g_strerror(errno));
   output->way = RENAME;
   output->fd = create_temporary(output);
   if (output->fd >= 0) return TRUE;
@@ -225,7 +225,7 @@ gboolean fc_output_check(const char *path, unsigned flags, GError **error) {
   if (!find_target(output, path, error)) return FALSE;
   if (output->existed)
     return faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) == 0 ||
-           fc_fail(error, FC_IO, "%s: may not be written: %s", output->name, g_strerror(errno));
+           fc_fail(error, FC_IO, "%s: cannot be written: %s", output->name, g_strerror(errno));
   g_autofree char *dir = g_path_get_dirname(output->target);
   return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0 || fail_create(output, errno, error);
 }
@@ -322,16 +322,6 @@ gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, 
       lseek(output->fd, output->written, SEEK_SET) < 0)
     return fail_write(output, error);
   return fc_output_write(output, (const char *)from + over, size - over, error);
-}
-
-gboolean fc_output_cut(fc_output *output, gint64 size, GError **error) {
-  g_assert(fc_output_seekable(output));
-  if (!flush(output, error)) return FALSE;
-  if (size >= output->written) return TRUE;
-  if (ftruncate(output->fd, size) != 0 || lseek(output->fd, size, SEEK_SET) < 0)
-    return fail_write(output, error);
-  output->written = size;
-  return TRUE;
 }
 
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size) {
@@ -491,7 +481,8 @@ gboolean fc_output_commit(fc_output *output, GError **error) {
   if (!flush(output, error)) return FALSE;
   if (put_in_place(output)) return TRUE;
   if (errno == EEXIST)
-    return fc_fail(error, FC_IO, "%s: has appeared meanwhile; name another file or leave out --no-clobber",
+    return fc_fail(error, FC_IO,
+                   "%s: was created in the meantime; name another file or leave out --no-clobber",
                    output->name);
   return fc_fail(error, FC_IO, "%s: cannot be put in place: %s", output->name, g_strerror(errno));
 }

@@ -49,8 +49,6 @@ gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError
 gboolean fc_output_seekable(const fc_output *output);
 /* Writes over what was written before; the end stays where it is unless passed. */
 gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, gsize size, GError **error);
-/* Drops what lies beyond `size`, where it is seekable. */
-gboolean fc_output_cut(fc_output *output, gint64 size, GError **error);
 /* Bytes so far. */
 gint64 fc_output_size(const fc_output *output);
 /* Reads back, where it is seekable. Fewer than `size` at the end; -1 on failure. */

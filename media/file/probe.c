@@ -141,14 +141,14 @@ static const fc_file_format *fail_unknown(const fc_input *input, GError **error)
   else if (what && named)
     fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title, what);
   else if (named)
-    fc_fail(error, FC_IO, "%s: is not %s %s file, nor of any other kind known here", input->name,
+    fc_fail(error, FC_IO, "%s: is not %s %s file, nor of any other known format", input->name,
             article_of(named), named->title);
   else if (what)
-    fc_fail(error, FC_UNSUPPORTED, "%s: is %s; read are %s", input->name, what, known);
+    fc_fail(error, FC_UNSUPPORTED, "%s: is %s; supported are %s", input->name, what, known);
   else
     fc_fail(
         error, FC_UNSUPPORTED,
-        "%s: is of no kind known here; read are %s (--in-format names one, which tga and raw need where no "
+        "%s: has an unknown format; supported are %s (--in-format names one, which tga and raw need where no "
         "file name tells)",
         input->name, known);
   return NULL;
@@ -183,8 +183,7 @@ static const fc_file_format *format_behind_tags(fc_input *input, GError **error)
   if (!fc_id3_pass(input, error)) return NULL;
   const fc_file_format *format = format_at(input);
   if (format && format->open == fc_audio_open) return format;
-  fc_fail(error, FC_IO, "%s: begins with an ID3 tag, and what is behind it is no sound of a kind known here",
-          input->name);
+  fc_fail(error, FC_IO, "%s: begins with an ID3 tag, which no known kind of sound follows", input->name);
   return NULL;
 }
 

@@ -134,8 +134,8 @@ void fc_tags_warn_lost(const fc_tags *tags, const fc_media_options *options, con
   const char *more = tags ? tags->lost->str : "";
   const gboolean both = *more && lost->len;
   if (*more || lost->len)
-    fc_media_warn(options, "%s: of what the input says beside its samples this is left out: %s%s%s", name,
-                  lost->str, both ? ", " : "", more);
+    fc_media_warn(options, "%s: metadata of the input that is left out: %s%s%s", name, lost->str,
+                  both ? ", " : "", more);
 }
 
 /* ---- the source ------------------------------------------------------------ */

@@ -46,10 +46,3 @@ void fc_media_add_word(GString *words, const char *word) {
   if (words->len > ENOUGH && has_word(words, word)) return;
   g_string_append_printf(words, "%s%s", words->len ? ", " : "", word);
 }
-
-void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
-                        const GString *lost) {
-  if (lost->len)
-    fc_media_warn(options, "%s: %s has no place for what else is in the input, and it is left out: %s", name,
-                  title, lost->str);
-}

@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 /* The end of an error about a file that is cut off. */
-#define FC_MEDIA_ADVICE "; --allow-truncated takes what is there"
+#define FC_MEDIA_ADVICE "; --allow-truncated uses the readable part"
 
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -20,10 +20,6 @@ void fc_media_note(const fc_media_options *options, const char *format, ...) G_G
 /* Appends a word to a comma-separated list unless it is there already; a list that grew long ends in "and
  * more". */
 void fc_media_add_word(GString *words, const char *word);
-
-/* Warns that the words of `lost`, if any, are not in the output `name` of a format called `title`. */
-void fc_media_warn_lost(const fc_media_options *options, const char *name, const char *title,
-                        const GString *lost);
 
 G_END_DECLS
 

@@ -31,7 +31,7 @@ static gboolean fail_child(const char *name, const fc_decode_request *request, i
   if (WIFSIGNALED(status))
     return fc_fail(error, FC_IO, "%s: the decoder crashed on it (%s) and was contained; the file is damaged",
                    name, g_strsignal(WTERMSIG(status)));
-  return fc_fail(error, FC_IO, "%s: the decoder ended without a word; the file is damaged", name);
+  return fc_fail(error, FC_IO, "%s: the decoder ended without a message; the file is damaged", name);
 }
 
 /* Why there is no picture, or not a whole one. */
@@ -72,7 +72,7 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
     return fc_fail(error, FC_IO, "%s: %s%s", name, sentence,
                    said.damage == FC_CUT_OFF || said.damage == FC_CORRUPTED_IN_PARTS ? FC_MEDIA_ADVICE : "");
   if (!is_sane(&said, header, wish->scale, shared_size))
-    return fc_fail(error, FC_IO, "%s: what its header says and what it holds differ", name);
+    return fc_fail(error, FC_IO, "%s: its header and its content differ", name);
   *warning = g_steal_pointer(&sentence);
   *picture = (fc_picture){.width = said.width,
                           .height = said.height,

@@ -253,7 +253,7 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_reques
   else
     found = make_memory(rounded(size));
   if (found) {
-    found->used = size;
+    found->used = MAX(found->used, size);
     d->in_use++;
     d->at_once = MAX(d->at_once, d->in_use);
   }
@@ -263,7 +263,9 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_reques
 
 void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
   keep = keep && memory->size <= KEPT_SIZE;
-  if (keep) memset(memory->at, 0, memory->used); /* no image sees another one */
+  /* No child sees what others decoded. A kept child has seen its own, so that need not be cleared yet. */
+  if (keep) memset(memory->at, 0, memory->helper ? FC_DECODE_REPORT_SIZE : memory->used);
+  if (!memory->helper) memory->used = 0;
   g_mutex_lock(&d->mutex);
   d->in_use--;
   if (keep) g_queue_push_head(&d->memory, memory), d->kept += memory->size;
@@ -296,7 +298,10 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
       break;
     }
   helper *h = g_steal_pointer(&memory->helper);
-  if (h && !ask(h, &asked, memory->fd)) end(g_steal_pointer(&h));
+  if (h && !ask(h, &asked, memory->fd)) {
+    end(h);
+    return FC_DECODERS_LOST; /* its images are still in the memory, which no other child may see */
+  }
   if (!h) {
     memory->kind = asked.kind, memory->pixels = asked.pixels;
     h = engage(d, &asked, memory->fd);

@@ -8,9 +8,9 @@
  * how the child ended. The helper itself never looks at the file.
  *
  * A child is kept for the next images of its kind that are not larger than its first one, which it gets
- * through the same memory: a process that begins anew takes half as long again for 12 megapixels, and twice
- * as long for 0.2. It ends at the first image that is not whole, and after some dozens; what a used child
- * refuses, decode.c gives to a new one.
+ * through the same memory: a process that starts from the beginning takes half as long again for 12
+ * megapixels, and twice as long for 0.2. It ends at the first image that is not whole, and after some dozens;
+ * what a used child refuses, decode.c gives to a new one.
  *
  * Helpers are kept for the next image, as many as were ever busy at once, up to a limit. They
  * end when the caller does, however it does.
@@ -59,12 +59,13 @@ fc_decoders *fc_decoders_new(const char *program);
 /* Ends the helpers. None may be busy. NULL is allowed. */
 void fc_decoders_free(fc_decoders *decoders);
 
-/* Memory shared with a helper: a descriptor of it, and where it lies here. Zeros, or zeros again. Of the last
- * images' some is kept, since its pages cost as much as decoding does. NULL where there is none. */
+/* Memory shared with a helper: a descriptor of it, and where it lies here. Zeros, except for earlier images
+ * of the child that was kept with it. Of the last images' some is kept, since its pages cost as much as
+ * decoding does. NULL where there is none. */
 typedef struct fc_decode_memory {
   int fd;
   char *at;
-  gsize size, used;
+  gsize size, used;      /* used: from the start, since it was last cleared */
   struct helper *helper; /* whose child was kept with it, or NULL */
   int kind;              /* what that child decodes, */
   guint64 pixels;        /* up to so many of them, */

@@ -228,7 +228,7 @@ static gboolean is_one_of(guint value, const char *set, gsize count) {
 }
 
 static gboolean is_no_tga(const image_file *f, GError **error) {
-  return fc_fail(error, FC_IO, "%s: is not a TGA file, nor of any other kind known here", f->name);
+  return fc_fail(error, FC_IO, "%s: is not a TGA file, nor of any other known format", f->name);
 }
 
 /* A TGA file has no mark at its beginning, so its header must make sense. */

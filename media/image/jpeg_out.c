@@ -44,7 +44,8 @@ gboolean fc_encode_jpeg(const char *name, struct fc_output *output, const fc_pic
   if (!jpeg) return fc_fail(error, FC_NO_MEMORY, "%s: no memory to encode it", name);
   gboolean done = tjCompress2(jpeg, p->pixels, width, 0, height, grey ? TJPF_GRAY : TJPF_RGB, &file, &size,
                               samples, settings->quality,
-                              TJFLAG_NOREALLOC | (settings->progressive ? TJFLAG_PROGRESSIVE : 0)) == 0;
+                              TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT |
+                                  (settings->progressive ? TJFLAG_PROGRESSIVE : 0)) == 0;
   if (!done) fc_fail(error, FC_IO, "%s: cannot be encoded: %s", name, tjGetErrorStr2(jpeg));
   tjDestroy(jpeg);
   return done && write_file(output, file, size, metadata, error);

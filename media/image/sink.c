@@ -13,13 +13,13 @@
 #include "media/file/warn.h"
 #include "media/image/meta.h"
 
-const fc_file_option fc_png_writing[] = {{"level", "0..9", "6", "of compression by zlib"},
+const fc_file_option fc_png_writing[] = {{"level", "0..9", "6", "compression level of zlib"},
                                          {NULL, NULL, NULL, NULL}};
 
 const fc_file_option fc_jpeg_writing[] = {
-    {"quality", "1..100", "92", "smaller files below, fewer artefacts above"},
+    {"quality", "1..100", "92", "more means fewer artefacts and larger files"},
 #ifdef FC_WITH_TURBOJPEG
-    {"subsampling", "auto|444|422|420", "auto", "of colour; auto: 420, above quality 90 444"},
+    {"subsampling", "auto|444|422|420", "auto", "chroma subsampling; auto: 420, or 444 above quality 90"},
     {"progressive", "yes|no", "no", "smaller, and slower to write and read"},
 #endif
     {"background", "COLOUR", "FFFFFF",
@@ -95,7 +95,9 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
   if (format->extent[FC_AXIS_N] != 1)
     return fc_fail(error, FC_INVALID, "%s: %s holds one image; use .npy for more", name, sink->file->title);
   if (channels < 1 || channels > 4)
-    return fc_fail(error, FC_INVALID, "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT "; use .npy",
+    return fc_fail(error, FC_INVALID,
+                   "%s: %s holds 1 to 4 channels, not %" G_GINT64_FORMAT
+                   "; use .npy (in an archive: --format npy)",
                    name, sink->file->title, channels);
   const gint64 most = sink->form->side;
   if (rows < 1 || columns < 1 || rows > most || columns > most)
@@ -114,7 +116,7 @@ static gboolean drops_alpha(const image_sink *sink, gint64 channels) {
 static void tell_changes(const image_sink *sink, const fc_format *format, int dtype) {
   const gint64 channels = format->extent[FC_AXIS_C];
   if (dtype == FC_U16 && !sink->form->wide)
-    fc_media_note(&sink->options, "%s: %s holds 8 bits a sample: 16 bits are brought to 8", sink->base.name,
+    fc_media_note(&sink->options, "%s: %s holds 8 bits a sample: 16 bits are reduced to 8", sink->base.name,
                   sink->file->title);
   if (drops_alpha(sink, channels))
     fc_media_note(&sink->options,

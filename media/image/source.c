@@ -25,11 +25,20 @@ typedef struct image_source {
   gint64 rows;        /* delivered */
 } image_source;
 
-const fc_file_option fc_image_reading[] = {
+#define ORIENT                                                                                               \
+  { "orient", "yes|no", "yes", "turn it upright, as its EXIF orientation says; no: as it is stored" }
+const fc_file_option fc_image_reading[] = {ORIENT, {NULL, NULL, NULL, NULL}};
+const fc_file_option fc_jpeg_reading[] = {
+    ORIENT,
 #ifdef FC_WITH_TURBOJPEG
-    {"scale", "1|1/2|1/4|1/8", "1", "decode at a part of its size, which is quicker"},
+    {"scale", "1|1/2|1/4|1/8", "1", "decode at reduced size, which is faster"},
 #endif
     {NULL, NULL, NULL, NULL}};
+#ifdef FC_WITH_TURBOJPEG
+#define CAN_SHRINK TRUE
+#else
+#define CAN_SHRINK FALSE
+#endif
 
 /* How rows and columns of the upright image run through the stored one, in pixels. */
 typedef struct pixel_way {
@@ -76,6 +85,7 @@ static void set_format(image_source *source, int channels, int dtype) {
                   .dtype = dtype,
                   .bits = dtype == FC_U16 ? 16 : 8,
                   .layout = FC_INTERLEAVED,
+                  .alpha = channels % 2 == 0 ? FC_ALPHA_STRAIGHT : FC_ALPHA_NONE,
                   .extent = {1, lying ? width : height, lying ? height : width, channels}};
 }
 
@@ -92,7 +102,7 @@ static gboolean decode(image_source *source, GError **error) {
     return FALSE;
   if (source->header.cut && !warning) warning = g_strdup("is cut off: the file ends before the image");
   if (warning)
-    fc_media_warn(&source->options, "%s: %s; what is there is taken", source->head.base.name, warning);
+    fc_media_warn(&source->options, "%s: %s; the readable part is used", source->head.base.name, warning);
   g_clear_pointer(&source->file, g_free);
   return TRUE;
 }
@@ -146,9 +156,27 @@ static gboolean check_size(const char *name, const fc_image_header *header, gint
 }
 
 static int scale_of(const fc_media_options *options) {
-  if (!fc_image_reading[0].key) return 1;
-  const char *scale = fc_option_text(options->in_options, fc_image_reading, "scale");
+  if (!CAN_SHRINK) return 1;
+  const char *scale = fc_option_text(options->in_options, fc_jpeg_reading, "scale");
   return scale[1] ? scale[2] - '0' : 1;
+}
+
+/* How it is turned, which -v tells. */
+static void orient(image_source *source, const char *name) {
+  static const char *const ways[] = {"mirrored",
+                                     "turned by 180 degrees",
+                                     "mirrored top to bottom",
+                                     "transposed",
+                                     "turned by 90 degrees",
+                                     "mirrored at the other diagonal",
+                                     "turned by 270 degrees"};
+  fc_image_header *header = &source->header;
+  if (header->orientation < 2) return;
+  if (strcmp(fc_option_text(source->options.in_options, fc_image_reading, "orient"), "no") == 0)
+    header->orientation = 1;
+  else
+    fc_media_note(&source->options, "%s: is %s on reading, as its EXIF orientation %d says", name,
+                  ways[header->orientation - 2], header->orientation);
 }
 
 static gboolean open_loaded(image_source *source, fc_input *input, const fc_file_format *format,
@@ -160,6 +188,7 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
       !fc_image_read_header(input->name, kind_of(format), source->file, source->size, header, error) ||
       !check_size(input->name, header, options->max_pixels, error))
     return FALSE;
+  orient(source, input->name);
   if (header->cut && !options->allow_truncated)
     return fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE,
                    input->name);
@@ -167,7 +196,7 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
   const gboolean later = header->kind == FC_IMAGE_JPEG;
   source->head.tags = fc_image_tags_read(source->file, source->size, header);
   if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
-  if (later && fc_image_reading[0].key) source->head.base.shrink = image_shrink;
+  if (later && CAN_SHRINK) source->head.base.shrink = image_shrink;
   if (!later && !decode(source, error)) return FALSE;
   set_format(source, later ? header->channels : source->picture.channels,
              later ? FC_U8 : source->picture.dtype);

@@ -9,9 +9,9 @@
 #include "media/image/image.h"
 
 const fc_file_option fc_webp_writing[] = {
-    {"quality", "0..100", "90", "of lossy coding; of lossless coding the effort"},
-    {"lossless", "yes|no", "no", "keep every sample"},
-    {"effort", "0..6", "4", "slower and smaller"},
+    {"quality", "0..100", "90", "quality of lossy coding; effort of lossless coding"},
+    {"lossless", "yes|no", "no", "lossless coding"},
+    {"effort", "0..6", "4", "effort: more is slower and makes smaller files"},
     {NULL, NULL, NULL, NULL}};
 
 static gboolean import(WebPPicture *to, const fc_picture *p) {

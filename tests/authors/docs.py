@@ -14,6 +14,7 @@ import harness
 
 DOCS = os.path.join(harness.SOURCE, "docs")
 PAGES = ("first-operator", "contract", "halos", "state", "side-inputs", "cuda", "testing-plugins")
+MORE = ("../README",)  # has a plugin too
 
 
 class Docs(Installed):
@@ -26,8 +27,8 @@ class Docs(Installed):
         os.mkdir(tools)
         os.symlink(MESON, os.path.join(tools, "meson"))
         ran = 0
-        for name in PAGES:
-            folder = self.path(name)
+        for name in PAGES + MORE:
+            folder = self.path(os.path.basename(name))
             os.mkdir(folder)
             text = self.page(name)
             for file, content in re.findall(r"^```c (\S+)\n(.*?)^```$", text, re.M | re.S):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The operator matrix along x, in blocks, against torch.matmul (cuBLAS, without TF32) on the same 8192 x 8192
-elements of the device's memory; the best of five each.
+elements of the device's memory; the best of five each. Integers, and sums with an offset, against the same in PyTorch:
+converted, multiplied, added to, rounded, clamped and converted back.
 
     matrix_torch.py BUILD
 """
@@ -31,14 +32,27 @@ def best(work, stream):
     return min(times[2:])
 
 
-def compare(engine, dtype, block, folder, stream):
-    x = torch.rand(SIZE, SIZE, dtype=dtype, device="cuda") - 0.5
+def theirs_of(x, matrix, offset, result):
+    """A call that makes `result` of x."""
+    if not x.dtype.is_floating_point:
+        least, most = torch.iinfo(x.dtype).min, torch.iinfo(x.dtype).max
+        return lambda: result.copy_(torch.addmm(offset, x.view(-1, matrix.shape[1]).float(), matrix.T).round_().clamp_(least, most).view_as(result))
+    if offset.any():
+        return lambda: torch.addmm(offset, x.view(-1, matrix.shape[1]), matrix.T, out=result.view(-1, matrix.shape[0]))
+    return lambda: torch.matmul(x.view(-1, matrix.shape[1]), matrix.T, out=result.view(-1, matrix.shape[0]))
+
+
+def compare(engine, dtype, block, added, folder, stream):
+    whole = not dtype.is_floating_point
+    x = torch.randint(0, 100, (SIZE, SIZE), dtype=dtype, device="cuda") if whole else torch.rand(SIZE, SIZE, dtype=dtype, device="cuda") - 0.5
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
-    numbers = numpy.random.rand(block, block) - 0.5
+    numbers = (numpy.random.rand(block, block) - 0.5) / (block**0.5 if whole else 1)
     path = os.path.join(folder, f"{block}.npy")
     numpy.save(path, numbers)
-    matrix = torch.tensor(numbers, dtype=dtype, device="cuda")
-    chain = engine.chain(f"matrix:{path}:axis=x:block={block}")
+    working = torch.float32 if whole else dtype
+    matrix = torch.tensor(numbers, dtype=working, device="cuda")
+    offset = torch.full((block,), added, dtype=working, device="cuda")
+    chain = engine.chain(f"matrix:{path}:axis=x:block={block}" + (f":offset={added}" if added else ""))
     name = str(dtype).rsplit(".", maxsplit=1)[-1]
     views = [view_at(t.data_ptr(), name, t.element_size(), (SIZE, SIZE), ARRAY, CUDA) for t in (x, ours)]
 
@@ -48,9 +62,9 @@ def compare(engine, dtype, block, folder, stream):
             sys.exit("the chain failed")
 
     mine = best(run, stream)
-    other = best(lambda: torch.matmul(x.view(-1, block), matrix.T, out=theirs.view(-1, block)), stream)
-    differ = ((ours - theirs).abs().max() / theirs.abs().max()).item()
-    print(f"{name} {block}: {mine:.3f} ms, cuBLAS {other:.3f} ms: {other / mine:.2f}; they differ by {differ:.1e} of the largest")
+    other = best(theirs_of(x, matrix, offset, theirs), stream)
+    differ = ((ours.double() - theirs.double()).abs().max() / theirs.double().abs().max()).item()
+    print(f"{name}{' + offset' if added else ''} {block}: {mine:.3f} ms, cuBLAS {other:.3f} ms: {other / mine:.2f}; they differ by {differ:.1e} of the largest")
     engine.free(chain)
 
 
@@ -58,9 +72,9 @@ def main(build):
     torch.backends.cuda.matmul.allow_tf32 = False
     engine, stream = Library(build), torch.cuda.Stream()
     with tempfile.TemporaryDirectory() as folder, torch.cuda.stream(stream):
-        for dtype in (torch.float32, torch.float64):
+        for dtype, added in ((torch.float32, 0), (torch.float64, 0), (torch.float32, 3), (torch.uint8, 3), (torch.int16, 0)):
             for block in (64, 256, 512, 2048):
-                compare(engine, dtype, block, folder, stream)
+                compare(engine, dtype, block, added, folder, stream)
     return 0
 
 

@@ -162,6 +162,18 @@ def short_table(root, folder):
                f"{row['ratio']:.2f} |")
 
 
+def images_table(root, folder):
+    name, record = newest(root, cpu=True, kind="images")
+    programs = ["ours", *sorted({program for row in record["rows"] for program in row["ms"]} - {"ours"})]
+    yield (f"{record['machine']}, {record['threads']} threads, load {record['load']:.0f}, {day_of(name)}, {record['files']} files "
+           f"([record]({folder}tests/record/{name})); milliseconds a file.")
+    yield from ("", f"| work | {' | '.join(programs)} | ratio | target, at least | |", "|---" * (len(programs) + 4) + "|")
+    for row in record["rows"]:
+        times = " | ".join(f"{row['ms'][program]:#.3g}".rstrip(".") if program in row["ms"] else "" for program in programs)
+        yield (f"| {row['work']} | {times} | {row['ratio']:.2f} of {row['reference']} | {row['target']:g} x | "
+               f"{'met' if row['met'] else 'not met'} |")
+
+
 def fused_table(root, folder):
     name, record = newest(root, kind="fused")
     yield f"{record['device']['name']}, {record['date'][:10]} ([record]({folder}tests/record/{name}))."
@@ -171,11 +183,37 @@ def fused_table(root, folder):
                f"{row['one_by_one_of_copy']:.2f} |")
 
 
+def sound_table(root, folder):
+    """Speed, memory, rates, delays: of sound.py and memory.py."""
+    name, record = newest(root, cpu=True, kind="sound")
+    yield (f"{record['machine']}, {record['threads']} threads, {day_of(name)}; every figure: "
+           f"[{name}]({folder}tests/record/{name}).")
+    yield from ("", "| work, file to file | ours | rival | its time | ratio | target, at least | |", "|---|---|---|---|---|---|---|")
+    rows = record["rows"]
+    for row in in_ms([row for row in rows if "rival" in row]):
+        yield (f"| {row['work']} | {time_of(row['ours_ms'])} | {row['rival']} | {time_of(row['theirs_ms'])} | "
+               f"{row['ratio']:.2f} | {row['target']:g} x | {'met' if row['met'] else 'not met'} |")
+    yield from ("", "| 96 to 44.1 kHz, largest error of tones | to 0.80 | to 0.91 | to 0.95 of 22.05 kHz | folded back |",
+                "|---|---|---|---|---|")
+    for row in rows:
+        if "folded_dB" in row:
+            yield f"| {row['program']} | " + " | ".join(f"{row[key]:.0f} dB" for key in ("to_0.80_dB", "to_0.91_dB", "to_0.95_dB", "folded_dB")) + " |"
+    yield from ("", "| live, `--latency 20ms` | says it holds | median | 99 % within | longest |", "|---|---|---|---|---|")
+    for row in rows:
+        if "says_ms" in row:
+            yield (f"| {row['work'].removeprefix('live, ')} | {row['says_ms']:.1f} ms | {row['median_ms']:.1f} ms | {row['p99_ms']:.1f} ms | "
+                   f"{row['longest_ms']:.1f} ms |")
+    yield from ("", "| peak of resident memory | 10 minutes | 10 hours |", "|---|---|---|")
+    for row in record["memory"]:
+        yield f"| {row['chain']} | {row['short_MB']:.1f} MB | {row['long_MB']:.1f} MB |"
+
+
 # ---- the pages -----------------------------------------------------------------------------
 
 # Page, name of the table in its markers, who makes it, the way from the page to the root.
 TABLES = (("README.md", "speed", short_table, ""), ("docs/benchmarks.md", "gpu", gpu_table, "../"),
-          ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "fused", fused_table, "../"))
+          ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "sound", sound_table, "../"),
+          ("docs/benchmarks.md", "fused", fused_table, "../"), ("docs/benchmarks.md", "images", images_table, "../"))
 
 
 def page(root, path, name):

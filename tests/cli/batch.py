@@ -58,6 +58,62 @@ class Batch(harness.Case):
             return [(m.name, archive.extractfile(m).read()) for m in archive]
 
 
+class Streams(Batch):
+    def test_an_archive_on_standard_output(self):
+        self.tree(["in/b.png", "in/x/a.png"])
+        self.write("in/c.png", b"no image")
+        done = self.run_command("-i", "in", "-r", "-p", "flip", "-o", "-", "--format", "tar:npy", text=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.write("piped.tar", done.stdout)
+        self.run_command("-i", "in", "-r", "-p", "flip", "-o", "out.tar", "--format", "npy")
+        self.assertEqual(self.read("piped.tar"), self.read("out.tar"))
+        self.assertEqual([name for name, _ in self.members("piped.tar")], ["b.npy", "x/a.npy"])
+        one = self.run_command("-i", "in/b.png", "-o", "-", "--format", "tar", text=False)
+        self.write("one.tar", one.stdout)
+        self.assertEqual([name for name, _ in self.members("one.tar")], ["in/b.png"])
+        slices = [self.run_command("-i", "in", "-r", "-o", "-", "--format", "tar", "--shard", f"{i}/2", text=False).stdout for i in (0, 1)]
+        self.write("slice.tar", slices[1])
+        self.assertEqual([name for name, _ in self.members("slice.tar")], [])
+        self.write("slice.tar", slices[0])
+        self.assertEqual([name for name, _ in self.members("slice.tar")], ["b.png", "x/a.png"])
+        for option, value in (("--resume", ()), ("--shard-size", ("5",))):
+            self.assertEqual(self.fails(2, "-i", "in", "-r", "-o", "-", "--format", "tar", option, *value),
+                             f"standard output takes one archive, written whole, without {option}")
+
+    def test_zarr(self):
+        """A folder of chunks, of which the description comes last; as the third version's Python library reads it too."""
+        self.tree([f"in/{i}.png" for i in range(5)])
+        self.succeed("-i", "in", "-o", "all.zarr")
+        self.succeed("-i", "in", "-o", "all.npy")
+        about = json.loads(self.read("all.zarr/.zarray"))
+        self.assertEqual((about["zarr_format"], about["shape"], about["dtype"], about["compressor"], about["filters"], about["order"]),
+                         (2, [5, 6, 8], "|u1", None, None, "C"))
+        self.assertEqual(about["chunks"][1:], [6, 8])
+        chunk = self.read("all.zarr/0.0.0")
+        self.assertEqual(len(chunk), about["chunks"][0] * 48)
+        self.assertEqual(chunk[:240], self.read("all.npy")[-240:])
+        self.assertEqual(chunk[240:], bytes(len(chunk) - 240))
+        self.assertEqual(self.fails(2, "-i", "in", "-o", "all.zarr"), "all.zarr: is there already: remove it, or name another")
+        self.assertEqual(self.fails(2, "-i", "in", "-o", "b.zarr", "--resume"), "b.zarr: one array is written whole, without --resume and --shard")
+
+    def test_zarr_of_several_chunks(self):
+        self.tree([f"in/{i}.png" for i in range(3)])
+        self.succeed("-i", "in", "-p", "resize:1200x1200", "-p", "convert:f32", "-o", "large.zarr")
+        self.succeed("-i", "in", "-p", "resize:1200x1200", "-p", "convert:f32", "-o", "large.npy")
+        about = json.loads(self.read("large.zarr/.zarray"))
+        self.assertEqual((about["shape"], about["chunks"], about["dtype"]), ([3, 1200, 1200], [1, 1200, 1200], "<f4"))
+        rows = b"".join(self.read(f"large.zarr/{i}.0.0") for i in range(3))
+        self.assertEqual(rows, self.read("large.npy")[256:])
+
+    def test_zarr_that_comes_to_nothing(self):
+        self.tree(["in/1.png"])
+        self.write("in/2.png", image(2, 9, 9))
+        self.assertIn("one array holds equal ones only", self.run_command("-i", "in", "-o", "all.zarr").stderr)
+        self.assertEqual(json.loads(self.read("all.zarr/.zarray"))["shape"], [1, 6, 8])
+        self.assertNotEqual(self.run_command("-i", "in", "-o", "none/all.zarr", "-p", "crop:99").returncode, 0)
+        self.assertEqual([path for path in self.files() if path.startswith("none")], [])
+
+
 class Inputs(Batch):
     def test_a_folder(self):
         self.tree(["photos/b.png", "photos/a.png", "photos/x/c.png", "photos/.hidden.png"])
@@ -174,7 +230,7 @@ class Outputs(Batch):
                 ("{shard}.png: {shard} is for archives (.tar); a file's number is {index}", "-o", "{shard}.png"),
                 ("{index}/{shard}.tar: {index} is of one output, and an archive holds several; its number is {shard}",
                  "-o", "{index}/{shard}.tar"),
-                ("standard output takes one output: name a folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)",
+                ("standard output takes one output, or an archive of all (--format tar, or tar:png of PNG): name a folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)",
                  "-o", "-", "--format", "png")):
             self.assertEqual(self.fails(2, "-i", "?/a.png", *arguments), sentence)
         self.assertEqual(self.files(), ["p/a.png", "q/a.png"])
@@ -275,8 +331,8 @@ class Resume(Batch):
         command = ["-i", "p", "-p", "sepconv:mask.txt", "-o", "out/"]
         self.succeed(*command)
         self.assertRegex(self.fails(2, "-i", "p", "-p", "gain:0.25", "-o", "out/", "--resume"),
-                         r"\Aout/.filterchain-batch-[0-9a-f]{12}: was begun as another batch \(-p sepconv:mask.txt -o out/\): "
-                         "name another output, or leave out --resume to begin anew\\Z")
+                         r"\Aout/.filterchain-batch-[0-9a-f]{12}: belongs to another batch \(-p sepconv:mask.txt -o out/\): "
+                         "name another output, or leave out --resume to start from the beginning\\Z")
         self.succeed(*command, "--resume")
         self.write("mask.txt", "0.5 0.25 0.25")
         self.fails(2, *command, "--resume")
@@ -457,7 +513,7 @@ class Archives(Batch):
         done = self.run_command("-i", "huge.tar", "-o", "h/")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.write("no.tar", "text")
-        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is no tar archive (ustar, pax or GNU)")
+        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU)")
 
     def test_names_that_climb_out(self):
         self.tar("in.tar", [("../../up.png", image(1)), ("/abs.png", image(2)), ("a/../b.txt", b"x")])
@@ -474,7 +530,7 @@ class Archives(Batch):
         self.tar("in.tar", [("a/b.png", image(1)), ("c.png", image(2))])
         os.mkdir(self.path("o"))
         self.write("o/a", "a file")
-        self.assertIn("the folder cannot be made", self.fails(3, "-i", "in.tar", "-o", "o/"))
+        self.assertIn("the folder cannot be created", self.fails(3, "-i", "in.tar", "-o", "o/"))
         self.assertEqual(self.outputs("o"), ["a", "c.png"])
 
     def test_a_size_that_no_file_has(self):

@@ -9,7 +9,7 @@ import unittest
 import harness
 
 FRAMES = 40
-LOST = "of what the input says beside its samples this is left out: "
+LOST = "metadata of the input that is left out: "
 COMMENT = "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
 BITS, NOWHERE = 1 << 16, 147 << 16
 MPEG_5_1_A, MPEG_5_1_B, HEADPHONES, MID_SIDE = 121 << 16 | 6, 122 << 16 | 6, 102 << 16 | 2, 104 << 16 | 2

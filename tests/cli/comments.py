@@ -14,7 +14,7 @@ IMAGE = struct.pack(">II9sI1sIIIII", 3, 9, b"image/png", 1, b"a", 1, 1, 24, 0, 5
 FIELDS = [b"TITLE=A title", b"ARTIST=first", b"composer=Somebody", b"ARTIST=second", b"REPLAYGAIN_TRACK_GAIN=-3.2 dB",
           "PERFORMER=Zo\u00eb".encode(), b"Bad\xff=\xfe\x1b[2J", b"no name", b"EMPTY=", b"ENCODER=theirs"]
 NAMED = "picture, composer, REPLAYGAIN_TRACK_GAIN, PERFORMER, texts"
-LOST = "of what the input says beside its samples this is left out: "
+LOST = "metadata of the input that is left out: "
 
 
 def body_of(fields, vendor=b"us"):

@@ -5,6 +5,7 @@ written here; what there is comes from `list --json`."""
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -53,6 +54,23 @@ class Inspect(harness.Case):
             self.assertTrue(op["plugin"]["license"] and op["plugin"]["version"], op["name"])
             for param in op["params"]:
                 self.assertTrue(param["doc"], f"{op['name']}: {param['name']}")
+
+    def test_examples_run_as_they_are_printed(self):
+        harness.write_wav(self.path("in.wav"), [s // 4 for s in harness.tone(20000, 2)], channels=2, rate=48000)
+        harness.write_png(self.path("in.png"), [[80 + x + y + 20 * c for x in range(48) for c in range(3)] for y in range(40)], 3)
+        shutil.copy(self.path("in.wav"), self.path("other.wav"))
+        for end in ("png", "wav"):
+            shutil.copy(self.path("in." + end), self.path("reference." + end))
+        for op in OPERATORS:
+            printed = self.succeed("inspect", op["name"]).split("\nEXAMPLES\n")[1].split("\n\n")[0].splitlines()
+            words, lines = printed[::2], printed[1::2]
+            for word, line in zip(words, lines, strict=True):
+                self.assertRegex(word, r"\A    # \S+( \S+){0,5}\Z", op["name"])
+                command = shlex.split(line)
+                self.assertEqual(command[0], "filterchain")
+                with self.subTest(line):
+                    done = self.run_command(*command[1:])
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_channels_count_from_0(self):
         for op in OPERATORS:
@@ -112,8 +130,28 @@ class Completion(harness.Case):
                         self.assertEqual(self.complete(f"filterchain -p {op['name']}:{before}0"), ["0.txt"])
                     self.assertEqual(sorted(self.complete(f"filterchain -p {op['name']}:{param['name']}=")), ["0.txt", "completion"])
 
+    def test_bare_values(self):
+        """Those of the main parameter: choices, or files beside the names of parameters."""
+        self.write("0.txt", "1")
+        for op in OPERATORS:
+            for param in (param for param in op["params"] if param["main"]):
+                answers = self.complete(f"filterchain -p {op['name']}:")
+                if param["type"] == "enum":
+                    self.assertLessEqual({choice["name"] for choice in param["choices"]}, set(answers))
+                    behind = self.complete(f"filterchain -p {op['name']}:{param['choices'][0]['name']}:")
+                    self.assertFalse({choice["name"] for choice in param["choices"]} & set(behind))
+                self.assertEqual("0.txt" in answers, param["type"] in ("table", "input", "path"), op["name"])
+
+    def test_formats(self):
+        self.assertEqual(self.complete("filterchain --format np"), ["npy"])
+        self.assertLessEqual({"wav", "png", "raw"}, set(self.complete("filterchain --in-format ")))
+
     def test_options_and_commands(self):
-        self.assertIn("all", self.complete("filterchain --device cuda:"))
+        devices = self.complete("filterchain --device ")
+        self.assertLessEqual({"auto", "cpu"}, set(devices))
+        self.assertEqual("cuda" in devices, "CUDA" in self.succeed("--version"))
+        self.assertEqual("--fuse" in self.complete("filterchain --fu"), "cuda" in devices)
+        self.assertEqual(sorted(self.complete("filterchain check ga"))[:2], ["gain", "gamma"])
         self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
         self.assertEqual(self.complete("filterchain ins"), ["inspect"])
         self.assertEqual(self.complete("filterchain --progress j"), ["json"])

@@ -27,11 +27,11 @@ class Equalizer(Case):
         for channels in (1, 2, 3):
             harness.write_wav(self.path("in.wav"), harness.tone(6000, channels), channels)
             self.succeed("-i", "in.wav", "--precision", "f64", "-p", "gain:0.25", "-p",
-                         "equalizer:100,500,2000,5000:gain=6dB,-3dB,2dB,0.5:q=0.7,1.4,2,0.7:ends=shelf",
+                         "equalizer:100,500,2000,5000:gain=6dB,-3dB,2dB,-5.5dB:q=0.7,1.4,2,0.7:ends=shelf",
                          "-o", "a.npy")
             self.succeed("-i", "in.wav", "--precision", "f64", "-p", "gain:0.25",
                          "-p", "biquad:lowshelf:freq=100:gain=6dB:q=0.7", "-p", "biquad:peak:freq=500:gain=-3dB:q=1.4",
-                         "-p", "biquad:peak:freq=2000:gain=2dB:q=2", "-p", "biquad:highshelf:freq=5000:gain=0.5:q=0.7",
+                         "-p", "biquad:peak:freq=2000:gain=2dB:q=2", "-p", "biquad:highshelf:freq=5000:gain=-5.5dB:q=0.7",
                          "-o", "b.npy")
             self.assertEqual(self.read("a.npy"), self.read("b.npy"))
 
@@ -43,11 +43,21 @@ class Equalizer(Case):
 
     def test_refuses(self):
         harness.write_wav(self.path("in.wav"), harness.tone(100))
-        for text, what in (("equalizer:100,200:gain=1,2,3", "3 values for 2 bands"),
+        for text, what in (("equalizer:100,200:gain=1dB,2dB,3dB", "3 values for 2 bands"),
                            ("equalizer:200,100:gain=1:ends=shelf", "from low to high"),
                            ("equalizer:100:gain=1:ends=shelf", "give two"),
-                           ("equalizer:9000:gain=2", "half the sample rate")):
+                           ("equalizer:9000:gain=2dB", "half the sample rate")):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
+
+    def test_a_gain_without_decibels(self):
+        """Is a factor, as everywhere; who comes from other programs is told, once."""
+        harness.write_wav(self.path("in.wav"), [100, -100] * 50)
+        for stage, hint in (("equalizer:100,200:gain=3dB,6", "equalizer: gain=6 is a factor, 15.6 dB: decibels are written 6dB"),
+                            ("biquad:peak:freq=100:gain=0.5", "biquad: gain=0.5 is a factor, -6.02 dB: decibels are written 0.5dB")):
+            done = self.run_command("-i", "in.wav", "-p", stage, "-o", "out.wav")
+            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: {hint}\n"))
+        for stage in ("equalizer:100:gain=1", "biquad:peak:freq=100:gain=-6dB"):
+            self.assertEqual(self.run_command("-i", "in.wav", "-p", stage, "-o", "out.wav").stderr, "")
 
 
 class Loudness(Case):
@@ -81,13 +91,13 @@ class Loudness(Case):
         self.assertEqual(self.measured("r.json")["integrated"], "-inf")
 
 
-class Loudnorm(Case):
+class Normalize(Case):
     def setUp(self):
         super().setUp()
         self.succeed("-p", "tone:sine:freq=1000:length=96000:channels=2:level=-30dB", "-o", "in.wav")
 
     def test_loudness(self):
-        self.succeed("-i", "in.wav", "-p", "loudnorm:-23LUFS", "-o", "out.wav", "--report", "a.json")
+        self.succeed("-i", "in.wav", "-p", "normalize:loudness=-23LUFS", "-o", "out.wav", "--report", "a.json")
         told = self.measured("a.json")
         self.assertAlmostEqual(told["integrated"], -30, delta=0.02)
         self.assertAlmostEqual(told["gain"], 7, delta=0.02)
@@ -96,7 +106,7 @@ class Loudnorm(Case):
 
     def test_peak(self):
         """Two of them, of which the second measures what the first one and a stage between them make."""
-        self.succeed("-i", "in.wav", "-p", "loudnorm:peak=-6dBFS", "-p", "gain:0.1", "-p", "loudnorm:peak=-1dBFS",
+        self.succeed("-i", "in.wav", "-p", "normalize:peak=-6dBFS", "-p", "gain:0.1", "-p", "normalize:peak=-1dBFS",
                      "-p", "stats:peak", "-o", "out.wav", "--report", "a.json")
         told = json.loads(self.read("a.json"))["files"][0]["measurements"]
         gains = [m["value"] for m in told if m["name"] == "gain"]
@@ -106,7 +116,7 @@ class Loudnorm(Case):
                                delta=0.01)
 
     def test_limited_by_peak(self):
-        self.succeed("-i", "in.wav", "-p", "loudnorm:-10:peak=-15dBFS", "-p", "stats:peak", "--report", "a.json")
+        self.succeed("-i", "in.wav", "-p", "normalize:loudness=-10:peak=-15dBFS", "-p", "stats:peak", "--report", "a.json")
         told = json.loads(self.read("a.json"))["files"][0]["measurements"]
         self.assertAlmostEqual([m["value"] for m in told if m["operator"] == "stats" and m["channel"] is None][0], -15,
                                delta=0.01)
@@ -114,46 +124,77 @@ class Loudnorm(Case):
     def test_batch_and_chunks(self):
         """Each file of several by its own level; the same bytes for every chunk and number of threads."""
         self.succeed("-p", "tone:sine:freq=500:length=50000:level=-9dB", "-o", "b.wav")
-        self.succeed("-i", "in.wav", "b.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "out/")
+        self.succeed("-i", "in.wav", "b.wav", "-p", "normalize:peak=-2dBFS", "-o", "out/")
         for name in ("in.wav", "b.wav"):
             self.succeed("-i", f"out/{name}", "-p", "stats:peak", "--report", "r.json")
             self.assertAlmostEqual(self.measured("r.json")["peak"], -2, delta=0.01)
             for how in (["--chunk", "1000", "-j", "3"], ["--chunk", "9999999", "-j", "1"]):
-                self.succeed("-i", name, "-p", "loudnorm:peak=-2dBFS", "-o", "again.wav", *how)
+                self.succeed("-i", name, "-p", "normalize:peak=-2dBFS", "-o", "again.wav", *how)
                 self.assertEqual(self.read("again.wav"), self.read(f"out/{name}"))
 
     def test_joined_and_members(self):
         """What is joined is measured as one sound; members of archives are there to be read again."""
         self.succeed("-p", "tone:sine:freq=1000:length=9600:channels=2:rate=48000:level=-9dB", "-o", "b.wav")
-        self.succeed("--concat", "-i", "in.wav", "b.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "out.wav", "--report", "r.json")
+        self.succeed("--concat", "-i", "in.wav", "b.wav", "-p", "normalize:peak=-2dBFS", "-o", "out.wav", "--report", "r.json")
         self.assertAlmostEqual(self.measured("r.json")["gain"], 7, delta=0.01)
         with tarfile.open(self.path("in.tar"), "w") as archive:
             archive.add(self.path("in.wav"), "in.wav")
-        self.succeed("-i", "in.tar", "-p", "loudnorm:peak=-2dBFS", "-o", "out/")
-        self.succeed("-i", "in.wav", "-p", "loudnorm:peak=-2dBFS", "-o", "one.wav")
+        self.succeed("-i", "in.tar", "-p", "normalize:peak=-2dBFS", "-o", "out/")
+        self.succeed("-i", "in.wav", "-p", "normalize:peak=-2dBFS", "-o", "one.wav")
         self.assertEqual(self.read("out/in.wav"), self.read("one.wav"))
 
     def test_a_side_through_a_pipe(self):
         """A further input is read again for what stands behind it, not for what stands before."""
         side = self.read("in.wav")
-        for stages, fits in ((("mixin:/dev/stdin", "loudnorm:-20"), False), (("loudnorm:-20", "mixin:/dev/stdin"), True)):
+        for stages, fits in ((("mixin:/dev/stdin", "normalize:loudness=-20"), False), (("normalize:loudness=-20", "mixin:/dev/stdin"), True)):
             done = self.run_command("-i", "in.wav", "-p", stages[0], "-p", stages[1], "-o", "out.wav", input=side, text=False)
             self.assertEqual(done.returncode, 0 if fits else 2, done.stderr)
             self.assertEqual(b"name a file" in done.stderr, not fits)
 
+    def test_output_is_looked_at_first(self):
+        """What is wrong with the output is said before the pass that measures, which fails here."""
+        self.succeed("-i", "in.wav", "-o", "in.flac:dtype=i16")
+        damaged = bytearray(self.read("in.flac"))
+        damaged[len(damaged) * 3 // 4] ^= 0xff
+        with open(self.path("in.flac"), "wb") as file:
+            file.write(damaged)
+        self.succeed("-i", "in.wav", "-o", "out.wav")
+        words = ("-i", "in.flac", "-p", "loudnorm:-20", "-o", "out.wav")
+        self.assertIn("in.flac: ", self.fails(1, *words))
+        self.assertIn("out.wav: exists already", self.fails(1, *words, "-n"))
+        self.assertIn("no folder", self.fails(1, *words[:-1], "none/out.wav"))
+
     def test_says_and_refuses(self):
-        self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run"))
-        plan = json.loads(self.succeed("-i", "in.wav", "-p", "loudnorm:-20", "-o", "out.wav", "--dry-run", "--json"))
+        self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run"))
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run", "--json"))
         self.assertEqual(plan["passes"], 2)
         with open(self.path("in.wav"), "rb") as file:
-            self.assertIn("name a file", self.fails(2, "-i", "-", "-p", "loudnorm:-20", "-o", "out.wav", stdin=file))
+            self.assertIn("name a file", self.fails(2, "-i", "-", "-p", "normalize:loudness=-20", "-o", "out.wav", stdin=file))
         with open(self.path("in.wav"), "rb") as file:
-            self.assertIn("name a file", self.fails(2, "--concat", "-i", "in.wav", "-", "-p", "loudnorm:-20",
+            self.assertIn("name a file", self.fails(2, "--concat", "-i", "in.wav", "-", "-p", "normalize:loudness=-20",
                                                     "-o", "out.wav", stdin=file))
-        self.assertIn("give loudness", self.fails(2, "-i", "in.wav", "-p", "loudnorm", "-o", "out.wav"))
-        done = self.run_command("-p", "tone:silence", "-p", "loudnorm:-20", "-o", "out.wav")
+        for stage, what in (("loudnorm", "give loudness"), ("normalize", "of sound give peak, as in normalize:peak=-1dBFS"),
+                            ("normalize:peak=-1dB:mean=0.5", "give one or the other"), ("normalize:true_peak=yes", "give peak"),
+                            ("normalize:peak=-1", "is out of range: expected 1e-06 to 1000, or decibels, -1dB")):
+            self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", stage, "-o", "out.wav"))
+        done = self.run_command("-p", "tone:silence", "-p", "normalize:loudness=-20", "-o", "out.wav")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("stays as it is", done.stderr)
+        self.assertIn("normalize: the sound has no level that could be raised: it stays as it is", done.stderr)
+
+    def test_images_in_one_pass(self):
+        """The same operator on pictures measures nothing, and so takes a pipe; loudness it refuses."""
+        harness.write_png(self.path("in.png"), [[0, 51], [102, 255]], 1)
+        plan = json.loads(self.succeed("-i", "in.png", "-p", "normalize", "-o", "out.npy", "--dry-run", "--json"))
+        self.assertEqual(plan["passes"], 1)
+        self.succeed("-i", "in.png", "-p", "normalize", "-o", "a.npy")
+        self.succeed("-i", "-", "-p", "normalize", "-o", "b.npy", input=self.read("in.png"), text=False)
+        self.assertEqual(self.read("a.npy"), self.read("b.npy"))
+        self.assertIn("of sound", self.fails(2, "-i", "in.png", "-p", "normalize:peak=-1dB", "-o", "o.npy"))
+
+    def test_loudnorm_is_another_name(self):
+        self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20:peak=-4dB", "-o", "a.wav")
+        self.succeed("-i", "in.wav", "-p", "loudnorm:-20:peak=-4dB", "-o", "b.wav")
+        self.assertEqual(self.read("a.wav"), self.read("b.wav"))
 
 
 class Dynamics(Case):
@@ -247,10 +288,47 @@ class Plot(Case):
     def test_refuses(self):
         for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
                              (["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
-                             (["loudnorm:-20"], "loudnorm: it follows"), (["tone"], "tone")):
+                             (["normalize:peak=-1dB"], "normalize: it follows"), (["tone"], "tone")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
+
+
+class HistogramPlot(Case):
+    def bars(self, name):
+        """Of each panel the heights of its bars, in pixels."""
+        panels = re.findall(r'fill="#1f5fb4" d="M[^L]*(L[^"]*)L[^L"]*Z"', self.read(name).decode())
+        floors = [float(y) for y in re.findall(r'fill="#1f5fb4" d="M[0-9.]+ ([0-9.]+)L', self.read(name).decode())]
+        return [[floor - float(point.split()[1]) for point in panel.split("L")[1::2]] for panel, floor in zip(panels, floors)]
+
+    def test_with_stats(self):
+        """Bars are as high as parts of the samples, which are counted here; nothing more is told than without."""
+        harness.write_png(self.path("in.png"), [[10, 10, 20, 30] * 3, [10, 10, 30, 40] * 3], 1)
+        plain = self.succeed("-i", "in.png", "-p", "stats")
+        self.assertEqual(self.succeed("-i", "in.png", "-p", "stats", "--plot", "h.svg", "--report", "r.json"), plain)
+        self.assertNotIn(b"bin", self.read("r.json"))
+        (bars,) = self.bars("h.svg")
+        self.assertEqual(len(bars), 256)
+        filled = {code: height for code, height in enumerate(bars) if height > 0}
+        self.assertEqual(sorted(filled), [10, 20, 30, 40])
+        for code, part in ((10, 4), (20, 1), (30, 2), (40, 1)):
+            self.assertAlmostEqual(filled[code] / filled[10], part / 4, places=3)
+
+    def test_of_what_comes_out(self):
+        """Behind all stages, a panel a channel; of a stage of one's own its bins."""
+        self.succeed("-p", "tone:square:level=0.5:length=1000:channels=2", "-p", "gain:0.5", "--plot", "h.svg", "-o", "out.wav")
+        panels = self.bars("h.svg")
+        self.assertEqual([[i for i, height in enumerate(bars) if height > 0] for bars in panels], [[96, 160], [96, 160]])
+        self.succeed("-i", "out.wav", "-p", "histogram:4", "-p", "gain:0", "--plot", "h.svg", "-o", "zero.wav", "-q")
+        self.assertEqual([[i for i, height in enumerate(bars) if height > 0] for bars in self.bars("h.svg")], [[1, 2], [1, 2]])
+
+    def test_refuses(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(100))
+        harness.write_wav(self.path("b.wav"), harness.tone(100))
+        for arguments, what in ((["-i", "in.wav", "--plot", "-"], "name a file"), (["-i", "in.wav", "--plot", "in.wav"], "would overwrite in.wav"),
+                                (["-i", "in.wav", "b.wav", "-o", "out/", "--plot", "h.svg"], "give one input"),
+                                (["-i", "in.wav", "--plot", "h.svg", "--report", "h.svg"], "would both write h.svg")):
+            self.assertIn(what, self.fails(2, *arguments))
 
 
 class Live(Case):
@@ -275,14 +353,15 @@ class Live(Case):
                 got += os.read(process.stdout.fileno(), 1 << 16)
         self.assertGreaterEqual(len(got), wanted)
 
-    def follow(self, process, frame, header):
-        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(4800)])
+    def follow(self, process, frame, header, held=LATENCY, piece=4800):
+        got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(piece)])
         for _ in range(5):
             process.stdin.write(tone.tobytes())
             sent += len(tone)
-            self.wait_for(process, got, header + frame * (sent - int(self.LATENCY * self.RATE)))
+            self.wait_for(process, got, header + frame * (sent - int(held * self.RATE)))
         process.stdin.close()
         self.wait_for(process, got, header + frame * sent)
+        got += process.stdout.read()  # a tail, of what rings on
         self.assertEqual(process.wait(60), 0)
         return bytes(got), tone * 5
 
@@ -291,6 +370,23 @@ class Live(Case):
                              "-p", "conv1d:[0,1,0]", "-p", "convert:i16")
         got, sent = self.follow(process, 2, 0)
         self.assertEqual(got, sent.tobytes())
+
+    RAW = ("--raw", "dtype=i16,channels=1,rate=48000", "--format", "raw")
+
+    def test_no_more_is_held_than_it_says(self):
+        """What --dry-run tells is the most that is missing at any time: of filters that look ahead, of recursive ones,
+        of convolutions, which by transforms would hold blocks, and of all together."""
+        harness.write_wav(self.path("in.wav"), harness.tone(10000), rate=self.RATE)
+        self.write("mask.txt", "\n".join(str(math.sin(i) / (i + 1)) for i in range(3000)))
+        for stages in (("fir:lowpass=3k:taps=301",), ("conv1d:mask.txt:mode=full",), ("equalizer:100,1k,5k:gain=3dB",),
+                       ("compand:-70,-60,0,-20", "gate:-60dB"), ("delay:0",), ("fade:in=10ms",), ("mix:0",),
+                       ("equalizer:1k:gain=3dB", "conv1d:mask.txt:mode=full", "limiter:-1dB")):
+            chain = [argument for stage in stages for argument in ("-p", stage)]
+            plan = self.succeed("-i", "in.wav", *chain, "-o", "out.wav", "--latency", "20ms", "--dry-run")
+            held = float(re.search(r"sound is held for ([0-9.e-]+) ms", plan).group(1)) / 1e3
+            self.assertLessEqual(held, self.LATENCY, stages)
+            process = self.begin(*self.RAW, *chain, "-p", "convert:i16")
+            self.follow(process, 2, 0, 1.005 * held, 1000)  # it is told to three digits
 
     def test_wav(self):
         """Of a length that nobody knows, in and out."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Bad input: each gives one line that names the file, the place and the mend, the right
+"""Bad input: each gives one line that names the file, the place, and how to repair it, the right
 exit status, no output, and leaves the output that was there as it was."""
 import itertools
 import json
@@ -77,14 +77,14 @@ class Inputs(Bad):
         for name, data, said in (("in.jpg", b"\xff\xd8", "is cut off within its first bytes"),
                                  ("in.png", b"\x89PNG\r\n", "is cut off within its first bytes"),
                                  ("in.wav", b"RIFF\x10\0\0\0WAV", "is cut off within its first bytes"),
-                                 ("in.jpg", b"\xc3", "is not a JPEG file, nor of any other kind known here"),
+                                 ("in.jpg", b"\xc3", "is not a JPEG file, nor of any other known format"),
                                  ("in.jpg", b"Gr\xc3", "is not a JPEG file but text"), ("in.png", b"PNG", "is not a PNG file but text")):
             self.expect(1, f"{name}: {said}", "-i", self.write(name, data))
 
     def test_truncated_sound(self):
         whole = self.read(self.sound)
         self.write("cut.wav", whole[:444])
-        self.expect(1, "cut.wav: is cut off: 400 bytes are missing; --allow-truncated takes what is there",
+        self.expect(1, "cut.wav: is cut off: 400 bytes are missing; --allow-truncated uses the readable part",
                     "-i", "cut.wav", "-p", "conv1d:mask.txt")
 
     def test_truncated_sound_when_allowed(self):
@@ -101,8 +101,7 @@ class Inputs(Bad):
             self.assertEqual(self.fails(1, "-i", "no" + name, "-o", "out.wav"), f"no{shown}: cannot be opened: No such file or directory")
             self.write(name, self.read(self.sound)[:444])
             done = self.run_command("-i", name, "-o", "out.wav", "--allow-truncated")
-            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: {shown}: is cut off: 400 bytes are missing; "
-                                                              "what is there is taken\n"))
+            self.assertEqual((done.returncode, done.stderr), (0, f"filterchain: warning: {shown}: is cut off: 400 bytes are missing; the readable part is used\n"))
 
     def test_truncated_pipe_is_told_once(self):
         done = self.run_command("-i", "-", "--in-format", "raw", "--raw", "dtype=i16,channels=2,rate=44100",
@@ -116,7 +115,7 @@ class Inputs(Bad):
         whole = self.read("whole.npy")
         cut = whole[:len(whole) - 30 * 8 * 10 - 4]
         self.assertRegex(self.run_command("-i", "-", "-o", "out.npy", input=cut, text=False).stderr,
-                         rb"is cut off: .*; --allow-truncated takes what is there\n\Z")
+                         rb"is cut off: .*; --allow-truncated uses the readable part\n\Z")
         done = self.run_command("-i", "-", "-o", "out.npy", "--allow-truncated", input=cut, text=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, b"filterchain: warning: standard input: is cut off: 9596 of 12000 bytes are there; "
@@ -137,7 +136,7 @@ class Inputs(Bad):
         return (big if big == b"RIFX" else form) + struct.pack(order + "I", len(body)) + body
 
     def test_chunks_that_lead_astray(self):
-        """What libsndfile would go round in for ever, or for minutes, or take for samples: a list by the name of its kind or
+        """What libsndfile would loop in without end, or for minutes, or take for samples: a list by the name of its kind or
         within another chunk, comments of which each promises all that follows, a list that holds samples of its own."""
         endless = b"adtl" + b"ltx1" + struct.pack("<I", 0xfffffff4) + bytes(16)
         comments = b"\xff\xff" + bytes(7) + b"\6" + bytes(6)
@@ -215,13 +214,13 @@ class Inputs(Bad):
                 self.write("bad." + ending, bytes(bad))
                 said = f"is damaged: what it has from byte {page} on is not what was written"
                 self.assertEqual(self.fails(1, "-i", "bad." + ending, "-o", "out.wav"),
-                                 f"bad.{ending}: {said}; --allow-truncated takes what is there")
+                                 f"bad.{ending}: {said}; --allow-truncated uses the readable part")
                 done = self.run_command("-i", "-", "-o", "out.wav", input=bytes(bad), text=False)
                 self.assertIn(said.encode(), done.stderr)
                 self.assertEqual(done.returncode, 1)
                 done = self.run_command("-i", "bad." + ending, "-o", "out.wav", "--allow-truncated")
                 self.assertEqual((done.returncode, done.stderr.splitlines()[0]),
-                                 (0, f"filterchain: warning: bad.{ending}: {said}; what is there is taken"))
+                                 (0, f"filterchain: warning: bad.{ending}: {said}; the readable part is used"))
             self.write("bad." + ending, whole[:pages[-1]] + b"no page" + whole[pages[-1]:])
             self.assertIn(f"from byte {pages[-1]} on", self.fails(1, "-i", "bad." + ending, "-o", "out.wav"))
             gone, twice = whole[:pages[3]] + whole[pages[4]:], whole[:pages[4]] + whole[pages[3]:]
@@ -233,7 +232,7 @@ class Inputs(Bad):
                 self.succeed("-q", "-i", "bad." + ending, "-o", "out.wav", "--allow-truncated")
             for page in (pages[3], pages[-1]):  # a cut that no page shows
                 self.write("cut." + ending, whole[:page])
-                said = "cut.{}: is cut off: its last page is not the end of a stream; --allow-truncated takes what is there"
+                said = "cut.{}: is cut off: its last page is not the end of a stream; --allow-truncated uses the readable part"
                 self.assertEqual(self.fails(1, "-i", "cut." + ending, "-o", "out.wav"), said.format(ending))
             edges = pages + [len(whole)]
             joined = b"".join(ogg_page(whole[a:a + 18] + struct.pack("<I", i + 5000) + whole[a + 22:b]) if i > 1 else whole[a:b]
@@ -329,7 +328,7 @@ class Inputs(Bad):
             if packets == count:
                 self.assertEqual(done.stderr, b"")
                 continue
-            self.assertIn(b"packets.caf: is cut off: it ends after 4096 of 16384 frames; what is there is taken", done.stderr)
+            self.assertIn(b"packets.caf: is cut off: it ends after 4096 of 16384 frames; the readable part is used", done.stderr)
             self.fails(1, "-i", "packets.caf", "-o", "out.wav")
             json.loads(self.succeed("-q", "-i", "packets.caf", "-p", "stats", "--json", "--allow-truncated"))
             json.loads(self.succeed("-i", "packets.caf", "-o", "out.wav", "--dry-run", "--json"))
@@ -411,7 +410,7 @@ class Inputs(Bad):
             self.succeed("-i", "-", "--in-format", "tga", "-o", "out.png", stdin=nameless)
 
     def test_an_operator_for_another_kind(self):
-        """The chain does not fit the input: mended on the command line."""
+        """The chain does not fit the input: corrected on the command line."""
         self.expect(2, "sepconv: works on images and arrays, not on audio", "-i", self.sound, "-p", "sepconv:mask.txt")
         self.expect(2, "dct: sound has no rows: axis=y and axis=xy are for images", "-i", self.sound, "-p", "dct:axis=y")
 
@@ -437,7 +436,7 @@ class Masks(Bad):
 
     def test_empty(self):
         self.expect_mask(1, "conv1d: bad.txt: is empty", "")
-        self.expect_mask(1, "conv1d: bad.txt: no numbers in it", "# only a comment\n\n")
+        self.expect_mask(1, "conv1d: bad.txt: it holds no numbers", "# only a comment\n\n")
 
     def test_a_word(self):
         self.expect_mask(1, 'conv1d: bad.txt:3: expected a number, found "x"', "# a mask\n1 2\n3 x 4\n")
@@ -485,7 +484,7 @@ class Chains(Bad):
 
     def test_a_name_that_is_refused(self):
         line = self.fails(2, "-i", self.sound, "-p", "conv1d:mask.txt:border=mirror", "-o", "out.wav")
-        self.assertRegex(line, r'\Aconv1d: border: "mirror" is not taken: .*reflect')
+        self.assertRegex(line, r'\Aconv1d: border: "mirror" is not accepted: .*reflect')
 
     def test_a_large_limit_is_said_in_full(self):
         self.expect(2, "crop: length: 0 is out of range: expected 1 to 1099511627776 samples",
@@ -511,7 +510,7 @@ class Chains(Bad):
 
     def test_numbers_that_are_not_read(self):
         """Nor taken for others: 0 and 10, or 0."""
-        self.expect(2, "gain: gain: 0x10 is no number: expected a number", "-i", self.sound, "-p", "gain:0x10")
+        self.expect(2, "gain: gain: 0x10 is not a number: expected a number", "-i", self.sound, "-p", "gain:0x10")
         self.expect(2, "gain: gain: 1e-400 is too small: expected a number", "-i", self.sound, "-p", "gain:1e-400")
 
     def test_syntax(self):

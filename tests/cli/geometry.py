@@ -5,6 +5,7 @@ the same for any chunk and number of threads, and what they say where they canno
 import os
 import random
 import struct
+import zlib
 
 import harness
 
@@ -83,6 +84,21 @@ class Geometry(harness.Case):
             seen = {tuple(row[i:i + 3]) for row in small for i in range(0, len(row), 4) if row[i + 3]}
             self.assertEqual(seen, {(255, 0, 0)}, stage)
 
+    def test_brightness_leaves_alpha(self):
+        """Also where a gain for each channel says so; a file without alpha has none."""
+        rows = [[v for x in range(30) for v in (x * 8, y * 8, (x * y) % 256, 255 - x * 5)] for y in range(20)]
+        harness.write_png(self.path("clear.png"), rows, 4)
+        for stage in ("gain:0.5", "gamma:2", "levels:10:white=200", "threshold:100", "clip:max=90", "equalize", "otsu", "noise:9",
+                      "erase:p=1", "jitter:brightness=0.3,0.5"):
+            changed = self.run_stages(stage, source="clear.png")
+            self.assertEqual([row[3::4] for row in changed], [row[3::4] for row in rows], stage)
+            self.assertNotEqual(changed, rows, stage)
+        self.assertEqual([row[3::4] for row in self.run_stages("gain:1,1,1,0.5", source="clear.png")],
+                         [[round(v / 2) for v in row[3::4]] for row in rows])
+        harness.write_npy(self.path("four.npy"), (2, 2, 4), [100] * 16)
+        self.succeed("-i", "four.npy", "-p", "gain:0.5", "-o", "out.npy")
+        self.assertEqual(harness.read_npy(self.path("out.npy"))[1], [50] * 16)
+
     def test_pads(self):
         def beside(left, top, colour):
             return lambda x, y: (self.pixel(x - left, y - top) if 0 <= x - left < self.WIDTH and 0 <= y - top < self.HEIGHT
@@ -112,6 +128,23 @@ class Geometry(harness.Case):
         self.check(self.run_stages("rotate:270"), self.HEIGHT, self.WIDTH, lambda x, y: self.pixel(last - y, x))
         self.assertEqual(self.run_stages("rotate:right", "rotate:-90", "rotate:180", "flip:xy"), self.rows)
 
+    def test_orientations(self):
+        """Of each number of EXIF, by where it says the first row and column belong; on reading, and by the operator."""
+        last, bottom = self.WIDTH - 1, self.HEIGHT - 1
+        stored = {1: lambda x, y: (x, y), 2: lambda x, y: (last - x, y), 3: lambda x, y: (last - x, bottom - y),
+                  4: lambda x, y: (x, bottom - y), 5: lambda x, y: (y, x), 6: lambda x, y: (y, bottom - x),
+                  7: lambda x, y: (last - y, bottom - x), 8: lambda x, y: (last - y, x)}
+        plain = self.read("in.png")
+        for number, at in stored.items():
+            size = (self.WIDTH, self.HEIGHT) if number < 5 else (self.HEIGHT, self.WIDTH)
+            body = b"eXIf" + b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01" + struct.pack(">HH", number, 0) + b"\0\0\0\0"
+            self.write("turned.png", plain[:33] + struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body)) + plain[33:])
+            self.check(self.run_stages(source="turned.png"), *size, lambda x, y, at=at: self.pixel(*at(x, y)))
+            self.check(self.run_stages(f"orient:{number}"), *size, lambda x, y, at=at: self.pixel(*at(x, y)))
+            self.assertEqual(self.run_stages("orient:1", "orient:auto", source="turned.png:orient=no"), self.rows)
+            said = self.run_command("-v", "-i", "turned.png", "-o", "out.png").stderr
+            self.assertEqual(f"EXIF orientation {number} says" in said, number > 1, said)
+
     def test_layout(self):
         data = self.run_stages("crop:8x6", "convert:f32", "layout:chw", out="out.npy")
         shape, values = harness.read_npy(self.path("out.npy"))
@@ -137,11 +170,11 @@ class Geometry(harness.Case):
                 ("crop:3:x=1", "crop: give a size (crop:3) or x, y, width and height"),
                 ("pad:50", "pad: the image is 61 x 43, larger than 50 x 50 already: crop it, or resize it before "
                            "(resize:50x50:mode=fit)"),
-                ("pad:100:value=1,2", "pad: value: 2 values for 3 channels; give one, or one a channel"),
+                ("pad:100:value=1,2", "pad: value: 2 values for 3 channels; give one, or one for each channel"),
                 ("pad:100:value=1:border=wrap", "pad: value goes with border=constant, not with border=wrap"),
                 ("resize:10:long=20", "resize: give one of: a size, width and height, long, scale; more than one contradict "
                                       "each other"),
-                ("resize:10:filter=linear", 'resize: filter: "linear" is not taken: say bilinear')):
+                ("resize:10:filter=linear", 'resize: filter: "linear" is not accepted: say bilinear')):
             self.assertEqual(self.fails(2, "-i", "in.png", "-p", stage, "-o", "no.png"), line)
         self.assertFalse(os.path.exists(self.path("no.png")))
 

@@ -223,10 +223,10 @@ class ClosedJpeg(harness.Case):
     def refused(self, data):
         self.write("bad.jpg", data)
         self.assertRegex(self.fails(1, "-i", "bad.jpg", "-o", "out.npy"),
-                         r"\Abad\.jpg: is (cut off|damaged): .*; --allow-truncated takes what is there\Z")
+                         r"\Abad\.jpg: is (cut off|damaged): .*; --allow-truncated uses the readable part\Z")
         done = self.run_command("-i", "bad.jpg", "-o", "out.npy", "--allow-truncated")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"warning: bad\.jpg: is (cut off|damaged): .*; what is there is taken")
+        self.assertRegex(done.stderr, r"warning: bad\.jpg: is (cut off|damaged): .*; the readable part is used")
 
     def test_more_rows_than_there_is_data_for(self):
         data = bytearray(self.read("in.jpg"))

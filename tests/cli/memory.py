@@ -32,7 +32,14 @@ if len(sys.argv) > 4:
 CHAINS = {"filter": ["conv1d:[1,2,3,2,1]/9"],
           "several": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:1,0", "gain:-3dB", "clip:0.9"],
           "spectrum": ["stft:1024", "istft"],
-          "measured": ["stats"]}
+          "measured": ["stats"],
+          "rate": ["resample:44100:quality=best"],
+          "sections": ["equalizer:100,200,400,800,1600,3200,6400,9600,12800,16000:gain=3dB"],
+          "loudness": ["loudness"],
+          "normalize": ["normalize:peak=-1dBFS"],
+          "dynamics": ["compand:-70,-60,0,-20:attack=0.3s:decay=1s", "limiter", "gate"],
+          "sound": ["fade:in=1s", "resample:44100", "equalizer:100,1000:gain=3dB,-2dB", "compand:-70,-60,0,-20",
+                    "normalize:loudness=-23LUFS", "limiter:-1dBFS"]}
 
 
 class Memory(harness.Case):
@@ -48,9 +55,9 @@ class Memory(harness.Case):
 
     def peak(self, name, stages):
         """(the peak, how often it was looked at)"""
-        out = [] if stages == ["stats"] else ["-o", "/dev/null", "--format", "raw"]
+        out = [] if stages in (["stats"], ["loudness"]) else ["-o", "/dev/null", "--format", "raw"]
         chain = [argument for stage in stages for argument in ("-p", stage)]
-        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", timeout=600)
+        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", "-q", timeout=600)
         trace = json.loads(self.read("trace.json"))
         seen = [event["args"]["bytes"] for event in trace["traceEvents"] if event["name"] == "resident"]
         self.assertEqual(trace["otherData"]["peak_resident_bytes"], max(seen))
@@ -255,6 +262,67 @@ class Limits(harness.Case):
             with self.subTest(stage=stage):
                 self.succeed("-i", "long.png", "-p", stage, "-o", "out.png", "--device", "cpu", "-j", "2",
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+
+class ShortChunks(harness.Case):
+    """What is asked for is rounded up to whole blocks; what shorter chunks cost is said for each stage."""
+
+    def setUp(self):
+        super().setUp()
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+
+    def plan(self, *stages, options=()):
+        chain = [argument for stage in stages for argument in ("-p", stage)]
+        return self.succeed("-i", "in.wav", *chain, "-o", "out.wav", "--device", "cpu", "-j", "2", "--dry-run", *options).splitlines()[-1]
+
+    def test_up_to_whole_blocks(self):
+        blocks = ("dct:4096", "dct:960")
+        self.assertIn("chunks of 61440 frames (100 asked for, up to whole blocks of 61440)", self.plan(*blocks, options=("--chunk", "100")))
+        self.assertIn("chunks of 122880 frames (61441 asked for, up to whole blocks of 61440)", self.plan(*blocks, options=("--chunk", "61441")))
+
+    def test_too_little_memory_for_whole_blocks(self):
+        said = self.plan("dct:4096", "dct:960", options=("--max-memory", "2"))
+        told = re.search(r"chunks of (\d+) frames \(some blocks are computed twice; whole blocks of 61440 would take ([0-9.]+) MB of memory\)", said)
+        self.assertTrue(told, said)
+        self.assertLess(int(told[1]), 61440)
+        enough = self.plan("dct:4096", "dct:960", options=("--max-memory", str(2 * math.ceil(float(told[2])))))
+        self.assertNotIn("computed twice", enough)
+
+    def test_each_stage_has_a_figure(self):
+        """A window of 3001 in chunks of 512 looks at 3512 values for each 512 of its own; the one before it at more."""
+        chain, chunk = ("winstat:3001", "winstat:1001", "gain:0.5"), ("--chunk", "16")
+        said = self.plan(*chain, options=chunk)
+        told = re.search(r"chunks of (\d+) frames.*; winstat \(stage 1\) looks at each value ([0-9.]+) times, winstat \(stage 2\) ([0-9.]+) times$", said)
+        self.assertTrue(told, said)
+        each = int(told[1])
+        self.assertAlmostEqual(float(told[3]), (each + 1000) / each, delta=0.06)
+        self.assertGreaterEqual(float(told[2]), (each + 4000) / each - 0.06)
+        done = self.run_command("-i", "in.wav", *(argument for stage in chain for argument in ("-p", stage)), "-o", "out.wav", "--device", "cpu", *chunk)
+        self.assertRegex(done.stderr, r"^filterchain: warning: in\.wav: chunks of \d+ frames are short: winstat \(stage 1\) looks at each value \S+ times, "
+                                      r"winstat \(stage 2\) \S+ times; allow longer ones \(--chunk, --max-memory\)\n$")
+        self.assertNotIn("looks at each value", self.plan(*chain))
+
+
+class Outputs(harness.Case):
+    """An output's size follows from the plan."""
+
+    def test_its_size_is_told(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        plan = self.succeed("-i", "in.wav", "-p", "stft:1024:hop=1", "-o", "out.npy", "--device", "cpu", "--dry-run")
+        self.assertRegex(plan, r"1\.6\d? GB of samples")
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "gain:2", "-o", "out.npy", "--device", "cpu", "--dry-run", "--json"))
+        self.assertEqual(plan["output_bytes"], 400000 * 4)
+
+    def test_what_cannot_fit_is_refused_first(self):
+        """Before a byte is written, by --dry-run too; what was there stays."""
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        self.write("out.npy", b"what was there")
+        before = sorted(os.listdir(self.folder))
+        for options in ([], ["--dry-run"]):
+            said = self.fails(1, "-i", "in.wav", "-p", "stft:16777216:hop=1", "-o", "out.npy", "--device", "cpu", *options)
+            self.assertRegex(said, r"\Aout\.npy: the output takes 26\.8 TB, and where it goes .* are left\Z")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertEqual(self.read("out.npy"), b"what was there")
 
 
 if __name__ == "__main__":

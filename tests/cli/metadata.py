@@ -10,7 +10,7 @@ import unittest
 import harness
 
 FRAMES = 1000
-LOST = "of what the input says beside its samples this is left out: "
+LOST = "metadata of the input that is left out: "
 
 
 def chunk(kind, body, big=False):

@@ -79,7 +79,7 @@ class Described(Plugins):
 
     def test_inspect(self):
         text = self.run_with("inspect", "describes").stdout
-        for lines in ("    reference=FILE\n        a bare value means this one\n",
+        for lines in ("    reference=FILE\n        the name may be left out\n",
                       "    count=INT\n        at least 9007199254740993; also called n, number\n",
                       "    hard=yes|no\n        default no; deprecated: give count\n", "    list=FILE\n        Is not opened.\n"):
             self.assertIn(lines, text)
@@ -131,9 +131,9 @@ class Generator(Plugins):
 
     def test_mistakes(self):
         self.assertEqual(self.refused("-i", "in.wav", "-p", "makes", "-o", "out.wav"),
-                         "filterchain: makes makes its signal itself: leave out -i in.wav\n")
+                         "filterchain: makes generates its signal: leave out -i in.wav\n")
         self.assertEqual(self.refused("-p", "makes", "-o", "."),
-                         "filterchain: . is a folder, and there is no input whose name to keep: give -o FILE\n")
+                         "filterchain: . is a folder, and without an input there is no name for the file: give -o FILE\n")
         self.assertIn("no output", self.refused("-p", "makes"))
         self.assertIn("makes", self.refused("-i", "in.wav", "-p", "gain:1", "-p", "makes", "-o", "out.wav"))
         self.assertIn("no input", self.refused("-p", "gain:1", "-o", "out.wav"))
@@ -189,6 +189,29 @@ class Ends(Plugins):
     def test_exit_in_a_dry_run(self):
         self.assertEqual(self.ends("exits_in_negotiate", "--dry-run"),
                          (1, "filterchain: exits_in_negotiate: the operator ended the process\n"))
+
+    def test_exit_in_any_callback(self):
+        """The operator is named. Once the output is in place, and the chain given back, it stays."""
+        self.add("ends_anywhere")
+        said = "filterchain: ends_anywhere: the operator ended the process\n"
+        for callback in ("create", "negotiate", "extension", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
+                         "release", "destroy"):
+            with self.subTest(callback):
+                self.write("out.wav", "what was here before")
+                done = self.run_with("-i", "in.wav", "-p", "ends_anywhere", "-o", "out.wav",
+                                     env={**harness.fixed_environment(), "FIXTURE_ENDS_IN": callback})
+                self.assertEqual((done.returncode, done.stderr, done.stdout), (1, said, ""))
+                self.assertEqual(self.files(), ["in.wav", "out.wav", "plugins/ends_anywhere.so"])
+                if callback not in ("release", "destroy"):
+                    self.assertEqual(self.read("out.wav"), b"what was here before")
+
+    def test_a_stack_that_is_used_up(self):
+        """On the calling thread and on others, where the handler needs a stack of its own."""
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        for threads in ("1", "4"):
+            with self.subTest(threads):
+                self.assertEqual(self.ends("overflows_in_process", "-j", threads, "--chunk", "1000"),
+                                 (-signal.SIGSEGV, "filterchain: overflows_in_process: crashed (SIGSEGV)\n"))
 
     def test_a_crash_names_the_operator(self):
         for name, number in (("crashes_in_process", signal.SIGSEGV), ("aborts_in_process", signal.SIGABRT)):

@@ -102,6 +102,26 @@ class Readme(harness.Case):
                     count += 1
             self.assertGreaterEqual(count, 8, page)
 
+    def test_every_other_command(self):
+        """Those within the text of any page, of the manual page's examples and of --help."""
+        self.make_media()
+        for name, like in (("pad.wav", "a.wav"), ("drums.wav", "a.wav"), ("photo.png", "in.png"), ("photo.jpg", "in.jpg")):
+            shutil.copy(self.path(like), self.path(name))
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "mask.txt"), self.path("mask.txt"))
+        self.write("gauss.txt", "1 4 6 4 1\n")
+        self.succeed("-i", "a.wav", "-o", "in.flac")
+        pages = ["README.md", "cli/filterchain.1", *(os.path.join("docs", name) for name in os.listdir(os.path.join(harness.SOURCE, "docs")))]
+        texts = {page: text_of(page) for page in pages if page.endswith((".md", ".1"))}
+        texts["--help"] = self.succeed("--help")
+        lines = {(page, command.strip()) for page, text in texts.items()
+                 for command in re.findall(r"(?:^ *|`)(filterchain (?:-[ip]|--concat) [^`\n#|]*)", text, re.M)
+                 if not command.startswith("filterchain -i INPUT")}
+        self.assertGreater(len(lines), 60)
+        for page, command in sorted(lines):
+            with self.subTest(page=page, command=command):
+                done = self.run_line(command, self.folder)
+                self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_links(self):
         """Files that the pages link to, or name in docs/, are there."""
         for page in {*PAGES, *TABLES, "docs/building.md", "docs/benchmarks.md", "docs/operators.md", "docs/library.md", "HACKING.md",
@@ -109,6 +129,19 @@ class Readme(harness.Case):
             folder = os.path.join(harness.SOURCE, os.path.dirname(page))
             for target in re.findall(r"\]\(([^)#:]+)\)", text_of(page)):
                 self.assertTrue(os.path.exists(os.path.join(folder, target)), f"{page} links to {target}")
+
+    def test_the_pictures(self):
+        """Those of README.md are what its commands make, and small."""
+        folder = os.path.join(harness.SOURCE, "docs", "pictures")
+        subprocess.run([os.path.join(folder, "make.sh"), harness.COMMAND, self.folder], check=True, env=harness.fixed_environment())
+        made = os.listdir(self.folder)
+        self.assertEqual(set(made) | {"chain.svg", "make.sh"}, set(os.listdir(folder)))
+        for name in made:
+            self.assertLess(os.path.getsize(os.path.join(folder, name)), 60_000, name)
+            with open(os.path.join(folder, name), "rb") as file:
+                self.assertEqual(file.read() == self.read(name), True, f"{name}: run docs/pictures/make.sh")
+        for name in re.findall(r"docs/pictures/[a-z.]+", text_of("README.md")):
+            self.assertTrue(os.path.exists(os.path.join(harness.SOURCE, name)), name)
 
     def test_the_length(self):
         """The README is to be read in one go."""

@@ -42,11 +42,11 @@ class Times(harness.Case):
         harness.write_wav(self.path("in.wav"), counting(8000), rate=8000)
         harness.write_npy(self.path("in.npy"), (4, 5), [0] * 20)
         line = self.fails(2, "-i", "in.npy", "-p", "crop:start=1s", "-o", "o.npy")
-        self.assertIn("crop: start: 1s is a time, and the sample rate is not known: give samples", line)
+        self.assertIn("crop: start: 1s is a time, but the sample rate is unknown: give a number of samples", line)
         line = self.fails(2, "-i", "in.wav", "-p", "fade:in=1:30", "-o", "o.wav")
         self.assertEqual(line, """fade: "30" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'""")
         line = self.fails(2, "-i", "in.wav", "-p", "crop:start=2sec", "-o", "o.wav")
-        self.assertIn("crop: start: 2sec is no number, nor a time such as 1.5s: expected 0 to", line)
+        self.assertIn("crop: start: 2sec is not a number, nor a time such as 1.5s: expected 0 to", line)
         line = self.fails(2, "-i", "in.wav", "-p", "crop:length=0s", "-o", "o.wav")
         self.assertIn("crop: length: 0s is 0 samples at 8000 Hz: expected 1 to 1099511627776 samples", line)
 
@@ -133,7 +133,7 @@ class Edits(harness.Case):
         self.assertEqual(self.result("trim:0.25s:to=0:00:00.5"), counting(2000, 2000))
         self.assertEqual(self.result("trim:from=5:length=10ms"), counting(80, 5))
         self.assertEqual(self.result("resample:8k", "trim:0:00:00.5:to=0:00:01"), counting(4000, 4000))
-        for trim, line in (("trim:1s", "nothing is left: it begins at sample 8000, and the sound ends at 8000, 1.000 s"),
+        for trim, line in (("trim:1s", "nothing would be left: it begins at sample 8000, and the sound ends at 8000, 1.000 s"),
                            ("trim:0:to=1.5s", "sample 12000 is beyond the end of the sound, which is at 8000, 1.000 s"),
                            ("trim:5:to=5", "to=5 is not behind from=5"), ("trim:5:to=8:length=3", "give to or length, not both")):
             self.assertEqual(self.fails(2, "-i", "in.wav", "-p", trim, "-o", "o.wav").split("trim: ", 1)[-1], line)
@@ -241,12 +241,12 @@ class Design(harness.Case):
                           ("fir:lowpass=8k", "fir: lowpass=8k is not below half the sample rate, 8000 Hz"),
                           ("fir:bandpass=300", "fir: 300: a band has two edges, the lower first, as in 300,3400"),
                           ("fir:highpass=300:taps=4", "fir: taps=4: a filter that passes half the sample rate has an odd number of taps"),
-                          ("fir:lowpass=300:taps=2:window=hann", "fir: taps=2: this window is 0 at both ends, so nothing is left: give more"),
-                          ("fir:lowpass=300:taps=2:window=blackman", "fir: taps=2: this window is 0 at both ends, so nothing is left: give more"),
+                          ("fir:lowpass=300:taps=2:window=hann", "fir: taps=2: this window is 0 at both ends, so the mask would be 0: give more taps"),
+                          ("fir:lowpass=300:taps=2:window=blackman", "fir: taps=2: this window is 0 at both ends, so the mask would be 0: give more taps"),
                           ("fir:lowpass=300:width=1e-5", "are the most: make width larger")):
             self.assertIn(line, self.fails(2, "-i", "in.wav", "-p", fir, "-o", "o.wav"))
             self.assertIn(line, self.fails(2, "design", "-p", fir, "--rate", "16000"))
-        self.assertEqual(self.fails(2, "design", "-p", "gain:2", "--rate", "8000"), "gain: it designs no mask")
+        self.assertEqual(self.fails(2, "design", "-p", "gain:2", "--rate", "8000"), "gain: it does not design a mask")
         self.assertEqual(self.fails(2, "design"), "design needs one operator: -p fir:lowpass=3k --rate 48000")
         self.assertIn("the sample rate is not known", self.fails(2, "design", "-p", "fir:lowpass=300"))
         self.write("there.txt", "1")

@@ -82,7 +82,7 @@ class Signals(Running):
             except BrokenPipeError:
                 pass  # it has gone already
             said = self.check_stopped(process, number)
-            self.assertEqual(said, f"filterchain: stopped by {number.name}; the output is as it was\n")
+            self.assertEqual(said, f"filterchain: stopped by {number.name}; the output is unchanged\n")
 
     def test_waiting_for_input_forever(self):
         """Nothing more comes, so that the run cannot unwind: it is ended after two seconds."""
@@ -150,7 +150,7 @@ class Signals(Running):
 
 class Input(Running):
     def test_a_terminal(self):
-        """Nobody types a sound; the prompt would wait for ever."""
+        """Nobody types a sound; the prompt would wait without end."""
         try:
             master, slave = pty.openpty()
         except OSError as error:

@@ -7,6 +7,7 @@
 #define FC_TESTS_CHAINS_OF_FUNCTIONS_H
 
 #include <math.h>
+#include <string.h>
 
 #include "core/device/compose.h"
 #include "filters/color/color.h"
@@ -25,7 +26,9 @@ typedef enum stage_kind {
   AFFINES,
   MATRIX,
   COLOR,
-  MIX
+  MIX,
+  PLACED,
+  PLACED_PIXELS
 } stage_kind;
 
 typedef struct stage {
@@ -40,13 +43,37 @@ typedef struct stage {
   double numbers[FC_FUNCTION_BYTES / sizeof(double)];
 } stage;
 
+/* Functions that are told where they are, of each sample and of pixels; `v` times, or plus, what
+ * stage_position says. */
+static const char placed_text[] =
+    "struct placed {\n  real factor;\n"
+    "  FC_DEVICE real operator()(real v, const fc_position &at) const {\n"
+    "    return v * ((real)(at.x * 3 + at.y * 5 + at.c) * factor + (real)(at.width - at.height));\n  }\n};\n"
+    "template <int C> struct placed_pixels {\n  real factor;\n"
+    "  FC_DEVICE void operator()(const real (&v)[C], real (&y)[C], const fc_position &at) const {\n"
+    "    for (int i = 0; i < C; i++)\n"
+    "      y[i] = v[C - 1 - i] * ((real)(at.x * 3 + at.y * 5 + at.c) * factor + (real)(at.width - "
+    "at.height));\n"
+    "  }\n};\n";
+
+static inline void stage_describe_placed(stage *s, int compute) {
+  fc_device_function *f = &s->function;
+  const double factor = 1. / 4096;
+  const float factor32 = (float)factor;
+  f->flags = FC_FUNCTION_POSITION, f->source = placed_text;
+  f->in = f->out = s->kind == PLACED ? 0 : (guint32)s->in;
+  g_snprintf(s->entry, sizeof s->entry, s->kind == PLACED ? "placed" : "placed_pixels<%d>", (int)s->in);
+  f->n_bytes = f->align = (guint32)fc_dtype_size(compute);
+  memcpy(f->bytes, compute == FC_F64 ? (const void *)&factor : &factor32, f->n_bytes);
+}
+
 /* Makes the text and bytes of a stage whose other fields are set. */
 static inline void stage_prepare(stage *s, int compute) {
   static const int32_t forms[] = {
       [COPY] = FC_POINTWISE_COPY,   [GAIN] = FC_POINTWISE_SCALE,          [RANGE] = FC_POINTWISE_MAP,
       [CLIP] = FC_POINTWISE_CLAMP,  [AFFINE] = FC_POINTWISE_AFFINE,       [CURVE] = FC_POINTWISE_CURVE,
       [GAINS] = FC_POINTWISE_SCALE, [THRESHOLD] = FC_POINTWISE_THRESHOLD, [AFFINES] = FC_POINTWISE_AFFINE,
-      [MIX] = FC_POINTWISE_COPY};
+      [MIX] = FC_POINTWISE_COPY,    [PLACED_PIXELS] = FC_POINTWISE_COPY};
   s->op.compute = compute;
   s->op.form = forms[s->kind];
   fc_device_function *f = &s->function;
@@ -57,6 +84,8 @@ static inline void stage_prepare(stage *s, int compute) {
     fc_color_describe(&s->color, f);
   else if (s->kind == MATRIX)
     g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, f), ==, FC_OK);
+  else if (s->kind == PLACED || s->kind == PLACED_PIXELS)
+    stage_describe_placed(s, compute);
   else if (s->kind == MIX)
     g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
@@ -85,8 +114,9 @@ static inline void stage_set_color(stage *s, double unit, int from, int to) {
 }
 
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
-  static const char *const names[] = {"convert",   "gain", "stretch",   "clip",   "normalize", "gamma",
-                                      "threshold", "gain", "normalize", "matrix", "color",     "mix"};
+  static const char *const names[] = {"convert", "gain",      "stretch", "clip",      "normalize",
+                                      "gamma",   "threshold", "gain",    "normalize", "matrix",
+                                      "color",   "mix",       "placed",  "placed"};
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }

@@ -294,13 +294,13 @@ static void test_absent(void) {
   } trials[] = {
       {{.no_driver = TRUE}, "auto", NULL, "there is no CUDA driver"},
       {{.no_driver = TRUE}, "cuda", "no CUDA device: there is no NVIDIA driver", NULL},
-      {{.no_device = "the NVIDIA driver knows no device"},
+      {{.no_device = "the NVIDIA driver finds no device"},
        "auto",
        NULL,
-       "no CUDA device: the NVIDIA driver knows no device"},
-      {{.no_device = "the NVIDIA driver knows no device"},
+       "no CUDA device: the NVIDIA driver finds no device"},
+      {{.no_device = "the NVIDIA driver finds no device"},
        "cuda",
-       "no CUDA device: the NVIDIA driver knows no device",
+       "no CUDA device: the NVIDIA driver finds no device",
        NULL},
       {{.no_device = "CUDA cannot be used: unknown error"},
        "auto",
@@ -529,7 +529,7 @@ static void test_stream(void) {
 
 /* ---- large views ------------------------------------------------------- */
 
-/* Signals of which a chain copies no more than the rims, and the parts that its first stage is done in. */
+/* Signals of which a chain copies no more than the borders, and the parts that its first stage is done in. */
 static const struct large {
   const char *stages[3];
   int kind, dtype;

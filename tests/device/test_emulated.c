@@ -144,7 +144,10 @@ static trial *trial_new(gboolean window) {
     if (i == at) {
       make_window(t, at, kind);
     } else {
-      make_stage(&t->stages[i], (stage_kind)pick(COPY, COLOR + 1), channels, kind == FC_AUDIO ? 1 : 300);
+      const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
+      const gboolean is_placed = !window && pick(0, 4) == 0;
+      make_stage(&t->stages[i], is_placed ? placed : (stage_kind)pick(COPY, COLOR + 1), channels,
+                 kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
       channels = t->stages[i].out;
@@ -164,6 +167,10 @@ static trial *trial_new(gboolean window) {
   place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
   place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
+  if (!window) { /* a part of a larger signal, as functions that are told positions see it */
+    t->out.origin[1] = 5, t->out.origin[2] = 1000;
+    t->out.extent[1] = extent[1] + 9, t->out.extent[2] = extent[2] + 2000;
+  }
   if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
@@ -207,8 +214,17 @@ static void recolor(const stage *g, const double *v, double *y, gboolean single)
   if (c->extra) y[g->out - 1] = v[g->in - 1];
 }
 
-/* A pixel through stages from `from` on up to `to`, in float or double. Returns its channels. */
-static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels) {
+/* What functions that are told positions multiply by (chains_of_functions.h). */
+static double placed_of(const trial *t, gint64 y, gint64 x, gint64 c) {
+  const fc_view *out = &t->out;
+  const double number = (double)((x + out->origin[2]) * 3 + (y + out->origin[1]) * 5 + c) / 4096,
+               size = (double)(out->extent[2] - out->extent[1]);
+  return t->what.compute == FC_F32 ? (double)((float)number + (float)size) : number + size;
+}
+
+/* A pixel of row y through stages from `from` on up to `to`, in float or double. Returns its channels. */
+static gint64 through(const trial *t, guint from, guint to, double *v, gint64 channels, gint64 row,
+                      gint64 column) {
   const gboolean single = t->what.compute == FC_F32;
   for (guint s = from; s < to; s++) {
     const stage *g = &t->stages[s];
@@ -229,6 +245,8 @@ static gint64 through(const trial *t, guint from, guint to, double *v, gint64 ch
         break;
       }
       case COLOR: break;
+      case PLACED: y[c] = ROUND(v[c] * placed_of(t, row, column, c)); break;
+      case PLACED_PIXELS: y[c] = ROUND(v[out - 1 - c] * placed_of(t, row, column, 0)); break;
       case CURVE:
       case THRESHOLD: y[c] = curve_of(g, n, v[c], single); break;
       case GAIN: y[c] = ROUND(v[c] * N(0)); break;
@@ -276,7 +294,7 @@ static void look(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
     return;
   }
   load(t, n, from_y, from_x, v);
-  through(t, 0, t->what.window, v, t->in.shape[3]);
+  through(t, 0, t->what.window, v, t->in.shape[3], 0, 0);
 }
 
 static void sum_window(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
@@ -310,10 +328,10 @@ static void run_plain(const trial *t, guint8 *to, guint32 *notes) {
         gint64 channels = middle;
         if (window) {
           sum_window(t, n, out->origin[1] + y, out->origin[2] + x, middle, v);
-          channels = through(t, t->what.window + 1, t->what.n, v, middle);
+          channels = through(t, t->what.window + 1, t->what.n, v, middle, y, x);
         } else {
           load(t, n, y, x, v);
-          channels = through(t, 0, t->what.n, v, t->in.shape[3]);
+          channels = through(t, 0, t->what.n, v, t->in.shape[3], y, x);
         }
         for (gint64 c = 0; c < channels; c++) {
           void *at = to + ((guint8 *)fc_view_at(out, n, y, x, c) - t->out_memory);
@@ -377,7 +395,9 @@ static void *compile(GPtrArray *trials, const char *root, char **compiler) {
 }
 
 static char *describe(const trial *t) {
-  static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix", "mix"};
+  static const char *const kinds[] = {"copy",  "gain",      "range",  "clip",         "affine",
+                                      "curve", "threshold", "gains",  "affines",      "matrix",
+                                      "color", "mix",       "placed", "placed_pixels"};
   GString *s = g_string_new(NULL);
   g_string_printf(s, "%s %u, %s to %s, kind %d, %dx%dx%dx%d from row %d of %d, element %d of %d, border %d:",
                   fc_compose_skeletons[t->launch.variant], t->launch.variant, fc_dtype_name(t->in.dtype),
@@ -420,7 +440,7 @@ int main(int argc, char **argv) {
   g_assert_cmpint(argc, >, at + 1);
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
-  guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0;
+  guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0;
   for (int i = 0; i < random; i++) {
     trial *t = trial_new(i % 2);
     if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch, NULL)) {
@@ -429,6 +449,7 @@ int main(int argc, char **argv) {
     }
     t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
     variants[t->launch.variant]++, windows += i % 2;
+    placed += strstr(t->text, "PLACED = true") != NULL;
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
   }
@@ -439,11 +460,13 @@ int main(int argc, char **argv) {
     g_assert_nonnull(run);
     failed += !check(g_ptr_array_index(trials, i), run);
   }
-  g_print("seed %u: %u kernels, %u with windows, %u that clip nothing, %u without NaN, %d failed; by variant",
-          seed, trials->len, windows, quiet, nan_free, failed);
+  g_print("seed %u: %u kernels, %u with windows, %u that clip nothing, %u without NaN, %u told positions, %d "
+          "failed; by "
+          "variant",
+          seed, trials->len, windows, quiet, nan_free, placed, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
-  g_assert_true(windows > (guint)random / 8 && quiet > 0 && nan_free > 0);
+  g_assert_true(windows > (guint)random / 8 && quiet > 0 && nan_free > 0 && placed > 0);
   dlclose(library);
   return failed != 0;
 }

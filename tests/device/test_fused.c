@@ -26,12 +26,17 @@ typedef struct ready_chain {
   GPtrArray *hosted;
 } ready_chain;
 
-static ready_chain parse(const char *const *stages) {
+/* `but`: of which operator there is no CUDA version; or NULL. */
+static ready_chain parse_but(const char *const *stages, const char *but) {
   GError *error = NULL;
   ready_chain c = {fc_chain_parse(context, stages, &error), NULL};
   g_assert_no_error(error);
-  c.hosted = host_stages(c.chain, NULL);
+  c.hosted = host_stages(c.chain, but);
   return c;
+}
+
+static ready_chain parse(const char *const *stages) {
+  return parse_but(stages, NULL);
 }
 
 static void drop(ready_chain *c) {
@@ -305,6 +310,71 @@ static void test_no_compiler(void) {
   context = mine;
 }
 
+/* ---- operators without a CUDA version, that have a device function --------------------- */
+
+static const char *const only[] = {"gain:1.5", NULL};
+
+/* What came of it on the device, or NULL with `why`; `callers`: in the caller's memory there. */
+static float *run_only(const fc_view *in, int fuse, gboolean callers, GError **why) {
+  const gsize size = PIXELS * sizeof(float);
+  ready_chain c = parse_but(only, "gain");
+  fc_options options = FC_OPTIONS_INIT;
+  float *got = g_new0(float, PIXELS);
+  const fc_view out = plane_of(got, WIDTH, HEIGHT, FC_HOST);
+  gboolean ok;
+  options.device = callers ? NULL : "cuda", options.fuse = fuse;
+  if (callers) {
+    int stream = 0;
+    const fc_view from =
+                      plane_of(fake_driver.alloc(FC_CUDA_DEVICE(0), size), WIDTH, HEIGHT, FC_CUDA_DEVICE(0)),
+                  to = plane_of(fake_driver.alloc(FC_CUDA_DEVICE(0), size), WIDTH, HEIGHT, FC_CUDA_DEVICE(0));
+    memcpy(from.data, in->data, size);
+    ok = fc_chain_run_device(c.chain, &from, &to, &stream, &options, why);
+    memcpy(got, to.data, size);
+    drop(&c); /* what it has enqueued is over */
+    fake_driver.release(FC_CUDA_DEVICE(0), from.data);
+    fake_driver.release(FC_CUDA_DEVICE(0), to.data);
+  } else {
+    ok = fc_chain_run_host(c.chain, in, &out, &options, NULL, why);
+    drop(&c);
+  }
+  if (!ok) g_clear_pointer(&got, g_free);
+  return got;
+}
+
+/* They are on the device in a kernel at once, and on the CPU without one; only there, if the memory is the
+ * caller's. */
+static void test_no_cuda_version(void) {
+  fc_context *mine = context;
+  g_autofree float *samples = noise_of(5), *good = g_new(float, PIXELS);
+  const fc_view in = plane_of(samples, WIDTH, HEIGHT, FC_HOST),
+                expected = plane_of(good, WIDTH, HEIGHT, FC_HOST);
+  run_host(only, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
+  for (int compiler = 1; compiler >= 0; compiler--) {
+    context = fc_context_new();
+    context->driver = &fake_driver;
+    fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+    fc_kernels_set_compiler(context, self, compiler ? "false:good" : NULL);
+    for (int callers = 0; callers < 2; callers++)
+      for (int fuse = 0; fuse < 2; fuse++) {
+        g_autoptr(GError) why = NULL;
+        launches = 0;
+        g_autofree float *got = run_only(&in, fuse ? FC_FUSE_AUTO : FC_FUSE_NO, callers, &why);
+        g_assert_cmpuint(launches, ==, compiler && fuse);
+        if (!callers || (compiler && fuse)) {
+          g_assert_no_error(why);
+          g_assert_cmpmem(got, PIXELS * sizeof(float), good, PIXELS * sizeof(float));
+        } else {
+          g_assert_error(why, FC_ERROR, FC_UNSUPPORTED);
+          g_assert_nonnull(strstr(why->message, fuse ? "gain: has no CUDA version, and no kernel could be"
+                                                     : "gain: has no CUDA version"));
+        }
+      }
+    fc_context_free(context);
+  }
+  context = mine;
+}
+
 static int play(const char *part) {
   static const char answer[] = "cubin 4\nfake";
   char some[4096];
@@ -328,6 +398,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/switch", test_switch);
+  g_test_add_func("/fused/no CUDA version", test_no_cuda_version);
   g_test_add_func("/fused/many", test_many);
   g_test_add_func("/fused/no compiler", test_no_compiler);
   const int status = g_test_run();

@@ -191,7 +191,7 @@ class Faults(outputs.Job):
                 self.write("out.wav", outputs.OLD)
                 said = run.communicate(timeout=60)[1].decode()
             self.assertEqual(run.returncode, 1, said)
-            self.assertRegex(said, r"\Afilterchain: out\.wav: has appeared meanwhile; [^\n]+\n\Z")
+            self.assertRegex(said, r"\Afilterchain: out\.wav: was created in the meantime; [^\n]+\n\Z")
             self.assertEqual((self.files(), self.read("out.wav")), (["mark", "out.wav"], outputs.OLD))
             os.remove(self.path("out.wav"))
 

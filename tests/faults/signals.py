@@ -55,7 +55,7 @@ class Signals(outputs.Job):
                     start = time.monotonic()
                     _, stderr = run.communicate(timeout=30)
                 what = (len(brought), arguments)
-                self.assertEqual((run.returncode, stderr), (128 + signal.SIGTERM, "filterchain: stopped by SIGTERM; the output is as it was\n"), what)
+                self.assertEqual((run.returncode, stderr), (128 + signal.SIGTERM, "filterchain: stopped by SIGTERM; the output is unchanged\n"), what)
                 self.assertLess(time.monotonic() - start, 1.5, what)
                 os.remove(self.path("pipe"))
                 self.assertFalse(os.path.exists(self.path("out.wav")), what)

@@ -158,7 +158,7 @@ static void check_special(int type, int orders) {
       const double x = matrix_get(&got, i, j), right = matrix_get(&c, i, j);
       wrong += !(isnan(right) ? isnan(x) : isinf(right) ? x == right : fabs(x - right) <= 1e-4);
     }
-  CHECK(wrong == 0, "%d of what is no common number, orders %d", wrong, orders);
+  CHECK(wrong == 0, "%d of numbers that are not finite, orders %d", wrong, orders);
   free_matrices((matrix *[]){&a, &b, &c, &got}, 4, &da, &db, &dc);
 }
 

@@ -145,7 +145,7 @@ static void check_special(int in_b, int orders) {
                  : isinf(right) ? x == right
                                 : fabs(x - right) <= 1e-5 * (1 + fabs(right)));
     }
-  CHECK(wrong == 0, "%d of what is no common number in %s, orders %d", wrong, in_b ? "B" : "A", orders);
+  CHECK(wrong == 0, "%d of numbers that are not finite in %s, orders %d", wrong, in_b ? "B" : "A", orders);
   free_matrices((matrix *[]){&a, &b, &c, &want, &got}, 5, &da, &db, &dc);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_loudness.c - loudness, range and peaks of signals against libebur128, to 0.1 LU and 0.1 dB; the
- * vectorised version of every instruction set against the reference and itself, in one piece and in many; the
- * tone whose loudness EBU Tech 3341 states; what the meter makes of silence and of very long sound.
+ * test_loudness.c - loudness, range and peaks of signals against libebur128 and ffmpeg, to 0.1 LU and 0.1 dB;
+ * the vectorised version of every instruction set against the reference and itself, in one piece and in many;
+ * the tone whose loudness EBU Tech 3341 states; what the meter makes of silence and of very long sound.
  */
 #include "filters/recursive/loudness.h"
 #include "tests/filters/golden.h"
@@ -66,11 +66,8 @@ static char *run(const fc_loudness *l, const fc_view *in, int64_t block, int cut
   return blocks;
 }
 
-static void check_case(const char *path, int k) {
-  char name[32];
-  snprintf(name, sizeof name, "case_%d", k);
-  golden g = golden_read(path, name);
-  const double *v = g.values;
+/* Blocks and peaks of the signal that a record begins with the numbers of. */
+static measured *measure(const double *v) {
   const int rate = (int)v[0], channels = (int)v[1], seed = (int)v[3];
   const int64_t shape[FC_AXES] = {1, 1, (int64_t)(v[0] * v[2]), channels}, block = fc_loudness_block(rate);
   signal in = signal_new(FC_AUDIO, FC_F64, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
@@ -81,6 +78,17 @@ static void check_case(const char *path, int k) {
   measured *r = calloc(1, sizeof *r);
   if (!r) abort();
   take(r, blocks, shape[2] / block, block);
+  free(blocks);
+  signal_free(&in);
+  return r;
+}
+
+static void check_case(const char *path, int k) {
+  char name[32];
+  snprintf(name, sizeof name, "case_%d", k);
+  golden g = golden_read(path, name);
+  const double *v = g.values;
+  measured *r = measure(v);
   const double got[] = {fc_loudness_integrated(&r->m), fc_loudness_range(&r->m),
                         fc_loudness_level(r->m.momentary), fc_loudness_level(r->m.short_term)};
   static const char *const names[] = {"integrated", "range", "momentary", "short term"};
@@ -89,8 +97,22 @@ static void check_case(const char *path, int k) {
   CHECK(fabs(r->peaks.peak - v[8]) < 1e-12, "%s: the peak is %.15g, not %.15g", name, r->peaks.peak, v[8]);
   CHECK(fabs(20 * log10(r->peaks.true_peak / v[9])) < 0.1, "%s: the true peak is %g, not %g", name,
         r->peaks.true_peak, v[9]);
-  free(blocks), free(r);
-  signal_free(&in);
+  free(r);
+  golden_free(&g);
+}
+
+/* What ffmpeg's loudnorm tells, which it rounds to hundredths. */
+static void check_ffmpeg(const char *path, int k) {
+  char name[32];
+  snprintf(name, sizeof name, "ffmpeg_%d", k);
+  golden g = golden_read(path, name);
+  measured *r = measure(g.values);
+  const double got[] = {fc_loudness_integrated(&r->m), fc_loudness_range(&r->m),
+                        20 * log10(r->peaks.true_peak)};
+  for (int i = 0; i < 3; i++)
+    CHECK(fabs(got[i] - g.values[4 + i]) < 0.1, "%s: figure %d is %g, not %g", name, i, got[i],
+          g.values[4 + i]);
+  free(r);
   golden_free(&g);
 }
 
@@ -185,6 +207,7 @@ int main(int argc, char **argv) {
   if (argc != 2) return 2;
   random_start(20261123);
   for (int k = 0; k < 9; k++) check_case(argv[1], k);
+  for (int k = 0; k < 3; k++) check_ffmpeg(argv[1], k);
   check_tone(48000, 1000, 0), check_tone(44100, 1000, 0.1), check_tone(8000, 1000, 0.2);
   check_tone(48000, 12000, 0.125), check_tone(44100, 44100 / 6., 0.0833), check_tone(96000, 24000, 0.125);
   check_meter();

@@ -144,7 +144,7 @@ static void check_colors(void) {
     CHECK(last > 180, "map %d ends at %g", map, last);
   }
   const fc_rgb low = fc_color_of(FC_COLORS_GRAY, NAN), high = fc_color_of(FC_COLORS_GRAY, 7);
-  CHECK(low.r == 0 && high.r == 255, "what is no level");
+  CHECK(low.r == 0 && high.r == 255, "an invalid level");
 }
 
 int main(int argc, char **argv) {

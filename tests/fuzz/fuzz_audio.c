@@ -4,7 +4,7 @@
  * end, and copied with their metadata into a container that the first byte chooses, which also
  * says how far into the sound the copy begins, and whether it comes through a pipe.
  *
- * libsndfile itself is not ours to mend; what it hands over is checked by us.
+ * libsndfile itself is not ours to repair; what it hands over is checked by us.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -8,10 +8,12 @@ Images, arrays and plain sound are written here byte by byte; the other sound co
 by FILTERCHAIN itself, from a WAV with metadata; webp_* and tiff_* were made with Pillow. Files that are there and have another
 name than ours (regress_*: what fuzzing once found) are left alone.
 """
+import io
 import os
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zlib
 
@@ -339,10 +341,41 @@ def caches():
             "short": b"\2" + bytes(31)}
 
 
+# ---- archives -------------------------------------------------------------------
+
+def archive(members, form=tarfile.USTAR_FORMAT, headers=None):
+    """Of (name, content), or (name, type of a member without content)."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=form, pax_headers=headers) as tar:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            if isinstance(content, bytes) and len(content) != 1:
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            else:
+                member.type, member.linkname = content, "a.npy"
+                tar.addfile(member)
+    content = file.getvalue().rstrip(b"\0")
+    return content + bytes(-len(content) % 512 + 1024)
+
+
+def archives():
+    pair = [("a/1.npy", b"some bytes"), ("a/1.json", b"{}"), ("a/2.npy", bytes(513))]
+    long = [("folder/" * 20 + "n" * 90, b"x" * 5), ("b", b"")]
+    other = [("folder", tarfile.DIRTYPE), ("link", tarfile.SYMTYPE), ("../../up", b"up"), ("pipe", tarfile.FIFOTYPE)]
+    plain = archive(pair)
+    binary = bytearray(plain)
+    binary[124:136] = b"\x80" + (10).to_bytes(11, "big")
+    return {"plain": plain, "pax": archive(long, tarfile.PAX_FORMAT), "gnu": archive(long, tarfile.GNU_FORMAT), "ustar": archive(long[1:] + pair),
+            "prefix": archive([("p/" * 60 + "name", b"content")]), "other": archive(other), "global": archive(pair, tarfile.PAX_FORMAT, {"comment": "words"}),
+            "size": archive([("sized", b"seven b")], tarfile.PAX_FORMAT, {"size": "7"}), "binary": bytes(binary), "cut": plain[:1500],
+            "several": plain + archive(other), "large": archive([("large", bytes(range(256)) * 24), ("behind", b"it")]), "empty": archive([])}
+
+
 def main(command, seeds):
     made = {"image": images(), "npy": arrays(), "table": {k: v.encode() for k, v in TABLES.items()},
             "chain": {k: v.encode() for k, v in CHAINS.items()}, "audio": sounds(command), "report": REPORTS,
-            "cache": caches(),
+            "cache": caches(), "tar": archives(),
             "pcm": {}, "mp3": {"tagged": tagged(), "tagged_3": tagged(3)},
             "operators": {k: v.encode() for k, v in chains_of_operators(command).items()}}
     made["pcm"] = headers(made["audio"], b"RIFF", b"RF64", b"RIFX", b"riff", b"FORM", b"caff", b".snd", b"dns.")

@@ -25,7 +25,7 @@ LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-malloc_limit_mb=2048"]
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
                "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + os.path.join(HERE, "leaks.txt"),
                "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
-MOST = {"image": 4096, "audio": 8192, "cache": 2048, "operators": 2048, "chain": 1024, "table": 2048, "npy": 4096, "report": 2048}
+MOST = {"image": 4096, "audio": 8192, "cache": 2048, "operators": 2048, "chain": 1024, "table": 2048, "npy": 4096, "report": 2048, "tar": 16384}
 
 
 def targets_of(build):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes loudness.txt: what libebur128 says of some signals.
+"""Makes loudness.txt: what libebur128 and ffmpeg say of some signals.
 
     make_loudness.py [libebur128.so.1] > loudness.txt
 
@@ -9,10 +9,17 @@ Records are a line with a name and a count and a line of that many numbers:
 
     case_K   rate channels seconds seed integrated range momentary short_term sample_peak true_peak
 
-with levels in LUFS and LU and peaks as factors.
+with levels in LUFS and LU and peaks as factors, and
+
+    ffmpeg_K   rate channels seconds seed integrated range true_peak
+
+as the filter loudnorm of ffmpeg tells, rounded to hundredths, the peak in dBTP. Of these signals the level is the same all
+the time, since that filter leaves out some of the end.
 """
 import ctypes
+import json
 import math
+import subprocess
 import sys
 
 import numpy as np
@@ -20,6 +27,8 @@ import numpy as np
 M, S, I, LRA, SAMPLE, TRUE = 1, 3, 5, 11, 17, 49
 CASES = [(48000, 1, 12, 1), (48000, 2, 20, 2), (44100, 2, 15, 3), (22050, 1, 20, 4), (96000, 2, 6, 5), (48000, 5, 8, 6),
          (48000, 6, 8, 7), (8000, 2, 30, 8), (192000, 1, 5, 9)]
+
+STEADY = [(48000, 2, 20, 34), (44100, 1, 20, 71), (96000, 2, 10, 108)]
 
 
 def signal(rate, channels, seconds, seed):
@@ -70,12 +79,23 @@ def measure(library, x, rate):
     return results
 
 
+def loudnorm(x, rate):
+    told = subprocess.run(["ffmpeg", "-nostdin", "-hide_banner", "-f", "f64le", "-ar", str(rate), "-ac", str(x.shape[1]), "-i", "-", "-af",
+                           "loudnorm=print_format=json", "-f", "null", "-"], input=x.astype("<f8").tobytes(), capture_output=True,
+                          check=True).stderr.decode()
+    values = json.loads(told[told.rindex("{"):told.rindex("}") + 1])
+    return [float(values[name]) for name in ("input_i", "input_lra", "input_tp")]
+
+
 def main():
     library = ctypes.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libebur128.so.1")
     for k, case in enumerate(CASES):
         values = [*case, *measure(library, signal(*case), case[0])]
         print(f"case_{k} {len(values)}")
         print(" ".join(repr(float(v)) for v in values))
+    for k, case in enumerate(STEADY):
+        print(f"ffmpeg_{k} 7")
+        print(" ".join(repr(float(v)) for v in [*case, *loudnorm(signal(*case), case[0])]))
 
 
 main()

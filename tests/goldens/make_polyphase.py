@@ -5,8 +5,8 @@
     make_polyphase.py > polyphase.txt
 
 The filters are the definition in filters/polyphase/polyphase.h, a sinc in scipy.signal.windows.kaiser's window
-(numpy.kaiser is evaluated between its samples by its formula, with scipy.special.i0); scipy.signal.upfirdn does the
-rest. Records are a line with a name and a count and a line of that many numbers:
+(numpy.kaiser is evaluated between its samples by its formula, with scipy.special.i0); scipy.signal.resample_poly does
+the rest with it. Records are a line with a name and a count and a line of that many numbers:
 
     input       a signal
     output_K    rate, new rate, quality, and the signal at the new rate
@@ -21,7 +21,7 @@ GRADES = [(0.80, 65), (0.88, 84), (0.91, 104), (0.95, 127)]
 
 
 def prototype(up, down, quality):
-    """The filter at `up` times the input's rate, its taps of each phase adding up to 1, and its centre."""
+    """The filter at `up` times the input's rate, its taps of each phase adding up to 1."""
     part, attenuation = GRADES[quality]
     stop = 0.5 * min(1, up / down)
     beta = 0.1102 * (attenuation - 8.7)
@@ -33,17 +33,13 @@ def prototype(up, down, quality):
     h[-1] = 0  # of phase 0 there are `taps` taps, too
     for phase in range(up):
         h[phase:-1:up] /= h[phase:-1:up].sum()
-    return h, taps * up // 2
+    return h
 
 
 def resample(x, rate, to, quality):
     up, down = to // gcd(rate, to), rate // gcd(rate, to)
-    h, centre = prototype(up, down, quality)
-    length = -(-len(x) * up // down)
-    lead = -centre % down  # zeros that put the centre on an output
-    y = signal.upfirdn(np.concatenate([np.zeros(lead), h]), x, up, down)
-    first = (centre + lead) // down
-    return y[first:first + length]
+    h = prototype(up, down, quality)
+    return signal.resample_poly(x, up, down, window=h / up)
 
 
 def record(name, values):

@@ -2,7 +2,7 @@
 /*
  * test_border.c - borders made on a device against fc_border_map, position by position:
  * every mode, element type and axis, halos of many periods, empty signals, stretches
- * from the middle, and rims longer than one launch. What is not wanted stays untouched.
+ * from the middle, and borders longer than one launch. What is not wanted stays untouched.
  */
 #include "tests/gpu/gpu.h"
 
@@ -126,12 +126,12 @@ static void check_endless_wrap(fc_runner *r, void *device) {
   g_clear_error(&error);
 }
 
-/* A rim of more than 2^30 elements repeats 251 bytes; a comb of samples tells. */
+/* A border of more than 2^30 elements repeats 251 bytes; a comb of samples tells. */
 static void check_huge(fc_runner *r, unsigned char *host) {
   const gint64 length = (G_GINT64_CONSTANT(1) << 30) + 12345, period = 251, comb = 104729;
   void *memory = r->alloc(r, (gsize)length);
   if (!memory) {
-    printf("not tried: a rim of 2^30 elements, for want of device memory\n");
+    printf("not tried: a border of 2^30 elements, for want of device memory\n");
     return;
   }
   for (int i = 0; i < period; i++) host[i] = (unsigned char)i;

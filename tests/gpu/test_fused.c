@@ -24,7 +24,7 @@ static GString *said; /* warnings of the run in hand */
 static gboolean no_compiler;
 
 static void log_line(fc_log_level level, const char *message, void *data) {
-  if (level == FC_LOG_WARNING && !strstr(message, "are short beside"))
+  if (level == FC_LOG_WARNING && !strstr(message, " are short: "))
     g_string_append_printf(said, "%s\n", message);
   if (level != FC_LOG_INFO || !strstr(message, "stages run one by one")) return;
   CHECK(strstr(message, "there is no libnvrtc"), "%s", message);

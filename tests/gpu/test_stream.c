@@ -132,7 +132,7 @@ static void captured_by_caller(caller *c, gint16 *out, guint32 *notes) {
 int main(void) {
   fc_runner *probe = gpu_start();
   probe->free(probe);
-  alarm(100); /* a runner that waits for the stream would wait for ever */
+  alarm(100); /* a runner that waits for the stream would wait without end */
   caller c;
   gint16 *out;
   guint32 *notes;

@@ -13,7 +13,7 @@ import tree
 
 LICENCE = "SPDX-License-Identifier: MIT"
 CODE = (".c", ".h", ".hpp", ".cu", ".cuh", ".py", ".sh", "meson.build", "meson.options", "meson_options.txt")
-NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*|[a-z]+(-[a-z]+)+\.(md|\d)|[A-Z]+(\.md)?|\d{4}-\d\d-\d\d-[a-z0-9-]+\.json")
+NAME = re.compile(r"Cargo\.toml|[a-z0-9_]+(\.[a-z0-9_]+)*|[a-z]+(-[a-z]+)+\.(md|\d)|[A-Z]+(\.md)?|\d{4}-\d\d-\d\d-[a-z0-9-]+\.json")
 MAX_LINES = 900
 MAX_FUNCTION = 80
 MAX_FILES = 25  # of a folder, in those below, but for what is written about it

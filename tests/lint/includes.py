@@ -15,7 +15,7 @@ import tree
 # What each folder may include, as prefixes of paths from the root.
 ALLOWED = {
     "core": ("core/",),
-    "filters": ("filters/", "core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
+    "filters": ("filters/", "core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/random.h", "core/contract/rows.h", "core/contract/rows_table.h", "core/contract/view.h"),
     "plugins": ("plugins/", "filters/", "core/contract/fc_helpers.h", "core/contract/plugin.h", "core/contract/view.h"),
     "media": ("media/", "core/"),
     "check": ("check/", "core/base/error.h", "core/contract/", "core/registry/"),
@@ -51,7 +51,7 @@ FILTERS = {
 
 # Authors of plugins see these together in one folder, so they name each other bare.
 INSTALLED = ("core/contract/device_function.h", "core/contract/edges.h", "core/contract/fc_helpers.cuh", "core/contract/fc_helpers.h", "core/contract/fc_plugin.hpp", "core/contract/filterchain.h", "core/contract/plugin.h",
-             "core/contract/rows.h", "core/contract/view.h")
+             "core/contract/random.h", "core/contract/rows.h", "core/contract/view.h")
 
 # Libraries, by the beginning of what is included, and who may use them.
 LIBRARIES = (

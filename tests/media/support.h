@@ -47,7 +47,7 @@ gboolean copy(const copy_job *job, GError **error);
 /* Its input is a pipe, into which `from` is put in pieces of so many bytes. */
 gboolean copy_through_pipe(const bytes *from, gsize piece, const copy_job *job, GError **error);
 void assert_copies(const char *in, const char *out);
-/* The copy fails with this code and message (NULL: any); the output is as it was, and
+/* The copy fails with this code and message (NULL: any); the output is unchanged, and
  * no temporary is left. */
 void assert_copy_fails(const copy_job *job, int code, const char *message);
 

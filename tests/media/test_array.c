@@ -193,7 +193,7 @@ static void test_hostile_headers(void) {
       {"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,), }",
        "says that it has more elements than any file holds", FC_UNSUPPORTED},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }",
-       "is cut off: 24 of 4398046511104 bytes are there; --allow-truncated takes what is there", FC_IO},
+       "is cut off: 24 of 4398046511104 bytes are there; --allow-truncated uses the readable part", FC_IO},
       {"{'descr': '<f4', 'fortran_order': True, 'shape': (3, 1099511627776), }",
        "is cut off: 24 of 13194139533312 bytes are there", FC_IO},
   };
@@ -255,7 +255,7 @@ static void test_npy_cut(void) {
   make_npy(path, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 6), }", data, 70);
   copy_job job = {.in = path, .out = out, .dtype = -1};
   g_autofree char *message = g_strdup_printf(
-      "%s: is cut off: 70 of 96 bytes are there; --allow-truncated takes what is there", path);
+      "%s: is cut off: 70 of 96 bytes are there; --allow-truncated uses the readable part", path);
   assert_copy_fails(&job, FC_IO, message);
   job.options.allow_truncated = TRUE;
   g_assert_true(copy(&job, NULL));
@@ -385,7 +385,7 @@ static void test_raw_mistakes(void) {
   g_autofree char *out = scratch("m.npy");
   copy_job job = {.in = path, .out = out, .dtype = -1, .options = {.in_raw = "dtype=i16,rate=8000"}};
   g_autofree char *message = g_strdup_printf("%s: its 7 bytes are no multiple of the 2 that the layout asks "
-                                             "for; --allow-truncated takes what is there",
+                                             "for; --allow-truncated uses the readable part",
                                              path);
   assert_copy_fails(&job, FC_IO, message);
 }

@@ -467,8 +467,9 @@ static void test_sizes_like_unfinished(void) {
     memcpy(b.data + 4, &total, 4);
     memcpy(b.data + 40, &size, 4);
     store(in, b.data, b.size);
-    g_autofree char *said = g_strdup_printf(
-        "%s: is cut off: %u bytes are missing; --allow-truncated takes what is there", in, sizes[i] - 1000);
+    g_autofree char *said =
+        g_strdup_printf("%s: is cut off: %u bytes are missing; --allow-truncated uses the readable part", in,
+                        sizes[i] - 1000);
     assert_copy_fails(&(copy_job){.in = in, .out = out, .dtype = -1}, FC_IO, said);
   }
   clear_bytes(&b);
@@ -586,7 +587,7 @@ static void test_cut_behind(void) {
   store(in, b.data, b.size);
   clear_bytes(&b);
   g_autofree char *said =
-      g_strdup_printf("%s: is cut off: 108 bytes are missing; --allow-truncated takes what is there", in);
+      g_strdup_printf("%s: is cut off: 108 bytes are missing; --allow-truncated uses the readable part", in);
   copy_job job = {.in = in, .out = out, .dtype = -1};
   assert_copy_fails(&job, FC_IO, said);
   job.options.allow_truncated = TRUE;
@@ -730,7 +731,7 @@ static gboolean store_large(const char *path, guint32 total, guint32 samples, gi
 }
 
 /* More than the sizes of WAV can say: its writer could not go back to them (ones as ffmpeg leaves, sox's 2
- * GiB, none at all); and as much as some of them say, which is nothing amiss. */
+ * GiB, none at all); and as much as some of them say, which is valid. */
 static void test_large_and_unfinished(void) {
   static const struct {
     guint32 total, samples;

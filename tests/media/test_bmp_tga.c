@@ -297,7 +297,7 @@ static void test_tga_refused(void) {
                {{1, 24, 0, 5, 24}, FC_UNSUPPORTED, "is an odd TGA" NOT_DECODED},
                {{1, 8, 3, 5, 24}, FC_UNSUPPORTED, "is an odd TGA" NOT_DECODED},
                {{1, 8, .mark = TRUE}, FC_IO, "is damaged: it has no palette"},
-               {{7, 24}, FC_IO, "is not a TGA file, nor of any other kind known here"}};
+               {{7, 24}, FC_IO, "is not a TGA file, nor of any other known format"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(GByteArray) file = tga_begin(&cases[i].form);
     add_zeros(file, PIXELS * 4);

@@ -16,7 +16,7 @@
 #define LISTEN_AT 4800
 #define LISTEN    4800
 
-/* Seats by WAV's names, as both have them: front, Back, Side, Low frequencies; m is the centre. */
+/* Positions by WAV's names, as both have them: front, Back, Side, Low frequencies; m is the centre. */
 static const struct {
   int channels;
   const char *wav, *ogg;
@@ -65,7 +65,7 @@ static int tone_of(const char *seat) {
   return tones[i].tone;
 }
 
-/* Each seat has its tone. */
+/* Each position has its tone. */
 static void make_tones(const char *path, int format, const char *order) {
   g_auto(GStrv) seats = g_strsplit(order, " ", -1);
   int channels = (int)g_strv_length(seats);
@@ -89,7 +89,7 @@ static double strength(const float *samples, int step, int tone) {
   return hypot(real, imaginary);
 }
 
-/* The seat whose tone is heard. */
+/* The position whose tone is heard. */
 static const char *seat_of(const float *samples, int step) {
   gsize best = 0;
   for (gsize i = 1; i < G_N_ELEMENTS(tones); i++)
@@ -97,8 +97,8 @@ static const char *seat_of(const float *samples, int step) {
   return tones[best].seat;
 }
 
-/* What stands where in a file, as libsndfile delivers it to everybody; `seats`, if wanted, are those that it
- * knows. */
+/* What stands where in a file, as libsndfile delivers it to everybody; the positions, if wanted, are those
+ * that it knows. */
 static char *order_in(const char *path, int *seats) {
   SF_INFO info = {0};
   SNDFILE *file = sf_open(path, SFM_READ, &info);

@@ -81,7 +81,7 @@ static void test_headers(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(senseless); i++) {
     memcpy(file, tga, SIZE);
     file[senseless[i][0]] = senseless[i][1];
-    assert_refused(FC_IMAGE_TGA, file, SIZE, "x: is not a TGA file, nor of any other kind known here");
+    assert_refused(FC_IMAGE_TGA, file, SIZE, "x: is not a TGA file, nor of any other known format");
   }
 }
 

@@ -86,12 +86,13 @@ static void test_in_turn(void) {
   for (int i = 0; i < 12; i++) {
     bytes file = make_png(20 + i, (guint32)i);
     assert_decodes(d, &file, 20 + i, (guint32)i);
-    assert_fails(d, &file, 21 + i, "x.png: is damaged: what its header says and what it holds differ");
+    assert_fails(d, &file, 21 + i, "x.png: is damaged: its header and its content differ");
     file.data[file.size / 2] ^= 0x55;
     assert_fails(d, &file, 20 + i, NULL);
     file.size = file.size / 3;
-    assert_fails(d, &file, 20 + i,
-                 "x.png: is cut off: the file ends before the image; --allow-truncated takes what is there");
+    assert_fails(
+        d, &file, 20 + i,
+        "x.png: is cut off: the file ends before the image; --allow-truncated uses the readable part");
     g_assert_cmpuint(fc_decoders_idle(d), ==, 1);
     clear_bytes(&file);
   }
@@ -352,6 +353,26 @@ static void test_memory(void) {
   fc_decoders_free(d);
 }
 
+/* When a kept child ends, all that it decoded is cleared, that of a larger image before the last one too. */
+static void test_memory_of_a_kept_child(void) {
+  fc_decoders *d = fc_decoders_new(program);
+  bytes large = make_png(60, 13), small = make_png(30, 14);
+  assert_decodes(d, &large, 60, 13);
+  assert_decodes(d, &small, 30, 14);
+  small.data[small.size / 2] ^= 0x55;
+  assert_fails(d, &small, 30, NULL);
+  const fc_decode_request request = {.room = 4000};
+  fc_decode_memory *first = fc_decoders_take_memory(d, &request, FALSE),
+                   *second = fc_decoders_take_memory(d, &request, FALSE);
+  assert_zeros(first);
+  assert_zeros(second);
+  fc_decoders_give_memory(d, first, TRUE);
+  fc_decoders_give_memory(d, second, TRUE);
+  clear_bytes(&large);
+  clear_bytes(&small);
+  fc_decoders_free(d);
+}
+
 /* A pipe of ours ends when we close it: no helper holds the other end. */
 static void test_holds_nothing(void) {
   int between[2];
@@ -384,6 +405,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/decoders/another-version", test_another_version);
   g_test_add_func("/media/decoders/after-fork", test_after_fork);
   g_test_add_func("/media/decoders/memory", test_memory);
+  g_test_add_func("/media/decoders/memory-of-a-kept-child", test_memory_of_a_kept_child);
   g_test_add_func("/media/decoders/holds-nothing", test_holds_nothing);
   int status = g_test_run();
   scratch_remove();

@@ -120,7 +120,7 @@ static void cut_mpeg(const char *whole, const bytes *stream, const bytes *all) {
     g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
     const copy_job allow = {.options = {.allow_truncated = TRUE, .log = keep_line, .log_data = lines}};
     g_autofree char *cut = g_strdup_printf("is cut off: %" G_GSIZE_FORMAT " bytes are missing", missing),
-                    *said = g_strdup_printf("%s; --allow-truncated takes what is there", cut);
+                    *said = g_strdup_printf("%s; --allow-truncated uses the readable part", cut);
     store(part, b.data, data + stream->size - missing);
     assert_fails(part, said);
     bytes some = samples_of(part, &allow);
@@ -357,7 +357,7 @@ static void test_large_au(void) {
   g_assert_cmpint(truncate(path, size - 1000), ==, 0);
   g_assert_null(fc_media_open(path, &options, &error));
   g_assert_true(g_str_has_suffix(
-      error->message, "is cut off: 1024 bytes are missing; --allow-truncated takes what is there"));
+      error->message, "is cut off: 1024 bytes are missing; --allow-truncated uses the readable part"));
   g_error_free(error);
   g_remove(path);
 }
@@ -413,12 +413,12 @@ static void test_tag_ahead(void) {
   g_autofree char *sentence = g_strdup_printf("%s: is not an MP3 file", tagged);
   assert_copy_fails(&as_mpeg, FC_IO, sentence);
   store(tagged, footed, sizeof footed);
-  assert_fails(tagged, "begins with an ID3 tag, and there is nothing behind it");
+  assert_fails(tagged, "holds an ID3 tag and nothing else");
   g_autofree guint8 *text = g_malloc0(sizeof small + 100);
   memcpy(text, small, sizeof small);
   memset(text + sizeof small, 'x', 100);
   store(tagged, text, sizeof small + 100);
-  assert_fails(tagged, "begins with an ID3 tag, and what is behind it is no sound of a kind known here");
+  assert_fails(tagged, "begins with an ID3 tag, which no known kind of sound follows");
 }
 
 /* Of big-endian WAV and AIFF, too, whose sizes were never set, all is read. */

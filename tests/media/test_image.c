@@ -175,7 +175,7 @@ static void test_narrowed_outputs(void) {
       g_assert_cmpuint(lines->len, ==, told);
       if (told)
         g_assert_nonnull(strstr(lines->pdata[0], k ? "is flattened over a background of #FFFFFF"
-                                                   : "holds 8 bits a sample: 16 bits are brought to 8"));
+                                                   : "holds 8 bits a sample: 16 bits are reduced to 8"));
     }
 }
 
@@ -434,7 +434,7 @@ static void test_png_to_jpeg(void) {
 
 /* What has no place is named, in one warning. */
 static void test_lost_metadata(void) {
-  static const char lost[] = "of what the input says beside its samples this is left out: %s";
+  static const char lost[] = "metadata of the input that is left out: %s";
   static const char iptc[] = "\xff\xed\0\x12Photoshop 3.0\0xy";
   g_autofree char *png = scratch("l.png"), *jpg = scratch("l.jpg"), *bmp = scratch("l.bmp"),
                   *tga = scratch("l.tga"), *out = scratch("l2.png");
@@ -480,7 +480,7 @@ static void test_names_of_what_is_lost(void) {
   g_byte_array_append(rich, b.data + 20, (guint)b.size - 20);
   store(jpg, rich->data, rich->len);
   clear_bytes(&b);
-  assert_copy_says(jpg, out, "of what the input says beside its samples this is left out: APP11, APP1");
+  assert_copy_says(jpg, out, "metadata of the input that is left out: APP11, APP1");
 }
 
 /* Grey stays grey in JPEG, and keeps its profile; in colour, as by a matrix of channels, it would be wrong.
@@ -498,7 +498,7 @@ static void test_profile_of_grey(void) {
 
 /* What is packed can be anything: damaged, or without an end. */
 static void test_packed_metadata(void) {
-  static const char lost[] = "of what the input says beside its samples this is left out: ";
+  static const char lost[] = "metadata of the input that is left out: ";
   g_autofree char *png = scratch("pk.png"), *jpg = scratch("pk.jpg"), *said = NULL, *told = NULL;
   g_autofree guint8 *zeros = g_malloc0(40 << 20), *packed = g_malloc(100000);
   uLongf size = 100000 - 2;
@@ -701,7 +701,7 @@ static void test_refused_kinds(void) {
       {"k.jpg", "8BPS\0\x01", "is not a JPEG file but a Photoshop image; convert it to PNG"},
       {"k.tga", "#?RADIANCE\n", "is not a TGA file but a Radiance HDR image; convert it to PNG or .npy"},
       {"k2.tga", "\xff\xfe\xfd nothing at all, but long enough",
-       "is not a TGA file, nor of any other kind known here"},
+       "is not a TGA file, nor of any other known format"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
     g_autofree char *path = scratch(files[i].name);
@@ -776,8 +776,7 @@ static void test_size_disagrees(void) {
     g_assert_false(
         fc_image_decode("x", b.data, b.size, &header, &wish, test_decoders(), &picture, &warning, &error));
     g_assert_error(error, FC_ERROR, FC_IO);
-    if (i != 1)
-      g_assert_cmpstr(error->message, ==, "x: is damaged: what its header says and what it holds differ");
+    if (i != 1) g_assert_cmpstr(error->message, ==, "x: is damaged: its header and its content differ");
     g_error_free(error);
     clear_bytes(&b);
   }

@@ -33,11 +33,6 @@ gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, 
   return TRUE;
 }
 
-gboolean fc_output_cut(fc_output *output, gint64 size, GError **error) {
-  output->size = MIN(output->size, size);
-  return TRUE;
-}
-
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size) {
   gint64 some = CLAMP(KEPT - offset, 0, (gint64)size);
   if (some) memcpy(to, output->front + offset, (gsize)some);

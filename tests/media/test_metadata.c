@@ -352,8 +352,8 @@ static void test_lost(void) {
   make_rich_wav(in);
   for (gsize i = 0; i < G_N_ELEMENTS(ways); i++) {
     g_autofree char *out = scratch(ways[i].to), *said = warnings_of(in, out);
-    g_autofree char *expected = g_strdup_printf(
-        "%s: of what the input says beside its samples this is left out: %s", out, ways[i].lost);
+    g_autofree char *expected =
+        g_strdup_printf("%s: metadata of the input that is left out: %s", out, ways[i].lost);
     g_assert_cmpstr(said, ==, ways[i].lost ? expected : "");
   }
   make_sound(flac, SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 44100, 2, 9000);
@@ -382,7 +382,7 @@ static char *warnings_of_pipe(const void *data, gsize size, const char *out) {
 /* Chunks behind the samples are lost in a pipe: that is said. Those ahead of them are as in a file. */
 static void test_pipe(void) {
   static const char lost[] =
-      " has more in it behind its samples, which a pipe does not keep: name the file, or use <";
+      " has metadata after its samples, which cannot be read from a pipe: name the file, or use <";
   g_autofree char *known = scratch("known.wav"), *plain = scratch("short.wav"), *aiff = scratch("short.aiff"),
                   *out = scratch("piped.wav");
   make_known(known, SF_FORMAT_WAV | SF_FORMAT_PCM_16);
@@ -525,8 +525,7 @@ static void test_channels_changed(void) {
   g_assert_false(has_chunk(out, "chna", ""));
   g_assert_true(has_chunk(out, "cue ", ""));
   g_assert_cmpuint(lines->len, ==, 1);
-  g_autofree char *said =
-      g_strdup_printf("%s: of what the input says beside its samples this is left out: chna", out);
+  g_autofree char *said = g_strdup_printf("%s: metadata of the input that is left out: chna", out);
   g_assert_cmpstr(lines->pdata[0], ==, said);
 }
 
@@ -565,8 +564,7 @@ static void test_too_large(void) {
   const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};
   g_assert_true(copy(&job, NULL));
   g_assert_cmpuint(lines->len, ==, 1);
-  g_autofree char *said =
-      g_strdup_printf("%s: of what the input says beside its samples this is left out: blob", out);
+  g_autofree char *said = g_strdup_printf("%s: metadata of the input that is left out: blob", out);
   g_assert_cmpstr(lines->pdata[0], ==, said);
   g_assert_false(has_chunk(out, "blob", ""));
   g_assert_true(has_chunk(out, "id3 ", ""));

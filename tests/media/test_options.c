@@ -87,7 +87,7 @@ static void test_existing(void) {
   g_autoptr(GError) error = NULL;
   g_assert_null(fc_given_options_parse(path, FALSE, &given, &error));
   g_assert_nonnull(
-      strstr(error->message, "\"30.raw\" is no option (a colon in a file's name is written \\:)"));
+      strstr(error->message, "\"30.raw\" is not an option (a colon in a file's name is written \\:)"));
 }
 
 /* Each option of the table of formats has a standard value that it allows. */

@@ -106,7 +106,7 @@ static void test_odd_tiff(void) {
               next = directory + 2 + 12 * fc_little(b.data + directory, 2);
   b.data[next] = 8;
   store(tiff, b.data, b.size);
-  assert_copy_says(tiff, png, "of what the input says beside its samples this is left out: further pictures");
+  assert_copy_says(tiff, png, "metadata of the input that is left out: further pictures");
   b.data[bits.at] = 32;
   store(tiff, b.data, b.size);
   g_autoptr(GError) error = NULL;
@@ -120,6 +120,55 @@ static void test_odd_tiff(void) {
   g_assert_false(can_read(tiff, NULL, &error));
   g_assert_error(error, FC_ERROR, FC_UNSUPPORTED);
   clear_bytes(&b);
+}
+
+/* 11 x 9 pixels of one channel. */
+static void store_grey_tiff(const char *path, int bits, int compression, int photometric, const void *data,
+                            gsize size) {
+  const gsize directory = 8 + (size + 1) / 2 * 2;
+  const guint fields[][2] = {
+      {256, 11}, {257, 9}, {258, (guint)bits}, {259, (guint)compression}, {262, (guint)photometric},
+      {273, 8},  {277, 1}, {278, 9},           {279, (guint)size}};
+  guint8 file[512] = "II*";
+  file[4] = (guint8)directory;
+  memcpy(file + 8, data, size);
+  file[directory] = G_N_ELEMENTS(fields);
+  for (gsize i = 0; i < G_N_ELEMENTS(fields); i++) {
+    guint8 *at = file + directory + 2 + 12 * i;
+    fc_put_little(at, fields[i][0], 2);
+    fc_put_little(at + 2, 3, 2); /* a short */
+    fc_put_little(at + 4, 1, 4);
+    fc_put_little(at + 8, fields[i][1], 4);
+  }
+  store(path, file, directory + 2 + 12 * G_N_ELEMENTS(fields) + 4);
+}
+
+/* Pages of black and white and of grey are read as one channel: as they are, and as a fax (CCITT group 4;
+ * what Pillow makes of this picture). */
+static void test_grey_tiff(void) {
+  static const char *const rows[] = {"         # ", "    # # # #", "  #   # #  ",
+                                     " #  # # # #", "  # # # ###", "# # ## ## #",
+                                     " # # ## ###", "# ### #####", "## ########"};
+  static const char fax[] = "\x09\x4d\xa0\x40\x92\x50\x82\x1f\x69\x04\x17\xab\x0b\xe3\x08\x2e\xd0\x4a\xd2\x08"
+                            "\x26\x10\xd2\x4c\x21\xd8\x21\x80\x08\x00\x80";
+  g_autofree char *tiff = scratch("grey.tiff");
+  for (int kind = 0; kind < 5; kind++) {
+    const int bits = kind < 3 ? 1 : kind < 4 ? 4 : 8, step = (11 * bits + 7) / 8;
+    const gboolean white = kind % 2 == 1; /* is 0 */
+    guint8 data[9 * 11] = {0};
+    for (int i = 0; i < 9 * 11 && kind; i++) {
+      const int y = i / 11, x = i % 11, code = (rows[y][x] == '#') != white ? (1 << bits) - 1 : 0;
+      data[y * step + x * bits / 8] |= (guint8)(code << (8 - bits - x * bits % 8));
+    }
+    store_grey_tiff(tiff, bits, kind ? 1 : 4, !white, kind ? (const void *)data : fax,
+                    kind ? (gsize)(9 * step) : sizeof fax - 1);
+    fc_format format;
+    g_autoptr(GArray) values = read_file(tiff, NULL, &format);
+    g_assert_cmpint(format.extent[FC_AXIS_C], ==, 1);
+    g_assert_cmpuint(values->len, ==, 99);
+    for (int i = 0; i < 99; i++)
+      g_assert_cmpfloat(g_array_index(values, double, i), ==, (rows[i / 11][i % 11] == '#' ? 255 : 0));
+  }
 }
 #endif
 
@@ -145,7 +194,7 @@ static void make_rich_png(const char *npy, const char *path) {
 
 /* What they have a place for comes through, upright; the rest is named. */
 static void test_metadata(void) {
-  static const char lost[] = "of what the input says beside its samples this is left out: ";
+  static const char lost[] = "metadata of the input that is left out: ";
   g_autofree char *npy = scratch("m.npy"), *png = scratch("m.png");
   make_image(npy, 3, FALSE, 20);
   make_rich_png(npy, png);
@@ -180,6 +229,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/tiff/round-trip", test_tiff);
   g_test_add_func("/media/tiff/cut", test_cut_tiff);
   g_test_add_func("/media/tiff/odd", test_odd_tiff);
+  g_test_add_func("/media/tiff/grey", test_grey_tiff);
 #endif
 #if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)
   g_test_add_func("/media/other-images/metadata", test_metadata);

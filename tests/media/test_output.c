@@ -244,7 +244,7 @@ static void test_read_only(void) {
   g_autofree char *path = scratch("read-only");
   store(path, OLD, strlen(OLD));
   g_assert_cmpint(chmod(path, 0444), ==, 0);
-  g_autofree char *message = g_strdup_printf("%s: may not be written: %s", path, g_strerror(EACCES));
+  g_autofree char *message = g_strdup_printf("%s: cannot be written: %s", path, g_strerror(EACCES));
   assert_open_fails(path, 0, message);
 }
 

@@ -170,7 +170,7 @@ static void test_odd_data(void) {
 
 /* ---- what stands beside the pixels ---------------------------------------- */
 
-#define LOST "of what the input says beside its samples this is left out: "
+#define LOST "metadata of the input that is left out: "
 
 typedef struct chunk {
   const char *type, *data;

@@ -99,7 +99,7 @@ static void test_wrong_inputs(void) {
                        "is of no kind known here; " READ
                        " (--in-format names one, which tga and raw need where no file name tells)");
   assert_content_fails("x.aiff", "\x01\x02\x03\x04", FC_IO,
-                       "is not an AIFF file, nor of any other kind known here");
+                       "is not an AIFF file, nor of any other known format");
   assert_content_fails("film.wav", "1234ftypisom____", FC_IO,
                        "is not a WAV file but an MP4 or M4A file; extract its sound to WAV first");
   assert_content_fails("a.npy", "PK\x03\x04____", FC_IO,

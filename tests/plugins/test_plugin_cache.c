@@ -330,7 +330,7 @@ static void test_wrong_entry(place *p, gconstpointer unused) {
   fc_plugin_cache_note(cache, path, &mark, NULL);
   fc_plugin_cache_save(cache);
   expect_opened(p, "abct", "watched_c", "3.so");
-  expect_opened(p, "c", "watched_c", "3.so"); /* and is mended */
+  expect_opened(p, "c", "watched_c", "3.so"); /* and is repaired */
 }
 
 /* ---- whose it is -------------------------------------------------------------- */

@@ -63,7 +63,7 @@ static const struct {
   const char *name, *reason;
 } broken[] = {
     {"abi_old", "is made for plugin ABI 0, this is 1"},
-    {"alias_twice", "operator \"alias_twice\": parameter \"amount\" is there twice"},
+    {"alias_twice", "operator \"alias_twice\": parameter \"amount\" is defined twice"},
     {"asks_crash", "crashed while being asked what it holds (signal 11, Segmentation fault)"},
     {"backend_flags", "operator \"backend_flags\": its cpu backend: unknown flags 0x8000"},
     {"backend_foreign", "operator \"backend_foreign\": none of its backends is for a device known here"},
@@ -90,17 +90,17 @@ static const struct {
     {"list_of_text",
      "operator \"list_of_text\": parameter \"second\": FC_PARAM_LIST does not go with type string"},
     {"missing_function", "cannot be loaded: undefined symbol: nowhere_to_be_found"},
-    {"name_bad", "operator 1: it has no proper name ([a-z][a-z0-9_]*)"},
-    {"name_null", "operator 1: it has no proper name ([a-z][a-z0-9_]*)"},
-    {"name_path", "operator 1: it has no proper name ([a-z][a-z0-9_]*)"},
+    {"name_bad", "operator 1: it has no valid name ([a-z][a-z0-9_]*)"},
+    {"name_null", "operator 1: it has no valid name ([a-z][a-z0-9_]*)"},
+    {"name_path", "operator 1: it has no valid name ([a-z][a-z0-9_]*)"},
     {"no_backend", "operator \"no_backend\": it has no backend"},
-    {"no_entry", "is no filterchain plugin: it has no symbol fc_plugin_entry_v1"},
+    {"no_entry", "is not a filterchain plugin: it has no symbol fc_plugin_entry_v1"},
     {"no_process", "operator \"no_process\": its cpu backend has no process"},
     {"not_elf", "cannot be loaded: invalid ELF header"},
     {"operator_null", "operator 1: fc_operator is missing (NULL)"},
     {"operators_none", "1 operators are announced, but not there"},
     {"param_null", "operator \"param_null\": parameter 2: fc_param is missing (NULL)"},
-    {"param_twice", "operator \"param_twice\": parameter \"amount\" is there twice"},
+    {"param_twice", "operator \"param_twice\": parameter \"amount\" is defined twice"},
     {"param_type", "operator \"param_type\": parameter \"second\": unknown type 99"},
     {"plugin_null", "describes nothing: its entry returned NULL"},
     {"preset_range", "operator \"preset_range\": parameter \"amount\": preset: amount: 11 is out of range: "
@@ -279,7 +279,7 @@ static void test_qualified(void) {
   g_assert_null(fc_registry_find(r, "fixture-good/pair", &error));
   expect_error(&error, "no operator \"fixture-good/pair\": \"pair\" is defined by fixture-pair");
   g_assert_null(fc_registry_find(r, "fixture-good/nothing", &error));
-  expect_error(&error, "no operator \"fixture-good/nothing\" (`list` shows what there is)");
+  expect_error(&error, "no operator \"fixture-good/nothing\" (filterchain list shows all)");
   remove_folder(dir);
 }
 
@@ -326,7 +326,7 @@ static void test_half(void) {
   g_assert_cmpstr(info_of(infos, n, "/half.so")->reason, ==,
                   "operator \"other_half\": it takes no kind of media");
   g_assert_cmpstr(info_of(infos, n, "/same_twice.so")->reason, ==,
-                  "operator \"same_twice\": it is there twice");
+                  "operator \"same_twice\": it is defined twice");
   g_assert_null(fc_registry_find(r, "other_half", &error));
   g_autofree char *why = g_strdup_printf(
       "no operator \"other_half\": %s/half.so operator \"other_half\": it takes no kind of media", dir);
@@ -420,7 +420,7 @@ static void test_not_found(void) {
   g_assert_cmpint(error->code, ==, FC_UNSUPPORTED);
   expect_error(&error, "no operator \"goof\": did you mean \"good\"?");
   g_assert_null(fc_registry_find(r, "reverberate", &error));
-  expect_error(&error, "no operator \"reverberate\" (`list` shows what there is)");
+  expect_error(&error, "no operator \"reverberate\" (filterchain list shows all)");
   g_assert_null(fc_registry_find(r, "../good", &error));
   expect_error(&error, "no operator \"../good\": \"good\" is defined by fixture-good");
   g_assert_null(fc_registry_find(r, "crash", &error));

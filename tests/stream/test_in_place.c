@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_in_place.c - a caller's memory is filtered where it lies, but for its rims: the same to the bit as a
- * copy of it, for each operator with its examples and every border, windows larger than the image, and memory
- * in several orders with gaps between its rows. The input lies between pages that may not be touched, right
- * behind the first or right ahead of the second.
+ * test_in_place.c - a caller's memory is filtered where it lies, but for its borders: the same to the bit as
+ * a copy of it, for each operator with its examples and every border, windows larger than the image, and
+ * memory in several orders with gaps between its rows. The input lies between pages that may not be touched,
+ * right behind the first or right ahead of the second.
  *
  * The copy is a stage that keeps everything: what it hands on lies where there is room for a border.
  */

@@ -130,37 +130,38 @@ static void test_errors(void) {
       {"conv1d:[1]:window=0", "conv1d: window: 0 is out of range: expected 1 to 1000000 samples"},
       {"conv1d:[1]:window=1000001", "conv1d: window: 1000001 is out of range: expected 1 to 1000000 samples"},
       {"conv1d:[1]:window=1e30", "conv1d: window: 1e30 is out of range: expected 1 to 1000000 samples"},
-      {"conv1d:[1]:window=1.5", "conv1d: window: 1.5 is no whole number: expected 1 to 1000000 samples"},
-      {"conv1d:[1]:window=abc", "conv1d: window: \"abc\" is no number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=1.5", "conv1d: window: 1.5 is not a whole number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=abc", "conv1d: window: \"abc\" is not a number: expected 1 to 1000000 samples"},
       {"conv1d:[1]:window=3,", "conv1d: window: a value is missing in \"3,\""},
       {"conv1d:[1]:window=3xx4", "conv1d: window: a value is missing in \"3xx4\""},
       {"conv1d:[1]:window=3,4,5", "conv1d: window: at most 2 values can be given"},
       {"conv1d:[1]:level=-1", "conv1d: level: -1 is out of range: expected 0 to 100"},
-      {"conv1d:[1]:level=nan", "conv1d: level: \"nan\" is no finite number: expected 0 to 100"},
-      {"conv1d:[1]:level=inf", "conv1d: level: \"inf\" is no finite number: expected 0 to 100"},
-      {"conv1d:[1]:level=1e999", "conv1d: level: 1e999 is no finite number: expected 0 to 100"},
-      {"conv1d:[1]:level=6db ", "conv1d: level: 6db  is no number: expected 0 to 100"},
+      {"conv1d:[1]:level=nan", "conv1d: level: \"nan\" is not a finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=inf", "conv1d: level: \"inf\" is not a finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=1e999", "conv1d: level: 1e999 is not a finite number: expected 0 to 100"},
+      {"conv1d:[1]:level=6db ", "conv1d: level: 6db  is not a number: expected 0 to 100"},
       {"conv1d:[1]:level=9999dB", "conv1d: level: 9999dB is out of range: expected 0 to 100"},
-      {"conv1d:[1]:weights=1,nan", "conv1d: weights: \"nan\" is no finite number: expected a number"},
-      {"conv1d:[1]:weights=3dB", "conv1d: weights: 3dB is no number: expected a number"},
-      {"conv1d:[1]:window=0x10", "conv1d: window: 0x10 is no number: expected 1 to 1000000 samples"},
-      {"conv1d:[1]:window=3x0x5", "conv1d: window: 0x5 is no number: expected 1 to 1000000 samples"},
-      {"conv1d:[1]:weights=1,-0x10,2", "conv1d: weights: -0x10 is no number: expected a number"},
+      {"conv1d:[1]:weights=1,nan", "conv1d: weights: \"nan\" is not a finite number: expected a number"},
+      {"conv1d:[1]:weights=3dB", "conv1d: weights: 3dB is not a number: expected a number"},
+      {"conv1d:[1]:window=0x10", "conv1d: window: 0x10 is not a number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:window=3x0x5", "conv1d: window: 0x5 is not a number: expected 1 to 1000000 samples"},
+      {"conv1d:[1]:weights=1,-0x10,2", "conv1d: weights: -0x10 is not a number: expected a number"},
       {"conv1d:[1]:weights=1e-400", "conv1d: weights: 1e-400 is too small: expected a number"},
       {"conv1d:[1]:level=-9999dB", "conv1d: level: -9999dB is too small: expected 0 to 100"},
-      {"conv1d:[1]:seed=-1e-400", "conv1d: seed: -1e-400 is no whole number: expected a whole number"},
+      {"conv1d:[1]:seed=-1e-400", "conv1d: seed: -1e-400 is not a whole number: expected a whole number"},
       {"conv1d:[1]:seed=99999999999999999999",
        "conv1d: seed: 99999999999999999999 is out of range: expected a whole number"},
       {"conv1d:[1]:border=zer", "conv1d: border: no such choice \"zer\": did you mean \"zero\"?"},
-      {"conv1d:[1]:border=black", "conv1d: border: \"black\" is no choice: expected zero or wrap"},
-      {"conv1d:[1]:border=mirror", "conv1d: border: \"mirror\" is not taken: write reflect or reflect101"},
+      {"conv1d:[1]:border=black",
+       "conv1d: border: \"black\" is not one of the choices: expected zero or wrap"},
+      {"conv1d:[1]:border=mirror", "conv1d: border: \"mirror\" is not accepted: write reflect or reflect101"},
       {"conv1d:[1]:flip=maybe", "conv1d: flip: \"maybe\" is neither: expected yes or no"},
       {"conv1d:[1]:flip=yes:flip=no", "conv1d: \"flip\" is given twice"},
       {"conv1d:[1]:mask=[2]", "conv1d: \"mask\" is given twice"},
       {"conv1d:[1]:flip", "conv1d: \"flip\" needs a value: flip=..."},
       {"conv1d:[1]:b.txt",
        "conv1d: \"b.txt\" belongs to no parameter: write NAME=VALUE, the names are mask, window, "
-       "level, border, flip, label, weights, modes, seed"},
+       "level, border, flip, label, weights, modes, seed (a colon in a file's name is written \\:)"},
       {"conv1d:window=3",
        "conv1d: \"mask\" is missing: write conv1d:MASK, a file of numbers, or a table such as [1,2,1]/4"},
       {"conv1d:missing.txt", "conv1d: missing.txt: No such file or directory"},
@@ -179,7 +180,7 @@ static void test_no_parameters(void) {
   g_autoptr(fc_args) args = resolve_as(&bare, "flat", NULL, &error);
   g_assert_cmpuint(args->n, ==, 0);
   g_assert_null(resolve_as(&bare, "flat:3", NULL, &error));
-  expect_error(&error, "flat: \"3\" is too much: it takes no parameters");
+  expect_error(&error, "flat: \"3\" is unexpected: it takes no parameters");
   g_assert_null(resolve_as(&bare, "flat:a=3", NULL, &error));
   expect_error(&error, "flat: unknown parameter \"a\": it takes none");
 }
@@ -335,7 +336,8 @@ static void test_units(void) {
     const char *text, *message;
     double rate;
   } refused[] = {
-      {"cuts:start=1.5s", "cuts: start: 1.5s is a time, and the sample rate is not known: give samples", 0},
+      {"cuts:start=1.5s",
+       "cuts: start: 1.5s is a time, but the sample rate is unknown: give a number of samples", 0},
       {"cuts:start=-1s", "cuts: start: -1s is -8000 samples at 8000 Hz: expected 1 to 1000000 samples", 8000},
       {"cuts:start=1:00:00",
        "cuts: start: 1:00:00 is 28800000 samples at 8000 Hz: expected 1 to 1000000 samples", 8000}};
@@ -364,9 +366,9 @@ static void test_units(void) {
     expect_error(&error, refused[i].message);
   }
   g_assert_null(resolve_as(&cuts, "cuts:count=1s", NULL, &error));
-  expect_error(&error, "cuts: count: 1s is no number: expected a whole number of pixels");
+  expect_error(&error, "cuts: count: 1s is not a number: expected a whole number of pixels");
   g_assert_null(resolve_as(&cuts, "cuts:freq=1s", NULL, &error));
-  expect_error(&error, "cuts: freq: 1s is no number: expected a number of Hz");
+  expect_error(&error, "cuts: freq: 1s is not a number: expected a number of Hz");
 }
 
 int main(int argc, char **argv) {

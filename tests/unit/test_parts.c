@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_parts.c - outputs cut into an inside and rims: every element is in one part, the inside looks at
+ * test_parts.c - outputs cut into an inside and borders: every element is in one part, the inside looks at
  * nothing beyond the input, parts begin where a stage and a reader of whole vectors would have them, and what
  * is looked at is what demand says. Random reaches, extents and stretches; one axis at a time is easy to see.
  */

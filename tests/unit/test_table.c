@@ -72,8 +72,8 @@ static void test_bad_files(void) {
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {"", "m.txt: no numbers in it"},
-      {"\n # nothing\n", "m.txt: no numbers in it"},
+      {"", "m.txt: it holds no numbers"},
+      {"\n # nothing\n", "m.txt: it holds no numbers"},
       {"1\n2\n\n\n\n\nx\n", "m.txt:7: expected a number, found \"x\""},
       {"1 2x 3", "m.txt:1: expected a number, found \"2x\""},
       {"1\r\n2\r\nx", "m.txt:3: expected a number, found \"x\""},
@@ -145,13 +145,15 @@ static void test_inline(void) {
       {"[1,x]", FALSE, NULL, "[1,x]: expected a number, found \"x\""},
       {"[1,[2]]", FALSE, NULL, "[1,[2]]: expected a number, found \"[2\""},
       {"[1", FALSE, NULL, "[1: \"[\" is not closed"},
-      {"[1]/0", FALSE, NULL, "[1]/0: /0 makes a number that is not finite"},
-      {"[0]/0", FALSE, NULL, "[0]/0: /0 makes a number that is not finite"},
-      {"[1e300]*1e300", FALSE, NULL, "[1e300]*1e300: *1e300 makes a number that is not finite"},
+      {"[1]/0", FALSE, NULL, "[1]/0: /0 makes a number larger than 3.4e38"},
+      {"[0]/0", FALSE, NULL, "[0]/0: /0 makes a number larger than 3.4e38"},
+      {"[1e30]*1e30", FALSE, NULL, "[1e30]*1e30: *1e30 makes a number larger than 3.4e38"},
+      {"[1,-1e39]", FALSE, NULL,
+       "[1,-1e39]: -1e+39 is too large: the largest number of a mask or matrix is 3.4e38"},
       {"[1]/x", FALSE, NULL, "[1]/x: expected a number, found \"x\""},
-      {"[1]/", FALSE, NULL, "[1]/: after \"]\" only /NUMBER or *NUMBER may stand"},
-      {"[1]2", FALSE, NULL, "[1]2: after \"]\" only /NUMBER or *NUMBER may stand"},
-      {"1,2", FALSE, NULL, "1,2: a written-out table begins with \"[\""},
+      {"[1]/", FALSE, NULL, "[1]/: after \"]\" only /NUMBER or *NUMBER may follow"},
+      {"[1]2", FALSE, NULL, "[1]2: after \"]\" only /NUMBER or *NUMBER may follow"},
+      {"1,2", FALSE, NULL, "1,2: a table that is written out begins with \"[\""},
   };
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     GError *error = NULL;
@@ -217,7 +219,7 @@ static void test_new(void) {
   g_assert_null(fc_table_new("ir.wav", 2, 2, data, 0, &error));
   expect_error(&error, "ir.wav: number 4 is not finite");
   g_assert_null(fc_table_new("ir.wav", 0, 2, data, 0, &error));
-  expect_error(&error, "ir.wav: no numbers in it");
+  expect_error(&error, "ir.wav: it holds no numbers");
   g_assert_null(
       fc_table_new("ir.wav", G_GINT64_CONSTANT(1) << 40, G_GINT64_CONSTANT(1) << 40, data, 0, &error));
   expect_error(&error, "ir.wav: more than 67108864 numbers");

@@ -151,7 +151,7 @@ __device__ __forceinline__ void crest_put(uint32_t *to, const crest_pair (&v)[CR
 __device__ __forceinline__ void crest_row(const crest_bytes_args &a, const crest_source &s, bool rims,
                                           uint32_t (&v)[CREST_WORDS], const uint32_t *from, int skew) {
   crest_quads(v, from);
-  if (a.ragged) { // the same for all, as are the rims
+  if (a.ragged) { // the same for all, as are the borders
     const uint32_t next = __shfl_down_sync(ALL, v[0], 1);
 #pragma unroll
     for (int k = 0; k < CREST_WORDS; k++)

@@ -48,7 +48,7 @@ gboolean fc_decode_shape(const fc_decode_task *task, fc_decode_report *report, g
                          int channels, int bits) {
   gint64 scale = task->scale;
   if (width != (task->width + scale - 1) / scale || height != (task->height + scale - 1) / scale)
-    return fc_decode_fail(report, FC_CORRUPTED, "what its header says and what it holds differ");
+    return fc_decode_fail(report, FC_CORRUPTED, "its header and its content differ");
   report->width = (gint32)width, report->height = (gint32)height;
   report->channels = channels, report->bits = bits;
   guint64 bytes = (guint64)width * (guint64)height * (guint64)channels * (guint64)(bits / 8);

@@ -21,7 +21,8 @@ typedef struct fc_decode_task {
   int channels;         /* likewise, of JPEG: 1 or 3 */
   int scale;            /* 1, 2, 4 or 8: decode at 1/scale; more than 1 only of JPEG */
   gboolean lenient;     /* a picture of which a part is missing or damaged is wanted */
-  guint8 *pixels;       /* rows from the top, dense, zeroed */
+  guint8 *pixels;       /* rows from the top, dense; zeros for the first image of a child, which alone may be
+                           delivered in part */
   gsize room;           /* bytes there */
 } fc_decode_task;
 

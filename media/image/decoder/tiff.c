@@ -2,7 +2,7 @@
 /*
  * tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha,
  * are taken as they are, from strips or tiles; all else that libtiff knows (palettes, fewer bits, YCbCr,
- * CMYK) as it converts them, to RGB or RGBA of 8 bits.
+ * CMYK) as it converts them, to grey, RGB or RGBA of 8 bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +124,12 @@ static gboolean read_tiles(TIFF *tiff, const tiff_form *f, const fc_decode_task 
 
 /* ---- samples that libtiff converts -------------------------------------------- */
 
-static gboolean has_alpha(TIFF *tiff) {
+/* Grey of one channel, as pages of black and white are, stays one. */
+static int converted_channels(TIFF *tiff, const tiff_form *f) {
   uint16_t count = 0, *kinds = NULL;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds);
-  return count > 0 && kinds[0] != EXTRASAMPLE_UNSPECIFIED;
+  if (count > 0 && kinds[0] != EXTRASAMPLE_UNSPECIFIED) return 4;
+  return f->photometric == PHOTOMETRIC_MINISBLACK || f->photometric == PHOTOMETRIC_MINISWHITE ? 1 : 3;
 }
 
 static gboolean read_converted(TIFF *tiff, const tiff_form *f, const fc_decode_task *task, int channels) {
@@ -151,7 +153,7 @@ static gboolean decode(TIFF *tiff, const fc_decode_task *task, fc_decode_report 
   char words[1024];
   const tiff_form f = form_of(tiff);
   const gboolean plain = is_plain(&f);
-  const int channels = plain ? f.channels : has_alpha(tiff) ? 4 : 3;
+  const int channels = plain ? f.channels : converted_channels(tiff, &f);
   if (!plain && !TIFFRGBAImageOK(tiff, words)) return fc_decode_fail(report, FC_CORRUPTED, words);
   if (!fc_decode_shape(task, report, f.width, f.height, channels, plain ? f.bits : 8)) return FALSE;
   gboolean whole = !plain              ? read_converted(tiff, &f, task, channels)

@@ -27,26 +27,24 @@ typedef struct fc_opened {
   const fc_format **side_formats;
   const char **side_names;
   fc_format format; /* of the chain's signal */
+  char *once;       /* an input that can be read once only; NULL: all can be had again */
   gboolean has_input, files, borrowed;
   int wanted, bits, sample_bytes, stored; /* as in fc_plan_query */
 } fc_opened;
 
+/* What a caller gives; the rest is NULL. */
+typedef struct fc_between {
+  const char *input, *output; /* files; the content of the first may be the options' in_bytes */
+  const fc_view *in, *out; /* or views as fc_check_view made them, which must live on; on a device: for a run
+                              on the caller's stream */
+  gboolean later;          /* the output is a view that is not known yet */
+} fc_between;
+
 /* Nothing is created; the chain must have an input unless it begins with a generator. NULL on failure. */
-fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                           GError **error);
-/* Views as fc_check_view made them, which must live on; on a device: for a run on the caller's stream. */
-fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
-                           GError **error);
-/* A view that is read and nothing else, for its measurements. */
-fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error);
-/* A file, or the content of one, or a generator, into memory that is not known yet. */
-fc_opened *fc_opened_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
-                          GError **error);
+fc_opened *fc_opened_new(fc_chain *chain, const fc_between *between, const fc_options *options,
+                         GError **error);
 /* Reads into memory what does not say how long it is. */
 gboolean fc_opened_know_end(fc_opened *opened, GError **error);
-/* A view into a file. */
-fc_opened *fc_opened_save(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
-                          GError **error);
 /* Nothing but a format, for asking what comes of it, or for a session. */
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                              GError **error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ready.c - see ready.h. */
-#include "core/run/ready.h"
+#include "core/api/ready.h"
 
 /* Runs that are kept for later: a few shapes that take turns. */
 #define READY_MOST 4

@@ -1,35 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* passes.c - see passes.h. */
-#include "core/run/passes.h"
+#include "core/api/passes.h"
 
 #include "core/base/error.h"
 
-static const fc_two_passes *passes_of(const fc_stage *stage) {
-  if (!(stage->op->flags & FC_OP_TWO_PASSES)) return NULL;
-  return stage->op->extension(stage->op, FC_TWO_PASSES);
-}
-
 guint fc_passes_count(const fc_chain *chain) {
   guint n = 0;
-  for (guint i = 0; i < chain->n; i++) n += passes_of(&chain->stages[i]) != NULL;
+  for (guint i = 0; i < chain->n; i++) n += fc_stage_passes(&chain->stages[i]) != NULL;
   return n;
 }
 
 gboolean fc_passes_check(const fc_chain *chain, guint from, gboolean again, const char *what,
                          GError **error) {
   for (guint i = from; i < chain->n && !again; i++)
-    if (passes_of(&chain->stages[i]))
-      return fc_fail(
-          error, FC_INVALID,
-          "%s: it measures the whole signal before it changes it, which %s does not allow: name a file",
-          chain->stages[i].op->name, what);
+    if (fc_stage_passes(&chain->stages[i]))
+      return fc_fail(error, FC_INVALID, "%s: it reads its input twice, which %s does not allow: name a file",
+                     chain->stages[i].op->name, what);
   return TRUE;
 }
 
 /* Where the arguments have times, each rate has an instance; those that are made later begin with pass 0. */
 static void begin(fc_chain *chain, guint stage, int pass) {
   fc_stage *s = &chain->stages[stage];
-  const fc_two_passes *passes = passes_of(s);
+  const fc_two_passes *passes = fc_stage_passes(s);
   if (!passes) return;
   fc_enter_operator(s->op->name);
   if (!fc_stage_is_timed(s)) passes->begin(s->self, pass);
@@ -50,7 +43,7 @@ gboolean fc_passes_measure(fc_chain *chain, fc_passes_fn run, void *data, GError
   if (!fc_passes_count(chain)) return TRUE;
   begin_all(chain);
   for (guint i = 0; run && i < n && ok; i++) {
-    if (!passes_of(&chain->stages[i])) continue;
+    if (!fc_stage_passes(&chain->stages[i])) continue;
     chain->n = i + 1;
     ok = run(data, error);
     chain->n = n;

@@ -4,8 +4,8 @@
  * is pushed into and one that is pulled from. See filterchain.h.
  */
 #include "core/base/error.h"
-#include "core/run/passes.h"
-#include "core/run/ends.h"
+#include "core/api/passes.h"
+#include "core/api/ends.h"
 #include "core/run/memory.h"
 #include "core/run/result.h"
 #include "core/run/states.h"
@@ -26,7 +26,7 @@ typedef struct queue {
 struct fc_session {
   fc_chain *chain;
   fc_options options;
-  char *device;
+  char *device, *random_name;
   fc_opened *opened;
   fc_plan *plan;
   fc_run *run;
@@ -96,10 +96,6 @@ static gint64 read_queue(fc_source *source, const fc_view *into, GError **error)
   return take(&of_source(source)->in, into);
 }
 
-static gboolean begin_queue(fc_sink *sink, const fc_format *format, GError **error) {
-  return TRUE;
-}
-
 static gboolean write_queue(fc_sink *sink, const fc_view *from, GError **error) {
   return put(&of_sink(sink)->out, from, error);
 }
@@ -131,7 +127,7 @@ static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **er
   init_queue(&s->out, &s->plan->links[s->plan->n]);
   s->latency = fc_plan_ahead(s->plan);
   s->source = (fc_source){.format = s->plan->links[0], .name = (char *)"the session", .read = read_queue};
-  s->sink = (fc_sink){.name = (char *)"the session", .begin = begin_queue, .write = write_queue};
+  s->sink = (fc_sink){.name = (char *)"the session", .write = write_queue};
   if (!fc_opened_ends(s->opened, s->plan, &s->ends, error)) return FALSE;
   s->ends.source = &s->source, s->ends.sink = &s->sink, s->ends.name = s->sink.name;
   s->run = fc_run_new(s->plan, NULL, error);
@@ -144,6 +140,8 @@ fc_session *fc_session_new(fc_chain *chain, const fc_format *in, int out_dtype, 
   s->chain = chain;
   s->options = fc_full_options(options);
   s->device = g_strdup(s->options.device);
+  s->random_name = g_strdup(s->options.random_name);
+  s->options.random_name = s->random_name;
   s->options.device = s->device, s->options.trace = NULL, s->options.progress = NULL;
   if (start(s, in, out_dtype, error)) return s;
   fc_session_free(s);
@@ -163,42 +161,39 @@ static gboolean may_go_on(const fc_session *s, GError **error) {
   return TRUE;
 }
 
+/* A view as one of the library's size, of elements that the queue takes, wherever they come from: pieces
+ * follow each other. */
+static gboolean check_piece(const queue *q, const fc_view *view, const char *which, fc_view *full,
+                            GError **error) {
+  const fc_format *f = &q->format;
+  memset(full, 0, sizeof *full);
+  memcpy(full, view, MIN(view->size, sizeof *full));
+  memset(full->origin, 0, sizeof full->origin);
+  memset(full->extent, 0, sizeof full->extent);
+  if (!fc_check_view(full, full, which, FALSE, error)) return FALSE;
+  for (int a = 0; a < FC_AXES; a++)
+    if (a != (int)q->axis && full->shape[a] != f->extent[a])
+      return fc_fail(error, FC_INVALID,
+                     "the %s view has %" G_GINT64_FORMAT " on axis %c, and the session %" G_GINT64_FORMAT,
+                     which, full->shape[a], "NYXC"[a], f -> extent[a]);
+  if (full->dtype == f->dtype && full->kind == f->kind) return TRUE;
+  return fc_fail(error, FC_INVALID, "the %s view is of another kind or element type than the session", which);
+}
+
 gboolean fc_session_push(fc_session *s, const fc_view *samples, GError **error) {
-  fc_view full = {0};
-  const fc_format *f = &s->in.format;
+  fc_view full;
   if (!may_go_on(s, error)) return FALSE;
   if (s->drained)
     return fc_fail(error, FC_INVALID, "the session was drained: nothing can be pushed any more");
-  memcpy(&full, samples, MIN(samples->size, sizeof full));
-  memset(full.origin, 0, sizeof full.origin); /* pieces follow each other wherever they come from */
-  memset(full.extent, 0, sizeof full.extent);
-  if (!fc_check_view(&full, &full, "pushed", FALSE, error)) return FALSE;
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != (int)s->in.axis && full.shape[a] != f->extent[a])
-      return fc_fail(error, FC_INVALID,
-                     "the pushed view has %" G_GINT64_FORMAT " on axis %c, and the session %" G_GINT64_FORMAT,
-                     full.shape[a], "NYXC"[a], f -> extent[a]);
-  if (full.dtype != f->dtype || full.kind != f->kind)
-    return fc_fail(error, FC_INVALID, "the pushed view is of another kind or element type than the session");
-  if (!put(&s->in, &full, error)) return FALSE;
+  if (!check_piece(&s->in, samples, "pushed", &full, error) || !put(&s->in, &full, error)) return FALSE;
   s->pushed += full.shape[s->in.axis];
   s->failed = !fc_run_step(s->run, s->pushed, FALSE, error);
   return !s->failed;
 }
 
 gint64 fc_session_pull(fc_session *s, const fc_view *into, GError **error) {
-  fc_view full = {0};
-  const fc_format *f = &s->out.format;
-  memcpy(&full, into, MIN(into->size, sizeof full));
-  memset(full.origin, 0, sizeof full.origin);
-  memset(full.extent, 0, sizeof full.extent);
-  if (!may_go_on(s, error) || !fc_check_view(&full, &full, "pulled", FALSE, error)) return -1;
-  gboolean same = full.dtype == f->dtype;
-  for (int a = 0; a < FC_AXES; a++) same = same && (a == (int)s->out.axis || full.shape[a] == f->extent[a]);
-  if (!same) {
-    fc_fail(error, FC_INVALID, "the pulled view is not of the session's output format");
-    return -1;
-  }
+  fc_view full;
+  if (!may_go_on(s, error) || !check_piece(&s->out, into, "pulled", &full, error)) return -1;
   return take(&s->out, &full);
 }
 
@@ -234,5 +229,6 @@ void fc_session_free(fc_session *s) {
   free(s->in.data);
   free(s->out.data);
   g_free(s->device);
+  g_free(s->random_name);
   g_free(s);
 }

@@ -4,12 +4,12 @@
  * what they made is told of, and put in place, in order. One worker at a time fetches the next file, without
  * the lock: it may come through a pipe.
  */
-#include "core/run/batch.h"
+#include "core/api/batch.h"
 
 #include "core/base/error.h"
 #include "core/base/patience.h"
 #include "core/base/pool.h"
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 
 #include <string.h>
 
@@ -43,6 +43,7 @@ void fc_task_free(fc_task *task) {
   g_free(task->input);
   g_free(task->output);
   g_free(task->format);
+  g_free(task->random_name);
   g_clear_pointer(&task->content, g_bytes_unref);
   g_clear_pointer(&task->made, g_bytes_unref);
   fc_result_free(task->result);
@@ -108,6 +109,7 @@ static void run(batch *b, guint number, fc_task *task) {
   fc_options options = b->options;
   if (b->devices[number]) options.device = b->devices[number];
   if (task->format) options.out_format = task->format;
+  if (task->random_name) options.random_name = task->random_name;
   options.in_bytes = task->content;
   options.out_bytes = task->keep ? &task->made : NULL;
   if (!task->pass && !task->why)
@@ -171,13 +173,13 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);
-  b.chains[0] = chain;
-  for (guint i = 1; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_clone(chain, error)) != NULL;
+  for (guint i = 0; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_worker(chain, i, error)) != NULL;
   if (ok) {
     spread(&b, workers, b.options.device);
     run_all(&b, context, workers);
   }
-  for (guint i = 1; i < workers; i++) fc_chain_free(b.chains[i]);
+  /* What is prepared stays with them; memory goes back to the context, for whoever is next. */
+  for (guint i = 1; i < workers && b.chains[i]; i++) g_ptr_array_set_size(b.chains[i]->ready, 0);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);
   g_free(b.chains);

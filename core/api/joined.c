@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* joined.c - see joined.h. */
-#include "core/run/joined.h"
+#include "core/api/joined.h"
 
 #include "core/base/error.h"
 #include "core/run/feed.h"

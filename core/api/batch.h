@@ -15,6 +15,7 @@ typedef struct fc_task {
   char *input, *output; /* as fc_chain_run_file takes them; g_free */
   GBytes *content;      /* of the input, if it is no file; NULL */
   char *format;         /* of the output, if its name does not tell; NULL */
+  char *random_name;    /* as in fc_options; NULL: by the input */
   gboolean keep;        /* the output is no file: its bytes become `made` */
   gboolean pass;        /* there is nothing to run */
   gint64 index, bytes;  /* the maker's */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ends.c - see ends.h. */
-#include "core/run/ends.h"
+#include "core/api/ends.h"
 
 #include "core/base/error.h"
 #include "core/run/feed.h"
-#include "core/run/joined.h"
+#include "core/api/joined.h"
 #include "core/run/memory.h"
-#include "core/run/passes.h"
+#include "core/api/passes.h"
 
 #include <string.h>
 
@@ -49,12 +49,13 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
   return context->media->open_source(context, input->path, &side, error);
 }
 
-/* Whether stages from `from` on that measure before they change can read this file again: a file, not what
- * comes through a pipe. */
-static gboolean check_again(const fc_opened *o, guint from, const char *file, const fc_source *source,
+/* Can this be read again: a file, not what comes through a pipe? Stages from `from` on that measure before
+ * they change must, and so must the CPU if it is to take over under way. */
+static gboolean check_again(fc_opened *o, guint from, const char *file, const fc_source *source,
                             GError **error) {
   const gboolean again = strcmp(file, "-") != 0 && !g_str_has_prefix(file, "-:") &&
                          g_file_test(source->name, G_FILE_TEST_IS_REGULAR | G_FILE_TEST_IS_DIR);
+  if (!again && !o->once) o->once = g_strdup(source->name);
   return fc_passes_check(o->chain, from, again, "an input that can be read once only", error);
 }
 
@@ -78,22 +79,11 @@ static gboolean open_sides(fc_opened *o, GError **error) {
   return TRUE;
 }
 
-static fc_opened *opened_new(fc_chain *chain, const fc_options *options) {
-  fc_opened *o = g_new0(fc_opened, 1);
-  o->chain = chain, o->options = options, o->wanted = -1;
-  return o;
-}
-
-static fc_opened *check(fc_opened *o, gboolean ok) {
-  if (ok) return o;
-  fc_opened_free(o);
-  return NULL;
-}
-
 /* The inputs that follow the first, as one source with it. */
 static gboolean join_followers(fc_opened *o, GError **error) {
   fc_context *context = o->chain->context;
   fc_options options = *o->options;
+  if (!options.followers || !options.followers[0]) return TRUE;
   options.in_bytes = NULL; /* they are the first one's */
   g_autoptr(GPtrArray) sources = g_ptr_array_new();
   g_ptr_array_add(sources, g_steal_pointer(&o->source));
@@ -112,31 +102,6 @@ static gboolean join_followers(fc_opened *o, GError **error) {
   return o->source != NULL;
 }
 
-static gboolean open_files(fc_opened *o, const char *input, const char *output, GError **error) {
-  fc_context *context = o->chain->context;
-  if (!output && !measures(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
-  if (!input && !generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
-  if (input) {
-    o->source = context->media->open_source(context, input, o->options, error);
-    if (!o->source) return FALSE;
-    o->format = o->source->format, o->has_input = TRUE;
-    if (!o->options->in_bytes && !check_again(o, 0, input, o->source, error)) return FALSE;
-  }
-  if (output && !(o->sink = context->media->open_sink(context, output, o->options, o->source, error)))
-    return FALSE;
-  if (input && o->options->followers && o->options->followers[0] && !join_followers(o, error)) return FALSE;
-  return open_sides(o, error);
-}
-
-fc_opened *fc_opened_files(fc_chain *chain, const char *input, const char *output, const fc_options *options,
-                           GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->files = TRUE;
-  return check(o, open_files(o, input, output, error));
-}
-
 /* What is told of a view by itself, and by the caller. */
 static void format_of_view(const fc_view *view, const fc_options *o, fc_format *format) {
   fc_format_of_view(view, format);
@@ -148,50 +113,62 @@ static void format_of_view(const fc_view *view, const fc_options *o, fc_format *
   format->channels = told.channels, format->time_num = told.time_num, format->time_den = told.time_den;
 }
 
-fc_opened *fc_opened_views(fc_chain *chain, const fc_view *in, const fc_view *out, const fc_options *options,
-                           GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->in = in, o->out = out;
-  o->borrowed = o->has_input = TRUE;
-  o->wanted = out->dtype;
-  format_of_view(in, options, &o->format);
-  return check(o, open_sides(o, error));
-}
-
-fc_opened *fc_opened_signal(fc_chain *chain, const fc_view *in, const fc_options *options, GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->source = fc_memory_source_new(in);
-  format_of_view(in, options, &o->format);
-  o->source->format = o->format, o->has_input = TRUE;
-  return check(o, open_sides(o, error));
-}
-
 /* Takes the source over; NULL on failure. */
 static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
   *source = fc_source_load(g_steal_pointer(source), o->chain->context->frames, error);
   return *source != NULL;
 }
 
-static gboolean open_load(fc_opened *o, const char *input, GBytes *content, GError **error) {
-  const fc_media *media = o->chain->context->media;
-  if (content)
-    o->source = media->open_content(o->chain->context, content, o->options, error);
-  else if (input)
-    o->source = media->open_source(o->chain->context, input, o->options, error);
-  else if (!generates(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no input, and the chain makes none");
-  else
-    return open_sides(o, error);
-  if (!o->source || (!content && !check_again(o, 0, input, o->source, error))) return FALSE;
-  o->format = o->source->format, o->has_input = TRUE;
-  return open_sides(o, error);
+static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
+  o->has_input = b->input || b->in;
+  if (!o->has_input)
+    return generates(o->chain) ||
+           fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
+  if (b->in) {
+    format_of_view(b->in, o->options, &o->format);
+    if (b->out) {
+      o->in = b->in, o->out = b->out, o->borrowed = TRUE, o->wanted = b->out->dtype;
+      return TRUE;
+    }
+    o->source = fc_memory_source_new(b->in);
+    o->source->format = o->format;
+    return TRUE;
+  }
+  o->source = o->chain->context->media->open_source(o->chain->context, b->input, o->options, error);
+  if (!o->source) return FALSE;
+  o->format = o->source->format;
+  return o->options->in_bytes || check_again(o, 0, b->input, o->source, error);
 }
 
-fc_opened *fc_opened_load(fc_chain *chain, const char *input, GBytes *content, const fc_options *options,
-                          GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->files = TRUE;
-  return check(o, open_load(o, input, content, error));
+static gboolean open_output(fc_opened *o, const fc_between *b, GError **error) {
+  fc_context *context = o->chain->context;
+  if (!b->output) return TRUE;
+  o->sink = context->media->open_sink(context, b->output, o->options, b->in ? NULL : o->source, error);
+  return o->sink != NULL;
+}
+
+static fc_opened *checked(fc_opened *o, gboolean ok) {
+  if (ok) return o;
+  fc_opened_free(o);
+  return NULL;
+}
+
+fc_opened *fc_opened_new(fc_chain *chain, const fc_between *b, const fc_options *options, GError **error) {
+  fc_opened *o = g_new0(fc_opened, 1);
+  o->chain = chain, o->options = options, o->wanted = -1;
+  o->files = !b->in || b->output;
+  if (!b->output && !b->out && !b->later && !measures(chain))
+    return checked(o, fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing"));
+  return checked(o, open_input(o, b, error) && open_output(o, b, error) &&
+                        (!b->input || join_followers(o, error)) && open_sides(o, error));
+}
+
+fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
+                             GError **error) {
+  fc_opened *o = g_new0(fc_opened, 1);
+  o->chain = chain, o->options = options, o->wanted = wanted;
+  o->format = *in, o->has_input = !generates(chain);
+  return checked(o, open_sides(o, error));
 }
 
 gboolean fc_opened_know_end(fc_opened *o, GError **error) {
@@ -199,32 +176,6 @@ gboolean fc_opened_know_end(fc_opened *o, GError **error) {
   if (!load(o, &o->source, error)) return FALSE;
   o->format = o->source->format;
   return TRUE;
-}
-
-static gboolean open_save(fc_opened *o, const fc_view *in, const char *output, GError **error) {
-  fc_context *context = o->chain->context;
-  if (!output && !measures(o->chain))
-    return fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing");
-  o->source = fc_memory_source_new(in);
-  format_of_view(in, o->options, &o->format);
-  o->source->format = o->format, o->has_input = TRUE;
-  if (output && !(o->sink = context->media->open_sink(context, output, o->options, NULL, error)))
-    return FALSE;
-  return open_sides(o, error);
-}
-
-fc_opened *fc_opened_save(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
-                          GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->files = TRUE;
-  return check(o, open_save(o, in, output, error));
-}
-
-fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
-                             GError **error) {
-  fc_opened *o = opened_new(chain, options);
-  o->format = *in, o->has_input = !generates(chain), o->wanted = wanted;
-  return check(o, open_sides(o, error));
 }
 
 void fc_opened_free(fc_opened *o) {
@@ -236,6 +187,7 @@ void fc_opened_free(fc_opened *o) {
   g_free(o->sides);
   g_free(o->side_formats);
   g_free(o->side_names);
+  g_free(o->once);
   g_free(o);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api.c - the public ways to run a chain: on files, on host memory, on device memory.
+ * calls.c - the public ways to run a chain: on files, on host memory, on device memory.
  *
  * All make a plan, or find a run that is kept ready for the same question, and hand it to the executor; what
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
-#include "core/run/ends.h"
+#include "core/api/clipped.h"
+#include "core/api/ends.h"
 #include "core/run/memory.h"
-#include "core/run/passes.h"
-#include "core/run/ready.h"
+#include "core/api/passes.h"
+#include "core/api/ready.h"
 #include "core/run/states.h"
 #include "core/run/result.h"
 
@@ -22,10 +23,6 @@ fc_options fc_full_options(const fc_options *options) {
   if (options) memcpy(&full, options, MIN(options->size, sizeof full));
   full.size = sizeof full;
   return full;
-}
-
-void fc_chain_release(fc_chain *chain) {
-  fc_chain_forget(chain);
 }
 
 /* ---- files ------------------------------------------------------------------- */
@@ -42,33 +39,31 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
-  guint worst;
-  double rework = fc_plan_rework(plan, &worst);
   if (plan->chunk < plan->freely)
     fc_context_log(plan->chain->context, by_device ? FC_LOG_WARNING : FC_LOG_INFO,
                    "%s: memory was short on %s: worked on %" G_GINT64_FORMAT
                    " %s at a time instead of %" G_GINT64_FORMAT "%s",
                    name, result->device, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->freely,
                    by_device ? "" : " (--max-memory sets the limit)");
-  else if (rework > 4)
+  else if (plan->n && fc_plan_rework(plan, 0) > 4 && !plan->live) {
+    g_autofree char *rework = fc_plan_rework_text(plan);
     fc_context_log(plan->chain->context, FC_LOG_WARNING,
                    "%s: chunks of %" G_GINT64_FORMAT
-                   " %s are short beside what %s looks at: it computes each value "
-                   "%.0f times; allow longer ones (--chunk, --max-memory)",
-                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), plan->stages[worst].name, rework);
+                   " %s are short: %s; allow longer ones (--chunk, --max-memory)",
+                   name, plan->chunk, fc_plan_unit(plan, plan->chunk), rework);
+  }
 }
 
 typedef struct attempt {
-  const char *input, *output; /* files, */
-  GBytes *content;            /* or what one holds, */
-  const fc_view *in, *out;    /* or views */
-  fc_opened *opened;          /* or what has been opened for a load */
+  fc_between between;
+  fc_opened *opened; /* ... which has been opened already; else NULL */
   fc_chain *chain;
   const fc_ends *ends;
   const fc_options *options;
   fc_trace *trace;
   fc_result *result;
-  gboolean again; /* it failed, and the CPU may take over, from the beginning */
+  gboolean counting; /* the run is repeated for a warning's figures */
+  gboolean again;    /* it failed, and the CPU may take over, from the beginning */
 } attempt;
 
 /* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
@@ -99,7 +94,7 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
       fc_plan *less = fc_plan_with_chunk(plan, fc_plan_half(plan), plan->threads, 0);
       fc_plan_unref(plan), plan = less;
     } else if (!began && fc_plan_may_leave_device(plan, why)) {
-      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): going on with the CPU", name,
+      fc_context_log(context, FC_LOG_WARNING, "%s: the GPU failed (%s): continuing on the CPU", name,
                      why->message);
       fc_chain_forget(a->chain);
       fc_plan *cpu = fc_plan_on_cpu(plan, a->options, why, error);
@@ -122,8 +117,9 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   fc_ends ends;
   if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
   a->ends = &ends;
-  fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
-                 plan->reason);
+  if (!a->counting)
+    fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s",
+                   plan->n_devices ? "the GPU" : "the CPU", plan->reason);
   fc_run *ready = fc_ready_take(a->chain, key);
   gboolean began = FALSE;
   if (!ready) return run_plan(a, plan, key, error);
@@ -136,20 +132,69 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   return ok;
 }
 
-static gboolean run_file_once(attempt *a, GError **error) {
+/* What has been read of a pipe, or written to one, cannot be had again: then the failure stands. */
+static void check_again(attempt *a, const fc_opened *opened, GError **error) {
+  const char *once = opened && opened->once                           ? opened->once
+                     : opened && opened->sink && opened->sink->direct ? opened->sink->name
+                                                                      : NULL;
+  if (!a->again || !once) return;
+  a->again = FALSE;
+  g_prefix_error(error, "%s cannot be had twice, so the CPU does not take over: ", once);
+}
+
+static gboolean run_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
   fc_starting *starting = start_device(a->chain, o);
-  fc_opened *opened = fc_opened_files(a->chain, a->input, a->output, o, error);
+  fc_opened *opened =
+      a->opened ? g_steal_pointer(&a->opened) : fc_opened_new(a->chain, &a->between, o, error);
   gboolean ok = opened && run_opened(a, opened, error);
   fc_sink *sink = opened ? opened->sink : NULL;
   /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
-  ok = ok && fc_trace_write(a->trace, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && (o->in_bytes || g_strcmp0(a->input, "-") != 0) && !(sink && sink->direct);
+  ok = ok && fc_trace_write(a->trace, error) && (!sink || !sink->commit || sink->commit(sink, error));
+  if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);
   return ok;
+}
+
+/* ---- what was clipped ----------------------------------------------------------------- */
+
+#define COUNT_WITHIN 1.0 /* seconds that a run may have taken which is repeated for the warning's figures */
+
+/* How much of the output: the chain once more, into a sink that counts. NULL: that cannot be told. */
+static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
+  const gboolean again =
+      a->options->in_bytes || !a->between.input || g_file_test(a->between.input, G_FILE_TEST_IS_REGULAR);
+  if (!a->options->count_clipped || !clipped->last || !again || a->options->followers ||
+      a->result->seconds > COUNT_WITHIN || fc_passes_count(a->chain))
+    return NULL;
+  fc_clip_count count;
+  fc_options o = *a->options;
+  attempt b = *a;
+  o.trace = NULL, o.progress = NULL, o.out_bytes = NULL;
+  b.options = &o, b.trace = NULL, b.counting = TRUE, b.result = fc_result_new();
+  const fc_between between = {.input = a->between.input, .in = a->between.in, .later = TRUE};
+  fc_opened *opened = fc_opened_new(a->chain, &between, &o, NULL);
+  if (opened) opened->sink = fc_clip_sink_new(clipped->kind, clipped->dtype, &count);
+  gboolean ok = opened && run_opened(&b, opened, NULL) && count.clipped > 0;
+  fc_opened_free(opened);
+  fc_result_free(b.result);
+  return ok ? fc_clip_text(&count, clipped->kind, clipped->dtype) : NULL;
+}
+
+static void warn_clipped(const attempt *a) {
+  const fc_clipped *clipped = fc_result_clipped(a->result);
+  if (!clipped->stage) return;
+  g_autofree char *counted = a->between.output ? count_clipped(a, clipped) : NULL;
+  if (!counted)
+    counted = g_strdup_printf("some values exceeded the range of %s and were clipped",
+                              fc_dtype_name(clipped->dtype));
+  fc_context_log(a->chain->context, FC_LOG_WARNING, "%s: %s: %s: lower the gain, or write floating point%s",
+                 clipped->output, clipped->stage, counted,
+                 clipped->noise ? " (the noise alone may exceed it where samples touch the ends of the range)"
+                                : "");
 }
 
 /* ---- passes ---------------------------------------------------------------------- */
@@ -179,12 +224,22 @@ static gboolean measure_once(void *data, GError **error) {
   attempt first = *m->a;
   fc_options o = *first.options;
   o.trace = NULL;
-  first.options = &o, first.output = NULL, first.out = NULL, first.result = fc_result_new();
+  first.options = &o, first.opened = NULL, first.result = fc_result_new();
+  first.between.output = NULL, first.between.out = NULL, first.between.later = FALSE;
   gboolean ok = m->once(&first, error);
   m->a->again = first.again;
   m->progress->pass++;
   fc_result_free(first.result);
   return ok;
+}
+
+/* Whether the output can be, before a pass is made that might be in vain. */
+static gboolean check_output(const attempt *a, GError **error) {
+  if (!a->between.output) return TRUE;
+  fc_context *context = a->chain->context;
+  fc_sink *sink = context->media->open_sink(context, a->between.output, a->options, NULL, error);
+  if (sink) sink->free(sink);
+  return sink != NULL;
 }
 
 /* The passes that the chain's stages ask for, and then the run itself. */
@@ -196,10 +251,16 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   if (progress.passes == 1) return once(a, error);
   if (o.progress) o.progress = tell_whole, o.progress_data = &progress;
   a->options = &o;
-  gboolean ok = fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
+  gboolean ok =
+      check_output(a, error) && fc_passes_measure(a->chain, measure_once, &m, error) && once(a, error);
   fc_passes_measure(a->chain, NULL, NULL, NULL);
   a->options = options;
   return ok;
+}
+
+/* Of a file, by which random numbers go where the caller has given no name: its path; g_free. */
+static char *random_name_of(const char *input) {
+  return input ? fc_file_split(input, TRUE, NULL) : NULL;
 }
 
 /* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
@@ -209,12 +270,13 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
                             fc_result **result, GError **error) {
   fc_options o = fc_full_options(options);
   const gint64 start = g_get_monotonic_time();
-  g_autofree char *reason = NULL;
+  g_autofree char *reason = NULL, *random_name = random_name_of(a->between.input);
+  if (!o.random_name) o.random_name = random_name;
   GError *why = NULL;
   a->chain = chain, a->options = &o, a->result = fc_result_new();
   gboolean ok = run_passes(a, once, &why);
   if (!ok && a->again) {
-    fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting over on the CPU", name,
+    fc_context_log(chain->context, FC_LOG_WARNING, "%s: the GPU failed (%s): starting again on the CPU", name,
                    why->message);
     reason = g_strdup_printf("the GPU failed (%s)", why->message);
     g_clear_error(&why);
@@ -225,6 +287,7 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
     ok = run_passes(a, once, &why);
   }
   a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
+  if (ok) warn_clipped(a);
   if (reason) fc_result_set_reason(a->result, reason);
   if (!ok) g_propagate_error(error, why);
   if ((ok || a->result->n_measured > 0) && result)
@@ -236,15 +299,15 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
 
 gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                            fc_result **result, GError **error) {
-  attempt a = {.input = input, .output = output};
+  attempt a = {.between = {.input = input, .output = output}};
   if (result) *result = NULL;
-  return run_attempt(chain, &a, options, run_file_once, input ? input : "the chain", result, error);
+  return run_attempt(chain, &a, options, run_once, input ? input : "the chain", result, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                             gboolean json, GError **error) {
   fc_options o = fc_full_options(options);
-  fc_opened *opened = fc_opened_files(chain, input, output, &o, error);
+  fc_opened *opened = fc_opened_new(chain, &(fc_between){.input = input, .output = output}, &o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, FALSE, error) : NULL;
   g_autoptr(fc_plan) fit = plan ? fc_plan_fit(plan, error) : NULL;
   char *text = fit ? fc_plan_explain(fit, input ? input : "none", output, json) : NULL;
@@ -268,6 +331,7 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
 struct fc_loader {
   fc_chain *chain;
   char *input; /* what is read again for measurements */
+  char *random_name;
   GBytes *content;
   fc_options options;
   fc_opened *opened;
@@ -279,6 +343,7 @@ void fc_loader_free(fc_loader *load) {
   if (load->plan) fc_plan_unref(load->plan);
   fc_opened_free(load->opened);
   g_free(load->input);
+  g_free(load->random_name);
   g_clear_pointer(&load->content, g_bytes_unref);
   g_free(load);
 }
@@ -287,11 +352,15 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
                             GError **error) {
   g_autoptr(fc_loader) load = g_new0(fc_loader, 1);
   load->chain = chain, load->options = fc_full_options(options);
-  if (fc_passes_count(chain)) {
-    load->input = g_strdup(input);
-    if (content) load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
-  }
-  load->opened = fc_opened_load(chain, input, content, &load->options, error);
+  load->random_name = load->options.random_name ? g_strdup(load->options.random_name) : random_name_of(input);
+  load->options.random_name = load->random_name;
+  load->options.in_bytes = content;
+  load->input = g_strdup(input);
+  load->opened = fc_opened_new(chain, &(fc_between){.input = input, .later = TRUE}, &load->options, error);
+  /* What is measured is read once more. */
+  if (content && fc_passes_count(chain))
+    load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
+  load->options.in_bytes = load->content;
   if (!load->opened || !fc_opened_know_end(load->opened, error)) return NULL;
   load->plan = fc_opened_plan(load->opened, FALSE, error);
   return load->plan ? g_steal_pointer(&load) : NULL;
@@ -304,27 +373,16 @@ fc_loader *fc_chain_load_file(fc_chain *chain, const char *input, const fc_optio
 fc_loader *fc_chain_load_bytes(fc_chain *chain, const void *content, gsize bytes, const fc_options *options,
                                GError **error) {
   g_autoptr(GBytes) borrowed = g_bytes_new_static(content, bytes); /* copied before this returns */
-  return open_load(chain, NULL, borrowed, options, error);
+  return open_load(chain, "memory", borrowed, options, error);
 }
 
 const fc_format *fc_loader_format(const fc_loader *load) {
   return &load->plan->links[load->plan->n];
 }
 
-/* Reads it from another opening, for what the chain measures of it. */
-static gboolean measure_load(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_load(a->chain, a->input, a->content, a->options, error);
-  gboolean ok = opened && run_opened(a, opened, error);
-  fc_opened_free(opened);
-  return ok;
-}
-
 /* The source is read as it goes: what fails under way is not started over. */
 static gboolean run_load_once(attempt *a, GError **error) {
-  fc_opened *opened = a->opened;
-  if (!a->out) return measure_load(a, error);
-  opened->sink = fc_memory_sink_new(a->out);
-  gboolean ok = run_opened(a, opened, error);
+  gboolean ok = run_once(a, error);
   a->again = FALSE;
   return ok;
 }
@@ -333,20 +391,12 @@ gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, 
   fc_view to;
   if (result) *result = NULL;
   if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;
-  if (load->opened->sink) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
+  if (!load->opened) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
   if (!check_shape(load->plan, &to, error)) return FALSE;
-  attempt a = {.input = load->input, .content = load->content, .out = &to, .opened = load->opened};
-  const char *name = load->opened->source ? load->opened->source->name : "the chain";
+  g_autofree char *name = g_strdup(load->opened->source ? load->opened->source->name : "the chain");
+  load->opened->sink = fc_memory_sink_new(&to);
+  attempt a = {.between = {.input = load->input, .out = &to}, .opened = g_steal_pointer(&load->opened)};
   return run_attempt(load->chain, &a, &load->options, run_load_once, name, result, error);
-}
-
-static gboolean run_save_once(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_save(a->chain, a->in, a->output, a->options, error);
-  fc_sink *sink = opened ? opened->sink : NULL;
-  gboolean ok = opened && run_opened(a, opened, error) && (!sink || sink->commit(sink, error));
-  a->again = a->again && !(sink && sink->direct);
-  fc_opened_free(opened);
-  return ok;
 }
 
 gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *output, const fc_options *options,
@@ -354,8 +404,8 @@ gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *outp
   fc_view from;
   if (result) *result = NULL;
   if (!fc_check_view(in, &from, "input", FALSE, error)) return FALSE;
-  attempt a = {.in = &from, .output = output};
-  return run_attempt(chain, &a, options, run_save_once, "memory", result, error);
+  attempt a = {.between = {.in = &from, .output = output}};
+  return run_attempt(chain, &a, options, run_once, "memory", result, error);
 }
 
 /* ---- memory --------------------------------------------------------------------- */
@@ -368,8 +418,8 @@ static gboolean check_alignment(const fc_view *v, const char *which, GError **er
                    (int)size);
   for (int a = 0; a < FC_AXES; a++)
     if (v->shape[a] > 1 && v->stride[a] % size)
-      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is no multiple of %d bytes", which,
-                     "NYXC"[a], (int)size);
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is not a multiple of %d bytes",
+                     which, "NYXC"[a], (int)size);
   return TRUE;
 }
 
@@ -433,8 +483,8 @@ static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError 
   if (!ready) return FALSE;
   gboolean began;
   const fc_plan *plan = fc_run_plan(ready);
-  fc_ends ends = {.in = a->in, .out = a->out, .name = "output"};
-  gboolean ok = check_shape(plan, a->out, error);
+  fc_ends ends = {.in = a->between.in, .out = a->between.out, .name = "output"};
+  gboolean ok = check_shape(plan, a->between.out, error);
   fc_result_set_reason(a->result, plan->reason);
   if (ok) {
     ok = fc_run_execute(ready, &ends, a->options, NULL, a->result, &began, error);
@@ -447,25 +497,17 @@ static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError 
   return ok;
 }
 
-/* Reads the view, for what the chain measures of it. */
-static gboolean measure_view(attempt *a, GError **error) {
-  fc_opened *opened = fc_opened_signal(a->chain, a->in, a->options, error);
-  gboolean ok = opened && run_opened(a, opened, error);
-  fc_opened_free(opened);
-  return ok;
-}
-
 static gboolean run_host_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
-  if (!a->out) return measure_view(a, error);
+  if (!a->between.out) return run_once(a, error); /* measured only */
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  g_autoptr(GBytes) key = fc_view_key(a->chain, a->in, a->out->dtype, NULL, o);
+  g_autoptr(GBytes) key = fc_view_key(a->chain, a->between.in, a->between.out->dtype, NULL, o);
   gboolean found = FALSE, ok = run_host_ready(a, key, &found, error);
   if (!found) {
-    fc_opened *opened = fc_opened_views(a->chain, a->in, a->out, o, error);
+    fc_opened *opened = fc_opened_new(a->chain, &a->between, o, error);
     g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
     fc_ends ends;
-    ok = plan && check_shape(plan, a->out, error) && fc_opened_ends(opened, plan, &ends, error);
+    ok = plan && check_shape(plan, a->between.out, error) && fc_opened_ends(opened, plan, &ends, error);
     a->ends = &ends;
     /* Kept are runs of nothing but the views, which the next call may have others of. */
     if (ok) ok = run_plan(a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
@@ -482,7 +524,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
   if (result) *result = NULL;
   if (!fc_check_view(in, &from, "input", FALSE, error) || !fc_check_view(out, &to, "output", FALSE, error))
     return FALSE;
-  attempt a = {.in = &from, .out = &to};
+  attempt a = {.between = {.in = &from, .out = &to}};
   return run_attempt(chain, &a, options, run_host_once, "memory", result, error);
 }
 
@@ -491,7 +533,7 @@ gboolean fc_chain_run_host(fc_chain *chain, const fc_view *in, const fc_view *ou
 static fc_run *make_device_run(fc_chain *chain, const fc_view *in, const fc_view *out, void *stream,
                                const fc_options *o, GError **error) {
   if (!fc_passes_check(chain, 0, FALSE, "a caller's stream", error)) return NULL;
-  fc_opened *opened = fc_opened_views(chain, in, out, o, error);
+  fc_opened *opened = fc_opened_new(chain, &(fc_between){.in = in, .out = out}, o, error);
   g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
   fc_run *run = NULL;
   if (!plan || !check_shape(plan, out, error))
@@ -531,6 +573,7 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
     fc_ready_keep(chain, key, run);
     return FALSE;
   }
+  fc_chain_tell_random(chain, &o);
   gboolean ok = fc_run_enqueue(run, &from, &to, error);
   /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
    * for good. */

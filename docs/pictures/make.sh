@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The pictures of README.md, made by the commands that it shows from the files in examples/:
+#
+#   docs/pictures/make.sh [COMMAND [FOLDER]]     build/cli/filterchain, docs/pictures
+#
+# tests/cli/readme.py makes them anew and compares. chain.svg is drawn by hand.
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+examples=$here/../../examples
+run=${1:-$here/../../build/cli/filterchain}
+to=${2:-$here}
+low=fir:lowpass=3k:taps=255
+
+"$run" plot -p "$low" --rate 16000 -o "$to/response.svg"
+"$run" -i "$examples/speech.wav" -p spectrogram:width=420:height=200 -o "$to/speech.png"
+"$run" -i "$examples/speech.wav" -p "$low" -p spectrogram:width=420:height=200 -o "$to/low.png"
+"$run" -i "$examples/picture.png" -p gauss:4 --preview 1 "$to/blur.png"
+"$run" -i "$examples/picture.png" -p resize:256 -p crop:224 --preview 1 "$to/crop.png"

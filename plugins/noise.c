@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* noise.c - the operator noise: random noise added to images; by filters/generate/noise.h. */
+#include "filters/generate/noise.h"
+#include "plugins/alpha.h"
+#include "plugins/random.h"
+
+enum { SIGMA, FORM, MONO, N_PARAMS };
+enum { NORMAL, UNIFORM };
+
+static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  (void)host, (void)instance;
+  terms->work = 80;
+  return FC_OK;
+}
+
+static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
+  const fc_arg *const *args = instance;
+  fc_noise *noise = malloc(sizeof *noise);
+  if (!noise) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *noise = (fc_noise){.compute = setup->compute,
+                      .isa = fc_isa_best(),
+                      .even = args[FORM]->ints[0] == UNIFORM,
+                      .shared = args[MONO]->ints[0] != 0,
+                      .deviation = args[SIGMA]->floats[0],
+                      .colors = alpha_colors(setup->in[0])};
+  *prepared = noise;
+  return FC_OK;
+}
+
+static void release(const fc_host *host, void *prepared) {
+  (void)host;
+  free(prepared);
+}
+
+static size_t scratch(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_noise_scratch(prepared);
+}
+
+typedef fc_status (*noise_fn)(const fc_noise *noise, const fc_view *in, const fc_view *out,
+                              const fc_job *job);
+
+static fc_status each(const fc_host *host, const void *prepared, const fc_job *job, noise_fn run) {
+  fc_status status = FC_OK;
+  if (fc_view_count(job->out) == 0) return FC_OK;
+  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
+    fc_noise noise = *(const fc_noise *)prepared;
+    noise.key = random_frame_key(host, job, n);
+    const fc_view out = random_frame(job->out, n), in = random_frame(job->in[0], n);
+    status = run(&noise, &in, &out, job);
+  }
+  return status;
+}
+
+static fc_status on_cpu(const fc_noise *noise, const fc_view *in, const fc_view *out, const fc_job *job) {
+  return fc_noise_cpu(noise, in, out, job->scratch, job->notes);
+}
+
+static fc_status by_definition(const fc_noise *noise, const fc_view *in, const fc_view *out,
+                               const fc_job *job) {
+  return fc_noise_ref(noise, in, out, job->notes);
+}
+
+static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
+  return each(host, prepared, job, on_cpu);
+}
+
+static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
+  return each(host, prepared, job, by_definition);
+}
+
+#if FC_HAVE_CUDA
+static fc_status on_cuda(const fc_noise *noise, const fc_view *in, const fc_view *out, const fc_job *job) {
+  return fc_noise_cuda(noise, in, out, job->stream, job->notes);
+}
+
+static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
+  return each(host, prepared, job, on_cuda);
+}
+#endif
+
+static const fc_operator noise_operator = {
+    .size = sizeof(fc_operator),
+    .flags = FC_OP_KEEPS_MEANING | FC_OP_NOISE,
+    FC_PICTURES_ONLY,
+    .name = "noise",
+    .summary = "add random noise to images",
+    .doc = "Adds noise to each sample: normally distributed, of standard deviation sigma, or evenly. sigma "
+           "is in the "
+           "image's own values, of which white is 255 in 8-bit images, and 1 after normalize and in most "
+           "floats. What "
+           "goes beyond black or white is clipped where integers are stored. Alpha stays as it is.\n\n"
+           "Normal noise is Box and Muller's, within 6.8 sigma. For the noise that hides rounding there is "
+           "dither; for "
+           "noise as sound, tone." RANDOM_DOC,
+    .examples = FC_TEXTS("noise:8", "noise:3:form=uniform", "noise:8:mono=yes"),
+    .example_docs = FC_TEXTS("Gaussian noise, as of film", "uniform noise", "the same in all channels"),
+    FC_OPERATOR_PARAMS(
+        FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "sigma", "The standard deviation, of either form.",
+                       NULL, NULL, FC_FLOAT_BETWEEN(0, 1e30)),
+        FC_ENUM_PARAM(0, "form", "How the noise is distributed.", "normal",
+                      FC_CHOICES(FC_CHOICE(NORMAL, "normal", "as Gauss has it"),
+                                 FC_CHOICE(NORMAL, "gaussian", "the same"),
+                                 FC_CHOICE(UNIFORM, "uniform", "evenly, up to 1.73 sigma"))),
+        FC_BOOL_PARAM(0, "mono", "Whether all colours get the same noise: grey grain instead of coloured.",
+                      "no")),
+    .create = fc_create_args,
+    .negotiate = negotiate,
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+};
+SINGLE_OPERATOR_PLUGIN("noise", noise_operator)

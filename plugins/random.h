@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random.h - what the random operators share: each frame by itself, for it has numbers of its own, and a
+ * rectangle of random size. Draws are made on the host, also for a device: a few a frame.
+ */
+#ifndef FC_PLUGINS_RANDOM_H
+#define FC_PLUGINS_RANDOM_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "filters/base/power.h"
+#include "plugins/single.h"
+
+/* One frame of a view. */
+static inline fc_view random_frame(const fc_view *v, int64_t n) {
+  fc_view frame = *v;
+  frame.data = fc_view_at(v, n, 0, 0, 0);
+  frame.origin[FC_AXIS_N] += n;
+  frame.shape[FC_AXIS_N] = 1;
+  return frame;
+}
+
+/* The key of frame n of the output. */
+static inline uint64_t random_frame_key(const fc_host *host, const fc_job *job, int64_t n) {
+  return fc_random_key(host, job->out->origin[FC_AXIS_N] + n);
+}
+
+/* All of the input's rows and columns are looked at. */
+static inline void random_see_all(fc_terms *terms) {
+  fc_need *need = terms->needs[0];
+  need->border = FC_BORDER_NONE;
+  need->reach[FC_AXIS_X].before = need->reach[FC_AXIS_X].after = FC_WHOLE;
+  need->reach[FC_AXIS_Y].before = need->reach[FC_AXIS_Y].after = FC_WHOLE;
+}
+
+typedef struct random_rectangle {
+  int64_t x, y, width, height;
+} random_rectangle;
+
+/*
+ * A rectangle within width x height whose area is a random part of it, evenly from area[0] to area[1], and
+ * whose proportions (width by height) are random between ratio[0] and ratio[1], evenly by their logarithm;
+ * as torchvision draws it. Ten times it is tried to fit it in; 0 if none does. Draws numbers first .. first
+ * + 39.
+ */
+static inline int random_rectangle_of(uint64_t key, uint64_t first, int64_t width, int64_t height,
+                                      const double area[2], const double ratio[2], random_rectangle *r) {
+  const double low = fc_log2(ratio[0]), high = fc_log2(ratio[1]);
+  for (uint64_t i = first; i < first + 40; i += 4) {
+    const double part = fc_random_between(key, i, area[0], area[1]) * (double)width * (double)height;
+    const double shape = fc_exp2(fc_random_between(key, i + 1, low, high));
+    r->width = (int64_t)(sqrt(part * shape) + 0.5), r->height = (int64_t)(sqrt(part / shape) + 0.5);
+    if (r->width < 1 || r->height < 1 || r->width > width || r->height > height) continue;
+    r->x = fc_random_below(key, i + 2, width - r->width + 1);
+    r->y = fc_random_below(key, i + 3, height - r->height + 1);
+    return 1;
+  }
+  return 0;
+}
+
+/* A pair that must rise, as given or preset. */
+static inline fc_status random_check_pair(const fc_host *host, const char *name, const fc_arg *arg) {
+  if (arg->count == 2 && arg->floats[0] <= arg->floats[1]) return FC_OK;
+  return host->fail(host, FC_INVALID, "%s=%s: expected the least and the most, as in %s=0.5,1", name,
+                    arg->text, name);
+}
+
+#define RANDOM_P_PARAM(doc) FC_FLOAT_PARAM(0, "p", doc, NULL, "0.5", FC_FLOAT_BETWEEN(0, 1))
+
+/* The end of each one's manual page. */
+#define RANDOM_DOC                                                                                           \
+  "\n\nWhat is drawn depends on --seed, --epoch, the input's name, the frame's number and the stage's "      \
+  "place in "                                                                                                \
+  "the chain, and on nothing else: it is the same for any number of threads, shards, chunks and devices, "   \
+  "and "                                                                                                     \
+  "another in each epoch."
+
+/* Both backends and the reference of an operator that defines NAME_with(host, prepared, job, reference), and
+ * NAME_cuda where CUDA is built. Numbers go into kernels by value: not for graphs. */
+#define RANDOM_BACKENDS(prepare, release, cpu, cuda, reference_fn)                                           \
+  .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, cpu), FC_ON_CUDA(0, prepare, release, NULL, cuda)), \
+  .reference = FC_ON_CPU(prepare, release, NULL, reference_fn)
+
+#endif

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A folder of photographs to tensors, beside the programs people use for it, in one run:
+
+    folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--device D]... [--only NAME,...] [--json FILE]
+
+Each program decodes every JPEG, makes the short side 256 (bilinear, antialiased), cuts the middle 224 x 224 out,
+normalises by ImageNet's mean and deviation and writes float32 of 3 x 224 x 224: ours into tar shards and as files,
+the others one .npy an image, by J processes (all cores). Of each the best of three runs counts. Processes of the others
+have been started and have read an image before their time begins; ours includes its start. What they made is compared. Programs that are not installed are left out: Pillow, opencv-python-headless, torchvision,
+pyvips. torchvision on a GPU decodes by nvJPEG in batches of 64."""
+import argparse
+import importlib.util
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import images
+
+MEAN, DEVIATION = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+CHAIN = ["resize:256", "crop:224", "normalize:imagenet", "layout:chw"]
+ROUNDS = 3
+BATCH = 64
+
+
+def make(folder, count, megapixels):
+    """Photographs of 4:3, a few of each size, each under several names."""
+    paths = []
+    for i in range(count):
+        size = megapixels[i % len(megapixels)]
+        width = round((size * 1e6 * 4 / 3) ** 0.5)
+        first = os.path.join(folder, f"{i % (8 * len(megapixels)):06}.jpg")
+        path = os.path.join(folder, f"{i:06}.jpg")
+        if path == first:
+            images.photograph(width, width * 3 // 4, i).save(path, quality=90)
+        else:
+            os.link(first, path)
+        paths.append(path)
+    return paths
+
+
+def save(array, path, out):
+    np.save(os.path.join(out, os.path.basename(path)[:-4] + ".npy"), array)
+
+
+def tensor(pixels):
+    """Rows, columns, channels of codes as the network takes them."""
+    return np.ascontiguousarray(((pixels.astype(np.float32) / 255 - MEAN) / DEVIATION).transpose(2, 0, 1))
+
+
+def short_side(width, height):
+    return (256, round(256 * height / width)) if width < height else (round(256 * width / height), 256)
+
+
+def middle(pixels):
+    top, left = (pixels.shape[0] - 224) // 2, (pixels.shape[1] - 224) // 2
+    return pixels[top : top + 224, left : left + 224]
+
+
+def pillow(path, out):
+    from PIL import Image
+
+    image = Image.open(path).convert("RGB")
+    save(tensor(middle(np.asarray(image.resize(short_side(*image.size), Image.BILINEAR)))), path, out)
+
+
+def opencv(path, out):
+    import cv2
+
+    cv2.setNumThreads(1)
+    image = cv2.imread(path)
+    small = cv2.resize(image, short_side(image.shape[1], image.shape[0]), interpolation=cv2.INTER_AREA)
+    save(tensor(middle(cv2.cvtColor(small, cv2.COLOR_BGR2RGB))), path, out)
+
+
+def torchvision(path, out):
+    import torch
+    from torchvision import io
+    from torchvision.transforms.v2 import functional
+
+    torch.set_num_threads(1)
+    image = functional.center_crop(functional.resize(io.decode_jpeg(io.read_file(path)), [256], antialias=True), [224])
+    save(functional.normalize(image.float() / 255, MEAN.tolist(), DEVIATION.tolist()).numpy(), path, out)
+
+
+def pyvips(path, out):
+    import pyvips as vips
+
+    vips.cache_set_max(0)
+    image = vips.Image.new_from_file(path)
+    small = image.resize(256 / min(image.width, image.height), kernel="linear")
+    save(tensor(middle(small.numpy())), path, out)
+
+
+def torchvision_cuda(paths, out):
+    import torch
+    from torchvision import io
+    from torchvision.transforms.v2 import functional
+
+    for i in range(0, len(paths), BATCH):
+        some = paths[i : i + BATCH]
+        made = []
+        for image in io.decode_jpeg([io.read_file(path) for path in some], device="cuda"):
+            image = functional.center_crop(functional.resize(image, [256], antialias=True), [224])
+            made.append(functional.normalize(image.float() / 255, MEAN.tolist(), DEVIATION.tolist()))
+        for array, path in zip(torch.stack(made).cpu().numpy(), some):
+            save(array, path, out)
+
+
+def one(task):
+    name, path, out = task
+    globals()[name](path, out)
+
+
+def timed(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def by_processes(name, paths, out, jobs):
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        pool.map(one, [(name, path, out) for path in paths[: jobs * 4]], chunksize=1)
+        return timed(lambda: pool.map(one, [(name, path, out) for path in paths], chunksize=8))
+
+
+def on_gpu(queue, paths, out):
+    torchvision_cuda(paths[: 2 * BATCH], out)
+    queue.put(timed(lambda: torchvision_cuda(paths, out)))
+
+
+def by_gpu(paths, out):
+    spawn = multiprocessing.get_context("spawn")
+    queue = spawn.Queue()
+    process = spawn.Process(target=on_gpu, args=(queue, paths, out))
+    process.start()
+    seconds = queue.get()
+    process.join()
+    return seconds
+
+
+def ours(build, source, out, jobs, device, shards):
+    command = [os.path.join(build, "cli/filterchain"), "-i", source + "/"]
+    for stage in CHAIN:
+        command += ["-p", stage]
+    command += ["-j", str(jobs), "--device", device, "--format", "npy"]
+    command += ["-o", os.path.join(out, "{shard:06}.tar"), "--shard-size", "1000"] if shards else ["-o", out + "/"]
+    environment = {**os.environ, "FILTERCHAIN_PLUGIN_PATH": os.path.join(build, "plugins")}
+    return timed(lambda: subprocess.run(command, check=True, env=environment))
+
+
+def programs(options, source, paths):
+    """name -> a call that takes the folder to write to and gives the seconds it took."""
+    made = {}
+    for device in options.device:
+        made[f"filterchain {device}, shards"] = lambda out, d=device: ours(options.build, source, out, options.jobs, d, True)
+        made[f"filterchain {device}, files"] = lambda out, d=device: ours(options.build, source, out, options.jobs, d, False)
+    for name, module in (("pillow", "PIL"), ("opencv", "cv2"), ("torchvision", "torchvision"), ("pyvips", "pyvips")):
+        if importlib.util.find_spec(module):
+            made[name] = lambda out, n=name: by_processes(n, paths, out, options.jobs)
+    if "cuda" in options.device and "torchvision" in made:
+        made["torchvision cuda"] = lambda out: by_gpu(paths, out)
+    return {name: call for name, call in made.items() if not options.only or any(word in name for word in options.only.split(","))}
+
+
+def read_first(out):
+    """The first image's tensor, wherever it was written."""
+    path = os.path.join(out, "000000.npy")
+    if not os.path.exists(path):
+        subprocess.run(["tar", "-xf", "000000.tar", "000000.npy"], cwd=out, check=True)
+    return np.load(path)
+
+
+def compare(options, scratch):
+    source = os.path.join(scratch, "in")
+    os.mkdir(source)
+    paths = make(source, options.images, [float(size) for size in options.megapixels.split(",")])
+    best, tensors = {}, {}
+    calls = programs(options, source, paths)
+    for _ in range(options.rounds):
+        for name, call in calls.items():
+            out = os.path.join(scratch, "out")
+            os.mkdir(out)
+            best[name] = min(best.get(name, 1e9), call(out))
+            tensors[name] = read_first(out)
+            shutil.rmtree(out)
+    reference = next(iter(tensors.values()))
+    return [{"program": name, "images_per_second": round(len(paths) / seconds, 1), "images": len(paths),
+             "megapixels": options.megapixels, "jobs": options.jobs,
+             "mean_difference": round(float(np.abs(tensors[name] - reference).mean()), 4)} for name, seconds in best.items()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--megapixels", default="0.2,0.79,2,12")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", action="append")
+    parser.add_argument("--only")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--folder", help="where to work, as /dev/shm (the system's folder of temporary files)")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    options.device = options.device or ["cpu"]
+    options.build = os.path.abspath(options.build)
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        rows = compare(options, scratch)
+    for row in sorted(rows, key=lambda row: -row["images_per_second"]):
+        print(f"{row['images_per_second']:10.1f} images/s  {row['program']:32} differs by {row['mean_difference']:.4f} on average")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What somebody does in the first ten minutes with nothing but the README: each task ends in a result, or in a line that says
+what to do instead. Where such a line names a command or a stage, that is tried too. tests/cli/readme.py runs the README's own
+commands, examples.py those of inspect."""
+import os
+import shutil
+import struct
+
+import harness
+
+
+class FirstContact(harness.Case):
+    def setUp(self):
+        super().setUp()
+        for name in ("speech.wav", "picture.png", "mask.txt"):
+            shutil.copy(os.path.join(harness.SOURCE, "examples", name), self.path(name))
+
+    def warns(self, pattern, *arguments):
+        done = self.run_command(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, pattern)
+
+    def refused(self, pattern, *arguments):
+        """One line, status 2."""
+        self.assertRegex(self.fails(2, *arguments), pattern)
+
+    # ---- finding out what there is
+
+    def test_what_help_names_is_there(self):
+        """./bootstrap demo builds all of it."""
+        for command in ("list", "inspect gain", "formats", "bench --help", "check --help", "new --help", "plot --help",
+                        "design --help", "completion bash"):
+            self.assertIn(command.split()[0], self.succeed("--help"))
+            self.assertTrue(self.succeed(*command.split()))
+
+    def test_slips(self):
+        self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", "lowpas:3k", "-o", "out.wav"),
+                         'no operator "lowpas" (filterchain list shows all)')
+        self.refused('no operator "spectogram": did you mean "spectrogram"', "-i", "speech.wav", "-p", "spectogram", "-o", "o.png")
+        self.refused('did you mean "--device"', "-i", "speech.wav", "--devise", "cpu", "-o", "out.wav")
+        self.refused("no output: give one with -o FILE", "-i", "speech.wav", "-p", "gain:2")
+
+    # ---- sound
+
+    def test_too_loud(self):
+        """The warning tells how much, and by how much the gain is to be lowered."""
+        self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain",
+                   "-i", "speech.wav", "-p", "gain:3", "-o", "out.wav")
+        self.warns(r"out.flac: 392 of 48640 values .* 24 bits .* the peak by 6\.4 dB",
+                   "-i", "speech.wav", "-p", "gain:3", "-o", "out.flac:dtype=i24")
+        done = self.run_command("-i", "speech.wav", "-p", "gain:3", "-p", "gain:-6.5dB", "-o", "out.wav")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        shutil.copy(self.path("speech.wav"), self.path("second.wav"))
+        batch = self.run_command("-i", "speech.wav", "second.wav", "-p", "gain:3", "-o", "many/")
+        self.assertEqual((batch.returncode, batch.stderr.count("some values exceeded the range of i16")), (0, 2))  # not run twice
+
+    def test_a_mask(self):
+        self.succeed("-i", "speech.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
+        shutil.copy(self.path("mask.txt"), self.path("m:1 x.txt"))
+        self.refused(r"a colon in a file's name is written \\:", "-i", "speech.wav", "-p", "conv1d:m:1 x.txt", "-o", "out.wav")
+        self.succeed("-i", "speech.wav", "-p", r"conv1d:m\:1 x.txt", "-o", "again.wav")
+        self.assertEqual(self.read("again.wav"), self.read("out.wav"))
+        self.refused(r"conv1d: \[1e39\]: 1e\+39 is too large", "-i", "speech.wav", "-p", "conv1d:[1e39]", "-o", "out.wav")
+
+    def test_a_folder_that_is_not_there(self):
+        self.succeed("-i", "speech.wav", "-p", "gain:0.5", "-o", "newfolder/")
+        self.assertTrue(os.path.exists(self.path("newfolder/speech.wav")))
+
+    def test_raw_samples_stay_what_they_are(self):
+        self.write("in.raw", struct.pack("<1000h", *range(1000)))
+        self.succeed("-i", "in.raw", "--raw", "dtype=i16,channels=1,rate=8000", "-p", "gain:2", "-o", "out.raw")
+        self.assertEqual(self.read("out.raw"), struct.pack("<1000h", *range(0, 2000, 2)))
+        self.succeed("-i", "in.raw", "--raw", "dtype=i16,channels=1,rate=8000", "-p", "gain:2", "-p", "convert:f32", "-o", "out.raw")
+        self.assertEqual(len(self.read("out.raw")), 4000)
+
+    # ---- images
+
+    def test_channels_that_do_not_fit(self):
+        luma = "matrix:[0.299,0.587,0.114]"
+        self.succeed("-i", "picture.png", "-p", "mix:0", "-o", "grey.png")
+        self.succeed("-i", "picture.png", "-p", "mix:0,1,2,0", "-o", "rgba.png")
+        for name, mix in (("grey.png", "mix:0,0,0"), ("rgba.png", "mix:0,1,2")):
+            self.refused(f"put {mix} before it", "-i", name, "-p", luma, "-o", "out.png")
+            self.succeed("-i", name, "-p", mix, "-p", luma, "-o", "out.png")
+
+    def test_too_bright(self):
+        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped; all values range from 104 to 510",
+                   "-i", "picture.png", "-p", "gain:2", "-o", "out.png")
+
+    def test_words_of_other_programs(self):
+        self.refused("resize: unknown parameter \"fit\": did you mean mode=fill?", "-i", "picture.png", "-p", "resize:64x64:fit=cover", "-o", "o.png")
+        self.succeed("-i", "picture.png", "-p", "resize:64x64:mode=fill", "-o", "out.png")
+        self.refused("is not accepted: say reflect101", "-i", "picture.png", "-p", "gauss:2:border=reflect_101", "-o", "out.png")
+
+    # ---- tensors
+
+    def test_tensors(self):
+        stages = ("-p", "resize:256", "-p", "crop:224", "-p", "normalize:imagenet", "-p", "layout:chw")
+        plan = self.succeed("-i", "picture.png", *stages, "-o", "out.npy", "--dry-run")
+        self.assertIn("output  out.npy: array f32, shape 3 x 224 x 224,", plan)
+        self.assertRegex(self.run_command("-i", "picture.png", *stages, "-o", "out.tar").stderr, r"use \.npy \(in an archive: --format npy\)")
+        self.succeed("-i", "picture.png", *stages, "-o", "out.tar", "--format", "npy")
+        self.succeed("-i", "picture.png", *stages, "-o", "out.npy")
+        self.assertEqual(harness.read_npy(self.path("out.npy"))[0], (3, 224, 224))
+
+
+if __name__ == "__main__":
+    harness.main()

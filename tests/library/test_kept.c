@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_kept.c - what a chain keeps from batch to batch: the instances of its workers, with what they have
+ * prepared. Counted by an operator that copies.
+ */
+#include "core/contract/filterchain.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+enum { FILES = 12, BATCHES = 5 };
+
+static gint created, destroyed, prepared, released;
+
+static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  g_atomic_int_inc(&created);
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  g_atomic_int_inc(&destroyed);
+}
+
+static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **state) {
+  g_atomic_int_inc(&prepared);
+  return FC_OK;
+}
+
+static void release(const fc_host *host, void *state) {
+  g_atomic_int_inc(&released);
+}
+
+static fc_status process(const fc_host *host, const void *state, const fc_job *job) {
+  const fc_view *in = job->in[0], *out = job->out;
+  for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+    for (int64_t x = 0; x < out->shape[FC_AXIS_X]; x++)
+      memcpy(fc_view_at(out, 0, y, x, 0), fc_view_at(in, 0, y, x, 0), fc_dtype_size(out->dtype));
+  return FC_OK;
+}
+
+static const fc_backend cpu = {.size = sizeof cpu,
+                               .device_kind = FC_KIND_HOST,
+                               .prepare = prepare,
+                               .release = release,
+                               .process = process};
+static const fc_backend *const backends[] = {&cpu, NULL};
+static const fc_operator counts = {.size = sizeof counts,
+                                   .flags = FC_OP_KEEPS_DTYPE,
+                                   .name = "counts",
+                                   .summary = "copies",
+                                   .doc = "Counts.",
+                                   .kinds = FC_KINDS_ALL,
+                                   .dtypes_in = FC_DTYPES_ALL,
+                                   .dtypes_out = FC_DTYPES_ALL,
+                                   .create = create,
+                                   .destroy = destroy,
+                                   .backends = backends};
+static const fc_operator *const operators[] = {&counts};
+static const fc_plugin plugin = {.size = sizeof plugin,
+                                 .abi = FC_PLUGIN_ABI,
+                                 .id = "test",
+                                 .version = "1",
+                                 .author = "test",
+                                 .license = "MIT",
+                                 .url = "",
+                                 .n_operators = 1,
+                                 .operators = operators};
+
+/* A .npy file of so many rows of 4 bytes. */
+static void write_rows(const char *path, int rows) {
+  g_autofree guint8 *file = g_malloc0((gsize)(128 + 4 * rows));
+  memset(file, ' ', 128);
+  memcpy(file, "\x93NUMPY\x01\x00\x76\x00", 10);
+  g_autofree char *header =
+      g_strdup_printf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 4), }", rows);
+  memcpy(file + 10, header, strlen(header));
+  file[127] = '\n';
+  g_autoptr(GError) error = NULL;
+  g_file_set_contents(path, (const char *)file, 128 + 4 * rows, &error);
+  g_assert_no_error(error);
+}
+
+static gboolean done(gsize index, const fc_result *result, const GError *error, void *data) {
+  g_assert_no_error(error);
+  ++*(int *)data;
+  return TRUE;
+}
+
+static void test_batches(void) {
+  g_autoptr(GError) error = NULL;
+  g_autofree char *folder = g_dir_make_tmp("filterchain-XXXXXX", &error);
+  g_assert_no_error(error);
+  fc_file files[FILES];
+  const fc_file *all[FILES];
+  for (int i = 0; i < FILES; i++) {
+    files[i] = (fc_file){.size = sizeof(fc_file),
+                         .input = g_strdup_printf("%s/%d.npy", folder, i),
+                         .output = g_strdup_printf("%s/out%d.npy", folder, i)};
+    write_rows(files[i].input, 10 + i); /* each of a size of its own */
+    all[i] = &files[i];
+  }
+  fc_context *context = fc_context_new();
+  g_assert_true(fc_context_add_plugin(context, &plugin, &error));
+  const char *const stages[] = {"counts", NULL};
+  fc_chain *chain = fc_chain_parse(context, stages, &error);
+  g_assert_no_error(error);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.threads = 2;
+  int told = 0;
+  for (int batch = 0; batch < BATCHES; batch++)
+    g_assert_cmpint(fc_chain_run_files(chain, all, FILES, &options, done, &told, &error), ==, 0);
+  g_assert_cmpint(told, ==, BATCHES * FILES);
+  g_assert_cmpint(created, ==, 2); /* the chain and one more, for two workers */
+  g_assert_cmpint(prepared, <=, 2);
+  g_assert_cmpint(released, ==, 0);
+  fc_chain_release(chain);
+  g_assert_cmpint(destroyed, ==, 1);
+  g_assert_cmpint(released, ==, prepared);
+  fc_chain_free(chain);
+  g_assert_cmpint(destroyed, ==, created);
+  fc_context_free(context);
+  for (int i = 0; i < FILES; i++) {
+    g_remove(files[i].input), g_remove(files[i].output);
+    g_free((char *)files[i].input), g_free((char *)files[i].output);
+  }
+  g_rmdir(folder);
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/kept/batches", test_batches);
+  return g_test_run();
+}
