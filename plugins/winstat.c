@@ -2,6 +2,8 @@
 /*
  * winstat.c - the operator winstat: parameters and terms; the work is filters/winstat.h.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
@@ -95,7 +97,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->extent[FC_AXIS_C] > INT64_MAX / FC_WINSTAT_STATS / 8)
     return host->fail(host, FC_INVALID, "too many channels");
   terms->out->extent[FC_AXIS_C] = in->extent[FC_AXIS_C] * w.n_stats;
-  terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
+  if (w.n_stats > 1)
+    terms->needs[0]->reach[FC_AXIS_C].before = terms->needs[0]->reach[FC_AXIS_C].after = FC_WHOLE;
   const int is_level =
       w.stat[0] == FC_WINSTAT_MEAN || w.stat[0] == FC_WINSTAT_MIN || w.stat[0] == FC_WINSTAT_MAX;
   if (w.n_stats > 1 || (in->kind != FC_AUDIO && !is_level)) meaning_forget_channels(terms->out);
@@ -174,6 +177,49 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 #endif
+
+/* ---- fused with its neighbours -------------------------------------------------- */
+
+/* Whether the kernels built ahead are no slower by themselves: sums of floats, means of bytes, extremes of
+ * images in windows of moderate size. */
+static int is_quick(const fc_format *in, int stat, int64_t taps) {
+  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return in->kind != FC_AUDIO && taps <= 257;
+  if (in->dtype == FC_F32) return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD;
+  return in->dtype == FC_U8 && stat == FC_WINSTAT_MEAN;
+}
+
+/* Variances of floats in windows up to this are put together in another order
+ * (filters/winstat/box/spread.cuh, SPREAD_MOST), which no composed kernel has. */
+enum { OTHER_ORDER = 33 };
+
+/* One statistic along rows or time; a window that shrinks at the ends has no border that could be made. */
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
+  const winstat *self = instance;
+  const fc_format *in = setup->in[0];
+  fc_winstat w = self->window;
+  (void)host;
+  limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
+  const int stat = w.stat[0];
+  const int64_t taps = w.before[0] + 1 + w.after[0];
+  const int is_float = fc_dtype_is_float(in->dtype),
+            spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
+  if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
+      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
+    return FC_UNSUPPORTED;
+  f->flags =
+      FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (is_quick(in, stat, taps) ? 0 : FC_FUNCTION_ALONE);
+  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
+  f->source = FC_FUNCTION_STATISTIC_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
+  f->window_x = (uint32_t)taps, f->window_y = 1;
+  f->n_bytes = 0, f->align = 1;
+  /* Of squares the product says nothing. */
+  f->growth = stat == FC_WINSTAT_SUM                               ? (double)taps
+              : stat == FC_WINSTAT_SUMSQ || stat == FC_WINSTAT_VAR ? NAN
+                                                                   : 1;
+  return FC_OK;
+}
+FC_FUSIBLE(extension, describe)
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -258,6 +304,7 @@ static const fc_operator winstat_operator = {
         FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
         FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, cuda_scratch, cuda_process)),
     .reference = FC_ON_CPU(prepare, release, NULL, reference_process),
+    .extension = extension,
 };
 
 SINGLE_OPERATOR_PLUGIN("winstat", winstat_operator)

@@ -26,10 +26,9 @@ gboolean fc_fail(GError **error, fc_status code, const char *format, ...) {
   if (!error) return FALSE;
   va_list ap;
   va_start(ap, format);
-  char *message = tidy(g_strdup_vprintf(format, ap));
+  g_autofree char *message = tidy(g_strdup_vprintf(format, ap));
   va_end(ap);
   g_set_error_literal(error, FC_ERROR, (gint)code, message);
-  g_free(message);
   return FALSE;
 }
 

@@ -302,7 +302,7 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
                               guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
                               GError **error) {
   const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
-  fc_prepared *wanted = g_new0(fc_prepared, 1);
+  g_autofree fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
@@ -315,7 +315,6 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32
     g_ptr_array_add(stage->prepared, p);
   }
   if (wanted) g_free(wanted->in);
-  g_free(wanted);
   if (p) g_atomic_int_inc(&p->references);
   return p;
 }

@@ -146,7 +146,7 @@ static const char *plain_reason(fc_status status) {
 gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *doing, fc_status status,
                              GError **error) {
   pthread_mutex_lock(&host->mutex);
-  char *message = host->message[0] ? g_strdup(host->message) : NULL;
+  g_autofree char *message = host->message[0] ? g_strdup(host->message) : NULL;
   host->message[0] = 0;
   pthread_mutex_unlock(&host->mutex);
   if (status != FC_OK) {
@@ -155,7 +155,6 @@ gboolean fc_stage_host_check(fc_stage_host *host, const char *name, const char *
     else
       fc_fail(error, status, "%s: failed while %s: %s", name, doing, plain_reason(status));
   }
-  g_free(message);
   return status == FC_OK;
 }
 

@@ -7,16 +7,19 @@
 #include "core/base/demand.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and of
- * march.cuh and row.cuh whether all vectors are aligned, and whether channels lie in planes. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, ALIGNED = 1, IN_PLANES = 2 };
-const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {"packs", "strided", "planes", "tiles", "tiles",
-                                                               "march", "march",   "march",  "march", "row",
-                                                               "row",   "row",     "row"};
+ * march.cuh, row.cuh and slide.cuh whether all vectors are aligned, and whether channels lie in planes; of
+ * the last whether lines are short. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
+const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
+    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "row",  "row",
+    "row",   "row",     "slide",  "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -378,13 +381,18 @@ enum {
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_DENSE = 256
+  MARCH_DENSE = 256,
+  SLIDE_WINDOW = 16384,
+  SLIDE_SAMPLES = 2048, /* of a tile, of all channels; of short lines and many channels a group of each */
+  SLIDE_GROUP = 512,
+  SLIDE_BLOCKS = 6 /* of a multiprocessor, where that is not known */
 };
 
 /* What the skeleton is made of; see march.cuh for what these are. */
 typedef struct window {
   const fc_device_function *f;
   gboolean row;            /* along lines of sound: row.cuh */
+  gboolean slide;          /* statistics: slide.cuh */
   gboolean pixels;         /* some function takes pixels */
   gint64 ui, um, uo, step; /* samples of a unit ahead, between and behind; elements from tap to tap */
   int in_dtype, out_dtype;
@@ -429,18 +437,29 @@ static gboolean marches(int dtype) {
   return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
 }
 
+static gboolean is_statistic(const fc_device_function *f) {
+  return g_str_has_prefix(f->entry, "fc_statistic");
+}
+
+static gboolean may_see(const window *w) {
+  const gint64 x = w->f->window_x, y = w->f->window_y;
+  if (x < 1 || y < 1) return FALSE;
+  if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
+  return x <= (w->row ? ROW_WINDOW : MARCH_WINDOW) && y <= MARCH_WINDOW &&
+         (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
+}
+
 /* FALSE: there is no such kernel. `planar`: channels lie in planes, and are signals by themselves. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
                                 gboolean planar) {
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
-  w->row = c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
+  w->slide = is_statistic(f);
+  w->row = !w->slide && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
   if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
-      c->border == FC_BORDER_UNSET || f->window_x < 1 || f->window_y < 1 ||
-      f->window_x > (w->row ? ROW_WINDOW : MARCH_WINDOW) || f->window_y > MARCH_WINDOW)
+      c->border == FC_BORDER_UNSET || !may_see(w))
     return FALSE;
-  if (g_str_has_prefix(f->entry, "fc_dense") && f->window_x * f->window_y > MARCH_DENSE) return FALSE;
   for (guint i = 0; i < c->n; i++) {
     if (c->stages[i].function->out == 0) continue;
     w->pixels = TRUE, out = c->stages[i].function->out;
@@ -448,8 +467,10 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   }
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
-  w->ui = w->pixels ? channels : 1, w->um = w->pixels ? middle : 1, w->uo = w->pixels ? out : 1;
-  return w->step <= 4 && choose_vector(w);
+  const gboolean units = w->pixels || (w->slide && !planar);
+  w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
+  if (w->slide) w->v = 4 * w->um;
+  return w->step <= 4 && (w->slide || choose_vector(w));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -567,6 +588,92 @@ static gboolean launch_row(const fc_composition *c, const window *w, const fc_vi
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
+static gint64 slide_samples(const window *w, gboolean is_short) {
+  return is_short || w->step > 2 ? SLIDE_GROUP : SLIDE_SAMPLES / w->step;
+}
+
+/* Samples of a segment: variances of floats have an order of their own (statistic.cuh). */
+static gint64 slide_run(const window *w, gboolean *spread) {
+  int which = 0, taps = 0, dtype = 0;
+  *spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
+            fc_dtype_is_float(dtype) && (which == 3 || which == 4);
+  return *spread ? 4 : 16;
+}
+
+/* The first sample of a line's first tile, from where its outputs begin: variances are put together in the
+ * order of outputs, all else in that of samples (filters/winstat). */
+static gint64 slide_first(const window *w, gint64 origin) {
+  gboolean spread;
+  const gint64 before = w->f->window_x / 2, run = slide_run(w, &spread),
+               at = spread ? origin : origin - before;
+  gint64 group = run; /* of segments that are joined first */
+  while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
+  return -before - ((at % group) + group) % group;
+}
+
+/* Tiles that a block begins with for what its windows hold whole, of half the cost. */
+static gint64 slide_warm(const window *w, gint64 samples) {
+  gboolean spread;
+  const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
+  return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
+}
+
+/* Tiles of a block, where the device has `places` for blocks at a time: few rounds, of few tiles in vain. */
+static gint64 tiles_of_block(gint64 tiles, gint64 lines, gint64 warm, gint64 places) {
+  gint64 best = tiles, least = G_MAXINT64;
+  for (gint64 rounds = 1; rounds <= 32; rounds++) {
+    const gint64 pieces = rounds * places / lines;
+    if (pieces < 1) continue;
+    const gint64 each = (tiles + pieces - 1) / pieces, blocks = (tiles + each - 1) / each * lines;
+    const gint64 cost = (blocks + places - 1) / places * (2 * each + warm + 1);
+    if (cost < least) least = cost, best = each;
+  }
+  return best;
+}
+
+static gboolean launch_slide(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
+                             gboolean planar, guint32 *notes, gint64 places, fc_composed *to,
+                             GError **error) {
+  const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1,
+               images = in->shape[FC_AXIS_N] * planes, rows = out->shape[FC_AXIS_Y];
+  const gint64 origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], taps = w->f->window_x;
+  if (in->shape[FC_AXIS_Y] != rows || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] || total > far / 2 ||
+      images > 65535 || rows > far || !has_all(in, out, FC_AXIS_X, taps, c->border))
+    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+  if (total < SLIDE_GROUP / 4)
+    return fc_fail(error, FC_UNSUPPORTED, "lines that are too short for the threads of a block");
+  const gboolean is_short = total <= 2 * SLIDE_GROUP;
+  const gint64 samples = slide_samples(w, is_short), first = slide_first(w, origin);
+  fc_view begins = *in; /* where vectors do */
+  begins.data = (char *)in->data + (origin + first - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
+  const gint64 tiles = (total - taps / 2 - first + samples - 1) / samples,
+               each = tiles_of_block(tiles, rows * images, slide_warm(w, samples), places);
+  const fc_slide_args args = {.in = (char *)begins.data - first * in->stride[FC_AXIS_X],
+                              .out = out->data,
+                              .in_row = in->stride[FC_AXIS_Y],
+                              .out_row = out->stride[FC_AXIS_Y],
+                              .in_image = in->stride[FC_AXIS_N],
+                              .in_plane = in->stride[FC_AXIS_C],
+                              .out_image = out->stride[FC_AXIS_N],
+                              .out_plane = out->stride[FC_AXIS_C],
+                              .begin = (gint32)MIN(origin, far),
+                              .end = (gint32)MIN(in->extent[FC_AXIS_X] - origin, far),
+                              .total = (gint32)total,
+                              .first = (gint32)first,
+                              .tiles = (gint32)each,
+                              .rows = (gint32)rows,
+                              .planes = (gint32)planes,
+                              .constant = (float)c->border_value,
+                              .notes = notes};
+  to->variant = SLIDE + (vectors_aligned(w, &begins, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
+                (is_short ? SHORT : 0);
+  to->threads = (guint)(samples / 16 * w->step);
+  to->grid[0] = (guint)((tiles + each - 1) / each), to->grid[1] = (guint)MIN(rows, 65535),
+  to->grid[2] = (guint)images;
+  return set_params(to, &args, sizeof args, NULL, c) ||
+         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+}
+
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                               guint processors, guint resident, fc_composed *to, GError **error) {
   window w;
@@ -576,6 +683,9 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
       !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
     return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+  if (w.slide)
+    return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to,
+                        error);
   if (w.row)
     return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to, error);
   if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
@@ -616,28 +726,42 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
          fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
 }
 
+/* The skeleton's arguments behind those that all have. */
+static void append_window_arguments(GString *text, const window *w, guint variant) {
+  if (w->slide)
+    g_string_append_printf(text, "%d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+  else
+    g_string_append_printf(text, "%d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads, (int)w->unroll);
+}
+
+static const char *window_skeleton(const window *w) {
+  return w->slide ? "slide" : w->row ? "row" : "march";
+}
+
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
   const guint flags = (variant - MARCH) % 4;
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
+  if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
   g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
-                         w.f->entry, w.row ? "row" : "march");
+                         w.f->entry, window_skeleton(&w));
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(
       text,
       "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %d, %s, Op, %s>::run(p.args, %s, p.op, "
-      "%s);\n}\n",
-      (int)w.threads, w.row ? "row" : "march", types[in->dtype], in->kind, types[out->dtype], out->kind,
-      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, flags & ALIGNED ? "true" : "false", (int)w.v,
-      (int)w.batch, (int)w.threads, (int)w.unroll, before ? "Pre" : "fc_none", after ? "Post" : "fc_none",
-      before ? "p.pre" : "fc_none()", after ? "p.post" : "fc_none()");
+      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, ",
+      (int)w.threads, window_skeleton(&w), types[in->dtype], in->kind, types[out->dtype], out->kind,
+      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, flags & ALIGNED ? "true" : "false");
+  append_window_arguments(text, &w, variant);
+  g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
+                         after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
+                         after ? "p.post" : "fc_none()");
 }
 
 /* ---- all of it --------------------------------------------------------------------- */
@@ -697,7 +821,8 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",
                          c->window == c->n ? "map"
                          : variant < ROW   ? "march"
-                                           : "row");
+                         : variant < SLIDE ? "row"
+                                           : "slide");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);

@@ -3,7 +3,7 @@
  * compose.h - stages that look at one sample or pixel each, and one among them that looks at a window, as the
  * text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh or row.cuh (filters/gpu, embedded here when the library is
+ * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh (filters/gpu, embedded here when the library is
  * built), the stages' device functions (device_function.h), each in a namespace of its own, and structs that
  * hold them:
  *
@@ -57,6 +57,16 @@ typedef struct fc_row_args {
   guint32 *notes;
 } fc_row_args;
 
+/* And of slide.cuh. */
+typedef struct fc_slide_args {
+  const void *in;
+  void *out;
+  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+  gint32 begin, end, total, first, tiles, rows, planes;
+  float constant;
+  guint32 *notes;
+} fc_slide_args;
+
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's, for messages of the compiler */
   const fc_device_function *function; /* of the type that is computed with */
@@ -94,7 +104,7 @@ typedef struct fc_composed {
   guint grid[3], threads;
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 13
+#define FC_COMPOSE_VARIANTS 21
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether there is a kernel for such a composition at all, of a signal of so many channels. */

@@ -198,8 +198,8 @@ guint fc_plan_output_root(const fc_plan *plan);
 /* What a chunk is counted in, for so many: "frames", "rows" or "images", or one of them. */
 const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 
-/* How many chunks are held at a time in a workspace (run/workspace.h), and how many workspaces there are. */
-#define FC_SLOTS 3
+/* How many chunks are held at a time in a workspace (run/workspace.h), FC_SLOTS at most, and how many
+ * workspaces there are. */
 guint fc_plan_slots(const fc_plan *plan);
 guint fc_plan_workspaces(const fc_plan *plan);
 

@@ -446,9 +446,8 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
     fc_fail(&why, FC_INVALID, "it is defined twice");
   else if (op && check_operator(op, &why))
     return op;
-  char *which = describe_operator(from, place);
+  g_autofree char *which = describe_operator(from, place);
   fc_fail(error, (fc_status)why->code, "%s: %s", which, why->message);
-  g_free(which);
   g_error_free(why);
   return NULL;
 }
@@ -473,9 +472,8 @@ static gboolean take_operators(copy *c, GPtrArray *unfit, GError **error) {
   }
   if (c->plugin.n_operators > 0) return TRUE;
   g_ptr_array_add(unfit, NULL);
-  char *all = g_strjoinv("; ", (char **)unfit->pdata);
+  g_autofree char *all = g_strjoinv("; ", (char **)unfit->pdata);
   fc_fail(error, FC_INVALID, "%s", all);
-  g_free(all);
   return FALSE;
 }
 

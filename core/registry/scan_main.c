@@ -20,11 +20,10 @@
 #include <unistd.h>
 
 static void answer(const char *line, const char *more) {
-  char *text = g_strdup_printf("%s%s\n", line, more);
+  g_autofree char *text = g_strdup_printf("%s%s\n", line, more);
   gsize length = strlen(text);
   /* Short of PIPE_BUF, so it is written whole; a parent that is gone reads nothing. */
   ssize_t written = write(FC_CHILD_ANSWERS, text, MIN(length, FC_SCAN_ANSWER_LONGEST));
-  g_free(text);
   if (written < 0) _exit(2);
 }
 

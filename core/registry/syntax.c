@@ -25,9 +25,8 @@ static guint column_of(const cursor *c, const char *at) {
 }
 
 static gboolean fail_at(const cursor *c, const char *at, const char *what, GError **error) {
-  char *shown = fc_quote_for_message(c->text, strlen(c->text));
+  g_autofree char *shown = fc_quote_for_message(c->text, strlen(c->text));
   fc_fail(error, FC_INVALID, "%s: column %u: %s", shown, column_of(c, at), what);
-  g_free(shown);
   return FALSE;
 }
 

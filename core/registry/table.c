@@ -95,7 +95,7 @@ const char *fc_number_scan(const char *text, const char *end, double *value) {
 
 char *fc_quote_for_message(const char *text, gsize length) {
   /* Four bytes a character at the most; no need to look at the rest. */
-  char *valid = g_utf8_make_valid(text, (gssize)MIN(length, 4 * SHOWN_MOST));
+  g_autofree char *valid = g_utf8_make_valid(text, (gssize)MIN(length, 4 * SHOWN_MOST));
   GString *shown = g_string_new(NULL);
   const char *p = valid;
   for (int n = 0; *p && n < SHOWN_MOST; p = g_utf8_next_char(p), n++) {
@@ -103,7 +103,6 @@ char *fc_quote_for_message(const char *text, gsize length) {
     g_string_append_unichar(shown, g_unichar_iscntrl(c) ? 0xfffd : c);
   }
   if (*p || length > 4 * SHOWN_MOST) g_string_append(shown, "...");
-  g_free(valid);
   return g_string_free(shown, FALSE);
 }
 
@@ -137,20 +136,19 @@ typedef struct gather {
 G_GNUC_PRINTF(3, 4) static gboolean fail_here(const gather *g, GError **error, const char *format, ...) {
   va_list ap;
   va_start(ap, format);
-  char *what = g_strdup_vprintf(format, ap);
+  g_autofree char *what = g_strdup_vprintf(format, ap);
   va_end(ap);
   if (g->line)
     fc_fail(error, FC_INVALID, "%s:%" G_GUINT64_FORMAT ": %s", g->name, g->line, what);
   else
     fc_fail(error, FC_INVALID, "%s: %s", g->name, what);
-  g_free(what);
   return FALSE;
 }
 
 /* Says why the `length` > 0 bytes at `word` are no number. */
 static gboolean fail_word(const gather *g, const char *word, gsize length, GError **error) {
   double value;
-  char *shown = fc_quote_for_message(word, length);
+  g_autofree char *shown = fc_quote_for_message(word, length);
   if (is_binary(word, length))
     fail_here(g, error, "expected numbers, found binary data");
   else if (is_nonfinite_word(word, length))
@@ -159,7 +157,6 @@ static gboolean fail_word(const gather *g, const char *word, gsize length, GErro
     fail_here(g, error, "\"%s\" is too large", shown);
   else
     fail_here(g, error, "expected a number, found \"%s\"", shown);
-  g_free(shown);
   return FALSE;
 }
 
@@ -326,7 +323,7 @@ static const char *parse_rows(gather *g, const char *p, const char *end, GError 
 }
 
 fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **error) {
-  char *shown = fc_quote_for_message(text, strlen(text));
+  g_autofree char *shown = fc_quote_for_message(text, strlen(text));
   gather g = {.name = shown, .ragged = ragged};
   const char *end = text + strlen(text), *after;
   fc_table *table = NULL;
@@ -335,7 +332,6 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
   else if ((after = parse_rows(&g, text, end, error)) && apply_factor(&g, after, end, error))
     table = finish_table(&g, text);
   if (!table) g_free(g.values);
-  g_free(shown);
   return table;
 }
 

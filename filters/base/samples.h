@@ -64,6 +64,9 @@ typedef struct fc_samples_kernels {
                                     fc_scaling map, uint32_t *notes);
   void (*store_f64[FC_DTYPE_COUNT])(void *to, int64_t stride, const double *from, int64_t count,
                                     fc_scaling map, uint32_t *notes);
+  /* Bytes of interleaved pixels of 2 to 4 channels into planes `apart` bytes from each other, and back. */
+  void (*split_bytes)(uint8_t *to, int64_t apart, const uint8_t *from, int channels, int64_t count);
+  void (*join_bytes)(uint8_t *to, const uint8_t *from, int64_t apart, int channels, int64_t count);
 } fc_samples_kernels;
 FC_FILTERS_API const fc_samples_kernels *fc_samples_kernels_of(fc_isa isa);
 

@@ -159,6 +159,46 @@ DEFINE_LOAD_FLOAT(double, float)
 DEFINE_LOAD_FLOAT(float, double)
 DEFINE_LOAD_FLOAT(double, double)
 
+/* A number of channels that is constant where this is inlined, so that bytes are exchanged in vectors. */
+#define DEFINE_SPLIT(N)                                                                                      \
+  static void split_##N(uint8_t *restrict to, int64_t apart, const uint8_t *restrict from, int64_t count) {  \
+    uint8_t *restrict a = to, *restrict b = to + apart, *restrict c = to + (N > 2 ? 2 : 1) * apart,          \
+                      *restrict d = to + (N > 3 ? 3 : 1) * apart;                                            \
+    for (int64_t i = 0; i < count; i++) {                                                                    \
+      a[i] = from[N * i], b[i] = from[N * i + 1];                                                            \
+      if (N > 2) c[i] = from[N * i + (N > 2 ? 2 : 0)];                                                       \
+      if (N > 3) d[i] = from[N * i + (N > 3 ? 3 : 0)];                                                       \
+    }                                                                                                        \
+  }                                                                                                          \
+  static void join_##N(uint8_t *restrict to, const uint8_t *restrict from, int64_t apart, int64_t count) {   \
+    const uint8_t *a = from, *b = from + apart, *c = from + (N > 2 ? 2 : 1) * apart,                         \
+                  *d = from + (N > 3 ? 3 : 1) * apart;                                                       \
+    for (int64_t i = 0; i < count; i++) {                                                                    \
+      to[N * i] = a[i], to[N * i + 1] = b[i];                                                                \
+      if (N > 2) to[N * i + (N > 2 ? 2 : 0)] = c[i];                                                         \
+      if (N > 3) to[N * i + (N > 3 ? 3 : 0)] = d[i];                                                         \
+    }                                                                                                        \
+  }
+DEFINE_SPLIT(2)
+DEFINE_SPLIT(3)
+DEFINE_SPLIT(4)
+
+static void split_bytes(uint8_t *to, int64_t apart, const uint8_t *from, int channels, int64_t count) {
+  switch (channels) {
+  case 2: split_2(to, apart, from, count); break;
+  case 3: split_3(to, apart, from, count); break;
+  default: split_4(to, apart, from, count);
+  }
+}
+
+static void join_bytes(uint8_t *to, const uint8_t *from, int64_t apart, int channels, int64_t count) {
+  switch (channels) {
+  case 2: join_2(to, from, apart, count); break;
+  case 3: join_3(to, from, apart, count); break;
+  default: join_4(to, from, apart, count);
+  }
+}
+
 /* In the order of fc_dtype. */
 #define EVERY(prefix)                                                                                        \
   { prefix##_uint8_t, prefix##_int16_t, prefix##_uint16_t, prefix##_int32_t, prefix##_float, prefix##_double }
@@ -168,4 +208,6 @@ const fc_samples_kernels FC_ISA_NAME(fc_samples_kernels) = {
     .load_f64 = EVERY(load_double),
     .store_f32 = EVERY(store_float),
     .store_f64 = EVERY(store_double),
+    .split_bytes = split_bytes,
+    .join_bytes = join_bytes,
 };

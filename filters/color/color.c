@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "filters/base/lines.h"
+#include "filters/base/pixels.h"
 #include "filters/color/color_kernels.h"
 #include "filters/color/color_math.h"
 
@@ -61,44 +61,28 @@ fc_status fc_color_ref(const fc_color_conversion *c, const fc_view *in, const fc
 
 /* ---- vectorised ------------------------------------------------------------- */
 
-#define TILE 512 /* pixels: six channels of doubles are 24 KiB */
+#define TILE FC_PIXELS_TILE /* eight channels of doubles are 32 KiB */
 
 size_t fc_color_scratch(const fc_color_conversion *c) {
-  return 6 * TILE * fc_dtype_size(c->compute);
+  return 8 * TILE * fc_dtype_size(c->compute);
 }
 
-/* `count` pixels from x on of a row. */
+/* `count` pixels from x on of a row: four planes that are loaded, and four that are made, or copied. */
 static void convert_tile(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
                          const char *from, char *to, int64_t count, char *scratch, uint32_t *notes) {
   const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
   const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
-  const fc_scaling load = fc_scaling_of(in->kind, in->dtype), store = fc_scaling_of(out->kind, out->dtype);
-  const int64_t size = (int64_t)fc_dtype_size(c->compute), in_step = in->stride[FC_AXIS_X],
-                out_step = out->stride[FC_AXIS_X];
-  const int n_in = fc_space_channels(c->from), n_out = fc_space_channels(c->to), wide = c->compute == FC_F64;
-  char *made = scratch + 3 * TILE * size;
-  for (int pass = 0; pass <= c->extra; pass++) { /* the colours, then what is copied */
-    const int first_in = pass ? n_in : 0, first_out = pass ? n_out : 0;
-    for (int k = 0; k < (pass ? 1 : n_in); k++) {
-      const char *at = from + (first_in + k) * in->stride[FC_AXIS_C];
-      if (wide)
-        samples->load_f64[in->dtype]((double *)(scratch + k * TILE * size), at, in_step, count, load);
-      else
-        samples->load_f32[in->dtype]((float *)(scratch + k * TILE * size), at, in_step, count, load);
-    }
-    if (!pass && wide)
-      kernels->convert_f64(c, (double *)made, (const double *)scratch, TILE, count);
-    else if (!pass)
-      kernels->convert_f32(c, (float *)made, (const float *)scratch, TILE, count);
-    for (int k = 0; k < (pass ? 1 : n_out); k++) {
-      char *at = to + (first_out + k) * out->stride[FC_AXIS_C];
-      const char *values = pass ? scratch : made + k * TILE * size;
-      if (wide)
-        samples->store_f64[out->dtype](at, out_step, (const double *)values, count, store, notes);
-      else
-        samples->store_f32[out->dtype](at, out_step, (const float *)values, count, store, notes);
-    }
-  }
+  const int64_t apart = TILE * (int64_t)fc_dtype_size(c->compute);
+  const int n_in = fc_space_channels(c->from), n_out = fc_space_channels(c->to);
+  char *made = scratch + 4 * apart;
+  const char *planes[4] = {made, made + apart, made + 2 * apart, scratch + n_in * apart};
+  if (c->extra) planes[n_out] = scratch + n_in * apart;
+  fc_pixels_load(samples, c->compute, scratch, apart, in, from, count);
+  if (c->compute == FC_F64)
+    kernels->convert_f64(c, (double *)made, (const double *)scratch, TILE, count);
+  else
+    kernels->convert_f32(c, (float *)made, (const float *)scratch, TILE, count);
+  fc_pixels_store(samples, c->compute, out, to, planes, count, notes);
 }
 
 /* Bytes of R G B side by side to bytes of grey: by integers, the same bits. */

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "filters/base/lines.h"
+#include "filters/base/pixels.h"
 #include "filters/color/twist_kernels.h"
 
 /* ---- numbers ------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ fc_status fc_twist_ref(const fc_twist *t, const fc_view *in, const fc_view *out,
 
 /* ---- vectorised ------------------------------------------------------------------ */
 
-#define TILE 512 /* pixels: four channels of doubles are 16 KiB */
+#define TILE FC_PIXELS_TILE /* four channels of doubles are 16 KiB */
 
 size_t fc_twist_scratch(const fc_twist *t) {
   return 4 * TILE * fc_dtype_size(t->compute);
@@ -93,19 +93,16 @@ size_t fc_twist_scratch(const fc_twist *t) {
 
 static void twist_tile(const fc_twist *t, const fc_view *in, const fc_view *out, int64_t y, int64_t x,
                        int64_t count, char *scratch, uint32_t *notes) {
+  const fc_samples_kernels *samples = fc_samples_kernels_of(t->isa);
   const fc_twist_kernels *kernels = FC_ISA_PICK(fc_twist_kernels, t->isa);
-  const int64_t plane = TILE * (int64_t)fc_dtype_size(t->compute);
-  const int channels = t->colors + t->extra;
-  for (int k = 0; k < channels; k++)
-    fc_load(scratch + k * plane, t->compute, fc_view_at(in, 0, y, x, k), in->stride[FC_AXIS_X], count,
-            in->kind, in->dtype);
+  const int64_t apart = TILE * (int64_t)fc_dtype_size(t->compute);
+  const char *const planes[4] = {scratch, scratch + apart, scratch + 2 * apart, scratch + 3 * apart};
+  fc_pixels_load(samples, t->compute, scratch, apart, in, fc_view_at(in, 0, y, x, 0), count);
   if (t->compute == FC_F64)
     kernels->twist_f64(t, (double *)(void *)scratch, TILE, count);
   else
     kernels->twist_f32(t, (float *)(void *)scratch, TILE, count);
-  for (int k = 0; k < channels; k++)
-    fc_store(fc_view_at(out, 0, y, x, k), out->stride[FC_AXIS_X], scratch + k * plane, t->compute, count,
-             out->kind, out->dtype, notes);
+  fc_pixels_store(samples, t->compute, out, fc_view_at(out, 0, y, x, 0), planes, count, notes);
 }
 
 fc_status fc_twist_cpu(const fc_twist *t, const fc_view *in, const fc_view *out, void *scratch,

@@ -35,6 +35,13 @@ static inline void copy_things(char *to, int64_t to_step, const char *from, int6
   for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, (size_t)bytes);
 }
 
+/* Pixels of 3 bytes backwards: each takes a byte of the one before along, which the next one writes over. */
+static void reverse_threes(char *to, const char *from, int64_t count) {
+  if (count > 0) memcpy(to, from, 3);
+  for (int64_t i = 1; i < count - 1; i++) memcpy(to + 3 * i, from - 3 * i, 4);
+  if (count > 1) memcpy(to + 3 * (count - 1), from - 3 * (count - 1), 3);
+}
+
 static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
                       int64_t bytes) {
   if (to_step == bytes && from_step == bytes) {
@@ -44,7 +51,12 @@ static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_
   switch (bytes) {
   case 1: copy_things(to, to_step, from, from_step, count, 1); break;
   case 2: copy_things(to, to_step, from, from_step, count, 2); break;
-  case 3: copy_things(to, to_step, from, from_step, count, 3); break;
+  case 3:
+    if (to_step == 3 && from_step == -3)
+      reverse_threes(to, from, count);
+    else
+      copy_things(to, to_step, from, from_step, count, 3);
+    break;
   case 4: copy_things(to, to_step, from, from_step, count, 4); break;
   case 6: copy_things(to, to_step, from, from_step, count, 6); break;
   case 8: copy_things(to, to_step, from, from_step, count, 8); break;

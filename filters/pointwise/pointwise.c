@@ -280,8 +280,55 @@ static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out
   return w;
 }
 
+/* ---- thresholds of bytes ------------------------------------------------------ */
+
+typedef struct byte_step {
+  int level;
+  uint8_t kept[2], set[2]; /* of codes that are not above the level, and of those that are */
+} byte_step;
+
+static int is_code(double v) {
+  return v >= 0 && v <= 255 && v == (double)(int)v;
+}
+
+/* Is it one on codes that are their values? */
+static int byte_step_of(const fc_pointwise *p, const fc_view *in, const fc_view *out, byte_step *s) {
+  if (p->form != FC_POINTWISE_THRESHOLD || in->dtype != FC_U8 || out->dtype != FC_U8 ||
+      in->kind == FC_AUDIO || out->kind == FC_AUDIO || (!p->keeps && (!is_code(p->low) || !is_code(p->high))))
+    return 0;
+  *s = (byte_step){.level = -1};
+  while (s->level < 255 && !((double)(s->level + 1) > rounded(p->from, p->compute))) s->level++;
+  s->kept[0] = p->keeps == FC_POINTWISE_KEEPS_BELOW ? 255 : 0,
+  s->kept[1] = p->keeps == FC_POINTWISE_KEEPS_ABOVE ? 255 : 0;
+  if (!p->keeps) s->set[0] = (uint8_t)p->low, s->set[1] = (uint8_t)p->high;
+  if (s->level < 0) s->level = 0, s->kept[0] = s->kept[1], s->set[0] = s->set[1];
+  return 1;
+}
+
+static void step_lines(const fc_pointwise_kernels *k, const byte_step *s, const fc_view *in,
+                       const fc_view *out) {
+  fc_lines l = fc_lines_of(in, out, 1);
+  fc_lines_merge(&l, in, out, 1);
+  for (int64_t f = 0; f < l.frames; f++)
+    for (int64_t y = 0; y < l.rows; y++)
+      for (int64_t c = 0; c < l.channels; c++) {
+        const uint8_t *from = fc_view_at(in, f, y, 0, c);
+        uint8_t *to = fc_view_at(out, f, y, 0, c);
+        const int64_t whole = l.in_step == 1 && l.out_step == 1 ? l.length : 1;
+        for (int64_t i = 0; i < l.length; i += whole)
+          k->step_bytes(to + i * l.out_step, from + i * l.in_step, whole, s->level, s->kept, s->set);
+      }
+}
+
+/* ---- all ---------------------------------------------------------------------------- */
+
 fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *in, const fc_view *out, void *scratch,
                            uint32_t *notes) {
+  byte_step step;
+  if (byte_step_of(p, in, out, &step)) {
+    step_lines(FC_ISA_PICK(fc_pointwise_kernels, p->isa), &step, in, out);
+    return FC_OK;
+  }
   walk w = walk_of(p, in, out, scratch, notes);
   int64_t channels = out->shape[FC_AXIS_C];
   int varies =

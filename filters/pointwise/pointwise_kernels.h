@@ -36,6 +36,10 @@ typedef struct fc_pointwise_kernels {
   void (*look_up_u8_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
   void (*look_up_u16_f32)(float *to, const void *from, int64_t step, int64_t count, const float *table);
   void (*look_up_u16_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
+  /* Codes above `level` become (code & kept[1]) | set[1], the others (code & kept[0]) | set[0]; in place too.
+   */
+  void (*step_bytes)(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
+                     const uint8_t set[2]);
   /* Widens [*low, *high] by the values within [-limit, limit]; a NaN is not. */
   void (*range_f32)(const float *from, int64_t count, float limit, float *low, float *high);
   void (*range_f64)(const double *from, int64_t count, double limit, double *low, double *high);

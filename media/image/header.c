@@ -82,11 +82,13 @@ static gboolean read_frame(const image_file *f, int marker, const guint8 *body, 
     g_autofree char *kind = g_strdup_printf("a %d-bit", body[0]);
     return refuse(f, kind, error);
   }
-  if (body[5] == 4) return refuse(f, "a CMYK", error);
-  if (body[5] != 1 && body[5] != 3) return refuse(f, "an odd (neither grey nor colour)", error);
+  if (body[5] != 1 && body[5] != 3 && body[5] != 4)
+    return refuse(f, "an odd (neither grey nor colour)", error);
   h->height = (gint64)fc_big(body + 1, 2);
   h->width = (gint64)fc_big(body + 3, 2);
-  h->channels = h->pixel_bytes = body[5];
+  h->pixel_bytes = body[5];
+  h->inks = body[5] == 4;
+  h->channels = h->inks ? 3 : body[5];
   return h->height != 0 || refuse(f, "a late-height", error);
 }
 

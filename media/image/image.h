@@ -34,6 +34,7 @@ typedef struct fc_image_header {
   gint64 width, height;
   int pixel_bytes; /* of a decoded pixel, at most */
   int channels;    /* of JPEG: 1 or 3 */
+  gboolean inks;   /* a JPEG of four inks, which becomes RGB */
   int orientation; /* EXIF, 1 to 8 */
   gboolean cut;    /* the file ends before the image does */
 } fc_image_header;

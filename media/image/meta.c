@@ -268,6 +268,7 @@ fc_tags *fc_image_tags_read(const guint8 *file, gsize size, const fc_image_heade
   meta_reader reader = {.tags = tags, .header = header};
   if (readers[header->kind]) readers[header->kind](&reader, file, size);
   fc_exif_set_upright(tags->exif.data, tags->exif.size);
+  if (header->inks) fc_blob_clear(&tags->icc); /* of inks, which are there no longer */
   if (header->orientation < 5) return tags;
   tags->density = (fc_density){tags->density.y, tags->density.x, tags->density.metres};
   fc_exif_exchange_sides(tags->exif.data, tags->exif.size);

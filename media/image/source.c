@@ -189,6 +189,8 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
       !check_size(input->name, header, options->max_pixels, error))
     return FALSE;
   orient(source, input->name);
+  if (header->inks)
+    fc_media_note(options, "%s: is CMYK, and made RGB without its colour profile", input->name);
   if (header->cut && !options->allow_truncated)
     return fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE,
                    input->name);

@@ -99,6 +99,8 @@ class Chain(_filterchain.Chain):
     - `rate`: samples a second of sound; `bits`: how many bits of an integer carry information.
     - `dtype`: the element type of the result; without it the chain's own: float32 of what computes.
     - `out`: an array to put the result into, of its shape.
+    - `seed`, `epoch`, `random_name`: what random operators draw depends on these alone, and on the frame of a batch;
+      files are named by their paths.
     - `progress`: called with what is done and with the total, or None, at most ten times a second; what it raises
       stops the run, and so does False.
     """

@@ -5,6 +5,7 @@
 
 A chain is parsed once an actor. The device is said, not guessed: `num_gpus=0` hides no GPU from a worker."""
 import os
+from pathlib import Path
 
 import numpy
 import filterchain as fc
@@ -28,33 +29,34 @@ class _Rows:
                 if self.on_error == "raise":
                     raise
                 found.append((None, str(error)))
-        results, errors = [result for result, _ in found], [error for _, error in found]
-        return results, errors, [i for i, error in enumerate(errors) if error is None or self.on_error == "column"]
+        results, errors = map(list, zip(*found)) if found else ([], [])
+        return results, errors, [i for i, e in enumerate(errors) if e is None or self.on_error == "column"]
 
 
 class Chain(_Rows):
     """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). Of each row `column` holds the content of
     a file, the path of one (a string), or samples; the result comes into the column `to`, in a table as a list of numbers with its
-    shape beside it in TO_shape. Images of one size, in an array, are one call."""
+    shape beside it in TO_shape. Images of one size, in an array, are one call. Random operators draw by `seed`, `epoch` and the
+    column `key` (an id), whatever rows share a batch."""
 
-    def __init__(self, *stages, column="bytes", to="data", on_error="raise", device="cpu", layout=None, rate=None, dtype=None,
-                 **options):
+    def __init__(self, *stages, column="bytes", to="data", key=None, on_error="raise", device="cpu", layout=None, rate=None,
+                 dtype=None, **options):
         super().__init__(stages, on_error, device, options, rate=rate, dtype=dtype)
-        self.column, self.to, self.layout = column, to, layout
+        self.column, self.to, self.key, self.layout = column, to, key, layout
 
-    def _row(self, row):
-        row = row.as_buffer() if hasattr(row, "as_buffer") else row.as_py() if hasattr(row, "as_py") else row
+    def _row(self, pair):
+        row = pair[0].as_buffer() if hasattr(pair[0], "as_buffer") else pair[0].as_py() if hasattr(pair[0], "as_py") else pair[0]
+        by = {"random_name": str(pair[1])} if self.key else {}
         if isinstance(row, numpy.ndarray):
-            return self.chain(row, layout=self.layout, **self.asked)
-        return numpy.asarray((self.chain.read if isinstance(row, str) else self.chain.decode)(row, dtype=self.asked["dtype"]))
+            return self.chain(row, layout=self.layout, **self.asked, **by)
+        return numpy.asarray((self.chain.read if isinstance(row, str) else self.chain.decode)(row, dtype=self.asked["dtype"], **by))
 
     def __call__(self, batch):
-        values = batch[self.column]
-        if isinstance(batch, dict) and values.ndim >= 3 and values.dtype != object:
-            results = self.chain(values, layout="n" + (self.layout or "hwc"[:values.ndim - 1]), **self.asked)
-            errors, keep = [None] * len(values), slice(None)
+        values, names = batch[self.column], batch[self.key or self.column]
+        if isinstance(batch, dict) and values.ndim >= 3 and values.dtype != object and not self.key:
+            results, errors, keep = self.chain(values, layout="n" + (self.layout or "hwc"[:values.ndim - 1]), **self.asked), [None] * len(values), slice(None)
         else:
-            results, errors, keep = self.each(values, self._row)
+            results, errors, keep = self.each(zip(values, names), self._row)
         return (self._numpy if isinstance(batch, dict) else self._arrow)(batch, results, errors, keep)
 
     def _numpy(self, batch, results, errors, keep):
@@ -88,13 +90,11 @@ class Files(_Rows):
 
 def images(paths, stages, out, *, concurrency=1, num_gpus=0, **options):
     """Files through a chain into the folder `out`, which all workers see ("out/{stem}.jpg" changes names): a dataset to be read."""
-    import ray
-    pattern = str(out) if "{stem}" in str(out) else os.path.join(out, "{stem}{suffix}")
-    parts = [os.path.splitext(os.path.basename(path)) for path in paths]
-    names = [pattern.replace("{stem}", stem).replace("{suffix}", suffix) for stem, suffix in parts]
+    import ray.data
+    out = str(out) if "{stem}" in str(out) else os.path.join(out, "{stem}{suffix}")
+    names = [out.replace("{stem}", Path(path).stem).replace("{suffix}", Path(path).suffix) for path in paths]
     if len(set(names)) < len(names):
         raise ValueError("two of the files would become one: their names differ in nothing but folders")
     rows = ray.data.from_items([{"path": str(path), "out": name} for path, name in zip(paths, names)])
-    stages = [stages] if isinstance(stages, (str, fc.Op)) else list(stages)
-    return rows.map_batches(Files, fn_constructor_args=stages, fn_constructor_kwargs=options, batch_size=32,
-                            compute=ray.data.ActorPoolStrategy(size=concurrency), num_gpus=num_gpus)
+    return rows.map_batches(Files, fn_constructor_args=[stages] if isinstance(stages, (str, fc.Op)) else list(stages), num_gpus=num_gpus,
+                            fn_constructor_kwargs=options, batch_size=32, compute=ray.data.ActorPoolStrategy(size=concurrency))

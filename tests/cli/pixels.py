@@ -3,6 +3,7 @@
 """Operators on pixels and small neighbourhoods against other libraries: tests/goldens/make_pixels.py says what
 the file holds. And what they say where they cannot go on.
 """
+import base64
 import json
 import os
 import struct
@@ -68,6 +69,25 @@ class White(harness.Case):
             for name, gamma in (("a.png", "gamma:0.5"), ("b.png", "gamma:0.5:white=255")):
                 self.succeed("-i", "in.wav", "-p", picture, "-p", "gauss:1", "-p", gamma, "-o", name)
             self.assertEqual(self.read("a.png"), self.read("b.png"))
+
+
+# 24 x 8 pixels of four inks, in thirds: by Pillow, whose convert("RGB") says what they are.
+INKS = ("/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwADAgIDAgIDAwMDBAMDBAUIBQUEBAUKBwcGCAwKDAwLCgsLDQ4SEA0OEQ4LCxAWEBETFBUVFQwPFxgWFB"
+        "gSFBUU/8AAFAgACAAYBEMRAE0RAFkRAEsRAP/EABkAAQACAwAAAAAAAAAAAAAAAAkACAUHCv/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBEMA"
+        "TQBZAEsAAD8AVNTwgZUxfn7bQVfKAzaOfd//2Q==")
+
+
+class Inks(harness.Case):
+    def test_a_jpeg_of_four_inks(self):
+        self.write("ink.jpg", base64.b64decode(INKS))
+        said = self.run_command("-v", "-i", "ink.jpg", "-o", "out.png").stderr
+        self.assertIn("ink.jpg: is CMYK, and made RGB without its colour profile", said)
+        rows, channels = harness.read_png(self.path("out.png"))
+        self.assertEqual((len(rows), len(rows[0]), channels), (8, 72, 3))
+        for x, colour in ((4, (255, 55, 225)), (12, (103, 187, 195)), (20, (0, 0, 0))):
+            self.assertTrue(all(abs(a - b) <= 3 for a, b in zip(rows[4][3 * x:3 * x + 3], colour)), (x, rows[4][3 * x:3 * x + 3]))
+        self.succeed("-q", "-i", "ink.jpg:scale=1/2", "-o", "half.png")
+        self.assertEqual(len(harness.read_png(self.path("half.png"))[0]), 4)
 
 
 class Histogram(harness.Case):

@@ -81,7 +81,13 @@ static void test_groups(void) {
        FC_AUDIO,
        FC_F32,
        2,
-       "2+3"},
+       "6"},
+      {{"gain:2", "winstat:window=3:border=shrink", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
+      {{"gain:2", "winstat:window=3:stat=mean,rms", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
+      {{"winstat:window=20:stat=max"}, FC_AUDIO, FC_I16, 2, "1"},
+      {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
+      {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
+      {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
       {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
       /* What becomes an integer ends a kernel, for what it notes; a copy of integers does not. */
       {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},

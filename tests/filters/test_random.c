@@ -5,9 +5,7 @@
  * set against the reference to the bit, in one piece and in many, and against what they are in closed form.
  */
 #include "core/contract/random.h"
-#include "filters/color/twist.h"
-#include "filters/generate/noise.h"
-#include "tests/filters/views.h"
+#include "tests/filters/randoms.h"
 
 /* Of the Random123 distribution (kat_vectors, philox4x32 10). */
 static void check_known_answers(void) {
@@ -60,12 +58,6 @@ static int64_t differences(const fc_view *a, const fc_view *b) {
   return count;
 }
 
-typedef struct trial {
-  int twists;
-  fc_noise noise;
-  fc_twist twist;
-} trial;
-
 static fc_status run(trial *t, int isa, const fc_view *in, const fc_view *out, uint32_t *notes) {
   static _Alignas(64) char scratch[65536];
   if (isa < 0)
@@ -75,21 +67,6 @@ static fc_status run(trial *t, int isa, const fc_view *in, const fc_view *out, u
         "scratch");
   return t->twists ? fc_twist_cpu(&t->twist, in, out, scratch, notes)
                    : fc_noise_cpu(&t->noise, in, out, scratch, notes);
-}
-
-static trial trial_new(int64_t channels) {
-  trial t = {.twists = (int)random_int(0, 1)};
-  t.noise = (fc_noise){.compute = random_int(0, 1) ? FC_F64 : FC_F32,
-                       .even = (int32_t)random_int(0, 1),
-                       .shared = (int32_t)random_int(0, 1),
-                       .key = random_bits(),
-                       .deviation = fabs(random_real()) * 40,
-                       .colors = random_int(0, channels)};
-  t.twist = (fc_twist){.compute = t.noise.compute, .colors = channels < 3 ? 1 : 3, .white = 255};
-  t.twist.extra = (int32_t)channels - t.twist.colors;
-  fc_twist_set(&t.twist, fabs(random_real()) * 2, fabs(random_real()) * 2, fabs(random_real()) * 2,
-               random_real() / 2);
-  return t;
 }
 
 static void check_trial(void) {

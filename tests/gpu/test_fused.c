@@ -67,7 +67,12 @@ static char *window_of(int kind) {
                                         "reflect", "reflect101",       "wrap"};
   const char *border = borders[pick(0, G_N_ELEMENTS(borders))];
   GString *s = g_string_new(NULL);
-  if (kind == FC_AUDIO || pick(0, 5) == 0) {
+  if (pick(0, 3) == 0) {
+    static const char *const stats[] = {"sum", "sumsq", "mean", "var", "std", "rms", "min", "max"};
+    const int window = (int)exp(g_rand_double_range(numbers, log(2), log(kind == FC_AUDIO ? 6000 : 60)));
+    g_string_printf(s, "winstat:window=%d:stat=%s:border=%s", window, stats[pick(0, G_N_ELEMENTS(stats))],
+                    border);
+  } else if (kind == FC_AUDIO || pick(0, 5) == 0) {
     g_autofree char *mask = numbers_of(pick(1, pick(0, 3) ? 40 : 129), -0.3, 0.4);
     g_string_printf(s, "conv1d:[%s]:method=direct:axis=%s:border=%s", mask,
                     kind != FC_AUDIO && pick(0, 2) ? "y" : "x", border);

@@ -287,6 +287,23 @@ class Plain(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
         self.assertEqual(memoryview(chain(x)).tolist(), [1, 2, 1])
 
+    def test_random_numbers(self):
+        """By seed, epoch, name and frame, however the frames are computed; a file in memory has a name if it is given one."""
+        x = array.array("B", bytes(range(200)) * 30)
+        frames = memoryview(x).cast("B", (30, 10, 20, 1))
+        chain = fc.chain("random_crop:7x5", "random_flip")
+
+        def made(**how):
+            return memoryview(chain(frames, layout="nhwc", **how)).tobytes()
+        one = made(seed=7, epoch=3, random_name="x")
+        self.assertEqual(made(seed=7, epoch=3, random_name="x", threads=1, chunk=4), one)
+        self.assertGreater(len({one[i * 35:i * 35 + 35] for i in range(30)}), 20)
+        for other in ({"seed": 8}, {"epoch": 4}, {"random_name": "y"}):
+            self.assertNotEqual(made(**{"seed": 7, "epoch": 3, "random_name": "x", **other}), one, other)
+        with open(PICTURE, "rb") as file:
+            decoded = chain.decode(file.read(), epoch=5, random_name="a.png")
+        self.assertEqual(memoryview(decoded).tobytes(), memoryview(chain.read(PICTURE, epoch=5, random_name="a.png")).tobytes())
+
     def test_generator(self):
         y = fc.chain("tone:sine:freq=1000:length=800:rate=8000")()
         self.assertEqual((y.shape, y.rate, y.kind), ((800,), 8000, "audio"))

@@ -165,6 +165,56 @@ class LocalRay(Folder):
             if not row["error"]:
                 self.assertEqual(content(row["out"]), expect)
 
+    @staticmethod
+    def spilled():
+        """How often Ray says that it has written objects to disk."""
+        logs = pathlib.Path(ray._private.worker._global_node.get_logs_dir_path())
+        return sum(file.read_text(errors="replace").count("Spilled ") for file in logs.glob("raylet.*"))
+
+    def test_resumed(self):
+        """A job that was cut off after a third: what is there stays as it is, the rest is made; a part of a file is none."""
+        paths = self.files(13)[:12]
+        out = self.folder / "out"
+        out.mkdir()
+        fc.ray.images(paths[:4], STAGE, out).take_all()
+        before = {path: os.stat(path).st_mtime_ns for path in out.iterdir()}
+        self.assertEqual(len(before), 4)
+        (out / ".x.png.tmp").write_bytes(b"what a worker left that was killed")
+        made = fc.ray.images(paths, STAGE, out, concurrency=2).take_all()
+        self.assertEqual([row["error"] for row in made], [None] * 12)
+        self.assertEqual({path: os.stat(path).st_mtime_ns for path in before}, before)
+        self.assertEqual({content(row["out"]) for row in made}, {self.expected()})
+
+    def test_nothing_is_spilled(self):
+        """Ten times the object store streams through it: 500 images of 3 MB."""
+        rows = ray.data.range(500, override_num_blocks=125).map_batches(
+            lambda batch: {"id": batch["id"], "x": np.stack([np.full((1000, 1000, 3), i % 251, "u1") for i in batch["id"]])}, batch_size=4)
+        made = rows.map_batches(fc.ray.Chain, fn_constructor_args=["gain:0.5"], batch_size=4, compute=ray.data.ActorPoolStrategy(size=1),
+                                fn_constructor_kwargs={"column": "x", "to": "y", "dtype": "uint8", "threads": 1})
+        seen, size = set(), 0
+        for batch in made.iter_batches(batch_size=4, prefetch_batches=0):
+            for i, y in zip(batch["id"], batch["y"]):
+                self.assertEqual((int(y.min()), int(y.max())), (round(i % 251 / 2), round(i % 251 / 2)))
+                seen.add(int(i))
+                size += y.nbytes
+        self.assertEqual((seen, size), (set(range(500)), 1500000000))
+        self.assertEqual(self.spilled(), 0)
+        held = [ray.put(np.zeros(40 << 20, "u1")) for _ in range(8)]  # twice the store: this is, so that it would have been seen
+        self.assertGreater(self.spilled(), 0)
+        del held
+
+    def test_random_by_row(self):
+        """What is drawn is the row's, whatever it shares a batch with."""
+        rows = ray.data.from_items([{"id": i, "x": self.image[:32, :32]} for i in range(8)])
+        chain = fc.chain("noise:8", seed=3, epoch=1)
+        expect = {i: chain(self.image[:32, :32], layout="hwc", dtype="uint8", random_name=str(i)) for i in range(8)}
+        self.assertFalse(np.array_equal(expect[0], expect[1]))
+        for size in (2, 8):
+            made = rows.map_batches(fc.ray.Chain, fn_constructor_args=["noise:8"], batch_size=size, compute=ray.data.ActorPoolStrategy(size=1),
+                                    fn_constructor_kwargs={"column": "x", "to": "y", "key": "id", "seed": 3, "epoch": 1, "dtype": "uint8"}).take_all()
+            for row in made:
+                np.testing.assert_array_equal(row["y"], expect[row["id"]])
+
     def test_worker_killed(self):
         """A worker that is killed in mid-job is started again; every output is whole."""
         paths = self.files(40)

@@ -11,20 +11,21 @@ import subprocess
 import sys
 import tempfile
 
-from support import SOURCE, fc, main, needs_numpy, unittest
+from support import SOURCE, fc, main, needs_numpy, np, unittest
 
 PACKAGE = pathlib.Path(fc.__file__).parent
 
 
 class Reference(unittest.TestCase):
-    def run_doctest(self, path, least):
-        """In a process of its own and a folder with the examples."""
+    def run_doctest(self, path, least, look=lambda folder: None):
+        """In a process of its own and a folder with the examples, which `look` is shown afterwards."""
         self.assertGreater(pathlib.Path(path).read_text(encoding="utf-8").count(">>>"), least)
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(os.path.join(SOURCE, "examples"), os.path.join(folder, "examples"))
             done = subprocess.run([sys.executable, "-m", "doctest", "-o", "ELLIPSIS", path], cwd=folder, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            look(pathlib.Path(folder))
 
     def test_examples(self):
         self.run_doctest(PACKAGE / "reference.md", 50)
@@ -41,6 +42,20 @@ class Reference(unittest.TestCase):
     def test_page(self):
         self.run_doctest(os.path.join(SOURCE, "docs", "python.md"), 20)
         self.run_doctest(os.path.join(SOURCE, "docs", "cluster.md"), 5)
+
+    @needs_numpy
+    def test_tour(self):
+        """The pictures are those that the page makes, but for a value more or less: powers and roots are libm's."""
+        pictures = pathlib.Path(SOURCE, "docs", "pictures")
+
+        def look(folder):
+            shutil.copy(folder / "examples" / "picture.png", folder)
+            names = {path.name for path in folder.glob("*.png")} - {"small.png"}
+            self.assertEqual(names, {path.name for path in pictures.glob("*.png")})
+            for name in names:
+                made, kept = (np.asarray(fc.read(place / name)).astype("i4") for place in (folder, pictures))
+                self.assertLessEqual(abs(made - kept).max(), 1, name)
+        self.run_doctest(os.path.join(SOURCE, "docs", "python-tour.md"), 20, look)
 
     def test_stubs(self):
         functions = {node.name: node for node in ast.parse((PACKAGE / "ops.pyi").read_text(encoding="utf-8")).body

@@ -31,25 +31,51 @@ static gboolean take_damage(const fc_decode_task *task, const char *said, fc_dec
   return task->lenient;
 }
 
-static gboolean decode(tjhandle jpeg, const fc_decode_task *task, fc_decode_report *report) {
-  const tjscalingfactor factor = {1, task->scale};
-  const int channels = task->channels, format = channels == 1 ? TJPF_GRAY : TJPF_RGB;
-  /* Into another size than the file's it would scale. What this call cannot say of odd subsamplings is no
-   * matter. */
-  int width = 0, height = 0, subsampling, space;
-  tjDecompressHeader3(jpeg, task->file, task->size, &width, &height, &subsampling, &space);
-  width = TJSCALED(width, factor), height = TJSCALED(height, factor);
-  if (!fc_decode_shape(task, report, width, height, channels, 8)) return FALSE;
+/* Inks as Adobe's programs store them, and so nearly all such files: 255 is none. Each colour is what its ink
+ * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not heeded. In place. */
+static void inks_to_rgb(guint8 *pixels, gsize count) {
+  for (gsize i = 0; i < count; i++) {
+    const guint8 *from = pixels + 4 * i;
+    guint8 rgb[3];
+    for (int c = 0; c < 3; c++) {
+      const unsigned taken = (255u - from[c]) * from[3] + 128;
+      const int left = from[3] - (int)((taken + (taken >> 8)) >> 8);
+      rgb[c] = (guint8)(left > 0 ? left : 0);
+    }
+    memcpy(pixels + 3 * i, rgb, 3);
+  }
+}
+
+static gboolean decode_into(tjhandle jpeg, const fc_decode_task *task, int width, int height, int format,
+                            fc_decode_report *report) {
   /* Up to the first warning; or to the end, where that was no matter or the rest is wanted. */
   for (int flags = TJFLAG_LIMITSCANS | (task->lenient ? 0 : TJFLAG_STOPONWARNING);;
        flags = TJFLAG_LIMITSCANS) {
-    if (tjDecompress2(jpeg, task->file, task->size, task->pixels, width, width * channels, height, format,
-                      flags) == 0)
+    if (tjDecompress2(jpeg, task->file, task->size, task->pixels, width, width * tjPixelSize[format], height,
+                      format, flags) == 0)
       return TRUE;
     const char *said = tjGetErrorStr2(jpeg);
     if (!is_harmless(said)) return take_damage(task, said, report);
     if (flags == TJFLAG_LIMITSCANS) return tjGetErrorCode(jpeg) == TJERR_WARNING;
   }
+}
+
+static gboolean decode(tjhandle jpeg, const fc_decode_task *task, fc_decode_report *report) {
+  const tjscalingfactor factor = {1, task->scale};
+  const int channels = task->channels, format = channels == 1 ? TJPF_GRAY : TJPF_RGB;
+  /* Into another size than the file's it would scale. What this call cannot say of odd subsamplings is no
+   * matter. */
+  int width = 0, height = 0, subsampling = 0, space = 0;
+  tjDecompressHeader3(jpeg, task->file, task->size, &width, &height, &subsampling, &space);
+  width = TJSCALED(width, factor), height = TJSCALED(height, factor);
+  if (!fc_decode_shape(task, report, width, height, channels, 8)) return FALSE;
+  const gboolean inks = space == TJCS_CMYK || space == TJCS_YCCK;
+  const gsize count = (gsize)width * (gsize)height;
+  if (inks && (channels != 3 || 4 * count > task->room))
+    return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
+  if (!decode_into(jpeg, task, width, height, inks ? TJPF_CMYK : format, report)) return FALSE;
+  if (inks) inks_to_rgb(task->pixels, count);
+  return TRUE;
 }
 
 gboolean fc_decode_jpeg(const fc_decode_task *task, fc_decode_report *report) {

@@ -2,14 +2,14 @@
 /*
  * cuda_runtime.h - in place of CUDA's, so that the text of a composed kernel is C++ for the host: what the
  * kernels of filters/gpu use of the language and its intrinsics, and blocks of threads as fibers, one after
- * the other, each of which runs from barrier to barrier. For kernels whose threads all meet the same
- * barriers.
+ * the other, each of which runs from barrier to barrier, of its warp or its block.
  */
 #ifndef FC_TESTS_EMULATED_CUDA_H
 #define FC_TESTS_EMULATED_CUDA_H
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -26,6 +26,7 @@
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(...)
+#define __noinline__
 
 using std::max;
 using std::min;
@@ -63,6 +64,9 @@ inline float __uint_as_float(unsigned v) {
 }
 inline unsigned __float_as_uint(float v) {
   return bits_as<unsigned>(v);
+}
+inline float rsqrtf(float v) {
+  return 1 / sqrtf(v);
 }
 inline double __hiloint2double(int high, int low) {
   return bits_as<double>(static_cast<uint64_t>(static_cast<unsigned>(high)) << 32 |
@@ -118,10 +122,15 @@ template <typename T> inline T __ldg(const T *p) {
 
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+/* What a fiber waits for: nothing, the others of its warp, or those of its block. */
+enum waiting { NOTHING, WARP, BLOCK, END };
+
 struct fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
-  bool over;
+  waiting at;
+  unsigned turn;    /* of words that lanes exchange: those of one are read while the next are written */
+  uint64_t word[2]; /* what it shows the others */
 };
 static ucontext_t scheduler;
 static std::vector<fiber> fibers;
@@ -131,34 +140,74 @@ static const void *argument;
 
 static void enter(void) {
   body(argument);
-  running->over = true;
+  running->at = END;
 }
 
-static void meet(void) {
+static void meet(waiting whom) {
+  running->at = whom;
   swapcontext(&running->context, &scheduler);
 }
-#define __syncthreads() meet()
-#define __syncwarp(...) meet()
+#define __syncthreads() meet(BLOCK)
+#define __syncwarp(...) meet(WARP)
+
+/* The word of lane `from`, or the lane's own where there is none. */
+template <typename T> static T exchange(T v, int from) {
+  fiber *me = running;
+  const unsigned turn = me->turn++ & 1;
+  static_assert(sizeof v <= 8, "");
+  memcpy(&me->word[turn], &v, sizeof v);
+  const unsigned thread = threadIdx.x;
+  meet(WARP);
+  if (from >= 0 && from < 32) memcpy(&v, &fibers[thread / 32 * 32 + from].word[turn], sizeof v);
+  return v;
+}
+template <typename T> static T __shfl_up_sync(unsigned, T v, int by) {
+  return exchange(v, static_cast<int>(threadIdx.x % 32) - by);
+}
+template <typename T> static T __shfl_down_sync(unsigned, T v, int by) {
+  return exchange(v, static_cast<int>(threadIdx.x % 32) + by);
+}
+template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
+  return exchange(v, lane);
+}
+
+/* Lets those go on that have met: warps, or else the block. */
+static bool release(unsigned threads) {
+  bool any = false, left = false, stuck = false;
+  for (unsigned first = 0; first < threads; first += 32) {
+    const unsigned end = min(first + 32, threads);
+    bool met = true, some = false;
+    for (unsigned t = first; t < end; t++)
+      met &= fibers[t].at == WARP || fibers[t].at == END, some |= fibers[t].at == WARP,
+          left |= fibers[t].at != END;
+    for (unsigned t = first; t < end && met && some; t++)
+      if (fibers[t].at == WARP) fibers[t].at = NOTHING, any = true;
+    stuck |= some && !met;
+  }
+  if (stuck && !any) abort(); /* lanes of one warp wait at different barriers */
+  for (unsigned t = 0; t < threads && !any; t++)
+    if (fibers[t].at == BLOCK) fibers[t].at = NOTHING;
+  return left;
+}
 
 static void run_block(unsigned threads) {
   const size_t stack = 512 << 10;
   fibers.resize(threads);
   for (fiber &f : fibers) {
     if (!f.stack) f.stack.reset(new char[stack]);
-    f.over = false;
+    f.at = NOTHING, f.turn = 0;
     getcontext(&f.context);
     f.context.uc_stack.ss_sp = f.stack.get(), f.context.uc_stack.ss_size = stack,
     f.context.uc_link = &scheduler;
     makecontext(&f.context, enter, 0);
   }
-  for (bool any = true; any;) {
-    any = false;
+  do {
     for (unsigned t = 0; t < threads; t++) {
-      if (fibers[t].over) continue;
-      running = &fibers[t], threadIdx.x = t, any = true;
+      if (fibers[t].at != NOTHING) continue;
+      running = &fibers[t], threadIdx.x = t;
       swapcontext(&scheduler, &running->context);
     }
-  }
+  } while (release(threads));
 }
 
 /* All blocks of a grid. */

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+//
+// slide.cuh - the skeleton of kernels composed at run time for statistics in windows along one axis, of any
+// length: sound, and rows of images; with what is done to each sample or pixel before and after, and the
+// border made on the way. The cost of an output does not depend on the window.
+//
+// A block goes along a line in tiles of SAMPLES positions of all its channels. Samples are cut into segments
+// of RUN, anchored in the signal, and 32 segments are a group, or fewer where windows are short. A thread
+// makes the windows that begin in one segment, of
+//
+//     |suffix of the segment| the rest of its group | whole groups | what is ahead in the last | prefix |
+//
+// The pieces of whole groups stay in a ring from tile to tile; nothing is subtracted again. Where windows are
+// long, their ends come into shared memory apart from their beginnings, and a block begins with tiles of
+// which it wants groups alone. The order of sums is that of filters/winstat/rows (RUN = 16) and of row_slide
+// there (RUN = 4): it depends on the window and on positions in the signal, not on where a tile begins.
+//
+//     in --load--> Pre --> head, tail [STEP][segments] --> windows --> result [STEP] --> Post --store--> out
+//
+// Cost: two reads, the second out of the cache, and some 10 instructions a sample for sums.
+#ifndef FC_FILTERS_GPU_SLIDE_CUH
+#define FC_FILTERS_GPU_SLIDE_CUH
+
+#include "filters/gpu/statistic.cuh"
+#include "filters/gpu/window.cuh"
+
+// Positions count from the first output; `in` is the input at position 0. The signal has `begin` positions
+// ahead of that, and ends `end` behind it; `first` is where the first tile's samples begin. The host's twin
+// is in core/device/compose.h.
+struct fc_slide_args {
+  const char *in;
+  char *out;
+  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
+  int32_t begin, end, total, first;
+  int32_t tiles, rows, planes; // of a block; of an image
+  float constant;              // beyond the ends, between Pre and Post
+  uint32_t *notes;
+};
+
+// Where quad i of a room is: the four of a segment of 16 change places, so that threads of eight segments
+// meet no bank twice.
+FC_DEVICE int fc_slide_quad(int i) {
+  return 4 * ((i & ~3) | ((i ^ i >> 3) & 3));
+}
+
+FC_DEVICE void fc_slide_prefetch(const void *at) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
+          int SAMPLES, typename Pre, typename Op, typename Post>
+struct fc_slide {
+  typedef typename Op::policy P;
+  typedef typename P::piece piece;
+  static constexpr int RUN = Op::RUN, LANES = 32, UNIT = LANES * RUN, UNITS = SAMPLES / UNIT;
+  static constexpr int THREADS = SAMPLES / 16 * STEP, WARPS = THREADS / LANES;
+  static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
+  // A window ends Q segments behind its own, with PART samples of that one for the first of a thread.
+  static constexpr int Q = (WINDOW - 1) / RUN, PART = (WINDOW - 1) % RUN + 1;
+  static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
+  static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
+  static constexpr bool FAR = Q >= LANES; // beginnings and ends in rooms of their own
+  static constexpr int APART = FAR ? REST : Q;
+  // Of the room of ends: segments there, and those that are filled. Where it is a room of its own, a tile
+  // leaves its last 32 segments there for the next one, whose others take the place of what is over.
+  static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
+  static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
+  static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
+  static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
+  static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
+  static constexpr int STAGED = SAMPLES + SAMPLES / 16;
+  static constexpr bool CODE = Op::CODES && std::is_same<Post, fc_none>::value && fc_map_dtype<U> < FC_F32;
+
+  // Channels of a tile in shared memory, de-interleaved.
+  struct rooms {
+    float head[STEP][HEADS], tail[STEP][ROOM], result[STEP][STAGED];
+    piece ahead[STEP][SEGMENTS], groups[STEP][RING];
+  };
+
+  static FC_DEVICE int staged(int i) { return i + i / 16; }
+
+  // Four positions from `at` on of which some are not of the signal, or not there: pixel by pixel.
+  static FC_DEVICE void put_ends(const fc_slide_args &a, const char *in, int at, const Pre &pre,
+                                 float (&to)[4 * UM], fc_dev_noted &noted) {
+    const int extent = a.begin + a.end;
+#pragma unroll 1
+    for (int i = 0; i < 4; i++) {
+      float x[UI], v[UM];
+#pragma unroll
+      for (int c = 0; c < UM; c++) v[c] = a.constant;
+      if (at + i >= -BEFORE && at + i < a.total + AFTER) { // else seen by no window, and may not be there
+        const int source = fc_dev_border_source(BORDER, at + i + a.begin, extent);
+        if (source >= 0) {
+          const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
+#pragma unroll
+          for (int c = 0; c < UI; c++)
+            x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
+          pre.run(x, v, noted);
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < UM; c++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          if (k == i) to[k * UM + c] = v[c];
+    }
+  }
+
+  // What a tile wants of a line: its heads, or none, and its tails from block `first` on. Rooms are as long
+  // as tiles, but for the room of ends, where block 0 is number `turn`.
+  struct wanted {
+    const char *in;
+    int at, heads, tail_at, tails; // positions, and how many quads
+    int first, turn;
+  };
+
+  static FC_DEVICE int position(const wanted &w, int quad) {
+    return quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads);
+  }
+
+  static FC_DEVICE int turned(int block, int turn) { // block, turn <= UNITS
+    return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
+  }
+
+  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
+    constexpr int EACH = UNIT / 4;
+    const int i = quad - w.heads;
+    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
+                      : r.tail[0] + (FAR ? turned(i / EACH + w.first, w.turn) * UNIT + fc_slide_quad(i % EACH)
+                                         : fc_slide_quad(i));
+    const int room = i < 0 ? HEADS : ROOM;
+#pragma unroll
+    for (int c = 0; c < STEP; c++)
+      *reinterpret_cast<float4 *>(to + c * room) =
+          make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
+  }
+
+  // Brings it into shared memory.
+  static FC_DEVICE void bring(const fc_slide_args &a, rooms &r, const wanted &w, const Pre &pre,
+                              fc_dev_noted &noted) {
+    constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE,
+              end = a.end < a.total + AFTER ? a.end : a.total + AFTER, count = w.heads + w.tails;
+    const auto is_whole = [&](int quad) {
+      const int p = position(w, quad);
+      return quad < count && p >= from && p + 4 <= end;
+    };
+#pragma unroll 1
+    for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
+      fc_window_load<T, KT, 4 * UI, ALIGNED> raw[BATCH];
+#pragma unroll
+      for (int b = 0; b < BATCH; b++)
+        if (is_whole(first + b * THREADS))
+          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
+                                  (UI * static_cast<int>(sizeof(T))));
+#pragma unroll
+      for (int b = 0; b < BATCH; b++) {
+        if (!is_whole(first + b * THREADS)) continue;
+        float x[4 * UI], v[4 * UM];
+        raw[b].values(x);
+        pre.run(x, v, noted);
+        keep(r, w, first + b * THREADS, v);
+      }
+    }
+    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + 4 * w.tails <= end) return;
+#pragma unroll 1
+    for (int quad = threadIdx.x; quad < count; quad += THREADS) {
+      if (is_whole(quad)) continue;
+      float v[4 * UM];
+      put_ends(a, w.in, position(w, quad), pre, v, noted);
+      keep(r, w, quad, v);
+    }
+  }
+
+  // Into the second cache, while something else is done; a line of it is 128 bytes.
+  static FC_DEVICE void await(const fc_slide_args &a, const char *in, int at) {
+    constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
+    for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
+      if (p >= -a.begin && p < a.end && p < a.total + AFTER)
+        fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
+  }
+
+  // Samples from the beginning of a segment on, as pieces.
+  template <int N, bool TURNED = false>
+  static FC_DEVICE void read(piece (&v)[N], const float *room, int segment, int turn = 0) {
+#pragma unroll
+    for (int k = 0; k < (N + 3) / 4; k++) {
+      const int in = segment + k / (RUN / 4),
+                at = TURNED ? turned(in / LANES, turn) * LANES + in % LANES : in;
+      const float4 q =
+          *reinterpret_cast<const float4 *>(room + fc_slide_quad(at * (RUN / 4) + k % (RUN / 4)));
+      const float word[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        if (4 * k + i < N) v[4 * k + i] = P::of(word[i]);
+    }
+  }
+
+  static FC_DEVICE piece total_of(const piece (&v)[RUN]) {
+    if constexpr (RUN == 4) return P::join(P::join(v[0], v[1]), P::join(v[2], v[3]));
+    piece sum = v[RUN - 1];
+#pragma unroll
+    for (int k = RUN - 2; k >= 0; k--) sum = P::join(v[k], sum);
+    return sum;
+  }
+
+  // What each segment's group has ahead of it, and whole groups, of tile `tile`; from block `first` on.
+  static FC_DEVICE void scan(rooms &r, int tile, int first, int turn) {
+    const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
+#pragma unroll 1
+    for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
+      const int c = unit % STEP, block = unit / STEP,
+                segment = (FAR ? turned(block, turn) : block) * LANES + lane;
+      piece v[RUN];
+      read(v, r.tail[c], segment);
+      piece total = total_of(v);
+#pragma unroll
+      for (int by = 1; by < GROUP; by *= 2) {
+        const piece other = counted(fc_lane_before(total, by), min(by, place + 1 - by));
+        if (place >= by) total = P::join_some(other, total);
+        total = counted(total, min(2 * by, place + 1));
+      }
+      const piece before = counted(fc_lane_before(total, 1), place);
+      r.ahead[c][segment] = place ? before : P::none();
+      const int group = FAR ? (tile * UNITS + WHOLE + block) & (RING - 1) : segment >> BITS;
+      if (place == GROUP - 1) r.groups[c][group] = total;
+    }
+  }
+
+  // Of so many segments: known from where it is.
+  static FC_DEVICE piece counted(const piece &v, int segments) {
+    return P::counted(v, segments * RUN);
+  }
+
+  // What lies between a lane's segment, of which `total` is the piece, and the one that its windows end in.
+  static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile, int turn) {
+    const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1), end = segment + APART;
+    const int mine = FAR ? tile * UNITS + segment / LANES : segment >> BITS;
+    const auto group = [&](int k) {
+      return counted(r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k], GROUP);
+    };
+#pragma unroll
+    for (int by = 1; by < GROUP; by *= 2) {
+      const piece other = counted(fc_lane_behind(total, by), min(by, GROUP - place - by));
+      if (place + by < GROUP) total = P::join_some(total, other);
+      total = counted(total, min(2 * by, GROUP - place));
+    }
+    piece rest = counted(fc_lane_behind(total, 1), GROUP - 1 - place);
+    if (place == GROUP - 1) rest = P::none();
+    if constexpr (WHOLE > 1) {
+      piece middle = P::none();
+#pragma unroll 1
+      for (int k = 1 + lane; k < WHOLE; k += LANES) middle = P::join(middle, group(k));
+#pragma unroll
+      for (int by = LANES / 2; by > 0; by /= 2) {
+        const piece other = fc_lane_behind(middle, by);
+        if (lane < by) middle = P::join(middle, other);
+      }
+      rest = P::join(rest, counted(fc_lane_first(middle), (WHOLE - 1) * GROUP));
+    }
+    if (place + REST >= GROUP) rest = P::join(rest, group(WHOLE));
+    const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
+    return counted(P::join(rest, counted(r.ahead[c][ahead], (place + REST) & (GROUP - 1))), Q - 1);
+  }
+
+  // v[k]: the windows that begin with x[k], of no more than RUN samples.
+  static FC_DEVICE void short_windows(piece (&v)[RUN], const piece (&x)[RUN + PART]) {
+    if constexpr (RUN == 4) {
+#pragma unroll
+      for (int k = 0; k < RUN; k++) {
+        v[k] = x[k];
+#pragma unroll
+        for (int i = 1; i < PART; i++) v[k] = P::join(v[k], x[k + i]);
+      }
+      return;
+    }
+#pragma unroll
+    for (int block = 0; block < RUN; block += PART) {
+      piece suffix[PART], prefix = P::none();
+#pragma unroll
+      for (int k = PART - 1; k >= 0; k--) {
+        const int at = block + k < RUN + PART ? block + k : 0; // beyond it no output asks
+        suffix[k] = k + 1 < PART ? P::join(x[at], suffix[k + 1 < PART ? k + 1 : k]) : x[at];
+      }
+#pragma unroll
+      for (int k = 0; k < PART; k++) {
+        if (block + k >= RUN) continue;
+        if (k > 0) prefix = k > 1 ? P::join(prefix, x[block + PART + k - 1]) : x[block + PART];
+        v[block + k] = k > 0 ? P::join(suffix[k], prefix) : suffix[k];
+      }
+    }
+  }
+
+  // The windows that begin in a lane's segment.
+  static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
+    const float *head = FAR ? r.head[c] : r.tail[c];
+    if constexpr (Q == 0) {
+      piece x[RUN + PART];
+      read(x, head, segment);
+      short_windows(v, x);
+    } else {
+      read(v, head, segment);
+#pragma unroll
+      for (int k = RUN - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
+      piece core = P::none();
+      if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
+      piece x[RUN + PART - 1];
+      read<RUN + PART - 1, FAR>(x, r.tail[c], segment + APART, turn);
+#pragma unroll
+      for (int k = 0; k < PART; k++) core = P::join(core, x[k]);
+#pragma unroll
+      for (int k = 0; k < RUN; k++) {
+        v[k] = P::join(v[k], core);
+        if (k + 1 < RUN) core = P::join(core, x[PART + k]);
+      }
+    }
+  }
+
+  // Four outputs from position o on, of which those from lo up to hi are this tile's.
+  static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
+                             fc_dev_noted &noted) {
+    float v[4 * UM], y[4 * UO];
+    const bool all = o >= lo && o + 4 <= hi;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int p = o + k, at = staged((all ? p : min(max(p, lo), hi - 1)) - tile_at);
+#pragma unroll
+      for (int c = 0; c < UM; c++) v[k * UM + c] = r.result[c][at];
+    }
+    post.run(v, y, noted);
+    char *to = out + static_cast<int64_t>(o) * (UO * static_cast<int>(sizeof(U)));
+    if (all) {
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int c = 0; c < UO; c++)
+        if (o + k >= lo && o + k < hi)
+          reinterpret_cast<U *>(to)[k * UO + c] =
+              fc_map_code<float, U, Post::QUIET>(y[k * UO + c], fc_map_scaling<float, U, KU>(), noted);
+  }
+
+  static FC_DEVICE void run(const fc_slide_args &a, const Pre &pre, const Op &, const Post &post) {
+    __shared__ __align__(16) rooms r;
+    static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
+    const int image = static_cast<int>(blockIdx.z) / a.planes,
+              plane = static_cast<int>(blockIdx.z) % a.planes, lane = threadIdx.x % LANES;
+    fc_dev_noted noted = {false, false};
+#pragma unroll 1
+    for (int row = blockIdx.y; row < a.rows; row += gridDim.y) {
+      const char *in = a.in + image * a.in_image + plane * a.in_plane + row * a.in_row;
+      char *out = a.out + image * a.out_image + plane * a.out_plane + row * a.out_row;
+      const int start = a.first + static_cast<int>(blockIdx.x) * a.tiles * SAMPLES;
+      int turn = 0;
+#pragma unroll 1
+      for (int tile = -WARM; tile < a.tiles; tile++) {
+        const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
+        if (to >= a.total) break;
+        const int first = FAR && tile > -WARM ? 1 : 0; // what is there already
+        wanted w = {in, at, 0, at, FILLED * RUN / 4, first, turn};
+        if (FAR)
+          w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,
+          w.tails = (BLOCKS - first) * (UNIT / 4);
+        bring(a, r, w, pre, noted);
+        __syncthreads();
+        if (tile + 1 < a.tiles) await(a, in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
+        if (Q > 1) {
+          scan(r, tile, first, turn);
+          __syncthreads();
+        }
+        const int turn_now = turn;
+        turn = FAR ? (turn == 0 ? UNITS : turn - 1) : 0;
+        if (tile < 0) continue;
+#pragma unroll 1
+        for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
+          const int c = unit % STEP, segment = unit / STEP * LANES + lane;
+          piece v[RUN];
+          windows(r, c, segment, tile, turn_now, v);
+#pragma unroll
+          for (int k = 0; k < RUN; k++)
+            r.result[c][staged(segment * RUN + k)] = Op::template of_window<CODE, U, KU>(v[k], noted);
+        }
+        __syncthreads();
+        const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
+#pragma unroll 1
+        for (int o = (lo & ~3) + 4 * static_cast<int>(threadIdx.x); o < hi; o += 4 * THREADS)
+          give(r, out, o, to, lo, hi, post, noted);
+      }
+    }
+    noted.tell(a.notes);
+  }
+};
+
+#endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+//
+// statistic.cuh - parts of the skeleton slide.cuh: what is known of some samples of a window, how two such
+// pieces are joined, and what a whole window's says; as winstat.h has it, to the bit of the kernels that are
+// built ahead (filters/winstat).
+//
+// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b, join_some where neither is
+// none, and counted(piece, samples), by which a piece that counts is told what is known; words are samples as
+// floats, or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row,
+// which fixes the order of sums.
+#ifndef FC_FILTERS_GPU_STATISTIC_CUH
+#define FC_FILTERS_GPU_STATISTIC_CUH
+
+#include "filters/gpu/map.cuh"
+
+// fc_winstat_stat of winstat.h.
+constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 2, FC_STATISTIC_VAR = 3,
+              FC_STATISTIC_STD = 4, FC_STATISTIC_RMS = 5, FC_STATISTIC_MIN = 6, FC_STATISTIC_MAX = 7;
+
+// ---- pieces --------------------------------------------------------------------
+
+struct fc_piece_sum {
+  typedef float piece;
+  static FC_DEVICE float none() { return 0; }
+  static FC_DEVICE float of(float v) { return v; }
+  static FC_DEVICE float join(float a, float b) { return a + b; }
+  static FC_DEVICE float join_some(float a, float b) { return a + b; }
+  static FC_DEVICE float counted(float v, int) { return v; }
+};
+struct fc_piece_squares : fc_piece_sum {
+  static FC_DEVICE float of(float v) { return v * v; }
+};
+
+// -0 is less than 0, and NaN wins over everything.
+FC_DEVICE float fc_least(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+#else
+  if (a != a || b != b) return __uint_as_float(0x7fffffffu);
+  return a < b || (a == b && __float_as_uint(a) >> 31) ? a : b;
+#endif
+}
+FC_DEVICE float fc_most(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
+#else
+  if (a != a || b != b) return __uint_as_float(0x7fffffffu);
+  return a > b || (a == b && __float_as_uint(b) >> 31) ? a : b;
+#endif
+}
+template <bool MOST> struct fc_piece_extreme {
+  typedef float piece;
+  static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
+  static FC_DEVICE float of(float v) { return v; }
+  static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
+  static FC_DEVICE float join_some(float a, float b) { return join(a, b); }
+  static FC_DEVICE float counted(float v, int) { return v; }
+};
+
+// Of codes exactly, in types that hold the sums of a window.
+template <typename R> struct fc_piece_codes {
+  typedef R piece;
+  static FC_DEVICE R none() { return 0; }
+  static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
+  static FC_DEVICE R join(R a, R b) { return a + b; }
+  static FC_DEVICE R join_some(R a, R b) { return a + b; }
+  static FC_DEVICE R counted(R v, int) { return v; }
+};
+template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
+  static FC_DEVICE R of(float word) {
+    const int32_t v = static_cast<int32_t>(__float_as_uint(word));
+    return static_cast<uint32_t>(v) * static_cast<uint32_t>(v); // to 65535 either way
+  }
+};
+template <typename R, typename Q> struct fc_sums_of_codes {
+  R sum;
+  Q squares;
+};
+template <typename R, typename Q> struct fc_piece_moments {
+  typedef fc_sums_of_codes<R, Q> piece;
+  static FC_DEVICE piece none() { return {0, 0}; }
+  static FC_DEVICE piece of(float word) {
+    return {fc_piece_codes<R>::of(word), fc_piece_code_squares<Q>::of(word)};
+  }
+  static FC_DEVICE piece join(const piece &a, const piece &b) {
+    return {a.sum + b.sum, a.squares + b.squares};
+  }
+  static FC_DEVICE piece join_some(const piece &a, const piece &b) { return join(a, b); }
+  static FC_DEVICE piece counted(const piece &v, int) { return v; }
+};
+
+// Variances of floats: `n` samples of mean p + d, p one of them, and squared deviations m (Chan, Golub,
+// LeVeque 1983).
+struct fc_spread {
+  float p, d, m, n;
+};
+struct fc_piece_spread {
+  typedef fc_spread piece;
+  static FC_DEVICE piece none() { return {0, 0, 0, 0}; }
+  static FC_DEVICE piece of(float v) { return {v, 0, v - v, 1}; }
+  static FC_DEVICE piece join(const piece &a, const piece &b) {
+    return a.n == 0 ? b : b.n == 0 ? a : join_some(a, b);
+  }
+  static FC_DEVICE piece join_some(const piece &a, const piece &b) {
+    const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
+    return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
+  }
+  // Where a count follows from the place, quotients of counts are the same for all tiles.
+  static FC_DEVICE piece counted(const piece &v, int n) { return {v.p, v.d, v.m, static_cast<float>(n)}; }
+};
+
+// ---- lanes -----------------------------------------------------------------------
+
+// The piece of another lane, which move(word) brings.
+template <class Move> FC_DEVICE float fc_lane(float v, Move move) {
+  return move(v);
+}
+template <class Move> FC_DEVICE int32_t fc_lane(int32_t v, Move move) {
+  return move(v);
+}
+template <class Move> FC_DEVICE uint32_t fc_lane(uint32_t v, Move move) {
+  return move(v);
+}
+template <class Move> FC_DEVICE unsigned long long fc_lane(unsigned long long v, Move move) {
+  return move(v);
+}
+template <typename R, typename Q, class Move>
+FC_DEVICE fc_sums_of_codes<R, Q> fc_lane(const fc_sums_of_codes<R, Q> &v, Move move) {
+  return {move(v.sum), move(v.squares)};
+}
+template <class Move> FC_DEVICE fc_spread fc_lane(const fc_spread &v, Move move) {
+  return {move(v.p), move(v.d), move(v.m), move(v.n)};
+}
+
+constexpr unsigned FC_ALL_LANES = 0xffffffffu;
+template <class R> FC_DEVICE R fc_lane_before(const R &v, int by) {
+  return fc_lane(v, [&](auto word) { return __shfl_up_sync(FC_ALL_LANES, word, by); });
+}
+template <class R> FC_DEVICE R fc_lane_behind(const R &v, int by) {
+  return fc_lane(v, [&](auto word) { return __shfl_down_sync(FC_ALL_LANES, word, by); });
+}
+template <class R> FC_DEVICE R fc_lane_first(const R &v) {
+  return fc_lane(v, [&](auto word) { return __shfl_sync(FC_ALL_LANES, word, 0); });
+}
+
+// ---- what a window's says ------------------------------------------------------------
+
+// sum / n, correctly rounded but for the smallest numbers (Markstein 1990): from 1 / n, corrected by what is
+// left, which infinities have no use for.
+FC_DEVICE float fc_mean_of(float sum, float n, float over) {
+  const float q = sum * over, exact = fmaf(fmaf(-q, n, sum), over, q);
+  return fabsf(q) < __uint_as_float(0x7f800000u) ? exact : q;
+}
+
+// The same of any sum that is not negative.
+static __device__ __noinline__ float fc_quotient(float sum, float n) {
+  return sum / n;
+}
+FC_DEVICE float fc_quotient_of(float sum, float n, float over) {
+  const float mean = fc_mean_of(sum, n, over);
+  return mean > 0x1p-100f ? mean : fc_quotient(sum, n);
+}
+
+// Root by a first guess and a Newton step: off by some 1e-13 of itself.
+FC_DEVICE double fc_root_about(double v) {
+  if (v < 1e-30) return sqrt(v);
+  const double r = rsqrtf(static_cast<float>(v)), s = v * r;
+  return s + 0.5 * r * (v - s * s);
+}
+
+// What is said of codes, computed in double and to be rounded once: about, and as it is defined
+// (codes_stat of filters/winstat). Sums and squares are exact, and so is n * squares - sum * sum, which 63
+// bits hold.
+struct fc_code_sums {
+  int64_t sum;
+  uint64_t squares;
+};
+FC_DEVICE double fc_code_deviation(const fc_code_sums &s, int64_t n) {
+  return static_cast<double>(static_cast<int64_t>(n * s.squares - static_cast<uint64_t>(s.sum * s.sum)));
+}
+template <int WHICH, int WINDOW>
+static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t sum_of_squares, double scale) {
+  const double n = WINDOW;
+  if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(sum) * scale;
+  if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(sum) * scale / n;
+  const double squares = static_cast<double>(sum_of_squares) * scale * scale;
+  if (WHICH == FC_STATISTIC_SUMSQ) return squares;
+  if (WHICH == FC_STATISTIC_RMS) return sqrt(squares / n);
+  const double variance = fc_code_deviation({sum, sum_of_squares}, WINDOW) / n * scale * scale / n;
+  return WHICH == FC_STATISTIC_STD ? sqrt(variance) : variance;
+}
+template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_sums &s, double scale) {
+  const double unit = scale * (1.0 / WINDOW);
+  if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(s.sum) * scale;
+  if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(s.sum) * unit;
+  if (WHICH == FC_STATISTIC_SUMSQ)
+    return static_cast<double>(static_cast<int64_t>(s.squares)) * scale * scale;
+  if (WHICH == FC_STATISTIC_RMS)
+    return fc_root_about(static_cast<double>(static_cast<int64_t>(s.squares)) * scale * unit);
+  const double deviation = fc_code_deviation(s, WINDOW);
+  return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit : deviation * unit * unit;
+}
+
+// The float, or the code, that it is rounded to. Where a guess is not sure to be, it is computed as it
+// should.
+constexpr double FC_CODE_SURE = 1e-11;
+template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+  const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
+  const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
+  return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
+}
+
+// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: what is about
+// that is put right by integers. False where what is computed in double could be another.
+template <int WHICH, int WINDOW> FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
+  if constexpr (WHICH == FC_STATISTIC_MEAN) {
+    const int32_t c =
+        __double2loint(fma(static_cast<double>(s.sum), 1.0 / WINDOW, 6755399441055744.0)); // as below
+    const int64_t twice = 2 * (s.sum - static_cast<int64_t>(c) * WINDOW);
+    code = c + (twice > WINDOW || (twice == WINDOW && (c & 1))) -
+           (twice < -WINDOW || (twice == -WINDOW && (c & 1)));
+    return true;
+  } else {
+    constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
+    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW;
+    const int64_t v = RMS ? static_cast<int64_t>(s.squares)
+                          : static_cast<int64_t>(WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum));
+    const int32_t c = __float2int_rn(sqrtf(static_cast<float>(v) * (1.f / static_cast<float>(N))));
+    const int64_t odd = 2 * static_cast<int64_t>(c) + 1, high = N * (odd * odd), low = high - 8 * N * c,
+                  four = 4 * v, sure = four >> 44;
+    code = c + (four > high) - (four < low && c > 0);
+    return (four - high > sure || high - four > sure) && (four - low > sure || low - four > sure);
+  }
+}
+
+template <int WHICH, int WINDOW, typename U, int KU>
+FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
+  constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
+  constexpr fc_dev_map<float> value = fc_map_scaling<float, U, KU>();
+  int32_t code = 0;
+  bool sure = false;
+  if constexpr (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD)
+    if (scale * map.inverse == 1) sure = fc_code_nearest<WHICH, WINDOW>(s, code); // known to the compiler
+  if (!sure) {
+    const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
+    code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
+  }
+  const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
+  noted.clipped |= held != code;
+  return static_cast<float>(held) * value.scale;
+}
+
+// ---- the operator -----------------------------------------------------------------------
+
+template <bool FIRST, class A, class B> struct fc_either { typedef A type; };
+template <class A, class B> struct fc_either<false, A, B> { typedef B type; };
+
+// One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them ahead of the output's own.
+// DTYPE and KIND: of the samples that it sees.
+template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
+  static constexpr int NX = WINDOW;
+  static constexpr bool SPREAD = WHICH == FC_STATISTIC_VAR || WHICH == FC_STATISTIC_STD,
+                        EXTREME = WHICH == FC_STATISTIC_MIN || WHICH == FC_STATISTIC_MAX,
+                        CODES = DTYPE < FC_F32 && !EXTREME;
+  static constexpr int RUN = SPREAD && !CODES ? 4 : 16;
+  static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
+                                  : DTYPE == FC_I16 ? 32768
+                                                    : 65535;
+  typedef typename fc_either<(MOST * WINDOW < 0x7fffffff), int32_t, unsigned long long>::type sum_type;
+  typedef
+      typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
+  typedef typename fc_either<
+      CODES,
+      typename fc_either<
+          SPREAD, fc_piece_moments<sum_type, square_type>,
+          typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
+                             fc_piece_codes<sum_type>, fc_piece_code_squares<square_type>>::type>::type,
+      typename fc_either<
+          EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
+          typename fc_either<SPREAD, fc_piece_spread,
+                             typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
+                                                fc_piece_sum, fc_piece_squares>::type>::type>::type>::type
+      policy;
+  typedef typename policy::piece piece;
+
+  // A sample as it is kept in shared memory.
+  static FC_DEVICE float keep(float v) {
+    if (!CODES) return v;
+    constexpr float inverse = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 128.f : 32768.f) : 1.f;
+    return __uint_as_float(__float_as_uint(fmaf(v, inverse, 12582912.f)) - 0x4b400000u);
+  }
+
+  static FC_DEVICE fc_code_sums sums_of(int32_t v) { return {v, static_cast<uint64_t>(v)}; }
+  static FC_DEVICE fc_code_sums sums_of(uint32_t v) { return {v, v}; }
+  static FC_DEVICE fc_code_sums sums_of(unsigned long long v) { return {static_cast<int64_t>(v), v}; }
+  template <typename R, typename Q> static FC_DEVICE fc_code_sums sums_of(const fc_sums_of_codes<R, Q> &v) {
+    return {static_cast<int64_t>(v.sum), v.squares};
+  }
+
+  // What a window's piece says: as a float, or as the value of the code of type U that it is rounded to.
+  template <bool CODE, typename U, int KU>
+  static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
+    constexpr float n = WINDOW, over = 1 / n;
+    if constexpr (CODES) {
+      constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
+      if constexpr (CODE)
+        return fc_code_code<WHICH, WINDOW, U, KU>(sums_of(v), scale, noted);
+      else
+        return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
+    } else if constexpr (SPREAD) {
+      const float variance = fc_quotient_of(v.m, n, over);
+      return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;
+    } else {
+      return WHICH == FC_STATISTIC_MEAN  ? fc_mean_of(v, n, over)
+             : WHICH == FC_STATISTIC_RMS ? sqrtf(fc_quotient_of(v, n, over))
+                                         : v;
+    }
+  }
+};
+
+#endif

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Operators on images beside OpenCV and Pillow, on one core, in turns:
+
+    PYTHONPATH=BUILD/python pixels.py [--rounds N] [--only NAME]
+
+Times are of the processor, medians of N rounds (15), so that what else runs on the machine shows little. Results are
+compared first. Needs NumPy; opencv-python-headless and Pillow where they are to be the rivals."""
+import argparse
+import statistics
+import time
+
+import cv2
+import filterchain as fc
+import numpy as np
+from PIL import Image
+
+WIDTH, HEIGHT = 1920, 1280
+
+
+def picture(channels):
+    y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
+    waves = [127 + 90 * np.sin(x / 23 + c) * np.cos(y / 31 - c) + 20 * ((x // 17 + y // 13) % 2) for c in range(channels)]
+    noise = np.random.default_rng(1).normal(scale=6, size=(HEIGHT, WIDTH, channels))
+    return (np.stack(waves, axis=-1) + noise).clip(0, 255).astype(np.uint8)
+
+
+def resized(size, method, antialias=True):
+    if antialias:
+        wanted = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos3": Image.LANCZOS}[method]
+        return lambda image: (lambda pillow: lambda: np.asarray(pillow.resize(size, wanted)))(Image.fromarray(image.squeeze()))
+    wanted = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC, "nearest": cv2.INTER_NEAREST_EXACT, "area": cv2.INTER_AREA}[method]
+    return lambda image: lambda: cv2.resize(image, size, interpolation=wanted)
+
+
+# Name, stage, channels, the rival's name, what makes its call of an image, the most that values may differ by.
+WORK = [
+    ("threshold", "threshold:128", 3, "OpenCV", lambda i: lambda: cv2.threshold(i, 128, 255, cv2.THRESH_BINARY)[1], 0),
+    ("threshold grey", "threshold:128", 1, "OpenCV", lambda i: lambda: cv2.threshold(i, 128, 255, cv2.THRESH_BINARY)[1], 0),
+    ("gray", "gray", 3, "OpenCV", lambda i: lambda: cv2.cvtColor(i, cv2.COLOR_RGB2GRAY), 1),
+    ("ycbcr", "color:ycbcr", 3, "Pillow", lambda i: (lambda p: lambda: np.asarray(p.convert("YCbCr")))(Image.fromarray(i)), 1),
+    ("ycbcr, OpenCV", "color:ycbcr", 3, "OpenCV", lambda i: lambda: cv2.cvtColor(i, cv2.COLOR_RGB2YCrCb), None),
+    ("hsv", "color:hsv", 3, "OpenCV", lambda i: lambda: cv2.cvtColor(i, cv2.COLOR_RGB2HSV_FULL), None),
+    ("lab", "color:lab", 3, "OpenCV", lambda i: lambda: cv2.cvtColor(i, cv2.COLOR_RGB2Lab), 2),
+    ("flip", "flip", 3, "OpenCV", lambda i: lambda: cv2.flip(i, 1), 0),
+    ("rotate", "rotate:90", 3, "OpenCV", lambda i: lambda: cv2.rotate(i, cv2.ROTATE_90_CLOCKWISE), 0),
+    ("median 3", "median:3", 3, "OpenCV", lambda i: lambda: cv2.medianBlur(i, 3), None),
+    ("gamma", "gamma:0.45", 3, "OpenCV", lambda i: (lambda t: lambda: cv2.LUT(i, t))((255 * (np.arange(256) / 255) ** 0.45 + 0.5).astype(np.uint8)), 1),
+    ("resize, half", "resize:960x640:antialias=no", 3, "OpenCV", resized((960, 640), "bilinear", False), 1),
+    ("resize, 0.35", "resize:672x448:antialias=no", 3, "OpenCV", resized((672, 448), "bilinear", False), 1),
+    ("resize, twice", "resize:3840x2560:antialias=no", 3, "OpenCV", resized((3840, 2560), "bilinear", False), 1),
+    ("resize bicubic", "resize:672x448:filter=bicubic:antialias=no", 3, "OpenCV", resized((672, 448), "bicubic", False), 1),
+    ("resize area", "resize:672x448:filter=area", 3, "OpenCV", resized((672, 448), "area", False), 1),
+    ("resize nearest", "resize:672x448:filter=nearest", 3, "OpenCV", resized((672, 448), "nearest", False), None),
+    ("antialiased", "resize:384x256", 3, "Pillow", resized((384, 256), "bilinear"), 1),
+    ("antialiased bicubic", "resize:384x256:filter=bicubic", 3, "Pillow", resized((384, 256), "bicubic"), 1),
+    ("antialiased lanczos", "resize:384x256:filter=lanczos3", 3, "Pillow", resized((384, 256), "lanczos3"), 1),
+    ("antialiased grey", "resize:384x256", 1, "Pillow", resized((384, 256), "bilinear"), 1),
+]
+
+
+def spent(call):
+    start = time.process_time()
+    call()
+    return (time.process_time() - start) * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only")
+    args = parser.parse_args()
+    cv2.setNumThreads(1)
+    print(f"{WIDTH} x {HEIGHT} of 8 bits, one core\n{'work':22}{'ours':>10}  {'rival':8}{'its time':>10}  ratio")
+    for name, stage, channels, rival, make, most in WORK:
+        if args.only and args.only not in name:
+            continue
+        image = picture(channels)
+        theirs, chain = make(image), fc.chain(stage, device="cpu", threads=1)
+        wanted = theirs()
+        out = np.empty_like(wanted) if wanted.ndim == 3 or channels == 1 else np.empty((*wanted.shape, 1), np.uint8)
+        out = out.reshape(*out.shape[:2], -1)
+
+        def ours(chain=chain, image=image, out=out):
+            chain(image, layout="hwc", out=out)
+        ours()
+        off = np.abs(out.squeeze().astype(int) - wanted.squeeze())
+        if most is not None and off.max() > most:
+            print(f"{name}: differs by {off.max()} in {np.count_nonzero(off > most)} samples")
+        turns = [(spent(ours), spent(theirs)) for _ in range(args.rounds)]
+        mine, its = (statistics.median(turn[i] for turn in turns) for i in (0, 1))
+        print(f"{name:22}{mine:7.2f} ms  {rival:8}{its:7.2f} ms  {its / mine:5.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plain_statistic.h - statistics of one window as composed kernels make them (filters/gpu/slide.cuh), written
+ * down as recursions over the samples of the window: the order of sums is the definition, and nothing of it
+ * looks at tiles or threads. O(window).
+ */
+#ifndef FC_TESTS_PLAIN_STATISTIC_H
+#define FC_TESTS_PLAIN_STATISTIC_H
+
+#include <math.h>
+
+#include "core/contract/view.h"
+#include "filters/winstat/winstat.h"
+#include "filters/winstat/winstat_math.h"
+
+/* Of floats: p is a sum, or an extreme; of variances all four, as in statistic.cuh. */
+typedef struct plain_piece {
+  float p, d, m, n;
+} plain_piece;
+
+typedef struct plain_window {
+  int which, run;       /* statistic; samples of a segment */
+  gint64 first, count;  /* position of the first sample, and how many */
+  gint64 anchor;        /* where a segment begins: positions - anchor are multiples */
+  const float *samples; /* that of position 0 */
+} plain_window;
+
+static int plain_is_spread(int which) {
+  return which == FC_WINSTAT_VAR || which == FC_WINSTAT_STD;
+}
+
+static plain_piece plain_none(const plain_window *w) {
+  return (plain_piece){w->which == FC_WINSTAT_MIN   ? INFINITY
+                       : w->which == FC_WINSTAT_MAX ? -INFINITY
+                                                    : 0,
+                       0, 0, 0};
+}
+
+static float plain_extreme(float a, float b, gboolean most) {
+  if (a != a || b != b) return NAN;
+  if (a == b) return signbit(a) != most ? a : b;
+  return (a < b) != most ? a : b;
+}
+
+static plain_piece plain_join(const plain_window *w, plain_piece a, plain_piece b) {
+  if (w->which == FC_WINSTAT_MIN || w->which == FC_WINSTAT_MAX)
+    return (plain_piece){plain_extreme(a.p, b.p, w->which == FC_WINSTAT_MAX), 0, 0, 0};
+  if (!plain_is_spread(w->which)) return (plain_piece){a.p + b.p, 0, 0, 0};
+  if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+  const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d),
+              m = (a.m + b.m) + apart * (apart * (a.n * share));
+  return (plain_piece){a.p, a.d + apart * share, m, total};
+}
+
+static plain_piece plain_sample(const plain_window *w, gint64 at) {
+  const float v = w->samples[at];
+  if (plain_is_spread(w->which)) return (plain_piece){v, 0, v - v, 1};
+  return (plain_piece){w->which == FC_WINSTAT_RMS || w->which == FC_WINSTAT_SUMSQ ? v * v : v, 0, 0, 0};
+}
+
+/* From the last sample on. */
+static plain_piece plain_suffix(const plain_window *w, gint64 from, gint64 to) {
+  plain_piece sum = plain_sample(w, to - 1);
+  for (gint64 i = to - 2; i >= from; i--) sum = plain_join(w, plain_sample(w, i), sum);
+  return sum;
+}
+
+/* Of variances in pairs, but for those behind the beginning of a window. */
+static plain_piece plain_segment(const plain_window *w, gint64 at, gboolean pairs) {
+  if (w->run == 16 || !pairs) return plain_suffix(w, at, at + w->run);
+  return plain_join(w, plain_suffix(w, at, at + 2), plain_suffix(w, at + 2, at + 4));
+}
+
+/* `n` segments; scans add what is a power of two away, the largest last. */
+static plain_piece plain_scan(const plain_window *w, gint64 at, gint64 n, gboolean forward) {
+  if (n == 0) return plain_none(w);
+  if (n == 1) return plain_segment(w, at, forward);
+  gint64 power = 1;
+  while (2 * power < n) power *= 2;
+  const gint64 left = forward ? n - power : power;
+  return plain_join(w, plain_scan(w, at, left, forward),
+                    plain_scan(w, at + left * w->run, n - left, forward));
+}
+
+/* Whole groups, dealt to 32 lanes. */
+static plain_piece plain_middle(const plain_window *w, gint64 group, gint64 count) {
+  plain_piece lanes[32];
+  for (gint64 l = 0; l < 32; l++) {
+    lanes[l] = plain_none(w);
+    for (gint64 k = l; k < count; k += 32)
+      lanes[l] = plain_join(w, lanes[l], plain_scan(w, group + k * 32 * w->run, 32, TRUE));
+  }
+  for (int by = 16; by > 0; by /= 2)
+    for (int l = 0; l < by; l++) lanes[l] = plain_join(w, lanes[l], lanes[l + by]);
+  return lanes[0];
+}
+
+/* Windows of no more than a segment: of variances in order, else in blocks as long as themselves. */
+static plain_piece plain_short(const plain_window *w, gint64 segment) {
+  const gint64 at = w->first - segment, block = at / w->count * w->count, k = at - block;
+  plain_piece sum = plain_sample(w, w->first);
+  if (w->run == 4) {
+    for (gint64 i = 1; i < w->count; i++) sum = plain_join(w, sum, plain_sample(w, w->first + i));
+    return sum;
+  }
+  sum = plain_suffix(w, w->first, segment + block + w->count);
+  if (k == 0) return sum;
+  plain_piece prefix = plain_sample(w, segment + block + w->count);
+  for (gint64 i = 1; i < k; i++)
+    prefix = plain_join(w, prefix, plain_sample(w, segment + block + w->count + i));
+  return plain_join(w, sum, prefix);
+}
+
+static plain_piece plain_piece_of(const plain_window *w) {
+  const gint64 run = w->run, phase = ((w->first - w->anchor) % run + run) % run, segment = w->first - phase;
+  const gint64 q = (w->count - 1) / run;
+  gint64 group = 1;
+  if (q == 0) return plain_short(w, segment);
+  while (group < 32 && 2 * group <= q) group *= 2;
+  const gint64 size = group * run, whole = q / group, last = segment + q * run,
+               begin = segment - (((segment - w->anchor) % size + size) % size),
+               end = last - (((last - w->anchor) % size + size) % size);
+  plain_piece core = plain_none(w);
+  if (q > 1) {
+    core = plain_scan(w, segment + run, (begin + size - segment) / run - 1, FALSE);
+    if (whole > 1) core = plain_join(w, core, plain_middle(w, begin + size, whole - 1));
+    if (end > begin + whole * size)
+      core = plain_join(w, core, plain_scan(w, begin + whole * size, group, TRUE));
+    core = plain_join(w, core, plain_scan(w, end, (last - end) / run, TRUE));
+  }
+  for (gint64 i = last; i < w->first + w->count; i++) core = plain_join(w, core, plain_sample(w, i));
+  return plain_join(w, plain_suffix(w, w->first, segment + run), core);
+}
+
+static float plain_floats(const plain_window *w) {
+  const plain_piece v = plain_piece_of(w);
+  const float n = (float)w->count;
+  switch (w->which) {
+  case FC_WINSTAT_MEAN: {
+    const float q = v.p * (1 / n), exact = fmaf(fmaf(-q, n, v.p), 1 / n, q);
+    return fabsf(q) < INFINITY ? exact : q;
+  }
+  case FC_WINSTAT_VAR: return v.m / n;
+  case FC_WINSTAT_STD: return sqrtf(v.m / n);
+  case FC_WINSTAT_RMS: return sqrtf(v.p / n);
+  default: return v.p;
+  }
+}
+
+/* Of codes times `scale`: sums are exact, what is said of them is rounded once. */
+static double plain_codes(const plain_window *w, double scale) {
+  gint64 sum = 0;
+  fc_uint128 squares = 0;
+  const double n = (double)w->count;
+  for (gint64 i = 0; i < w->count; i++) {
+    const gint64 v = (gint64)rint(w->samples[w->first + i] / scale);
+    sum += v, squares += (guint64)(v * v);
+  }
+  switch (w->which) {
+  case FC_WINSTAT_SUM: return (double)sum * scale;
+  case FC_WINSTAT_MEAN: return (double)sum * scale / n;
+  case FC_WINSTAT_SUMSQ: return fc_winstat_double_of(squares) * scale * scale;
+  case FC_WINSTAT_RMS: return sqrt(fc_winstat_double_of(squares) * scale * scale / n);
+  default: break;
+  }
+  const double variance = fc_winstat_spread((guint64)w->count, sum, squares) * scale * scale / n;
+  return w->which == FC_WINSTAT_STD ? sqrt(variance) : variance;
+}
+
+#endif
