@@ -85,8 +85,9 @@ static int is_constant(arguments args) {
  */
 static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   const int64_t extent = terms->in[0]->extent[axis];
-  terms->needs[0]->reach[axis].before = by.before;
-  terms->needs[0]->reach[axis].after = is_constant(args) ? -by.before : by.after;
+  /* Beyond an end that is not known yet lie images of what is kept before it: as far back as that goes on. */
+  terms->needs[0]->reach[axis].before = by.before + (is_constant(args) || by.after < 0 ? 0 : by.after);
+  terms->needs[0]->reach[axis].after = -by.before;
   if (extent != FC_UNKNOWN) terms->out->extent[axis] = by.before + extent + by.after;
 }
 

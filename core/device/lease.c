@@ -79,8 +79,8 @@ fc_runner *fc_lease_runner(fc_lease *lease) {
 
 /* ---- blocks ------------------------------------------------------------------- */
 
-/* The next power of two, so that images of any sizes in any order soon find all they need; of what is large the next
- * size in steps of an eighth. */
+/* The next power of two, so that images of any sizes in any order soon find all they need; of what is large
+ * the next size in steps of an eighth. */
 static gsize round_up(gsize bytes) {
   gsize step = 256;
   while ((bytes > LARGE ? step * 8 : step) < bytes) step *= 2;
@@ -92,7 +92,8 @@ static block *find_unused(fc_lease *lease, gsize bytes, gboolean host) {
   block *best = NULL;
   for (guint i = 0; i < lease->blocks->len; i++) {
     block *b = &g_array_index(lease->blocks, block, i);
-    if (b->used || b->host != host || b->bytes < bytes || (b->bytes > LARGE && b->bytes / 2 > bytes)) continue;
+    if (b->used || b->host != host || b->bytes < bytes || (b->bytes > LARGE && b->bytes / 2 > bytes))
+      continue;
     if (!best || b->bytes < best->bytes) best = b;
   }
   return best;

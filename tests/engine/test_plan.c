@@ -105,7 +105,7 @@ static void walk(fc_chain *chain, gint64 length, gint64 chunk_length, gboolean u
       GError *error = NULL;
       known = fc_plan_with_extent(plan, -1, length, &error);
       g_assert_no_error(error);
-      g_assert_true(fc_chunker_replan(chunker, known, NULL));
+      fc_chunker_replan(chunker, known);
       if (!fc_chunker_next(chunker, chunk)) break;
       if (!fc_range_empty(chunk->links[0].made[FC_AXIS_X])) g_assert_cmpint(chunk->needed, >=, made.lo);
     }

@@ -67,12 +67,9 @@ static gint64 run_whole(fc_chain *chain, gint64 frames, float *out) {
   const fc_options o = options_of();
   fc_format made = {.size = sizeof made, .dtype = FC_F32};
   GError *error = NULL;
-  if (!fc_chain_output_format(chain, &in, &o, &made, &error) || made.extent[FC_AXIS_C] != CHANNELS) {
-    g_clear_error(&error);
-    return -1;
-  }
-  const gint64 length = made.extent[FC_AXIS_X];
-  g_assert_cmpint(length, <=, 2 * MOST);
+  const gint64 length = fc_chain_output_format(chain, &in, &o, &made, &error) ? made.extent[FC_AXIS_X] : -1;
+  g_clear_error(&error);
+  if (length < 0 || length > 2 * MOST || made.extent[FC_AXIS_C] != CHANNELS) return -1;
   fc_view from = view_of(input, frames), to = view_of(out, length);
   if (fc_chain_run_host(chain, &from, &to, &o, NULL, &error)) return length;
   g_clear_error(&error);
@@ -88,7 +85,7 @@ static const char *const chains[][4] = {
     {"stft:64:hop=16", "istft:64:hop=16", NULL},
     {"delay:7", "reverse", NULL}, /* which no session takes */
     {"trim:5:to=30", "conv1d:[1,1,1]:mode=full:border=reflect", NULL},
-    {"compand:-20dB:ratio=4", "limiter:0.5", NULL},
+    {"limiter:0.5", "gate:-40dB", NULL},
 };
 
 static void end_after(const char *const *stages, gint64 frames) {
@@ -105,14 +102,16 @@ static void end_after(const char *const *stages, gint64 frames) {
   }
   gint64 done = 0;
   for (gint64 at = 0, piece; at < frames; at += piece) {
-    piece = MIN(g_test_rand_int_range(0, 12), frames - at);
+    const gint64 wish = g_test_rand_int_range(0, 12);
+    piece = MIN(wish, frames - at);
     push(s, at, piece);
     if (g_test_rand_bit()) done = pull(s, got, done, 2 * MOST);
   }
   for (int twice = 0; twice < 2; twice++) {
     g_assert_true(fc_session_drain(s, &error));
     done = pull(s, got, done, 2 * MOST);
-    g_assert_cmpint(done, ==, length);
+    if (done != length)
+      g_error("%s, %d samples: %d came out, not %d", stages[0], (int)frames, (int)done, (int)length);
   }
   g_assert_cmpmem(got, sizeof(float) * (gsize)(length * CHANNELS), expect,
                   sizeof(float) * (gsize)(length * CHANNELS));
@@ -161,7 +160,8 @@ static gboolean check_latency(const char *stage) {
   g_assert_cmpint(latency, >=, 0);
   gint64 done = 0;
   for (gint64 at = 0, piece; at < MOST; at += piece) {
-    piece = MIN(g_test_rand_int_range(1, 200), MOST - at);
+    const gint64 wish = g_test_rand_int_range(1, 200);
+    piece = MIN(wish, MOST - at);
     push(s, at, piece);
     done = pull(s, out, done, 2 * MOST);
     if (done < at + piece - latency)
