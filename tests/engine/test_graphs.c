@@ -124,7 +124,7 @@ static gboolean goes_on(const test *t) {
 
 static fc_format signal_of(const char *text) {
   fc_format f;
-  if (!format_parse(text, &f)) g_error("%s is no format", text);
+  if (!format_parse(text, &f)) g_error("%s is not a format", text);
   return f;
 }
 
@@ -252,7 +252,7 @@ static void try_random(test *t) {
 
 static gboolean read_settings(settings *s, int *argc, char ***argv) {
   const GOptionEntry entries[] = {
-      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default), cuda, or fake: one that is none",
+      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default), cuda, or fake (host memory)",
        "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed_text, "Repeat the run of this seed", "N"},
       {"graphs", 0, 0, G_OPTION_ARG_INT, &s->graphs, "Random graphs", "N"},
