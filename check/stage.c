@@ -216,11 +216,8 @@ static void wish_param(GPtrArray *wishes, const fc_param *p, int param) {
 GPtrArray *wishes_of(const fc_operator *op) {
   GPtrArray *wishes = g_ptr_array_new_with_free_func(free_wish);
   for (guint i = 0; op->examples[i]; i++) {
-    const char *words;
-    g_autofree char *stage = fc_example_stage(op->examples[i], &words);
-    if (words) continue; /* for people, and signals of their size */
     wish_for(wishes, -1, NULL);
-    ((wish *)g_ptr_array_index(wishes, wishes->len - 1))->text = g_steal_pointer(&stage);
+    ((wish *)g_ptr_array_index(wishes, i))->text = g_strdup(op->examples[i]);
   }
   wish_for(wishes, -1, NULL);
   for (guint i = 0; i < op->n_params; i++) wish_param(wishes, op->params[i], (int)i);
@@ -233,9 +230,7 @@ GPtrArray *wishes_of(const fc_operator *op) {
 static char *example_value(const fc_operator *op, const fc_param *p, dice *d) {
   GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; op->examples[i]; i++) {
-    const char *words;
-    g_autofree char *example = fc_example_stage(op->examples[i], &words);
-    g_autoptr(fc_stage_text) stage = words ? NULL : fc_stage_text_parse(example, NULL);
+    g_autoptr(fc_stage_text) stage = fc_stage_text_parse(op->examples[i], NULL);
     for (guint j = 0; stage && j < stage->n_args; j++) {
       const fc_stage_arg *arg = &stage->args[j];
       if (arg->key ? strcmp(arg->key, p->name) == 0 : (p->flags & FC_PARAM_MAIN) != 0)

@@ -150,10 +150,8 @@ static void test_descriptor(const subject *t, const fc_operator *op) {
   for (; op->examples[n]; n++) {
     g_autoptr(GError) error = NULL;
     dice d = dice_of(t->options->harness.seed, op->name, n);
-    const char *words;
-    g_autofree char *stage = fc_example_stage(op->examples[n], &words);
-    g_autoptr(fc_stage_text) text = fc_stage_text_parse(stage, &error);
-    g_autoptr(fc_args) args = text ? stage_args(op, stage, &d, &error) : NULL;
+    g_autoptr(fc_stage_text) text = fc_stage_text_parse(op->examples[n], &error);
+    g_autoptr(fc_args) args = text ? stage_args(op, op->examples[n], &d, &error) : NULL;
     if (!args)
       fail(s, FAULT_TEXT, "example \"%s\": %s", op->examples[n], error->message);
     else if (strcmp(text->name, op->name) != 0)

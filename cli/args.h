@@ -25,7 +25,8 @@ typedef enum command_set {
 /* Texts are borrowed from argv. */
 typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
-  GPtrArray *rest; /* where a word that is no option goes: behind -i it is a further input, else an operand */
+  GPtrArray
+      *rest; /* where a word that is not an option goes: behind -i it is a further input, else an operand */
   const char *output, *report, *plot, *trace, *device;
   const char *format, *in_format, *raw, *latency;
   const char *shard, *shard_size, *failed; /* of a batch */

@@ -347,7 +347,7 @@ static void allow_files(void) {
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
-  how.count_clipped = !w->batch;
+  how.count_clipped = TRUE;
   how.device = a->device;
   how.threads = (int)a->threads;
   how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;

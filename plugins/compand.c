@@ -56,14 +56,13 @@ static const fc_operator compand_operator = {
     DYNAMICS_OPERATOR,
     .name = "compand",
     .summary = "compress or expand dynamics by a curve of levels",
-    .doc =
-        "Changes how loud sound is by a curve: the level of the sound, followed with an attack and a decay, "
-        "goes in, and the gain is what takes it to the level that comes out.\n\n"
-        "    compand:-20,-20,0,-15                  above -20 dB four times as flat (4:1)\n"
-        "    compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-20dB\n"
-        "    compand:-50,-80,-40,-40:decay=0.3      softens what is softer than -40 dB\n\n"
-        "The level begins at silence. With ahead the gain comes before the sound that asks for it. Levels "
-        "below -200 dB count as that. Attack and decay are those of sox's compand.",
+    .doc = "Maps the level of sound by a curve: the level is followed with an attack and a decay time, the "
+           "curve gives the output level, and the gain is the difference of both.\n\n"
+           "    compand:-20,-20,0,-15                  compression of 4:1 above -20 dB\n"
+           "    compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-20dB\n"
+           "    compand:-50,-80,-40,-40:decay=0.3      softens what is softer than -40 dB\n\n"
+           "The level begins at silence. With ahead the gain changes before the sound that causes it. Levels "
+           "below -200 dB count as that. Attack and decay are those of sox's compand.",
     .examples =
         FC_TEXTS("compand:-20,-20,0,-15", "compand:-70,-70,-60,-20,0,-5:attack=0.3s:decay=1s:gain=-20dB",
                  "compand:points=-40,-50,-20,-20,0,-10:knee=6:ahead=0.001:link=no"),

@@ -96,12 +96,11 @@ static const fc_operator delay_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "delay",
-    .summary = "delay sound, all channels or each by its own time",
-    .doc =
-        "Puts silence ahead of the sound, so that it comes later; the output is longer by the longest delay. "
-        "Samples are copied as they are.\n\n"
-        "    delay:250ms\n"
-        "    delay:0,12ms                    the second of two channels only",
+    .summary = "delay sound, all channels together or each by its own time",
+    .doc = "Puts silence before the sound; the output is longer by the longest delay. "
+           "Samples are copied as they are.\n\n"
+           "    delay:250ms\n"
+           "    delay:0,12ms                    the second of two channels only",
     .examples = FC_TEXTS("delay:5", "delay:1ms", "delay:0"),
     .example_docs = FC_TEXTS("five samples later", "a millisecond later", "unchanged"),
     FC_SOUND_ONLY,

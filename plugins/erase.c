@@ -149,7 +149,7 @@ static const fc_operator erase_operator = {
         FC_PARAM(FC_FLOAT, FC_PARAM_LIST, 2, "ratio", "Its least and greatest width by height.", NULL,
                  "0.3,3.3", FC_FLOAT_BETWEEN(0.001, 1000), NULL, NULL, NULL),
         FC_PARAM(FC_FLOAT, FC_PARAM_LIST, FC_PLACE_CODES, "value",
-                 "What it becomes: one value, or one a channel, apart by commas.", NULL, "0", NULL, NULL,
+                 "What it becomes: one value, or one a channel, separated by commas.", NULL, "0", NULL, NULL,
                  NULL, NULL)),
     .create = create,
     .negotiate = negotiate,

@@ -73,14 +73,14 @@ static const fc_operator fade_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "fade",
     .summary = "fade sound in at the beginning and out at the end",
-    .doc = "Multiplies the beginning of a sound by a factor that rises from 0, and the end by one that falls "
-           "to 0; "
-           "what is between is left as it is. The first and the last sample become 0, and a fade out is the "
-           "mirror "
-           "image of a fade in.\n\n"
-           "    fade:in=2s:out=5s\n"
-           "    fade:out=250ms:shape=log\n\n"
-           "The sound is read ahead by the length of the fade out, so a stream may end when it likes.",
+    .doc =
+        "Multiplies the beginning of a sound by a factor that rises from 0, and the end by one that falls to "
+        "0; samples in between are unchanged. The first and the last sample become 0, and a fade out is the "
+        "mirror "
+        "image of a fade in.\n\n"
+        "    fade:in=2s:out=5s\n"
+        "    fade:out=250ms:shape=log\n\n"
+        "The sound is read ahead by the length of the fade out, so the length of a stream need not be known.",
     .examples = FC_TEXTS("fade:in=20:out=30", "fade:out=1ms:shape=linear", "fade:in=50:shape=log",
                          "fade:in=7:out=11:shape=power"),
     .example_docs = FC_TEXTS("in and out, in samples", "straight line at the end",

@@ -173,7 +173,7 @@ static const fc_operator histogram_operator = {
     .name = "histogram",
     .summary = "count how many samples lie in each of equal ranges",
     .doc =
-        "Passes the signal through untouched and tells at the end from where to where it counted, and how "
+        "Passes the signal through unchanged and prints at the end from where to where it counted, and how "
         "many "
         "samples of each channel, and of all together, lie in each of so many equal bins, bin0 first, and "
         "how "

@@ -33,8 +33,8 @@ static const fc_operator layout_operator = {
         "have them; PyTorch wants channels x height x width.\n\n"
         "    filterchain -i photo.jpg -p resize:256 -p crop:224 -p layout:chw -o photo.npy\n\n"
         "writes a .npy of 3 x 224 x 224, and a batch of n images as n x 3 x 224 x 224. The result is an "
-        "array, no picture any more: let it be the last stage that has to do with pixels or channels. "
-        "layout:hwc is the way back. Samples are copied as they are.",
+        "array and no longer an image, so this is the last stage that works on pixels or channels. "
+        "layout:hwc is the inverse. Samples are copied as they are.",
     .examples = FC_TEXTS("layout:chw", "layout:hwc"),
     .example_docs = FC_TEXTS("planes of channels", "interleaved pixels"),
     .example_commands = FC_TEXTS("-i in.png ... -o out.npy", "-i in.png -p layout:chw ... -o out.png"),

@@ -27,14 +27,13 @@ static const fc_param *const params[N_PARAMS] = {
 static const fc_operator limiter_operator = {
     DYNAMICS_OPERATOR,
     .name = "limiter",
-    .summary = "keep every sample within a ceiling, by a gain that looks ahead",
-    .doc =
-        "Lowers what would go beyond the ceiling, beginning a little before, and rises again behind it. No "
-        "sample exceeds the ceiling; sound that stays below it is not changed.\n\n"
-        "    limiter:-1dBFS\n"
-        "    gain:12dB limiter:ceiling=-0.5dB:ahead=0.01s:release=0.2s\n\n"
-        "The sound is not delayed: the operator looks ahead. Between samples peaks may be a little higher "
-        "(loudness measures them).",
+    .summary = "keep every sample below a ceiling, with look-ahead",
+    .doc = "Reduces the gain where samples would exceed the ceiling, beginning a little before them, and "
+           "restores it after them. No sample exceeds the ceiling; sound below it is unchanged.\n\n"
+           "    limiter:-1dBFS\n"
+           "    gain:12dB limiter:ceiling=-0.5dB:ahead=0.01s:release=0.2s\n\n"
+           "The sound is not delayed: the operator looks ahead. Between samples peaks may be a little higher "
+           "(loudness measures them).",
     .examples =
         FC_TEXTS("limiter:-1dBFS", "limiter:0.25:ahead=0.002s:release=0.01s:link=no", "limiter:ahead=0"),
     .example_docs = FC_TEXTS("peaks below -1 dB", "quarter scale, channels apart", "without looking ahead"),

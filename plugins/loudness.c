@@ -107,7 +107,7 @@ static const fc_operator loudness_operator = {
         "Surround channels are weighted by 1.41 and the low-frequency channel by 0, by the file's channel "
         "layout; without one, 4, 5 and 6 channels are taken as quadraphonic, 5.0 and 5.1. The true "
         "peak is found at 4 times the rate, 2 times from 96 kHz on. Sound shorter than 0.4 s has no "
-        "integrated loudness, -inf. What is needed of memory does not depend on the length.",
+        "integrated loudness, -inf. Memory does not depend on the length.",
     .examples = FC_TEXTS("loudness"),
     .example_docs = FC_TEXTS("measure by EBU R 128"),
     FC_SOUND_ONLY,

@@ -40,13 +40,14 @@ static const fc_operator loudnorm_operator = {
     .flags = FC_OP_KEEPS_MEANING | FC_OP_TWO_PASSES,
     .name = "loudnorm",
     .summary = "bring sound to a loudness or a peak: normalize by ffmpeg's name",
-    .doc = "Multiplies sound by one factor, so that its integrated loudness after EBU R 128 or its highest "
-           "peak becomes what is asked for: what normalize does with sound, under the name that users of "
-           "ffmpeg look for.\n\n"
-           "    loudnorm:-23LUFS                               normalize:loudness=-23LUFS\n"
-           "    loudnorm:loudness=-16:peak=-1dBFS:true_peak=yes    softer where peaks would go beyond\n"
-           "    loudnorm:peak=-1dBFS\n\n"
-           "Unlike ffmpeg's filter it leaves dynamics as they are. The input is read twice.",
+    .doc =
+        "Multiplies sound by one factor, so that its integrated loudness after EBU R 128 or its highest "
+        "peak becomes what is asked for: what normalize does with sound, under the name that users of "
+        "ffmpeg look for.\n\n"
+        "    loudnorm:-23LUFS                               normalize:loudness=-23LUFS\n"
+        "    loudnorm:loudness=-16:peak=-1dBFS:true_peak=yes    with less gain where peaks would exceed it\n"
+        "    loudnorm:peak=-1dBFS\n\n"
+        "Unlike ffmpeg's filter it leaves dynamics as they are. The input is read twice.",
     .examples =
         FC_TEXTS("loudnorm:-23LUFS", "loudnorm:peak=-1dBFS", "loudnorm:loudness=-16:peak=-1dB:true_peak=yes"),
     .example_docs = FC_TEXTS("to broadcast loudness", "peak at -1 dB", "louder, true peak kept"),

@@ -105,7 +105,7 @@ static const fc_operator median_operator = {
         "3 x 3 and 5 x 5 are quick on any type. Larger windows cost about their height a sample with 8 and "
         "16 "
         "bits, and about their area with floats: convert:u8 or convert:u16 ahead is worth it there.\n\n"
-        "Of sound it is the median of so many samples.",
+        "For sound the window is that many samples.",
     .examples = FC_TEXTS("median:3", "median:5", "median:7,3:border=replicate", "median:1,5"),
     .example_docs =
         FC_TEXTS("remove specks", "remove larger specks", "wide window, edges repeated", "along y only"),

@@ -141,9 +141,8 @@ static const fc_operator mixin_operator = {
         "A second signal "
         "of one "
         "channel is added to all channels, one of one frame to all frames. Rates must agree.\n\n"
-        "Both count as values: full scale of sound is 1, whatever integers the files hold; images are code "
-        "values, "
-        "0 to 255 or 65535.",
+        "Values are added: full scale of sound is 1, whatever integers the files hold; images have code "
+        "values, 0 to 255 or 65535.",
     .examples = FC_TEXTS("mixin:other.wav", "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
     .example_docs = FC_TEXTS("add another sound", "add it at half", "add it softly, repeated"),
     FC_EVERY_SIGNAL,

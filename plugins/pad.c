@@ -257,7 +257,7 @@ static const fc_operator pad_operator = {
            "    pad:multiple=32:border=replicate    to sides that a network can halve five times\n"
            "    pad:left=8:right=8                  at two sides\n"
            "    pad:before=4800:after=48000         0.1 and 1 second of silence at 48 kHz\n\n"
-           "What is larger than the size already is an error. Samples are copied as they are.",
+           "An image larger than the size is an error. Samples are copied as they are.",
     .examples = FC_TEXTS("pad:64", "pad:96x64:value=7:anchor=right", "pad:multiple=16x8:border=reflect101",
                          "pad:all=2:left=5", "pad:before=10:after=100", "pad:before=7:border=wrap"),
     .example_docs = FC_TEXTS("to 64 pixels square", "colour 7, image at the right", "to multiples, mirrored",

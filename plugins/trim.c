@@ -70,9 +70,8 @@ static const fc_operator trim_operator = {
            "    trim:1.5s                       from there to the end\n"
            "    trim:0:01:30:to=0:02:00         half a minute\n"
            "    trim:48000:length=250ms\n\n"
-           "Samples are copied as they are. A stretch that reaches beyond the end is an error, so that the "
-           "output is "
-           "never shorter than was asked for. Stages before it compute only what is kept.",
+           "Samples are copied as they are. A range that reaches beyond the end is an error, so that the "
+           "output is never shorter than requested. Stages before it compute only what is kept.",
     .examples = FC_TEXTS("trim:5", "trim:from=3:to=20", "trim:1ms:length=8"),
     .example_docs = FC_TEXTS("without the first five", "samples 3 to 20", "8 samples after 1 ms"),
     FC_SOUND_ONLY,

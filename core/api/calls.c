@@ -391,7 +391,7 @@ gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, 
   fc_view to;
   if (result) *result = NULL;
   if (!fc_check_view(out, &to, "output", FALSE, error)) return FALSE;
-  if (!load->opened) return fc_fail(error, FC_INVALID, "what was loaded has been read already");
+  if (!load->opened) return fc_fail(error, FC_INVALID, "the loaded signal has been read already");
   if (!check_shape(load->plan, &to, error)) return FALSE;
   g_autofree char *name = g_strdup(load->opened->source ? load->opened->source->name : "the chain");
   load->opened->sink = fc_memory_sink_new(&to);

@@ -22,16 +22,16 @@
 
 #define FC_FUNCTION_SELECTS 1u /* each result is one of the arguments, as it is */
 /* Of a window of each channel, in f32, of which NX / 2 columns and NY / 2 rows lie before the output: sums of
- * products, fc_separable<NX, NY>, whose members are NX taps along and NY down, or fc_dense<NX, NY>, NY rows of
- * NX, in order of reading; or statistics, fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the
- * samples that the operator sees (filters/winstat). The text is FC_FUNCTION_WINDOW_TEXT or
+ * products, fc_separable<NX, NY>, whose members are NX taps along and NY down, or fc_dense<NX, NY>, NY rows
+ * of NX, in order of reading; or statistics, fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of
+ * the samples that the operator sees (filters/winstat). The text is FC_FUNCTION_WINDOW_TEXT or
  * FC_FUNCTION_STATISTIC_TEXT. */
-#define FC_FUNCTION_WINDOW      2u
-#define FC_FUNCTION_WINDOW_TEXT "using ::fc_separable;\nusing ::fc_dense;\n"
+#define FC_FUNCTION_WINDOW         2u
+#define FC_FUNCTION_WINDOW_TEXT    "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_STATISTIC_TEXT "using ::fc_statistic;\n"
 #define FC_FUNCTION_STATISTIC_MOST 16384 /* samples of its window */
-#define FC_FUNCTION_ALONE       4u /* its kernel is worth while by itself: it is quicker than `process` */
-#define FC_FUNCTION_NONNEGATIVE 8u /* of arguments that are not negative no result is */
+#define FC_FUNCTION_ALONE          4u /* its kernel is worth while by itself: it is quicker than `process` */
+#define FC_FUNCTION_NONNEGATIVE    8u /* of arguments that are not negative no result is */
 /* It is told positions in the output. Not fused with windows. */
 #define FC_FUNCTION_POSITION 16u
 

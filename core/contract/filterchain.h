@@ -225,7 +225,7 @@ typedef struct fc_options {
    * output would hold goes when all went well, instead of a file; g_bytes_unref. NULL: files. */
   GBytes *in_bytes, **out_bytes;
   /* Of files: where values were clipped in a run of less than a second, the input is filtered once more, to
-   * tell in the warning how many they were and the peak. */
+   * tell in the warning how many they were and the peak. Not in batches. */
   gboolean count_clipped;
   /* What random operators draw depends on these alone, their place in the chain and the frame's: the user's
    * seed, which time the data are gone through, and the input's name. NULL: the input's path as it was given;

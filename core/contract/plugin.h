@@ -443,15 +443,11 @@ typedef struct fc_backend {
 typedef struct fc_operator fc_operator;
 struct fc_operator {
   uint32_t size;
-  uint32_t flags;      /* FC_OP_* */
-  const char *name;    /* [a-z][a-z0-9_]* */
-  const char *summary; /* one line, no full stop */
-  const char *doc;     /* paragraphs, as a manual page */
-  /* -p values; ends with NULL. "gauss:2  # blur" says in a few words what it does, and is for people: inspect
-   * shows those if there are any. "  # image: ..." names the medium it is for, "  # sound to array: ..." the
-   * output's too (sound, image, array). Those without such words are what `filterchain check` tries on small
-   * signals. */
-  const char *const *examples;
+  uint32_t flags;              /* FC_OP_* */
+  const char *name;            /* [a-z][a-z0-9_]* */
+  const char *summary;         /* one line, no full stop */
+  const char *doc;             /* paragraphs, as a manual page */
+  const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
   uint32_t n_params;
   uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */
   uint32_t dtypes_in;  /* FC_DTYPE_BITs it loads, of every input */

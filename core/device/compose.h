@@ -3,9 +3,9 @@
  * compose.h - stages that look at one sample or pixel each, and one among them that looks at a window, as the
  * text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh (filters/gpu, embedded here when the library is
- * built), the stages' device functions (device_function.h), each in a namespace of its own, and structs that
- * hold them:
+ * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh (filters/gpu, embedded here when the
+ * library is built), the stages' device functions (device_function.h), each in a namespace of its own, and
+ * structs that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *

@@ -581,7 +581,7 @@ static gboolean take_value(const fc_operator *op, const fc_param *param, const f
                            GError **error) {
   const int type = given->table ? FC_TABLE : FC_INPUT;
   if (param->type != type)
-    return fc_fail(error, FC_INVALID, "%s: %s: given a %s, and it is a %s", op->name, param->name,
+    return fc_fail(error, FC_INVALID, "%s: %s: a %s was given, the parameter is a %s", op->name, param->name,
                    given->table ? "table" : "view", fc_param_type_name(param));
   v->pub.given = TRUE;
   v->text = g_strdup(given->table && given->table->name ? given->table->name : "memory");

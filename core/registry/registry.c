@@ -224,7 +224,7 @@ static void remember(fc_registry *r, const plugin_file *file, const fc_plugin_ma
 
 static void warn_of_delay(fc_registry *r, const plugin_file *file, gint64 taken) {
   if (taken < PATIENCE || file->extra) return;
-  g_ptr_array_add(r->pending, g_strdup_printf("%s was waited for: it %s", file->path,
+  g_ptr_array_add(r->pending, g_strdup_printf("waited for %s, which %s", file->path,
                                               file->reason ? file->reason : "took long to open"));
 }
 
@@ -354,7 +354,8 @@ static char *unused_in(fc_registry *r, const plugin_file *file) {
     const fc_operator *op = file->plugin->operators[j];
     const plugin_file *from = NULL;
     if (winner(r, NULL, op->name, &from) != op && from)
-      g_ptr_array_add(notes, g_strdup_printf("operator \"%s\": %s comes first", op->name, from->path));
+      g_ptr_array_add(
+          notes, g_strdup_printf("operator \"%s\" is not used: %s defines it first", op->name, from->path));
   }
   g_ptr_array_add(notes, NULL);
   char *text = notes->len > 1 ? g_strjoinv("; ", (char **)notes->pdata) : NULL;

@@ -175,9 +175,3 @@ gboolean fc_stage_value_parse(const char *text, fc_stage_arg *arg, GError **erro
   fc_stage_arg_clear(arg);
   return FALSE;
 }
-
-char *fc_example_stage(const char *example, const char **words) {
-  const char *mark = strstr(example, "  # ");
-  *words = mark ? mark + 4 : NULL;
-  return mark ? g_strndup(example, (gsize)(mark - example)) : g_strdup(example);
-}

@@ -48,8 +48,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_stage_text, fc_stage_text_free)
 
 G_END_DECLS
 
-/* The stage of an example: without the words that may follow it, as in "gauss:2  # blur", which `words` is
- * set to, or to NULL. g_free. */
-char *fc_example_stage(const char *example, const char **words);
-
 #endif

@@ -41,7 +41,8 @@ static gboolean fetch_channel(array_source *source, gint64 at, gint64 count, gin
   if (!source->all) {
     gssize got = fc_input_read_at(source->input, at, source->ready, (gsize)(count * size), error);
     if (got < 0) return FALSE;
-    if (got < count * size) return fc_fail(error, FC_IO, "%s: has become shorter", source->base.name);
+    if (got < count * size)
+      return fc_fail(error, FC_IO, "%s: was truncated while it was read", source->base.name);
   }
   for (gint64 x = 0; x < count; x++) memcpy(to + x * channels * size, from + x * step, (gsize)size);
   return TRUE;

@@ -184,7 +184,7 @@ static gboolean array_commit(fc_sink *base, GError **error) {
   gint64 extent = sink->format.extent[axis_of(sink)];
   if (base->by_rows) extent *= sink->format.extent[FC_AXIS_N];
   if (extent != FC_UNKNOWN && extent != sink->position)
-    return fc_fail(error, FC_FATAL, "%s: %" G_GINT64_FORMAT " arrived where %" G_GINT64_FORMAT " were due",
+    return fc_fail(error, FC_FATAL, "%s: %" G_GINT64_FORMAT " arrived, expected %" G_GINT64_FORMAT,
                    base->name, sink->position, extent);
   if (sink->npy && extent == FC_UNKNOWN && sink->position && !put_header(sink, sink->position, error))
     return FALSE;

@@ -383,9 +383,8 @@ static gboolean pcm_finish(fc_encoder *base, GError **error) {
   pcm_encoder *pcm = (pcm_encoder *)base;
   const gint64 due = pcm->spec->frames;
   if (due != FC_UNKNOWN && pcm->frames != due)
-    return fc_fail(error, FC_FATAL,
-                   "%s: %" G_GINT64_FORMAT " frames arrived where %" G_GINT64_FORMAT " were due", pcm->name,
-                   pcm->frames, due);
+    return fc_fail(error, FC_FATAL, "%s: %" G_GINT64_FORMAT " frames arrived, expected %" G_GINT64_FORMAT,
+                   pcm->name, pcm->frames, due);
   if (!write_behind(pcm, error) || !check_size(pcm, pcm->frames, error)) return FALSE;
   if (due != FC_UNKNOWN || !fc_output_seekable(pcm->output)) return TRUE;
   g_auto(fc_blob) header = {0};

@@ -102,7 +102,7 @@ static char *chunk_path(const fc_stack *c, gint64 chunk) {
 static gboolean make_folder(fc_stack *c, GError **error) {
   c->made = g_mkdir(c->path, 0777) == 0;
   if (!c->made && errno != EEXIST)
-    return fc_fail(error, FC_IO, "%s: the folder cannot be made: %s", c->path, g_strerror(errno));
+    return fc_fail(error, FC_IO, "%s: the folder cannot be created: %s", c->path, g_strerror(errno));
   c->each = MAX(CHUNK_BYTES / (gint64)MAX(c->row, 1), 1);
   return TRUE;
 }
@@ -162,7 +162,7 @@ gboolean fc_stack_add(fc_stack *c, const char *path, GBytes *npy, GError **error
   if (!npy) return TRUE;
   const gsize begins = header_of(npy, &header), bytes = g_bytes_get_size(npy) - begins;
   const char *row = (const char *)g_bytes_get_data(npy, NULL) + begins;
-  if (!begins) return fc_fail(error, FC_FATAL, "%s: is no array", path);
+  if (!begins) return fc_fail(error, FC_FATAL, "%s: is not an array", path);
   if (c->like && (strcmp(c->like, header) != 0 || bytes != c->row)) {
     g_autofree char *is = described(header), *first = described(c->like);
     return fc_fail(error, FC_UNSUPPORTED,

@@ -67,7 +67,7 @@ class Discovery(Installed):
         self.build("b/two.so", "twice")
         told = self.listed("b", "a")
         self.assertEqual([op["path"] for op in told["operators"] if op["name"] == "twice"], [self.path("b/two.so")])
-        self.assertRegex(told["rejected"][0]["reason"], f'operator "twice": {self.path("b/two.so")} comes first')
+        self.assertRegex(told["rejected"][0]["reason"], f'operator "twice" is not used: {self.path("b/two.so")} defines it first')
 
     def test_built_anew_within_a_second(self):
         for round in range(6):

@@ -17,19 +17,24 @@ static int usage(const char *what, const char *text) {
   return 2;
 }
 
+#ifdef FC_HAVE_CUDA
+#define DEVICE_HELP "  --device DEVICE   auto, cpu or cuda (default auto: a GPU if there is one)\n"
+#else
+#define DEVICE_HELP ""
+#endif
+
 static void help(void) {
   puts("usage: filterchain bench [-p OPERATOR]... [options]\n"
        "       filterchain bench --ladder reduction|conv1d|winstat|gemm [options]\n\n"
-       "Times operators in memory, beside the machine's own copy speed; or runs every rung\n"
-       "of a ladder on the same data, checks that all give the same answer, and prints the\n"
-       "climb. Exit status 1 when an answer is wrong.\n\n"
-       "  -p OPERATOR       as in filterchain -p; may be repeated; without it all operators\n"
-       "  --device DEVICE   auto, cpu or cuda (default auto: a GPU if there is one)\n"
-       "  --size N          elements of the ladder (rows of a matrix or an image)\n"
-       "  --taps N          length of the conv1d ladder's mask (31)\n"
-       "  --window N        window of the winstat ladder (15)\n"
-       "  --repeats N       runs, whose median counts (20)\n"
-       "  --json            one JSON object a line");
+       "Measures operators in memory, relative to the machine's copy speed; or all versions of an\n"
+       "algorithm (a ladder, from the simplest to the one in use) on the same data, and checks\n"
+       "that they give the same answer. Exit status 1 when an answer is wrong.\n\n"
+       "  -p OPERATOR       as in filterchain -p; may be repeated; without it all operators\n" DEVICE_HELP
+       "  --size N          size of the data: elements, or rows of a matrix or an image\n"
+       "  --taps N          taps of the conv1d ladder's mask (default 31)\n"
+       "  --window N        window of the winstat ladder (default 15)\n"
+       "  --repeats N       number of runs, whose median is printed (default 20)\n"
+       "  --json            print one JSON object a line");
 }
 
 static int run_ladder(const char *name, const bench_settings *s, const char *device, int json) {

@@ -222,8 +222,8 @@ class Dynamics(Case):
 
     def test_refuses(self):
         harness.write_wav(self.path("in.wav"), harness.tone(100))
-        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must rise"),
-                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "no number")):
+        for text, what in (("compand:-20", "in pairs"), ("compand:-20,-20,-30,-30", "must increase"),
+                           ("limiter:ahead=2", "ahead"), ("gate:5cm", "not a number")):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 
@@ -404,7 +404,7 @@ class Live(Case):
                                                         "--dry-run"))
         for stages, latency, what in ((["loudness"], "20ms", "most of it for loudness"),
                                       (["limiter:ahead=0.1"], "0.05s", "most of it for limiter"),
-                                      (["gain:1"], "20", "no time"), (["gain:1"], "-3ms", "no time"),
+                                      (["gain:1"], "20", "not a time"), (["gain:1"], "-3ms", "not a time"),
                                       (["waveform"], "20ms", "all of the sound")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             output = "out.png" if stages == ["waveform"] else "out.wav"

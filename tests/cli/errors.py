@@ -69,7 +69,7 @@ class Inputs(Bad):
         self.expect(1, "text.wav: is not a WAV file but text", "-i", "text.wav", "-p", "conv1d:mask.txt")
 
     def test_another_kind_than_was_said(self):
-        for name, said in (("npy", "no .npy"), ("png", "not a PNG"), ("jpg", "not a JPEG"), ("bmp", "not a BMP")):
+        for name, said in (("npy", "not an .npy"), ("png", "not a PNG"), ("jpg", "not a JPEG"), ("bmp", "not a BMP")):
             self.expect(1, f"in.wav: is {said} file", "-i", self.sound, "--in-format", name, output="out.npy")
 
     def test_a_few_bytes(self):
@@ -119,7 +119,7 @@ class Inputs(Bad):
         done = self.run_command("-i", "-", "-o", "out.npy", "--allow-truncated", input=cut, text=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, b"filterchain: warning: standard input: is cut off: 9596 of 12000 bytes are there; "
-                         b"what is there is taken\n")
+                         b"the readable part is used\n")
         self.assertEqual(harness.read_npy(self.path("out.npy")), ((39, 30, 2, 1), list(range(39 * 60))))
         self.succeed("-i", "-", "-o", "again.npy", "--allow-truncated", input=whole + b"more", text=False)
         self.assertEqual(harness.read_npy(self.path("again.npy"))[1], list(range(3000)))
@@ -184,8 +184,8 @@ class Inputs(Bad):
         harness.write_npy(self.path("list.npy"), (7,), range(7))
         cut = self.read("list.npy")[:-5]
         self.assertEqual(self.run_command("-i", "-", "-o", "out.npy", input=cut, text=False).stderr,
-                         b"filterchain: standard input: is cut off: it ends after 5 elements; --allow-truncated takes what is "
-                         b"there\n")
+                         b"filterchain: standard input: is cut off: it ends after 5 elements; --allow-truncated uses the readable "
+                         b"part\n")
 
     def test_an_mp3_that_is_cut_off(self):
         """What its decoder thinks of it is not said."""
@@ -306,9 +306,9 @@ class Inputs(Bad):
                     self.assertEqual((done.returncode, done.stderr.decode()), (0, f"filterchain: warning: {name}: {chain}\n"))
                 else:
                     self.assertEqual((done.returncode, done.stderr.decode()),
-                                     (1, f"filterchain: {name}: {cut}--allow-truncated takes what is there\n"))
+                                     (1, f"filterchain: {name}: {cut}--allow-truncated uses the readable part\n"))
                     done = self.run_command("-i", source, "-o", "-", "--format", "raw", "--allow-truncated", text=False, **pipe)
-                    self.assertIn(f"filterchain: warning: {name}: {cut}what is there is taken\n", done.stderr.decode())
+                    self.assertIn(f"filterchain: warning: {name}: {cut}the readable part is used\n", done.stderr.decode())
                 self.assertEqual(done.stdout, self.read("one.raw"))
 
     def test_a_table_of_packets(self):
@@ -418,7 +418,7 @@ class Inputs(Bad):
         """More than memory has room for, and at last more than numbers do."""
         made = 1026 ** 3 * 1026
         for stages in (4, 8):
-            self.expect(2, f"stft: makes {made} channels of {1026 ** 3}, and 2147483647 are the most", "-i", self.sound,
+            self.expect(2, f"stft: makes {made} channels of {1026 ** 3}, at most 2147483647 are possible", "-i", self.sound,
                         *(word for _ in range(stages) for word in ("-p", "stft")))
 
     def test_an_output_that_cannot_hold_it(self):

@@ -126,11 +126,11 @@ class Refusals(harness.Case):
     def test_median(self):
         self.refused("median:4", "window=4", "say 3 or 5")
         line = self.fails(2, "-i", "in.png", "-p", "convert:f32", "-p", "median:33", "-o", "out.npy")
-        self.assertIn("of f32 at most 961 samples are looked at for each (31,31): put convert:u16 ahead of it", line)
+        self.assertIn("for f32 a window has at most 961 samples (31,31): put convert:u16 before it", line)
 
     def test_normalize(self):
         self.refused("normalize:imagenet", "mean has 3 numbers for 4 channels", "mix:0,1,2")
-        self.refused("normalize:imagenet:mean=1", "imagenet is a mean and a std")
+        self.refused("normalize:imagenet:mean=1", "imagenet sets mean and std")
         self.refused("normalize:std=0", "std=0", "above 0")
 
     def test_color(self):

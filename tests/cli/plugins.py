@@ -53,13 +53,13 @@ class Precedence(Plugins):
     def test_the_first_folder_wins_and_it_is_said_once(self):
         done = self.run_with("-i", "in.wav", "-p", "gain:0.5", "-p", "gain:0.5", "-o", "out.wav")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r'\Afilterchain: warning: operator "gain" is that of \S+/zzz\.so \(fixture-gain\), '
-                                      r'not the built-in one\n\Z')
+        self.assertRegex(done.stderr, r'\Afilterchain: warning: operator "gain" is taken from \S+/zzz\.so \(fixture-gain\) '
+                                      r'in place of the built-in one\n\Z')
         self.assertEqual(harness.read_wav(self.path("out.wav")), harness.read_wav(self.path("in.wav")))
 
     def test_in_the_list(self):
         entry = self.listed()["gain.so"]
-        self.assertRegex(entry["reason"], r'operator "gain": \S+/zzz\.so comes first')
+        self.assertRegex(entry["reason"], r'operator "gain" is not used: \S+/zzz\.so defines it first')
 
     def test_a_qualified_name_reaches_the_other(self):
         ours = json.loads(self.run_command("inspect", "gain", "--json").stdout)[0]
@@ -194,7 +194,7 @@ class Ends(Plugins):
         """The operator is named. Once the output is in place, and the chain given back, it stays."""
         self.add("ends_anywhere")
         said = "filterchain: ends_anywhere: the operator ended the process\n"
-        for callback in ("create", "negotiate", "extension", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
+        for callback in ("create", "negotiate", "extension", "wanted", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
                          "release", "destroy"):
             with self.subTest(callback):
                 self.write("out.wav", "what was here before")

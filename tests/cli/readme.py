@@ -18,7 +18,7 @@ import subprocess
 import harness
 
 
-PAGES = ("README.md", "docs/images.md", "docs/folders.md", "docs/devices.md")
+PAGES = ("README.md", "docs/images.md", "docs/folders.md", "docs/devices.md", "docs/speed.md")
 # The pages with tables, and the file that stages by themselves are tried on.
 TABLES = {"docs/sound.md": "wav", "docs/images.md": "png", "docs/from-sox-ffmpeg-vips.md": "wav"}
 

@@ -82,7 +82,7 @@ class Rates(harness.Case):
     def test_mistakes(self):
         harness.write_png(self.path("in.png"), [[1, 2], [3, 4]], 1)
         self.assertIn("works on audio, not on images", self.fails(2, "-i", "in.png", "-p", "resample:8000", "-o", "o.png"))
-        self.assertIn("is too far for one step", self.fails(2, "-i", "in.wav", "-p", "resample:1:quality=best", "-p", "resample:900M",
+        self.assertIn("is too large a ratio for one step", self.fails(2, "-i", "in.wav", "-p", "resample:1:quality=best", "-p", "resample:900M",
                                                             "-p", "resample:1:quality=best", "-o", "o.wav"))
 
     def test_an_impulse_response_at_another_rate(self):
@@ -243,14 +243,14 @@ class Design(harness.Case):
                           ("fir:highpass=300:taps=4", "fir: taps=4: a filter that passes half the sample rate has an odd number of taps"),
                           ("fir:lowpass=300:taps=2:window=hann", "fir: taps=2: this window is 0 at both ends, so the mask would be 0: give more taps"),
                           ("fir:lowpass=300:taps=2:window=blackman", "fir: taps=2: this window is 0 at both ends, so the mask would be 0: give more taps"),
-                          ("fir:lowpass=300:width=1e-5", "are the most: make width larger")):
+                          ("fir:lowpass=300:width=1e-5", "are possible: make width larger")):
             self.assertIn(line, self.fails(2, "-i", "in.wav", "-p", fir, "-o", "o.wav"))
             self.assertIn(line, self.fails(2, "design", "-p", fir, "--rate", "16000"))
         self.assertEqual(self.fails(2, "design", "-p", "gain:2", "--rate", "8000"), "gain: it does not design a mask")
         self.assertEqual(self.fails(2, "design"), "design needs one operator: -p fir:lowpass=3k --rate 48000")
         self.assertIn("the sample rate is not known", self.fails(2, "design", "-p", "fir:lowpass=300"))
         self.write("there.txt", "1")
-        self.assertIn("there.txt: is there already", self.fails(1, "design", "-p", "fir:lowpass=1k", "--rate", "8000", "-n", "-o", "there.txt"))
+        self.assertIn("there.txt: exists already", self.fails(1, "design", "-p", "fir:lowpass=1k", "--rate", "8000", "-n", "-o", "there.txt"))
         self.assertIn("No such file", self.fails(1, "design", "-p", "fir:lowpass=1k", "--rate", "8000", "-o", "no/mask.txt"))
 
 

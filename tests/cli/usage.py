@@ -37,7 +37,7 @@ class Help(harness.Case):
             self.skipTest("a build with CUDA")
         sound = os.path.join(harness.SOURCE, "examples", "speech.wav")
         chain = ("-i", sound, "-p", "fir:lowpass=3k:taps=1023", "-o", "out.wav")
-        for text in (self.succeed("--help"), self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr):
+        for text in (self.succeed("--help"), self.succeed("bench", "--help"), self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr):
             self.assertNotRegex(text if isinstance(text, str) else text.decode(), r"GPU|cuda")
 
 
@@ -80,8 +80,8 @@ class Mistakes(harness.Case):
         self.expect("--chunk: 99999999999999999999 is too large", "--chunk", "99999999999999999999")
 
     def test_choices(self):
-        self.expect('--precision: "f16" is none of f32|f64', "--precision", "f16")
-        self.expect('--progress: "yes" is none of auto|none|json', "--progress=yes")
+        self.expect('--precision: "f16" is not one of f32|f64', "--precision", "f16")
+        self.expect('--progress: "yes" is not one of auto|none|json', "--progress=yes")
 
     def test_contradictions(self):
         self.expect("--quiet and --verbose contradict each other", "-qv")
@@ -196,7 +196,7 @@ class Batch(harness.Case):
         for flag in ("--report", "--trace"):
             self.assertEqual(self.fails(2, *chain, "-o", "x.png", flag, "./link.txt"), f"{flag} would overwrite mask.txt")
         self.assertEqual(self.fails(2, *chain, "-o", "link.txt", "--format", "png"),
-                         "a.png would be written to link.txt, which the chain is made of")
+                         "a.png would overwrite link.txt, which the chain reads")
         self.assertEqual(self.read("mask.txt"), b"1 2 1\n")
 
     def test_a_cut_table(self):

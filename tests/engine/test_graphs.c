@@ -252,7 +252,7 @@ static void try_random(test *t) {
 
 static gboolean read_settings(settings *s, int *argc, char ***argv) {
   const GOptionEntry entries[] = {
-      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default), cuda, or fake (host memory)",
+      {"device", 0, 0, G_OPTION_ARG_STRING, &s->device, "cpu (the default), cuda, or fake: a simulated one",
        "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed_text, "Repeat the run of this seed", "N"},
       {"graphs", 0, 0, G_OPTION_ARG_INT, &s->graphs, "Random graphs", "N"},

@@ -181,13 +181,13 @@ static void test_hostile_headers(void) {
     int code;
   } refused[] = {
       {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }",
-       "holds elements of type <c8; read are bool, (u)int8 to (u)int64 and float16 to float64",
+       "holds elements of type <c8; supported are bool, (u)int8 to (u)int64 and float16 to float64",
        FC_UNSUPPORTED},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
-       "holds elements of type a structure; read are bool, (u)int8 to (u)int64 and float16 to float64",
+       "holds elements of type a structure; supported are bool, (u)int8 to (u)int64 and float16 to float64",
        FC_UNSUPPORTED},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1, 1, 2), }",
-       "has 5 dimensions; read are up to 4: (N, Y, X, C)", FC_UNSUPPORTED},
+       "has 5 dimensions; supported are up to 4: (N, Y, X, C)", FC_UNSUPPORTED},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }",
        "says that it has more elements than any file holds", FC_UNSUPPORTED},
       {"{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904,), }",
@@ -202,7 +202,7 @@ static void test_hostile_headers(void) {
     assert_npy_fails(path, refused[i].code, refused[i].message);
   }
   store(path, "\x93NUMPY\x04\0\x10\0\0\0                ", 28);
-  assert_npy_fails(path, FC_UNSUPPORTED, "is a .npy file of version 4; read are 1 to 3");
+  assert_npy_fails(path, FC_UNSUPPORTED, "is a .npy file of version 4; supported are 1 to 3");
   store(path, "\x93NUMPY\x02\0\xff\xff\xff\xff{}", 14);
   assert_npy_fails(path, FC_IO, "its header says that it is 4294967295 bytes long; the limit is 65536");
   store(path, "\x93NUMPY\x01\0\x76\0{'descr'", 18);

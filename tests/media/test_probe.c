@@ -24,7 +24,7 @@
 #define TIFF ""
 #endif
 #define IMAGES  "png, jpg, " WEBP TIFF "bmp, tga, npy, raw"
-#define READ    "read are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, " IMAGES
+#define READ    "supported are wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, " IMAGES
 #define WRITTEN "wav, rf64, w64, aiff, au, flac, caf, ogg, opus, mp3, " IMAGES
 
 static void assert_open_fails(const char *path, const fc_media_options *options, int code,

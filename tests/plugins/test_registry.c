@@ -221,7 +221,7 @@ static void test_folder(void) {
   g_assert_null(info_of(infos, n, "/good.so")->reason);
   /* Accepted, but one of its operators is another's. */
   const fc_plugin_info *pair = info_of(infos, n, "/pair.so");
-  g_autofree char *taken = g_strdup_printf("operator \"good\": %s/good.so comes first", dir);
+  g_autofree char *taken = g_strdup_printf("operator \"good\" is not used: %s/good.so defines it first", dir);
   g_assert_cmpstr(pair->id, ==, "fixture-pair");
   g_assert_cmpstr(pair->reason, ==, taken);
   remove_folder(dir);
@@ -301,12 +301,12 @@ static void test_replacement(void) {
     g_assert_cmpuint(lines->len, ==, i == 0 ? 0 : 1);
     source_of(r, "good");
   }
-  g_autofree char *said =
-      g_strdup_printf("operator \"good\" is that of %s/aaa.so (fixture-pair), not the built-in one", dir);
+  g_autofree char *said = g_strdup_printf(
+      "operator \"good\" is taken from %s/aaa.so (fixture-pair) in place of the built-in one", dir);
   g_assert_cmpstr(lines->pdata[0], ==, said);
   gsize n;
   g_autofree fc_plugin_info *infos = fc_registry_plugins(r, &n);
-  g_autofree char *listed = g_strdup_printf("operator \"good\": %s/aaa.so comes first", dir);
+  g_autofree char *listed = g_strdup_printf("operator \"good\" is not used: %s/aaa.so defines it first", dir);
   g_assert_cmpstr(info_of(infos, n, "/good.so")->reason, ==, listed);
   remove_folder(dir);
   remove_folder(builtin);
@@ -557,7 +557,7 @@ static void test_hang_apart(void) {
   g_thread_join(waiting);
   /* What every run would wait for is told. */
   g_autofree char *said = g_strdup_printf(
-      "%s/hangs.so was waited for: it did not return within 5 seconds while being opened", dir);
+      "waited for %s/hangs.so, which did not return within 5 seconds while being opened", dir);
   g_assert_cmpuint(lines->len, ==, 1);
   g_assert_cmpstr(lines->pdata[0], ==, said);
   remove_folder(dir);

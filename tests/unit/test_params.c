@@ -135,7 +135,7 @@ static void test_errors(void) {
       {"conv1d:[1]:window=3,", "conv1d: window: a value is missing in \"3,\""},
       {"conv1d:[1]:window=3xx4", "conv1d: window: a value is missing in \"3xx4\""},
       {"conv1d:[1]:window=3,4,5", "conv1d: window: at most 2 values can be given"},
-      {"conv1d:[1]:level=-1", "conv1d: level: -1 is out of range: expected 0 to 100"},
+      {"conv1d:[1]:level=-1", "conv1d: level: -1 is out of range: expected 0 to 100, or decibels, -1dB"},
       {"conv1d:[1]:level=nan", "conv1d: level: \"nan\" is not a finite number: expected 0 to 100"},
       {"conv1d:[1]:level=inf", "conv1d: level: \"inf\" is not a finite number: expected 0 to 100"},
       {"conv1d:[1]:level=1e999", "conv1d: level: 1e999 is not a finite number: expected 0 to 100"},

@@ -22,7 +22,7 @@ struct sums_args {
   byte_strips b;
   int32_t shrink, inside[2]; // of windows that shrink only columns inside[] count
   int32_t exactly;           // means may lie halfway between two codes
-  int32_t border, borders;         // bytes whose windows shrink along x: ahead in a row, and in all
+  int32_t border, borders;   // bytes whose windows shrink along x: ahead in a row, and in all
   float over;
   int32_t far, rest; // a window is so many chunks, and bytes
   uint32_t part[24]; // of a chunk's words of sums those of the first `rest`
@@ -132,8 +132,8 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
   }
 }
 
-// Codes of the borders of a row, a lane each: other windows of the row are whole, and divide by one number. `to`
-// is where the lane's cell has its results, NULL if nowhere.
+// Codes of the borders of a row, a lane each: other windows of the row are whole, and divide by one number.
+// `to` is where the lane's cell has its results, NULL if nowhere.
 template <int C>
 __device__ __forceinline__ void sums_rims(const sums_args &d, const uint16_t *sums, int begin, int start,
                                           int y, char *to) {
