@@ -303,5 +303,27 @@ class ShortChunks(harness.Case):
         self.assertNotIn("looks at each value", self.plan(*chain))
 
 
+class Outputs(harness.Case):
+    """An output's size follows from the plan."""
+
+    def test_its_size_is_told(self):
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        plan = self.succeed("-i", "in.wav", "-p", "stft:1024:hop=1", "-o", "out.npy", "--device", "cpu", "--dry-run")
+        self.assertRegex(plan, r"1\.6\d? GB of samples")
+        plan = json.loads(self.succeed("-i", "in.wav", "-p", "gain:2", "-o", "out.npy", "--device", "cpu", "--dry-run", "--json"))
+        self.assertEqual(plan["output_bytes"], 400000 * 4)
+
+    def test_what_cannot_fit_is_refused_first(self):
+        """Before a byte is written, by --dry-run too; what was there stays."""
+        harness.write_wav(self.path("in.wav"), harness.tone(400000))
+        self.write("out.npy", b"what was there")
+        before = sorted(os.listdir(self.folder))
+        for options in ([], ["--dry-run"]):
+            said = self.fails(1, "-i", "in.wav", "-p", "stft:16777216:hop=1", "-o", "out.npy", "--device", "cpu", *options)
+            self.assertRegex(said, r"\Aout\.npy: the output takes 26\.8 TB, and where it goes .* are left\Z")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertEqual(self.read("out.npy"), b"what was there")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -795,6 +795,21 @@ static void test_several(void) {
   }
 }
 
+/* A stage that only looks, and has no version for the device, is shown what lies there, and leaves it alone.
+ */
+static void test_looks_only(void) {
+  static const char *const stages[] = {"gain:0.5", "stats", NULL};
+  const job j = {sound.in, sound.out, NULL, 1000, stages};
+  g_autofree char *good = expected_output(&j);
+  g_autoptr(GError) error = NULL;
+  ready_chain c = parse(stages, "stats");
+  fake_device_set(NULL);
+  run(&j, c.chain, "cuda", NULL, &error);
+  g_assert_no_error(error);
+  check_complete(&j, good);
+  drop(&c, 0);
+}
+
 enum { SIDES = 100, SIZES = SIDES * SIDES, FEW = 1000, DOUBLINGS = 6 };
 
 /* Every size from 32 x 32 to 131 x 131, each once, in this order. */
@@ -861,6 +876,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/absent", test_absent);
   g_test_add_func("/device/several", test_several);
   g_test_add_func("/device/sizes", test_sizes);
+  g_test_add_func("/device/looks-only", test_looks_only);
   g_test_add_func("/device/left-alone", test_left_alone);
   g_test_add_func("/device/allocates-first", test_allocates_first);
   g_test_add_func("/device/standard-input", test_standard_input);

@@ -41,10 +41,19 @@ static void replace_link(walk *w, source with) {
   w->link = with;
 }
 
+/* What operators that draw numbers are told by the chain's own hosts. */
+static const fc_random *told;
+
+static const void *extension(const fc_host *base, const char *name) {
+  (void)base;
+  return strcmp(name, FC_RANDOM) == 0 ? told : NULL;
+}
+
 /* The measuring pass of an operator that needs one; then it is asked and prepared again. */
 static gboolean first_pass(walk *w, trial *t, const source *signals, const fc_format *ins) {
   if (!(t->op->flags & FC_OP_TWO_PASSES)) return TRUE;
   const fc_two_passes *passes = t->op->extension(t->op, FC_TWO_PASSES);
+  if (FC_HAS(passes, wanted) && passes->wanted && !passes->wanted(t->self)) return TRUE;
   const manner how = plainly();
   result r;
   const gboolean ran = trial_run(t, signals, &how, &r, &w->v);
@@ -80,6 +89,8 @@ static gboolean run_operator(walk *w, guint s) {
   if (ok && (t.out.dtype != out->dtype || memcmp(t.out.extent, out->extent, sizeof out->extent)))
     ok = blame(&w->v, FAULT_CONTRACT, "%s: other terms than in the plan", ps->name);
   t.out = *out;
+  told = &ps->stage->host.random;
+  t.host.base.extension = extension;
   ok = ok && trial_prepare(&t, &w->v) == RAN && first_pass(w, &t, signals, ins) &&
        trial_run(&t, signals, &how, &r, &w->v);
   if (ok && !r.measured && ps->op->report) r.measured = report_of(w, &t); /* of the pass before */
@@ -103,8 +114,8 @@ static fc_plan *plan_of(const graph *g, const built *b, gint64 chunk, GError **e
     formats[k].rate = 0; /* a view tells none */
   }
   const fc_stage *first = b->chain->n ? &b->chain->stages[0] : NULL;
-  fc_options o = FC_OPTIONS_INIT;
-  o.precision = g->precision, o.device = "cpu", o.chunk = chunk;
+  fc_options o = graph_options(g);
+  o.device = "cpu", o.chunk = chunk;
   const fc_plan_query query = {.in = first && first->op->flags & FC_OP_GENERATOR ? NULL : &g->in,
                                .sides = sides,
                                .wanted = g->wanted,
@@ -122,6 +133,8 @@ gboolean alone_run(const graph *g, const built *b, const source *signal, alone *
     return FALSE;
   }
   gboolean ok = TRUE;
+  const fc_options o = graph_options(g);
+  fc_chain_tell_random(b->chain, &o);
   w.measured = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
   w.link = cast(signal, &signal->format);
   for (guint s = 0; ok && s < w.plan->n; s++)

@@ -236,9 +236,15 @@ void built_clear(built *b) {
   *b = (built){NULL};
 }
 
-gboolean graph_output(const graph *g, fc_chain *chain, fc_format *out, GError **error) {
+fc_options graph_options(const graph *g) {
   fc_options o = FC_OPTIONS_INIT;
-  o.precision = g->precision, o.device = "cpu";
+  o.precision = g->precision, o.seed = g->seed, o.random_name = "signal";
+  return o;
+}
+
+gboolean graph_output(const graph *g, fc_chain *chain, fc_format *out, GError **error) {
+  fc_options o = graph_options(g);
+  o.device = "cpu";
   memset(out, 0, sizeof *out);
   out->size = sizeof *out, out->dtype = g->wanted;
   return fc_chain_output_format(chain, &g->in, &o, out, error);

@@ -58,6 +58,8 @@ typedef struct built {
  */
 gboolean graph_build(const graph *g, fc_context *context, const char *const *paths, built *b, GError **error);
 void built_clear(built *b);
+/* What all its runs have in common: the precision, and what is drawn by lot. */
+fc_options graph_options(const graph *g);
 /* What it makes of its signal. */
 gboolean graph_output(const graph *g, fc_chain *chain, fc_format *out, GError **error);
 

@@ -310,6 +310,49 @@ static void test_generator(void) {
   fc_chain_free(chain);
 }
 
+static guint prepared, released;
+
+static fc_status count_prepare(const fc_host *host, void *self, const fc_setup *setup, void **state) {
+  prepared++, *state = self;
+  return FC_OK;
+}
+
+static void count_release(const fc_host *host, void *state) {
+  released += state != NULL;
+}
+
+/* 10,000 images of 10,000 sizes, in no order: one preparation, no release; with a border, by three threads.
+ */
+static void test_prepared_once(void) {
+  enum { SIDES = 100, SIZES = SIDES * SIDES, STEP = 7919 }; /* a prime that does not divide SIZES */
+  const fc_backend counted = {
+      .size = sizeof counted, .prepare = count_prepare, .release = count_release, .process = process};
+  const fc_backend *const only[] = {&counted, NULL};
+  fc_operator op = mean;
+  rule r = {.axis = FC_AXIS_X, .before = 1, .after = 1, .align = 1, .border = FC_BORDER_REPLICATE};
+  op.backends = only;
+  fc_chain *chain = chain_of(&op, &r);
+  static float in[SIDES * SIDES], out[SIDES * SIDES];
+  for (int i = 0; i < SIZES; i++) in[i] = 2;
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu";
+  for (int i = 0; i < SIZES; i++) {
+    const int size = (int)((gint64)i * STEP % SIZES), y = 1 + size / SIDES, x = 1 + size % SIDES;
+    fc_view from = frames_view(in, 1, 1), to;
+    from.shape[1] = from.extent[1] = y, from.shape[2] = from.extent[2] = x;
+    from.stride[1] = 4 * x, from.stride[0] = 4 * x * y;
+    to = from, to.data = out;
+    options.threads = 1 + i % 3;
+    out[x * y - 1] = 0;
+    g_assert_true(fc_chain_run_host(chain, &from, &to, &options, NULL, NULL));
+    g_assert_cmpfloat(out[x * y - 1], ==, 2);
+  }
+  g_assert_cmpuint(prepared, ==, 1);
+  g_assert_cmpuint(released, ==, 0);
+  fc_chain_free(chain);
+  g_assert_cmpuint(released, ==, 1);
+}
+
 /* An axis wanted whole is held once. */
 static void test_room(void) {
   rule r = {.axis = FC_AXIS_C, .before = FC_WHOLE, .after = FC_WHOLE, .align = 3};
@@ -398,6 +441,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/contract/blocks", test_blocks);
   g_test_add_func("/contract/sizes", test_sizes);
   g_test_add_func("/contract/generator", test_generator);
+  g_test_add_func("/contract/prepared-once", test_prepared_once);
   g_test_add_func("/contract/room", test_room);
   g_test_add_func("/contract/memory-limit", test_memory_limit);
   g_test_add_func("/contract/left-out", test_left_out);

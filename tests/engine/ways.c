@@ -137,9 +137,8 @@ static gboolean gaps_intact(const laid_out *l, unsigned char pattern, const fc_f
 }
 
 static fc_options options_of(const bench *b, int threads, gint64 chunk) {
-  fc_options o = FC_OPTIONS_INIT;
+  fc_options o = graph_options(b->g);
   o.device = b->w->fake && !b->hosted ? "cpu" : b->w->device, o.threads = threads, o.chunk = chunk,
-  o.precision = b->g->precision;
   o.meaning = &b->g->in;
   return o;
 }
