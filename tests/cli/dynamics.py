@@ -165,7 +165,7 @@ class Normalize(Case):
         self.assertIn("no folder", self.fails(1, *words[:-1], "none/out.wav"))
 
     def test_says_and_refuses(self):
-        self.assertIn("read once more", self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run"))
+        self.assertIn("the input is read twice", self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run"))
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "normalize:loudness=-20", "-o", "out.wav", "--dry-run", "--json"))
         self.assertEqual(plan["passes"], 2)
         with open(self.path("in.wav"), "rb") as file:
@@ -207,7 +207,7 @@ class Dynamics(Case):
         for stage in self.STAGES:
             for after in ([], ["-p", "conv1d:[1,2,1]/4"]):
                 self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "a.wav", "--chunk", "20000", "-j", "1")
-                for how in (["--chunk", "1"] if not after else ["--chunk", "64"], ["--chunk", "777", "-j", "4"]):
+                for how in (["--chunk", "1", "-q"] if not after else ["--chunk", "64"], ["--chunk", "777", "-j", "4"]):
                     self.succeed("-i", "in.wav", "-p", stage, *after, "-o", "b.wav", *how)
                     self.assertEqual(self.read("a.wav"), self.read("b.wav"), (stage, how))
 
@@ -288,7 +288,7 @@ class Plot(Case):
     def test_refuses(self):
         for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
                              (["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
-                             (["normalize:peak=-1dB"], "normalize: it follows"), (["tone"], "tone")):
+                             (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
@@ -405,7 +405,7 @@ class Live(Case):
         for stages, latency, what in ((["loudness"], "20ms", "most of it for loudness"),
                                       (["limiter:ahead=0.1"], "0.05s", "most of it for limiter"),
                                       (["gain:1"], "20", "not a time"), (["gain:1"], "-3ms", "not a time"),
-                                      (["waveform"], "20ms", "all of the sound")):
+                                      (["waveform"], "20ms", "the whole sound at once")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             output = "out.png" if stages == ["waveform"] else "out.wav"
             self.assertIn(what, self.fails(2, "-i", "in.wav", *arguments, "-o", output, "--latency", latency))

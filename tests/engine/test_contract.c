@@ -354,7 +354,7 @@ static void test_memory_limit(void) {
   g_assert_null(limited_plan(&wide, 10, 1000000, &error));
   g_assert_error(error, FC_ERROR, FC_NO_MEMORY);
   g_assert_cmpstr(error->message, ==,
-                  "this needs 16 MB of memory and the limit is 1 MB (--max-memory changes it): mean "
+                  "this needs 16 MB of memory, and the limit is 1 MB (--max-memory changes it): mean "
                   "looks at 2000000 values before and 2000000 after each, in a sound of 10");
   g_error_free(error);
 }

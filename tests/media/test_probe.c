@@ -96,7 +96,7 @@ static void test_wrong_inputs(void) {
   assert_content_fails("text.flac", "h\xc3\xa9llo", FC_IO, "is not a FLAC file but text");
   assert_content_fails("notes.txt", "hello\n", FC_UNSUPPORTED, "is text; " READ);
   assert_content_fails("noname", "\x01\x02\x03\x04", FC_UNSUPPORTED,
-                       "is of no kind known here; " READ
+                       "has an unknown format; " READ
                        " (--in-format names one, which tga and raw need where no file name tells)");
   assert_content_fails("x.aiff", "\x01\x02\x03\x04", FC_IO,
                        "is not an AIFF file, nor of any other known format");
