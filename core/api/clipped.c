@@ -72,11 +72,11 @@ fc_sink *fc_clip_sink_new(int kind, int dtype, fc_clip_count *count) {
 }
 
 char *fc_clip_text(const fc_clip_count *count, int kind, int dtype) {
+  const double percent = 100.0 * (double)count->clipped / (double)count->values;
   g_autofree char *head =
       g_strdup_printf("%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                      " values (%.2g %%) exceeded the range of %s and were clipped",
-                      count->clipped, count->values, 100.0 * (double)count->clipped / (double)count->values,
-                      fc_dtype_name(dtype));
+                      " values (%.*g %%) exceeded the range of %s and were clipped",
+                      count->clipped, count->values, percent < 99.5 ? 2 : 3, percent, fc_dtype_name(dtype));
   if (kind == FC_AUDIO)
     return g_strdup_printf("%s, the peak by %.2g dB", head,
                            fmax(20 * log10(fmax(-count->low, count->high)), 0.01));

@@ -240,13 +240,48 @@ static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **err
                  left);
 }
 
+/* Whether the first stage, which makes the whole smaller, makes the same size of a part, and does not enlarge
+ * that. */
+static gboolean makes_the_same(const fc_plan *of_whole, const fc_plan *of_part) {
+  static const fc_axis axes[] = {FC_AXIS_Y, FC_AXIS_X};
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
+    const fc_reach *whole = &of_whole->stages[0].reach[axes[i]], *part = &of_part->stages[0].reach[axes[i]];
+    if (of_whole->links[1].extent[axes[i]] != of_part->links[1].extent[axes[i]] || whole->num <= whole->den ||
+        part->num < part->den)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* A source that gives a part of its size for less is asked for the smallest that the first stage, which must
+ * be one that resizes to a size of its own, makes the same size of. TRUE: it has another format now. */
+static gboolean shrink(fc_opened *o, const fc_plan *whole) {
+  if (!o->source || !o->source->shrink || !whole->n || !whole->stages[0].op) return FALSE;
+  for (int divisor = 8; divisor > 1; divisor /= 2) {
+    fc_format smaller = o->format;
+    for (fc_axis axis = FC_AXIS_Y; axis <= FC_AXIS_X; axis++)
+      smaller.extent[axis] = (smaller.extent[axis] + divisor - 1) / divisor;
+    fc_plan_query query = query_of(o, FALSE);
+    query.in = &smaller;
+    g_autoptr(fc_plan) part = fc_plan_formats(o->chain, &query, NULL);
+    if (!part || !part->stages[0].op || !makes_the_same(whole, part)) continue;
+    o->source->shrink(o->source, divisor);
+    o->format = o->source->format;
+    fc_context_log(o->chain->context, FC_LOG_INFO, "%s: is read at 1/%d of its size", o->source->name,
+                   divisor);
+    break;
+  }
+  o->source->shrink = NULL;
+  return TRUE;
+}
+
 fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
   for (;;) {
     fc_plan_query query = query_of(o, touch);
     g_autoptr(fc_plan) formats = fc_plan_formats(o->chain, &query, error);
     gboolean loaded = FALSE;
     if (!formats || !load_unknown(o, formats, &loaded, error)) return NULL;
-    if (loaded) continue;
+    if (loaded || shrink(o, formats)) continue;
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;

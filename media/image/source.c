@@ -3,7 +3,8 @@
  * source.c - the source for images: one image, turned upright while it is handed over.
  *
  * It is decoded when it is opened; JPEG, whose header tells all of its format, when it is
- * first read, so that what reads it may have it at a part of its size for less (fc_source.shrink).
+ * first read: with scale=auto what reads it may then have it at a part of its size for less
+ * (fc_source.shrink).
  */
 #include <string.h>
 
@@ -28,12 +29,13 @@ typedef struct image_source {
 #define ORIENT                                                                                               \
   { "orient", "yes|no", "yes", "turn it upright, as its EXIF orientation says; no: as it is stored" }
 const fc_file_option fc_image_reading[] = {ORIENT, {NULL, NULL, NULL, NULL}};
-const fc_file_option fc_jpeg_reading[] = {
-    ORIENT,
+const fc_file_option fc_jpeg_reading[] = {ORIENT,
 #ifdef FC_WITH_TURBOJPEG
-    {"scale", "1|1/2|1/4|1/8", "1", "decode at reduced size, which is faster"},
+                                          {"scale", "1|1/2|1/4|1/8|auto", "1",
+                                           "decode at reduced size, which is faster; auto: the smallest size "
+                                           "that a resize as the first stage does not enlarge"},
 #endif
-    {NULL, NULL, NULL, NULL}};
+                                          {NULL, NULL, NULL, NULL}};
 #ifdef FC_WITH_TURBOJPEG
 #define CAN_SHRINK TRUE
 #else
@@ -91,7 +93,7 @@ static void set_format(image_source *source, int channels, int dtype) {
 
 static void image_shrink(fc_source *base, int divisor) {
   image_source *source = (image_source *)base;
-  source->wish.scale = MIN(source->wish.scale * divisor, 8);
+  source->wish.scale = divisor;
   set_format(source, source->header.channels, FC_U8);
 }
 
@@ -155,10 +157,11 @@ static gboolean check_size(const char *name, const fc_image_header *header, gint
   return TRUE;
 }
 
+/* 0: auto. */
 static int scale_of(const fc_media_options *options) {
   if (!CAN_SHRINK) return 1;
   const char *scale = fc_option_text(options->in_options, fc_jpeg_reading, "scale");
-  return scale[1] ? scale[2] - '0' : 1;
+  return strcmp(scale, "auto") == 0 ? 0 : scale[1] ? scale[2] - '0' : 1;
 }
 
 /* How it is turned, which -v tells. */
@@ -194,11 +197,12 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
   if (header->cut && !options->allow_truncated)
     return fc_fail(error, FC_IO, "%s: is cut off: the file ends before the image" FC_MEDIA_ADVICE,
                    input->name);
-  source->wish = (fc_decode_wish){.scale = scale_of(options), .lenient = options->allow_truncated};
   const gboolean later = header->kind == FC_IMAGE_JPEG;
+  const int scale = later ? scale_of(options) : 1;
+  source->wish = (fc_decode_wish){.scale = MAX(scale, 1), .lenient = options->allow_truncated};
   source->head.tags = fc_image_tags_read(source->file, source->size, header);
   if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
-  if (later && CAN_SHRINK) source->head.base.shrink = image_shrink;
+  if (!scale) source->head.base.shrink = image_shrink;
   if (!later && !decode(source, error)) return FALSE;
   set_format(source, later ? header->channels : source->picture.channels,
              later ? FC_U8 : source->picture.dtype);

@@ -46,13 +46,14 @@ enum defect {
   shares_instances,
   two_at_most,
   function_differs,
+  function_misplaced,
   function_syntax,
   writes_side,
   reads_side_beyond
 };
 
 #define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
-#define HAS_FUNCTION (IS(function_differs) || IS(function_syntax))
+#define HAS_FUNCTION (IS(function_differs) || IS(function_misplaced) || IS(function_syntax))
 
 static float shared_weight; /* of shares_instances */
 
@@ -223,7 +224,15 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
                               "v * weight * real(1.001); } };";
   static const char broken[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return v * wieght; } };";
-  return fc_describe_samples(setup, f, "scaled", IS(function_syntax) ? broken : wrong, &weight, 1);
+  static const char misplaced[] =
+      "struct scaled { real weight; FC_DEVICE real operator()(real v, const fc_position "
+      "&at) const { return at.x + 1 < at.width ? v * weight : real(0); } };";
+  if (IS(function_misplaced)) f->flags |= FC_FUNCTION_POSITION;
+  return fc_describe_samples(setup, f, "scaled",
+                             IS(function_syntax)      ? broken
+                             : IS(function_misplaced) ? misplaced
+                                                      : wrong,
+                             &weight, 1);
 }
 FC_FUSIBLE(extension, describe)
 

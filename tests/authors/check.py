@@ -49,6 +49,7 @@ EXPECTED = {
     "shares_instances": ("instances", "instances"),
     "two_at_most": ("engine", "engine"),
     "function_differs": ("function", "function"),
+    "function_misplaced": ("function", "function"),
     "function_syntax": ("function", "function"),
     "writes_side": ("results", "input"),
     "reads_side_beyond": ("halo", "halo"),

@@ -44,11 +44,10 @@ static gboolean fail(GError *error) {
 }
 
 /* Into p->pixels, which grows: as the engine reuses its frames. */
-static gboolean read_picture(const char *path, int divisor, const fc_media_options *options, picture *p) {
+static gboolean read_picture(const char *path, const fc_media_options *options, picture *p) {
   GError *error = NULL;
   fc_source *source = fc_media_open(path, options, &error);
   if (!source) return fail(error);
-  if (divisor > 1 && source->shrink) source->shrink(source, divisor);
   p->format = source->format;
   gsize size = fc_dtype_size(p->format.dtype);
   for (int axis = 0; axis < FC_AXES; axis++) size *= (gsize)p->format.extent[axis];
@@ -89,18 +88,20 @@ static void print(gint64 start, const picture *p) {
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
   const gboolean writing = strcmp(argv[1], "write") == 0;
-  const int divisor = strcmp(argv[1], "quarter") == 0 ? 4 : 1;
+  fc_given_options *given;
   fc_decoders *decoders = fc_decoders_new(argv[2]);
-  const fc_media_options options = {.decoders = decoders};
+  g_free(fc_given_options_parse(strcmp(argv[1], "quarter") == 0 ? "x:scale=1/4" : "x", TRUE, &given, NULL));
+  const fc_media_options options = {.decoders = decoders, .in_options = given};
   picture p = {0};
   gboolean done = TRUE;
-  if (writing) done = read_picture(argv[argc - 1], 1, &options, &p);
+  if (writing) done = read_picture(argv[argc - 1], &options, &p);
   for (int i = 3; i < argc - writing && done; i++) {
     gint64 start = g_get_monotonic_time();
-    done = writing ? write_picture(argv[i], &p, &options) : read_picture(argv[i], divisor, &options, &p);
+    done = writing ? write_picture(argv[i], &p, &options) : read_picture(argv[i], &options, &p);
     if (done) print(start, &p);
   }
   g_free(p.pixels);
+  fc_given_options_free(given);
   fc_decoders_free(decoders);
   return !done;
 }

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Operators on images beside OpenCV and Pillow, on one core, in turns:
 
-    PYTHONPATH=BUILD/python pixels.py [--rounds N] [--only NAME]
+    PYTHONPATH=BUILD/python pixels.py [--rounds N] [--only NAME] [--json FILE]
 
 Times are of the processor, medians of N rounds (15), so that what else runs on the machine shows little. Results are
 compared first. Needs NumPy; opencv-python-headless and Pillow where they are to be the rivals."""
 import argparse
+import json
+import os
 import statistics
 import time
 
@@ -14,6 +16,8 @@ import cv2
 import filterchain as fc
 import numpy as np
 from PIL import Image
+
+import rivals_cpu
 
 WIDTH, HEIGHT = 1920, 1280
 
@@ -69,8 +73,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only")
+    parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
     cv2.setNumThreads(1)
+    rows = []
     print(f"{WIDTH} x {HEIGHT} of 8 bits, one core\n{'work':22}{'ours':>10}  {'rival':8}{'its time':>10}  ratio")
     for name, stage, channels, rival, make, most in WORK:
         if args.only and args.only not in name:
@@ -90,6 +96,12 @@ def main():
         turns = [(spent(ours), spent(theirs)) for _ in range(args.rounds)]
         mine, its = (statistics.median(turn[i] for turn in turns) for i in (0, 1))
         print(f"{name:22}{mine:7.2f} ms  {rival:8}{its:7.2f} ms  {its / mine:5.2f}", flush=True)
+        rows.append({"work": name, "stage": stage, "channels": channels, "ms": round(mine, 3), "rival": rival, "rival_ms": round(its, 3),
+                     "ratio": round(its / mine, 2), "largest_difference": int(off.max())})
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"machine": rivals_cpu.machine(), "threads": 1, "load": os.getloadavg()[0], "opencv": cv2.__version__,
+                       "size": [WIDTH, HEIGHT], "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

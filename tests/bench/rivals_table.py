@@ -234,8 +234,9 @@ def made(root, name, make, folder):
 def update(root):
     for path, name, make, folder in TABLES:
         before, _, after = page(root, path, name)
+        table = made(root, name, make, folder)  # which may exit: before the page is opened, and empty
         with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-            file.write(before + made(root, name, make, folder) + after)
+            file.write(before + table + after)
     return 0
 
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Folders of images of one size and of as many sizes as there are images, in turns: images a second, and the most
-memory at once, also of twice as many.
+memory at once, also of a quarter of the images.
 
-    sizes.py BUILD [--images N] [--rounds N] [--threads N] [--folder DIR]
+    sizes.py BUILD [--images N] [--rounds N] [--threads N] [--folder DIR] [--json FILE]
 
 Makes N JPEGs (1000) of sizes from 350 x 250 to 450 x 350, all different, and as many of 400 x 300, and brings each folder
-to 224 x 224 (`resize:256`, `crop:224`), into .npy files and into archives. Of the times of the rounds the best counts.
+to 224 x 224 (`resize:256`, `crop:224`), into .npy files and into archives. Of the times of the rounds the best counts; that of
+processors shows what else runs on the machine less.
 Needs Pillow and NumPy."""
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -18,6 +20,8 @@ import time
 
 import numpy as np
 from PIL import Image
+
+import rivals_cpu
 
 CHAIN = ["-p", "resize:256", "-p", "crop:224"]
 
@@ -60,15 +64,18 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder")
+    parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         make(folder, args.images)
+        rows = []
         for output in ("", "a-{shard:03}.tar"):
             best = {}
             for _ in range(args.rounds):
                 for name in ("equal", "unlike"):
                     best.setdefault(name, []).append(run(args.build, folder, name, output, args.threads))
             seconds, busy = ({name: min(turn[i] for turn in turns) for name, turns in best.items()} for i in (0, 1))
+            rows.append({"output": output or "files", "equal": best["equal"], "unlike": best["unlike"]})
             print(f"{output or 'files'}: {args.images} images, equal {args.images / seconds['equal']:.0f}/s, unlike "
                   f"{args.images / seconds['unlike']:.0f}/s: {seconds['unlike'] / seconds['equal'] - 1:+.0%}; time of processors "
                   f"{busy['unlike'] / busy['equal'] - 1:+.0%}; memory {max(turn[2] for turn in best['equal']):.0f} and "
@@ -80,6 +87,10 @@ def main():
             os.link(os.path.join(folder, "unlike", name), os.path.join(half, name))
         few, all_of_them = (run(args.build, folder, name, "", args.threads)[2] for name in ("half", "unlike"))
         print(f"memory of a quarter of the images {few:.0f} MB, of all {all_of_them:.0f} MB")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"machine": rivals_cpu.machine(), "threads": args.threads, "load": os.getloadavg()[0], "images": args.images,
+                       "each": ["seconds", "seconds of processors", "MB"], "rows": rows, "memory_mb": {"quarter": few, "all": all_of_them}}, file, indent=1)
 
 
 if __name__ == "__main__":

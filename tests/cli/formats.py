@@ -116,6 +116,31 @@ class Formats(harness.Case):
         rows, channels = harness.read_png(self.path("out.png"))
         self.assertEqual((len(rows), len(rows[0]), channels), (15, 20 * 3, 3))
 
+    def test_progressive_at_a_part_of_the_size(self):
+        """Of a progressive file not all is read; the picture is that of a baseline file with the same coefficients."""
+        for subsampling in ("444", "422", "420"):
+            for scale in ("1", "1/2", "1/4", "1/8"):
+                for progressive in ("yes", "no"):
+                    self.succeed("-i", "in.png", "-p", "resize:173x121", "-o", f"{progressive}.jpg:subsampling={subsampling}:progressive={progressive}")
+                    self.succeed("-i", f"{progressive}.jpg:scale={scale}", "-o", f"{progressive}.npy")
+                self.assertEqual(self.read("yes.npy"), self.read("no.npy"), (subsampling, scale))
+
+    def test_as_small_as_resize_allows(self):
+        """scale=auto: only ahead of a resize to a size of its own, and never below that size."""
+        self.succeed("-i", "in.png", "-p", "resize:400x300", "-o", "in.jpg")
+        for stages, size in ((("resize:50",), "100 x 75"), (("resize:70x40",), "100 x 75"), (("resize:110x80", "flip"), "200 x 150"),
+                             (("resize:210",), "400 x 300"), (("resize:scale=0.1",), "400 x 300"), (("crop:30",), "400 x 300"),
+                             (("flip", "resize:50"), "400 x 300"), (("resize:50x200",), "400 x 300"), ((), "400 x 300")):
+            words = [word for stage in stages for word in ("-p", stage)]
+            plan = self.succeed("-i", "in.jpg:scale=auto", *words, "-o", "auto.npy", "--dry-run")
+            self.assertIn(f"in.jpg:scale=auto: image u8, {size} x 3 ch", plan, stages)
+            self.succeed("-i", "in.jpg:scale=auto", *words, "-o", "auto.npy")
+            part = {"400 x 300": "1", "200 x 150": "1/2", "100 x 75": "1/4"}[size]
+            self.succeed("-i", f"in.jpg:scale={part}", *words, "-o", "named.npy")
+            self.assertEqual(self.read("auto.npy"), self.read("named.npy"), stages)
+        told = self.run_command("-v", "-i", "in.jpg:scale=auto", "-p", "resize:50", "-o", "auto.npy").stderr
+        self.assertIn("in.jpg: is read at 1/4 of its size", told)
+
     def test_the_decoder_is_named(self):
         decoder = next(entry["read_by"] for entry in FORMATS if entry["name"] == "jpg")
         self.assertIn(f"JPEG by {decoder}", self.succeed("--version"))

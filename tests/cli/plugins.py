@@ -194,7 +194,7 @@ class Ends(Plugins):
         """The operator is named. Once the output is in place, and the chain given back, it stays."""
         self.add("ends_anywhere")
         said = "filterchain: ends_anywhere: the operator ended the process\n"
-        for callback in ("create", "negotiate", "extension", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
+        for callback in ("create", "negotiate", "extension", "wanted", "begin", "prepare", "scratch", "reset", "process", "collect", "report",
                          "release", "destroy"):
             with self.subTest(callback):
                 self.write("out.wav", "what was here before")

@@ -91,8 +91,13 @@ static void begin_pass(void *self, int32_t pass) {
   end_in("begin");
 }
 
+static int32_t ends_in_wanted(const void *self) {
+  end_in("wanted");
+  return 1;
+}
+
 static const void *ends_in_extension(const fc_operator *asked, const char *name) {
-  static const fc_two_passes passes = {sizeof passes, begin_pass};
+  static const fc_two_passes passes = {sizeof passes, begin_pass, ends_in_wanted};
   end_in("extension");
   return strcmp(name, FC_TWO_PASSES) == 0 ? &passes : NULL;
 }

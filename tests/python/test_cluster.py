@@ -22,7 +22,7 @@ def module(name):
 
 
 pyarrow, ray, dask = module("pyarrow"), module("ray"), module("dask")
-COMMAND = os.path.join(os.path.dirname(os.environ["PYTHONPATH"]), "cli", "filterchain")
+COMMAND = os.path.join(os.path.dirname(os.environ["PYTHONPATH"].split(":")[0]), "cli", "filterchain")
 STAGE = "sepconv:[1,2,1]/4"
 
 

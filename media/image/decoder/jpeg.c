@@ -3,12 +3,39 @@
  * jpeg.c - JPEG by libjpeg-turbo, also at 1/2, 1/4 and 1/8 of its size: then it computes the
  * smaller picture from fewer coefficients of each block.
  *
+ * At 1/8 that is the first one alone, except for colour at half the size of brightness. In a progressive file
+ * the others of a component have scans of their own, which are passed over: a fifth of the file is left to
+ * decode.
+ *
  * What libjpeg-turbo only warns of, as coded data that make no sense, is damage here.
  */
+#include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
-#include <turbojpeg.h>
+
+#include <jpeglib.h>
 
 #include "media/image/decoder/codec.h"
+
+/* More than any encoder makes, and few enough that a small file cannot take long. */
+#define SCANS_MOST 500
+
+enum { RST0 = 0xd0, RST7 = 0xd7, EOI = 0xd9, SOS = 0xda };
+
+typedef struct jpeg_reader {
+  struct jpeg_decompress_struct jpeg; /* first, so that callbacks find the rest */
+  struct jpeg_error_mgr errors;
+  struct jpeg_source_mgr source;
+  struct jpeg_progress_mgr progress;
+  jmp_buf out;
+  const fc_decode_task *task;
+  char said[JMSG_LENGTH_MAX];     /* the first damage, or what stopped it */
+  gsize at;                       /* in the file, behind what libjpeg has been given */
+  guint8 skipped[MAX_COMPONENTS]; /* ids of the components of which only the first coefficients are wanted */
+  int n_skipped;
+} jpeg_reader;
+
+/* ---- what libjpeg says ------------------------------------------------------- */
 
 static gboolean begins_with_one_of(const char *said, const char *const *words) {
   for (; *words; words++)
@@ -16,23 +43,104 @@ static gboolean begins_with_one_of(const char *said, const char *const *words) {
   return FALSE;
 }
 
-/* Of oddities, not of damage. */
-static gboolean is_harmless(const char *said) {
-  static const char *const words[] = {"Unknown Adobe color", "Warning: unknown JFIF",
-                                      "Invalid SOS parameters", NULL};
-  return begins_with_one_of(said, words);
+static void stop(j_common_ptr jpeg) {
+  jpeg_reader *reader = (jpeg_reader *)jpeg;
+  jpeg->err->format_message(jpeg, reader->said);
+  longjmp(reader->out, 1);
 }
 
-/* After a failure with other words there is no picture. */
-static gboolean take_damage(const fc_decode_task *task, const char *said, fc_decode_report *report) {
-  static const char *const words[] = {"Corrupt JPEG data", "Inconsistent progression", "Premature end", NULL};
-  if (!begins_with_one_of(said, words)) return fc_decode_fail(report, FC_CORRUPTED, said);
-  fc_decode_fail(report, strstr(said, "Premature end") ? FC_CUT_OFF : FC_CORRUPTED_IN_PARTS, said);
-  return task->lenient;
+/* A warning is damage, unless of oddities; the rest is read where it is wanted all the same. */
+static void take_message(j_common_ptr jpeg, int level) {
+  static const char *const harmless[] = {"Unknown Adobe color", "Warning: unknown JFIF",
+                                         "Invalid SOS parameters", NULL};
+  jpeg_reader *reader = (jpeg_reader *)jpeg;
+  char said[JMSG_LENGTH_MAX];
+  if (level >= 0 || reader->said[0]) return;
+  jpeg->err->format_message(jpeg, said);
+  if (begins_with_one_of(said, harmless)) return;
+  memcpy(reader->said, said, sizeof said);
+  if (!reader->task->lenient) longjmp(reader->out, 1);
 }
+
+static void print_nothing(j_common_ptr jpeg) {}
+
+static void count_scans(j_common_ptr jpeg) {
+  jpeg_reader *reader = (jpeg_reader *)jpeg;
+  if (reader->jpeg.input_scan_number <= SCANS_MOST) return;
+  strcpy(reader->said, "has too many scans");
+  longjmp(reader->out, 1);
+}
+
+/* ---- the file ------------------------------------------------------------------ */
+
+/* Behind the coded data that begin at a place: where the next marker is, or the end. */
+static gsize end_of_scan(const guint8 *file, gsize at, gsize size) {
+  for (const guint8 *found; at < size && (found = memchr(file + at, 0xff, size - at)); at++) {
+    at = (gsize)(found - file) + 1;
+    if (at == size) break;
+    const guint8 marker = file[at];
+    if (marker && marker != 0xff && (marker < RST0 || marker > RST7)) return at - 1;
+    if (marker == 0xff) at--;
+  }
+  return size;
+}
+
+/* Whether a segment, from its marker on, begins a scan of one component's other coefficients that is passed
+ * over. */
+static gboolean is_skipped(const jpeg_reader *reader, const guint8 *segment, gsize size) {
+  enum { COUNT = 4, ID = 5, FIRST_COEFFICIENT = 7 };
+  return size > FIRST_COEFFICIENT && segment[1] == SOS && segment[COUNT] == 1 &&
+         segment[FIRST_COEFFICIENT] > 0 && memchr(reader->skipped, segment[ID], (gsize)reader->n_skipped);
+}
+
+/* From a marker to behind the segment, and the scan that it begins; the rest of the file where that is none.
+ */
+static gsize end_of_segment(const guint8 *file, gsize at, gsize size) {
+  if (size - at < 4 || file[at] != 0xff || file[at + 1] < 0xc0 || file[at + 1] == 0xff ||
+      (file[at + 1] >= RST0 && file[at + 1] <= EOI))
+    return size;
+  const gsize end = at + 2 + ((gsize)file[at + 2] << 8 | file[at + 3]);
+  if (end > size) return size;
+  return file[at + 1] == SOS ? end_of_scan(file, end, size) : end;
+}
+
+/* The file piece by piece, without the scans that are not wanted; and behind it an end. */
+static boolean give_more(j_decompress_ptr jpeg) {
+  static const JOCTET end[] = {0xff, EOI};
+  jpeg_reader *reader = (jpeg_reader *)jpeg;
+  const fc_decode_task *task = reader->task;
+  while (reader->at < task->size) {
+    const gsize from = reader->at;
+    reader->at = end_of_segment(task->file, from, task->size);
+    if (is_skipped(reader, task->file + from, reader->at - from)) continue;
+    reader->source.next_input_byte = task->file + from;
+    reader->source.bytes_in_buffer = reader->at - from;
+    return TRUE;
+  }
+  if (!reader->said[0]) strcpy(reader->said, "Premature end of JPEG file");
+  if (!task->lenient) longjmp(reader->out, 1);
+  reader->source.next_input_byte = end;
+  reader->source.bytes_in_buffer = sizeof end;
+  return TRUE;
+}
+
+static void skip(j_decompress_ptr jpeg, long count) {
+  struct jpeg_source_mgr *source = jpeg->src;
+  while (count > (long)source->bytes_in_buffer) {
+    count -= (long)source->bytes_in_buffer;
+    source->fill_input_buffer(jpeg);
+  }
+  source->next_input_byte += MAX(count, 0);
+  source->bytes_in_buffer -= (gsize)MAX(count, 0);
+}
+
+static void do_nothing(j_decompress_ptr jpeg) {}
+
+/* ---- decoding -------------------------------------------------------------------- */
 
 /* Inks as Adobe's programs store them, and so nearly all such files: 255 is none. Each colour is what its ink
- * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not used. In place. */
+ * and black leave of light, rounded as Pillow rounds it; colour profiles of inks are not applied. In place.
+ */
 static void inks_to_rgb(guint8 *pixels, gsize count) {
   for (gsize i = 0; i < count; i++) {
     const guint8 *from = pixels + 4 * i;
@@ -46,42 +154,80 @@ static void inks_to_rgb(guint8 *pixels, gsize count) {
   }
 }
 
-static gboolean decode_into(tjhandle jpeg, const fc_decode_task *task, int width, int height, int format,
-                            fc_decode_report *report) {
-  /* Up to the first warning; or to the end, where that was no matter or the rest is wanted. */
-  for (int flags = TJFLAG_LIMITSCANS | (task->lenient ? 0 : TJFLAG_STOPONWARNING);;
-       flags = TJFLAG_LIMITSCANS) {
-    if (tjDecompress2(jpeg, task->file, task->size, task->pixels, width, width * tjPixelSize[format], height,
-                      format, flags) == 0)
-      return TRUE;
-    const char *said = tjGetErrorStr2(jpeg);
-    if (!is_harmless(said)) return take_damage(task, said, report);
-    if (flags == TJFLAG_LIMITSCANS) return tjGetErrorCode(jpeg) == TJERR_WARNING;
+/* What is read ahead of the picture; then all of the file that is wanted comes in pieces. */
+static void begin(jpeg_reader *reader) {
+  struct jpeg_decompress_struct *jpeg = &reader->jpeg;
+  const fc_decode_task *task = reader->task;
+  jpeg_create_decompress(jpeg);
+  reader->source = (struct jpeg_source_mgr){.init_source = do_nothing,
+                                            .fill_input_buffer = give_more,
+                                            .skip_input_data = skip,
+                                            .resync_to_restart = jpeg_resync_to_restart,
+                                            .term_source = do_nothing};
+  reader->progress.progress_monitor = count_scans;
+  reader->at = 2;
+  reader->source.next_input_byte = task->file;
+  reader->source.bytes_in_buffer = 2;
+  jpeg->src = &reader->source, jpeg->progress = &reader->progress;
+  jpeg_read_header(jpeg, TRUE);
+  jpeg->scale_num = 1, jpeg->scale_denom = (guint)task->scale;
+  const gboolean inks = jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
+  jpeg->out_color_space = inks ? JCS_CMYK : task->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_calc_output_dimensions(jpeg);
+  for (int i = 0; jpeg->progressive_mode && i < jpeg->num_components; i++) {
+    const jpeg_component_info *component = &jpeg->comp_info[i];
+#if JPEG_LIB_VERSION >= 70
+    const int size = component->DCT_h_scaled_size;
+#else
+    const int size = component->DCT_scaled_size;
+#endif
+    if (size == 1) reader->skipped[reader->n_skipped++] = (guint8)component->component_id;
   }
+  if (reader->n_skipped) jpeg->do_block_smoothing = FALSE; /* which would make up what was passed over */
 }
 
-static gboolean decode(tjhandle jpeg, const fc_decode_task *task, fc_decode_report *report) {
-  const tjscalingfactor factor = {1, task->scale};
-  const int channels = task->channels, format = channels == 1 ? TJPF_GRAY : TJPF_RGB;
-  /* Into another size than the file's it would scale. What this call cannot say of odd subsamplings is no
-   * matter. */
-  int width = 0, height = 0, subsampling = 0, space = 0;
-  tjDecompressHeader3(jpeg, task->file, task->size, &width, &height, &subsampling, &space);
-  width = TJSCALED(width, factor), height = TJSCALED(height, factor);
-  if (!fc_decode_shape(task, report, width, height, channels, 8)) return FALSE;
-  const gboolean inks = space == TJCS_CMYK || space == TJCS_YCCK;
-  const gsize count = (gsize)width * (gsize)height;
-  if (inks && (channels != 3 || 4 * count > task->room))
+/* All that libjpeg does; it leaves by longjmp. */
+static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
+  struct jpeg_decompress_struct *jpeg = &reader->jpeg;
+  const fc_decode_task *task = reader->task;
+  begin(reader);
+  if (!fc_decode_shape(task, report, jpeg->output_width, jpeg->output_height, task->channels, 8))
+    return FALSE;
+  const gboolean inks = jpeg->out_color_space == JCS_CMYK;
+  const gsize row = (gsize)jpeg->output_width * (gsize)(inks ? 4 : task->channels);
+  if (inks && (task->channels != 3 || row * jpeg->output_height > task->room))
     return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
-  if (!decode_into(jpeg, task, width, height, inks ? TJPF_CMYK : format, report)) return FALSE;
-  if (inks) inks_to_rgb(task->pixels, count);
+  jpeg_start_decompress(jpeg);
+  while (jpeg->output_scanline < jpeg->output_height) {
+    JSAMPROW rows[8];
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+      rows[i] = task->pixels + MIN(jpeg->output_scanline + i, jpeg->output_height - 1) * row;
+    jpeg_read_scanlines(jpeg, rows, MIN(G_N_ELEMENTS(rows), jpeg->output_height - jpeg->output_scanline));
+  }
+  jpeg_finish_decompress(jpeg);
+  if (inks) inks_to_rgb(task->pixels, (gsize)jpeg->output_width * jpeg->output_height);
   return TRUE;
 }
 
+/* After a failure with other words there is no picture. */
+static gboolean take_damage(const fc_decode_task *task, const char *said, fc_decode_report *report) {
+  static const char *const words[] = {"Corrupt JPEG data", "Inconsistent progression", "Premature end", NULL};
+  if (!begins_with_one_of(said, words)) return fc_decode_fail(report, FC_CORRUPTED, said);
+  fc_decode_fail(report, strstr(said, "Premature end") ? FC_CUT_OFF : FC_CORRUPTED_IN_PARTS, said);
+  return task->lenient;
+}
+
+static gboolean try_to_decode(jpeg_reader *reader, fc_decode_report *report) {
+  return setjmp(reader->out) == 0 && decode(reader, report);
+}
+
 gboolean fc_decode_jpeg(const fc_decode_task *task, fc_decode_report *report) {
-  tjhandle jpeg = tjInitDecompress();
-  if (!jpeg) return fc_decode_fail(report, FC_CORRUPTED, "out of memory");
-  gboolean done = decode(jpeg, task, report);
-  tjDestroy(jpeg);
-  return done;
+  jpeg_reader reader = {.task = task};
+  reader.jpeg.err = jpeg_std_error(&reader.errors);
+  reader.errors.error_exit = stop;
+  reader.errors.emit_message = take_message;
+  reader.errors.output_message = print_nothing;
+  const gboolean done = try_to_decode(&reader, report);
+  jpeg_destroy_decompress(&reader.jpeg);
+  return reader.said[0] ? take_damage(task, reader.said, report) : done;
 }
