@@ -116,7 +116,7 @@ class Memory(harness.Case):
 
 
 WIDE = "winstat:window=2109423"  # of an image of 40 columns: borders of 6.3 MB a row, three times
-SAID = (r"this needs 19 MB of memory, and the limit is 10 MB \(--max-memory sets it\): "
+SAID = (r"this needs 19 MB of memory, and the limit is 10 MB \(--max-memory changes it\): "
         r"winstat looks at 1054711 values before and 1054711 after each, in rows of 40")
 
 
@@ -147,7 +147,7 @@ class Limits(harness.Case):
         """What an operator works in comes on top of the border, and is known before anything is touched, in a dry run too."""
         for dry in ([], ["--dry-run"]):
             said = self.fails(1, "-i", "in.png", "-p", WIDE, "-o", "out.png", "--device", "cpu", "--max-memory", "30", "-j", "4", *dry)
-            self.assertRegex(said, r"\Athis needs [0-9.]+ MB of memory, and the limit is 30 MB \(--max-memory sets it\): "
+            self.assertRegex(said, r"\Athis needs [0-9.]+ MB of memory, and the limit is 30 MB \(--max-memory changes it\): "
                                    r"winstat works in [0-9.]+ MB\Z")
         self.assertNotIn("out.png", self.files())
 
@@ -178,7 +178,7 @@ class Limits(harness.Case):
         for stage in ("winstat:window=4000000000", "winstat:window=1x4000000000", "winstat:window=60000x60000"):
             with self.subTest(stage=stage):
                 said = self.fails(1, "-i", "in.png", "-p", stage, "-o", "out.png", "--device", "cpu", "--max-memory", "4000")
-                self.assertRegex(said, r"\Athis needs .* of memory, and the limit is 4 GB \(--max-memory sets it\): winstat looks at ")
+                self.assertRegex(said, r"\Athis needs .* of memory, and the limit is 4 GB \(--max-memory changes it\): winstat looks at ")
         self.assertNotIn("out.png", self.files())
 
     def test_smaller_chunks_first(self):
@@ -222,7 +222,7 @@ class Limits(harness.Case):
         limit = 2000000000
         said = self.fails(1, "-i", "in.png", "-p", "winstat:window=400000000", "-o", "out.png", "--device", "cpu",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.assertRegex(said, r"\Athis needs 3\.6 GB of memory, and the limit is 1\.8 GB \(--max-memory sets it\): winstat looks at ")
+        self.assertRegex(said, r"\Athis needs 3\.6 GB of memory, and the limit is 1\.8 GB \(--max-memory changes it\): winstat looks at ")
 
     @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
     def test_threads_that_the_address_space_has_room_for(self):
