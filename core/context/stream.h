@@ -38,8 +38,8 @@ struct fc_source {
    */
   gint64 (*read)(fc_source *source, const fc_view *into, GError **error);
 
-  /* NULL, or the user wants it: before the first read, makes it deliver an image of 1/divisor of its size (2, 4
-   * or 8), sides rounded up, for less than the whole costs; its format's extent changes. */
+  /* NULL, or the user wants it: before the first read, makes it deliver an image of 1/divisor of its size (2,
+   * 4 or 8), sides rounded up, for less than the whole costs; its format's extent changes. */
   void (*shrink)(fc_source *source, int divisor);
   void (*free)(fc_source *source); /* frees the struct too */
 };

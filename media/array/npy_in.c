@@ -138,9 +138,10 @@ static const int *axes_of(int dims) {
 static gboolean lay_out(const char *name, const npy_header *header, fc_array_file *file, GError **error) {
   file->item = item_of(header, &file->swap);
   if (!file->item)
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "%s: holds elements of type %s; supported are bool, (u)int8 to (u)int64 and float16 to float64",
-                   name, header->descr);
+    return fc_fail(
+        error, FC_UNSUPPORTED,
+        "%s: holds elements of type %s; supported are bool, (u)int8 to (u)int64 and float16 to float64", name,
+        header->descr);
   if (header->dims > DIMS_MAX)
     return fc_fail(error, FC_UNSUPPORTED, "%s: has %d dimensions; supported are up to %d: (N, Y, X, C)", name,
                    header->dims, DIMS_MAX);
@@ -170,8 +171,8 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
   if (got < PREFIX) return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
   int version = prefix[6], width = version == 1 ? 2 : 4;
   if (version < 1 || version > 3)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: is a .npy file of version %d; supported are 1 to 3", input->name,
-                   version);
+    return fc_fail(error, FC_UNSUPPORTED, "%s: is a .npy file of version %d; supported are 1 to 3",
+                   input->name, version);
   got = fc_reader_read(reader, prefix + PREFIX, (gsize)width, error);
   if (got < 0) return FALSE;
   gsize length = got == width ? (gsize)fc_little(prefix + PREFIX, width) : 0;

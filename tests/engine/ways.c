@@ -255,7 +255,8 @@ static gboolean session_runs(bench *b, fc_session *s, unsigned char *codes, gint
 /* Why a chain takes memory, and no session, pipe or file: it must know all of the signal or how long it is,
  * there is no signal, or files tell of two rates. */
 static gboolean is_excused(const GError *error) {
-  static const char *const why[] = {"whole signal", "nothing to push", "is not known", "Hz cannot be", "input twice"};
+  static const char *const why[] = {"whole signal", "nothing to push", "is not known", "Hz cannot be",
+                                    "input twice"};
   for (guint i = 0; i < G_N_ELEMENTS(why); i++)
     if (strstr(error->message, why[i])) return TRUE;
   return FALSE;
