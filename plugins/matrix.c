@@ -163,14 +163,9 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-static size_t scratch_cuda(const void *prepared, const fc_job *job) {
-  return fc_matrix_cuda_scratch(&((const state *)prepared)->m, job->in[0], job->out);
-}
-
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->scratch, job->notes,
-                        job->stream);
+  return fc_matrix_cuda(&((const state *)prepared)->m, job->in[0], job->out, job->notes, job->stream);
 }
 #endif
 
@@ -243,7 +238,7 @@ static const fc_operator matrix = {
     .destroy = destroy,
     .negotiate = negotiate,
     .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
     .extension = extension,
 };

@@ -5,17 +5,72 @@
 //   pixels   up to four interleaved channels: a thread mixes four pixels (matrix_mix.cuh)
 //   block    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
 //            shared memory; the limit is then the memory's speed
-//   product  larger: matrix products (gemm/gemm.h), of elements as they lie or of copies (product.cu)
-//   tile     larger, and neither: the tiled product of gemm/tile.cuh
+//   product  larger, of the type computed with on either side, without offsets: matrix products as they are
+//            (gemm/gemm.h), whose sums are those of gemm.h
+//   tile     anything larger: the tiled product of gemm/tile.cuh
 //
 // The sums of all but products are the same: they begin with the offset and go through the columns in order.
-// Which way it is depends on the matrix, on types and on the kind of device, so that pieces of a signal go
-// the same way.
+// Which way it is depends on the matrix and on types alone, so that pieces of a signal go the same way.
+#include "filters/gemm/gemm.h"
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix.h"
 #include "filters/matrix/matrix_line.cuh"
-#include "filters/matrix/product.cuh"
-#include "filters/matrix/walk.cuh"
+#include "filters/gpu/cuda.cuh"
+
+// The positions that a matrix is applied at, numbered from 0: the
+// blocks of its axis and every element of the other axes, those that lie closest in
+// memory numbered next to each other.
+
+struct fc_matrix_walk {
+  int64_t count;
+  int64_t size[FC_AXES - 1]; // of all but the slowest dimension
+  int64_t in[FC_AXES], out[FC_AXES];
+  bool narrow; // all numbers fit 32 bits, whose division is several times faster
+
+  __device__ __forceinline__ void offsets(int64_t position, int64_t *from, int64_t *to) const {
+    int64_t f = 0, t = 0;
+#pragma unroll
+    for (int d = 0; d < FC_AXES - 1; d++) {
+      int64_t quotient =
+          narrow ? static_cast<int64_t>(static_cast<uint32_t>(position) / static_cast<uint32_t>(size[d]))
+                 : position / size[d];
+      int64_t rest = position - quotient * size[d];
+      f += rest * in[d];
+      t += rest * out[d];
+      position = quotient;
+    }
+    *from = f + position * in[FC_AXES - 1];
+    *to = t + position * out[FC_AXES - 1];
+  }
+};
+
+// Dimensions of one element are left where they are: they cost a division, no more.
+static inline fc_matrix_walk fc_matrix_walk_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
+  struct dimension {
+    int64_t size, in, out;
+  } d[FC_AXES];
+  for (int a = 0; a < FC_AXES; a++) d[a] = {out->shape[a], in->stride[a], out->stride[a]};
+  d[m->axis] = {out->shape[m->axis] / m->rows, in->stride[m->axis] * m->cols, out->stride[m->axis] * m->rows};
+  // By distance in the input, smallest first.
+  for (int i = 1; i < FC_AXES; i++)
+    for (int j = i; j > 0; j--) {
+      int64_t a = d[j].in < 0 ? -d[j].in : d[j].in, b = d[j - 1].in < 0 ? -d[j - 1].in : d[j - 1].in;
+      if (a >= b) break;
+      dimension swap = d[j];
+      d[j] = d[j - 1];
+      d[j - 1] = swap;
+    }
+  fc_matrix_walk w;
+  w.count = 1;
+  for (int i = 0; i < FC_AXES; i++) {
+    if (i < FC_AXES - 1) w.size[i] = d[i].size;
+    w.in[i] = d[i].in;
+    w.out[i] = d[i].out;
+    w.count *= d[i].size;
+  }
+  w.narrow = w.count <= UINT32_MAX;
+  return w;
+}
 
 namespace {
 
@@ -67,6 +122,45 @@ fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, u
       static_cast<int>(m->cols), static_cast<int>(m->pitch), static_cast<const F *>(m->matrix),
       static_cast<const F *>(m->offset), notes);
   return fc_launch_status();
+}
+
+// ---- product ------------------------------------------------------------------
+
+// Along the dimension with the most positions; the others are gone through one by one.
+template <typename F>
+fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream) {
+  const fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
+  const int64_t size = sizeof(F);
+  int64_t count[FC_AXES], others = 1;
+  int most = 0;
+  count[FC_AXES - 1] = walk.count;
+  for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
+  for (int d = 1; d < FC_AXES; d++) { // a dimension that goes on where the largest ends is part of it
+    const bool joins =
+        walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
+    if (joins)
+      count[most] *= count[d], count[d] = 1;
+    else if (count[d] > count[most])
+      most = d;
+  }
+  for (int d = 0; d < FC_AXES; d++) others *= d == most ? 1 : count[d];
+  fc_gemm g = {};
+  g.type = m->compute, g.m = m->rows, g.n = count[most], g.k = m->cols, g.alpha = 1;
+  g.a = m->matrix, g.a_row = 1, g.a_col = m->pitch;
+  g.b_row = in->stride[m->axis] / size, g.b_col = walk.in[most] / size;
+  g.c_row = out->stride[m->axis] / size, g.c_col = walk.out[most] / size;
+  for (int64_t i = 0; i < others; i++) {
+    int64_t rest = i, from = 0, to = 0;
+    for (int d = 0; d < FC_AXES; d++) {
+      if (d == most) continue;
+      from += rest % count[d] * walk.in[d], to += rest % count[d] * walk.out[d];
+      rest /= count[d];
+    }
+    g.b = static_cast<const char *>(in->data) + from, g.c = static_cast<char *>(out->data) + to;
+    const fc_status status = fc_gemm_cuda(&g, stream);
+    if (status != FC_OK) return status;
+  }
+  return FC_OK;
 }
 
 // ---- tile ---------------------------------------------------------------------
@@ -143,37 +237,26 @@ fc_status run_tile(const fc_matrix *m, const fc_view *in, const fc_view *out, ui
   return fc_tile_product<F, 0>(m->rows, walk.count, m->cols, a, b, c, stream);
 }
 
-bool is_large(const fc_matrix *m) {
-  return m->rows > BLOCK_LARGEST || m->cols > BLOCK_LARGEST;
-}
-
 template <typename F>
-fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes, char *scratch,
+fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
               cudaStream_t stream) {
   fc_status status;
   if (fc_matrix_mix_try(m, in, out, notes, stream, &status)) return status;
   int64_t larger = m->rows > m->cols ? m->rows : m->cols;
   if (larger <= 4) return run_block<F, 4>(m, in, out, notes, stream);
   if (larger <= 8) return run_block<F, 8>(m, in, out, notes, stream);
-  if (!is_large(m)) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
-  status = fc_matrix_is_product(m, in, out) ? fc_matrix_product(m, in, out, notes, scratch, stream)
-                                            : FC_UNSUPPORTED;
-  return status == FC_UNSUPPORTED ? run_tile<F>(m, in, out, notes, stream) : status;
+  if (larger <= BLOCK_LARGEST) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
+  if (in->dtype == m->compute && out->dtype == m->compute && !m->offset)
+    return run_product<F>(m, in, out, stream);
+  return run_tile<F>(m, in, out, notes, stream);
 }
 
 } // namespace
 
-extern "C" size_t fc_matrix_cuda_scratch(const fc_matrix *m, const fc_view *in, const fc_view *out) {
-  const bool copies = is_large(m) && fc_view_count(out) > 0 && fc_matrix_is_product(m, in, out);
-  return copies ? fc_matrix_product_scratch(m, in, out) : 0;
-}
-
-extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out, void *scratch,
+extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                     uint32_t *notes, void *stream) {
   fc_status status = fc_matrix_check(m, in, out);
   if (status != FC_OK || fc_view_count(out) == 0) return status;
   cudaStream_t s = static_cast<cudaStream_t>(stream);
-  char *memory = static_cast<char *>(scratch);
-  return fc_dispatch_compute(m->compute,
-                             [&](auto f) { return run<decltype(f)>(m, in, out, notes, memory, s); });
+  return fc_dispatch_compute(m->compute, [&](auto f) { return run<decltype(f)>(m, in, out, notes, s); });
 }

@@ -60,12 +60,9 @@ FC_FILTERS_API size_t fc_matrix_scratch(const fc_matrix *m);
 FC_FILTERS_API fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                        void *scratch, uint32_t *notes);
 
-/* Bytes of scratch that fc_matrix_cuda needs for these views, on the current device. */
-FC_FILTERS_API size_t fc_matrix_cuda_scratch(const fc_matrix *m, const fc_view *in, const fc_view *out);
-/* Enqueues on `stream`, a cudaStream_t; everything in the memory of its device, `scratch` aligned to 256;
- * with NULL large matrices of integers, and with offsets, are several times as slow. */
+/* Enqueues on `stream`, a cudaStream_t; everything in the memory of its device. */
 FC_FILTERS_API fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
-                                        void *scratch, uint32_t *notes, void *stream);
+                                        uint32_t *notes, void *stream);
 
 FC_END_DECLS
 

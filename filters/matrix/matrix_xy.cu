@@ -111,9 +111,9 @@ fc_status run_type(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
   return run_fused<F, LARGEST>(m, in, out, notes, s);
 }
 
-fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *scratch, uint32_t *notes,
+fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *, uint32_t *notes,
                 void *stream) {
-  return fc_matrix_cuda(static_cast<const fc_matrix *>(self), in, out, scratch, notes, stream);
+  return fc_matrix_cuda(static_cast<const fc_matrix *>(self), in, out, notes, stream);
 }
 
 fc_device_passes passes_of(const fc_matrix_xy *m) {

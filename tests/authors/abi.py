@@ -48,9 +48,10 @@ def find_changes(text, now, rules, scratch):
     struct = re.search(r"<class-decl name='fc_options'.*?</class-decl>", text, re.S).group(0)
     fields = re.findall(r"\s*<data-member.*?</data-member>", struct, re.S)
     types = [re.search(r"type-id='(\w+)'", field).group(1) for field in fields]
+    other = next(name for name in types if name != types[1])
     size = re.search(r"layout-offset-in-bits='(\d+)'", fields[-1]).group(1)
     shorter = re.sub("size-in-bits='[0-9]+'", f"size-in-bits='{size}'", struct.replace(fields[-1], ""), count=1)
-    for changed, found in ((shorter, False), (struct.replace(fields[1], fields[1].replace(types[1], types[-1])), True), (struct.replace(fields[4], ""), True)):
+    for changed, found in ((shorter, False), (struct.replace(fields[1], fields[1].replace(types[1], other)), True), (struct.replace(fields[4], ""), True)):
         path = os.path.join(scratch, "changed.abi")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace(struct, changed))

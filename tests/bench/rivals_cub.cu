@@ -36,6 +36,7 @@ public:
   }
   double answer() const {
     S sum;
+    must(cudaStreamSynchronize(stream), "waiting");
     must(cudaMemcpy(&sum, result.data, sizeof sum, cudaMemcpyDeviceToHost), "downloading");
     return static_cast<double>(sum);
   }
@@ -68,6 +69,7 @@ public:
   }
   double answer() const {
     host_array<char> host(parts.bytes);
+    must(cudaStreamSynchronize(stream), "waiting"); // which no copy does that knows nothing of the stream
     must(cudaMemcpy(host.data(), parts.data, parts.bytes, cudaMemcpyDeviceToHost), "downloading");
     fc_stats_tree tree = {};
     for (int64_t i = 0; i < blocks; i++) {

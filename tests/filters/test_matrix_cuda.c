@@ -2,8 +2,8 @@
 /*
  * test_matrix_cuda.c - matrices between channels and along the other axes on a CUDA device against the CPU's:
  * the same element types in and out, as the kernels for a few channels want them, and others; whole images,
- * and windows of larger ones, so that rows begin anywhere; large matrices, which are matrix products; the
- * same notes, and nothing written beyond. Skipped without a device.
+ * and windows of larger ones, so that rows begin anywhere; the same notes, and nothing written beyond.
+ * Skipped without a device.
  */
 #include "filters/matrix/matrix.h"
 #include "tests/filters/grid_device.h"
@@ -43,12 +43,8 @@ static void run_on_device(const filter *f, const grid *in, const grid *out, uint
   uint32_t *noted = to_device(notes, 2 * sizeof *notes);
   fc_view from = grid_to_device(in), to = grid_to_device(out);
   m.matrix = matrix, m.offset = m.offset ? offset : NULL;
-  const size_t bytes = fc_matrix_cuda_scratch(&m, &from, &to);
-  guarded nothing = guarded_new(bytes);
-  void *scratch = to_device(nothing.data, bytes);
-  CHECK(fc_matrix_cuda(&m, &from, &to, scratch, noted, NULL) == FC_OK, "refused");
+  CHECK(fc_matrix_cuda(&m, &from, &to, noted, NULL) == FC_OK, "refused");
   CHECK(cudaDeviceSynchronize() == cudaSuccess, "the kernel failed");
-  cudaFree(scratch), guarded_free(&nothing);
   grid_from_device(out, &to), grid_from_device(in, &from);
   cudaMemcpy(notes, noted, 2 * sizeof *notes, cudaMemcpyDeviceToHost);
   cudaFree(matrix), cudaFree(offset), cudaFree(noted);
@@ -64,16 +60,15 @@ static grid window_new(int dtype, int kind, const int64_t shape[FC_AXES], int or
   return g;
 }
 
-/* Where the CPU has no fused multiply-add, or a GPU makes sums in doubles, results may fall on the other side
- * of a half. */
-static void compare(const grid *got, const grid *want, int64_t cols, const char *name) {
+/* Where the CPU has no fused multiply-add, results may fall on the other side of a half. */
+static void compare(const grid *got, const grid *want, const char *name) {
   double unit = fc_scaling_of(got->view.kind, got->view.dtype).scale;
   double largest = 0;
   int64_t off = 0, count = 0;
   GRID_EACH(want, n, y, x, c) largest = fmax(largest, fabs(grid_value(want, n, y, x, c)));
   GRID_EACH(got, n, y, x, c) {
     double a = grid_value(got, n, y, x, c), b = grid_value(want, n, y, x, c);
-    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest * fmax(1, (double)cols / 32) : unit;
+    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest : unit;
     CHECK(fabs(a - b) <= slack, "%s at %" PRId64 ",%" PRId64 ",%" PRId64 ": %g, not %g", name, y, x, c, a, b);
     off += a != b, count++;
   }
@@ -82,17 +77,18 @@ static void compare(const grid *got, const grid *want, int64_t cols, const char 
   CHECK(grid_intact(got), "%s: wrote beyond the output", name);
 }
 
-/* `shape` is of positions: along the axis, blocks. */
-static void check_shape(int in_dtype, int out_dtype, int compute, int axis, int64_t rows, int64_t cols,
-                        int64_t shape[FC_AXES], int order, int64_t skip) {
+static void check_case(int in_dtype, int out_dtype, int compute, int axis, int64_t rows, int64_t cols) {
+  static const int64_t widths[] = {1, 2, 3, 17, 127, 128, 129, 511, 513, 1500};
   static const double sizes[] = {0.3, 0.3, 2, 60000};
-  int kind = (int)random_int(0, 2);
+  int kind = (int)random_int(0, 2), order = random_int(0, 2) ? 0 : (int)random_int(0, GRID_ORDERS - 1);
+  int64_t shape[] = {random_int(1, 2), random_int(1, 4), widths[random_int(0, 9)], random_int(1, 3)};
+  int64_t skip = random_int(0, 1) ? random_int(0, 5) : 0;
   filter f = filter_new(compute, axis, rows, cols, sizes[random_int(0, 3)]);
   char name[160];
   snprintf(name, sizeof name, "%s to %s, kind %d, %d x %d along %d, %d columns, order %d, skip %d",
            fc_dtype_name(in_dtype), fc_dtype_name(out_dtype), kind, (int)rows, (int)cols, axis, (int)shape[2],
            order, (int)skip);
-  const int64_t blocks = shape[axis];
+  int64_t blocks = axis == FC_AXIS_C ? 1 : random_int(1, 20);
   shape[axis] = blocks * cols;
   grid in = window_new(in_dtype, kind, shape, order, random_int(0, 4) == 0, skip);
   grid_randomise(&in);
@@ -103,34 +99,9 @@ static void check_shape(int in_dtype, int out_dtype, int compute, int axis, int6
   uint32_t notes[2] = {0, 0}, device_notes[2] = {0, 0};
   run_on_cpu(&f.m, &in.view, &want.view, notes);
   run_on_device(&f, &in, &got, device_notes);
-  compare(&got, &want, cols, name);
+  compare(&got, &want, name);
   CHECK(!memcmp(notes, device_notes, sizeof notes), "%s: other notes than the CPU's", name);
   grid_free(&in), grid_free(&want), grid_free(&got), filter_free(&f);
-}
-
-static void check_case(int in_dtype, int out_dtype, int compute, int axis, int64_t rows, int64_t cols) {
-  static const int64_t widths[] = {1, 2, 3, 17, 127, 128, 129, 511, 513, 1500};
-  int64_t shape[] = {random_int(1, 2), random_int(1, 4), widths[random_int(0, 9)], random_int(1, 3)};
-  shape[axis] = axis == FC_AXIS_C ? 1 : random_int(1, 20);
-  const int order = random_int(0, 2) ? 0 : (int)random_int(0, GRID_ORDERS - 1);
-  check_shape(in_dtype, out_dtype, compute, axis, rows, cols, shape, order,
-              random_int(0, 1) ? random_int(0, 5) : 0);
-}
-
-/* Large ones, which are products of copies; the last has more positions than are copied at a time. */
-static void check_products(void) {
-  static const int pairs[][3] = {{FC_U8, FC_U8, FC_F32},   {FC_I16, FC_F32, FC_F32}, {FC_F32, FC_F32, FC_F32},
-                                 {FC_F64, FC_F64, FC_F64}, {FC_U16, FC_I16, FC_F64}, {FC_F32, FC_U8, FC_F32}};
-  for (int p = 0; p < 6; p++)
-    for (int axis = FC_AXIS_Y; axis <= FC_AXIS_C; axis++)
-      for (int trial = 0; trial < 4; trial++) {
-        int64_t shape[] = {random_int(1, 3), random_int(1, 30), random_int(1, 70), random_int(1, 3)};
-        shape[axis] = axis == FC_AXIS_C ? 1 : random_int(1, 4);
-        check_shape(pairs[p][0], pairs[p][1], pairs[p][2], axis, random_int(40, 140), random_int(40, 140),
-                    shape, trial == 0 ? (int)random_int(0, GRID_ORDERS - 1) : 0, trial == 1 ? 3 : 0);
-      }
-  int64_t shape[] = {1, 2101, 1, 1};
-  check_shape(FC_U8, FC_U8, FC_F32, FC_AXIS_X, 48, 2000, shape, 0, 0);
 }
 
 /* What is no number becomes zero in an integer, and is noted. */
@@ -164,7 +135,6 @@ int main(void) {
     check_case((int)random_int(FC_U8, FC_F64), (int)random_int(FC_F32, FC_F64),
                (int)random_int(FC_F32, FC_F64), (int)random_int(FC_AXIS_Y, FC_AXIS_C), random_int(1, 20),
                random_int(1, 20));
-  check_products();
   for (int d = 0; d < 3; d++) check_nan(dtypes[d]);
   return check_result();
 }

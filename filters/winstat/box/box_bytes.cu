@@ -22,7 +22,7 @@ struct sums_args {
   byte_strips b;
   int32_t shrink, inside[2]; // of windows that shrink only columns inside[] count
   int32_t exactly;           // means may lie halfway between two codes
-  int32_t rim, rims;         // bytes whose windows shrink along x: ahead in a row, and in all
+  int32_t border, borders;   // bytes whose windows shrink along x: ahead in a row, and in all
   float over;
   int32_t far, rest; // a window is so many chunks, and bytes
   uint32_t part[24]; // of a chunk's words of sums those of the first `rest`
@@ -132,18 +132,18 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
   }
 }
 
-// Codes of the rims of a row, a lane each: other windows of the row are whole, and divide by one number. `to`
-// is where the lane's cell has its results, NULL if nowhere.
+// Codes of the borders of a row, a lane each: other windows of the row are whole, and divide by one number.
+// `to` is where the lane's cell has its results, NULL if nowhere.
 template <int C>
-__device__ __forceinline__ void sums_rims(const sums_args &d, const uint16_t *sums, int begin, int start,
-                                          int y, char *to) {
+__device__ __forceinline__ void sums_borders(const sums_args &d, const uint16_t *sums, int begin, int start,
+                                             int y, char *to) {
   const byte_strips &a = d.b;
   __syncwarp(); // codes that are none are there
 #pragma unroll 1
-  for (int base = 0; base < a.cells * d.rims; base += 32) { // the same for all lanes
-    const int j = base + static_cast<int>(threadIdx.x % 32), cell = j / d.rims, k = j - cell * d.rims,
+  for (int base = 0; base < a.cells * d.borders; base += 32) { // the same for all lanes
+    const int j = base + static_cast<int>(threadIdx.x % 32), cell = j / d.borders, k = j - cell * d.borders,
               of = cell < a.cells ? cell * a.lanes : 0;
-    const int row = __shfl_sync(ALL, y, of), i = k < d.rim ? k : a.bytes - d.rims + k;
+    const int row = __shfl_sync(ALL, y, of), i = k < d.border ? k : a.bytes - d.borders + k;
     char *const out =
         reinterpret_cast<char *>(__shfl_sync(ALL, reinterpret_cast<unsigned long long>(to), of));
     const int first = begin - static_cast<int>(reinterpret_cast<uintptr_t>(out) & 15);
@@ -212,7 +212,8 @@ __global__ void __launch_bounds__(32 * STRIP_WARPS, C == 3 ? 3 : 6)
     else
       sums_slide<C, false, false>(d, s, leave, enter, codes, i, y);
     if (wanted && p.place * chunk::bytes < a.made) bytes_give(codes, out, i, a.bytes, 1);
-    if (SHRINK && d.rims > 0 && !shrinks) sums_rims<C>(d, sums, p.begin, p.start, y, wanted ? out : nullptr);
+    if (SHRINK && d.borders > 0 && !shrinks)
+      sums_borders<C>(d, sums, p.begin, p.start, y, wanted ? out : nullptr);
     sums_row_by<C, false>(v, old);
   }
 }
@@ -243,9 +244,9 @@ static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_e
   if (a.shrink && !a.exactly) {
     const int32_t ahead = a.inside[0] + static_cast<int32_t>(w->before[0]),
                   behind = a.b.columns + static_cast<int32_t>(w->after[0]) - a.inside[1];
-    a.rim = (ahead < a.b.columns ? ahead : a.b.columns) * channels;
-    a.rims = a.rim + behind * channels;
-    if (a.rims > a.b.bytes) a.rims = a.b.bytes;
+    a.border = (ahead < a.b.columns ? ahead : a.b.columns) * channels;
+    a.borders = a.border + behind * channels;
+    if (a.borders > a.b.bytes) a.borders = a.b.bytes;
   }
   return a;
 }

@@ -148,16 +148,16 @@ __device__ __forceinline__ void crest_put(uint32_t *to, const crest_pair (&v)[CR
 }
 
 // The lane's bytes of a row that has come, which begins `skew` bytes after its first word.
-__device__ __forceinline__ void crest_row(const crest_bytes_args &a, const crest_source &s, bool rims,
+__device__ __forceinline__ void crest_row(const crest_bytes_args &a, const crest_source &s, bool borders,
                                           uint32_t (&v)[CREST_WORDS], const uint32_t *from, int skew) {
   crest_quads(v, from);
-  if (a.ragged) { // the same for all, as are the rims
+  if (a.ragged) { // the same for all, as are the borders
     const uint32_t next = __shfl_down_sync(ALL, v[0], 1);
 #pragma unroll
     for (int k = 0; k < CREST_WORDS; k++)
       v[k] = __funnelshift_r(v[k], k + 1 < CREST_WORDS ? v[k + 1 < CREST_WORDS ? k + 1 : k] : next, 8 * skew);
   }
-  if (rims) {
+  if (borders) {
 #pragma unroll
     for (int k = 0; k < CREST_WORDS; k++) v[k] = (v[k] & s.mask[k]) | (a.beyond & ~s.mask[k]);
   }
@@ -308,8 +308,8 @@ __global__ void __launch_bounds__(32 * CREST_WARPS) crest_march(const __grid_con
     fc_commit_copies();
   }
   // Whether some of what the warp sees lies beyond the ends of rows.
-  const bool rims = __any_sync(ALL, sees + y0 * a.follow < a.lo[0] ||
-                                        sees + CREST_BYTES + (y0 + count - 1) * a.follow > a.hi[0]);
+  const bool borders = __any_sync(ALL, sees + y0 * a.follow < a.lo[0] ||
+                                           sees + CREST_BYTES + (y0 + count - 1) * a.follow > a.hi[0]);
   const crest_pair least = P::of(a.least);
   crest_pair prefix[CREST_WORDS];
   int slot = 0, of_block = 0; // of the first row that windows see: in the ring, and in its block
@@ -320,14 +320,14 @@ __global__ void __launch_bounds__(32 * CREST_WARPS) crest_march(const __grid_con
     const int last = slot + a.tall - 1 < slots ? slot + a.tall - 1 : slot + a.tall - 1 - slots;
     fc_await_copies<CREST_AHEAD>();
     __syncwarp();
-    if (rims && a.follow) crest_masks(a, s, sees, y0 + j);
+    if (borders && a.follow) crest_masks(a, s, sees, y0 + j);
     if (of_block == 0) {
 #pragma unroll
       for (int k = 0; k < CREST_WORDS; k++) v[k] = prefix[k] = least;
       int at = last;
 #pragma unroll 2
       for (int r = a.tall - 1; r >= 0; r--) {
-        crest_row(a, s, rims, w, mine + at * CREST_ROW, (lean + (j + r) * leans) & 3);
+        crest_row(a, s, borders, w, mine + at * CREST_ROW, (lean + (j + r) * leans) & 3);
 #pragma unroll
         for (int k = 0; k < CREST_WORDS; k++) v[k] = P::of_two(v[k], P::of(w[k]));
         crest_put<MOST>(mine + at * CREST_ROW, v);
@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(32 * CREST_WARPS) crest_march(const __grid_con
       }
     } else {
       uint32_t rest[CREST_WORDS];
-      crest_row(a, s, rims, w, mine + last * CREST_ROW, (lean + (j + a.tall - 1) * leans) & 3);
+      crest_row(a, s, borders, w, mine + last * CREST_ROW, (lean + (j + a.tall - 1) * leans) & 3);
       crest_quads(rest, mine + slot * CREST_ROW);
 #pragma unroll
       for (int k = 0; k < CREST_WORDS; k++) {
