@@ -156,6 +156,8 @@ static gboolean run_session(engine *e, fc_chain *chain, const fc_format *out, co
 
 /* Microseconds of a run whose chunks would take too long: each computes what its windows reach anew. */
 #define TOO_LONG 50000
+/* Elements of an output that is tried: images may be made ten thousand times as large. */
+#define MOST_ELEMENTS 1e7
 
 static gboolean in_all_ways(engine *e, fc_chain *chain) {
   const gboolean cuda = strcmp(e->device, "cuda") == 0;
@@ -165,8 +167,9 @@ static gboolean in_all_ways(engine *e, fc_chain *chain) {
   g_autoptr(GError) error = NULL;
   fc_format out = {.size = sizeof out, .dtype = -1};
   if (!fc_chain_output_format(chain, &e->in, &plain, &out, &error)) return FALSE;
-  for (int a = 0; a < FC_AXES; a++)
-    if (out.extent[a] <= 0) return FALSE;
+  double elements = 1;
+  for (int a = 0; a < FC_AXES; a++) elements *= (double)MAX(out.extent[a], 0);
+  if (elements < 1 || elements > MOST_ELEMENTS) return FALSE;
   const gint64 begun = g_get_monotonic_time();
   g_autofree unsigned char *wanted = run(e, chain, &out, &plain, "in one piece");
   if (!wanted) return FALSE;
