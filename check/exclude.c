@@ -42,9 +42,8 @@ GPtrArray *exclusions_read(const char *plugin, GError **error) {
   if (!g_file_get_contents(path, &text, NULL, NULL)) return list;
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   for (guint i = 0; lines[i]; i++) {
-    char *end = strchr(lines[i], '#');
-    if (end) *end = 0;
-    if (!*g_strstrip(lines[i]) || read_line(list, lines[i])) continue;
+    const char *line = g_strstrip(lines[i]);
+    if (!*line || *line == '#' || read_line(list, lines[i])) continue;
     fc_fail(error, FC_INVALID, "%s:%u: expected OPERATOR[/BACKEND] ITEM: REASON", path, i + 1);
     g_ptr_array_unref(list);
     return NULL;

@@ -8,6 +8,7 @@
  * Ends with 0 when all tests have passed or were excluded, 1 when one has failed, 2 when it was called
  * wrongly, and 77 when nothing was left to be done (--backend cuda without a device).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,14 @@ static gboolean take_settings(settings *s, gint64 only, double seconds, gint64 c
   harness_options *h = &s->options.harness;
   h->only = only, h->cases = (guint64)MAX(cases, 0);
   h->seconds = seconds >= 0 ? seconds : h->cases ? 0 : 3;
-  h->seed = s->seed ? g_ascii_strtoull(s->seed, NULL, 0) : (guint64)g_get_real_time();
+  h->seed = (guint64)g_get_real_time();
+  if (s->seed && !g_ascii_string_to_unsigned(s->seed, 10, 0, G_MAXUINT64, &h->seed, NULL))
+    return complain("--seed: expected a whole number, 0 or larger");
+  if (only < -1 || cases < 0) return complain("--case, --cases: expected a whole number, 0 or larger");
+  if (!(s->options.timeout > 0) || !isfinite(s->options.timeout) || !isfinite(seconds) || seconds < -1)
+    return complain("--seconds, --timeout: expected a number of seconds");
+  if (!(h->tolerance >= 0) || !isfinite(h->tolerance))
+    return complain("--tolerance: expected a number, 0 or larger");
   s->options.op = s->op, s->options.backend = s->backend, s->options.test = s->test;
   if (s->backend && strcmp(s->backend, "cpu") && strcmp(s->backend, "cuda") && strcmp(s->backend, "all"))
     return complain("--backend: expected cpu, cuda or all");

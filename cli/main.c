@@ -32,8 +32,8 @@ static const char run_help[] =
     "128+N stopped by signal N. Unless the status is 0, an existing output file is left unchanged.\n";
 
 static const char plot_help[] =
-    "Draws the frequency response of a chain of linear stages as SVG: magnitude, phase and group\n"
-    "delay. A stage that is not linear and time-invariant is an error that names it.\n"
+    "Draws the frequency response of the linear part of a chain as SVG: magnitude, phase and group\n"
+    "delay. A stage that is not linear and time-invariant is left out, with a warning.\n"
     "\n"
     "  filterchain plot -p conv1d:mask.txt -o response.svg\n"
     "  filterchain plot -p equalizer:100,1000:gain=3dB,-2dB --rate 44100 -o equalizer.svg\n";

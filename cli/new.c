@@ -90,6 +90,22 @@ static gboolean is_name(const char *name) {
   return g_ascii_islower(name[0]) && !name[n] && n < 64;
 }
 
+/* Names that Meson's targets, C, C++ and the templates have already. */
+static gboolean is_taken(const char *name) {
+  static const char *const taken[] = {
+      "all",         "test",   "clean",    "install", "uninstall", "benchmark", "dist",     "coverage",
+      "reconfigure", "scan",   "null",     "std",     "fc",        "describe",  "on_cpu",   "on_cuda",
+      "auto",        "break",  "case",     "catch",   "char",      "class",     "const",    "continue",
+      "default",     "delete", "do",       "double",  "else",      "enum",      "explicit", "export",
+      "extern",      "false",  "float",    "for",     "friend",    "goto",      "if",       "inline",
+      "int",         "long",   "main",     "mutable", "namespace", "new",       "operator", "private",
+      "protected",   "public", "register", "return",  "short",     "signed",    "sizeof",   "static",
+      "struct",      "switch", "template", "this",    "throw",     "true",      "try",      "typedef",
+      "typename",    "union",  "unsigned", "using",   "virtual",   "void",      "volatile", "while",
+      NULL};
+  return g_strv_contains(taken, name);
+}
+
 static gboolean make(const project *p) {
   for (guint i = 0; i < G_N_ELEMENTS(targets); i++)
     if ((!targets[i].only || is_meant(p, targets[i].only)) && !write_target(p, &targets[i])) return FALSE;
@@ -108,6 +124,10 @@ exit_status new_command(const arguments *a) {
   project p = {.name = g_ptr_array_index(a->operands, 0), .cxx = a->lang == 1, .cuda = a->cuda};
   if (!is_name(p.name)) {
     say_error("\"%s\" is not a valid operator name: small letters, digits and _, the first a letter", p.name);
+    return EXIT_USAGE;
+  }
+  if (is_taken(p.name)) {
+    say_error("\"%s\" means something to Meson, C or C++ already: choose another name", p.name);
     return EXIT_USAGE;
   }
   if (g_file_test(p.name, G_FILE_TEST_EXISTS)) {

@@ -31,8 +31,7 @@ static fc_view view_of(double *samples, gint64 count) {
 
 static gboolean fail_stage(GError **error, const char *text, const char *why) {
   g_autofree char *name = g_strndup(text, strcspn(text, ":"));
-  g_set_error(error, FC_ERROR, FC_INVALID, "%s: %s: it has no frequency response; plot the stages around it",
-              name, why);
+  g_set_error(error, FC_ERROR, FC_UNSUPPORTED, "%s: %s, so it has no frequency response", name, why);
   return FALSE;
 }
 
@@ -192,15 +191,37 @@ static char *draw(const arguments *a, double rate, const response *r) {
   return plot_svg(title, r->frequency, POINTS, panels, G_N_ELEMENTS(panels));
 }
 
+/* The linear part of the chain, with a NULL behind it; a stage that is left out is told. */
+static gboolean pick_linear(const arguments *a, fc_context *context, double rate, const trial *t,
+                            GPtrArray *linear, GError **error) {
+  for (guint i = 0; i + 1 < a->stages->len; i++) {
+    char *stage = g_ptr_array_index(a->stages, i);
+    GError *why = NULL;
+    if (check_stage(context, stage, rate, t, &why)) {
+      g_ptr_array_add(linear, stage);
+    } else if (a->stages->len > 2 && g_error_matches(why, FC_ERROR, FC_UNSUPPORTED)) {
+      say_note("%s: it is left out", why->message);
+      g_error_free(why);
+    } else {
+      g_propagate_error(error, why);
+      return FALSE;
+    }
+  }
+  g_ptr_array_add(linear, NULL);
+  if (linear->len > 1) return TRUE;
+  g_set_error(error, FC_ERROR, FC_INVALID, "no stage of the chain has a frequency response");
+  return FALSE;
+}
+
 static gboolean plot(const arguments *a, fc_context *context, GError **error) {
   const double rate = a->rate ? (double)a->rate : 48000;
   g_autofree double *memory = g_new0(double, 4 * LENGTH);
   const trial t = {memory, memory + LENGTH, memory + 2 * LENGTH, memory + 3 * LENGTH};
-  for (guint i = 0; i + 1 < a->stages->len; i++)
-    if (!check_stage(context, g_ptr_array_index(a->stages, i), rate, &t, error)) return FALSE;
+  g_autoptr(GPtrArray) linear = g_ptr_array_new();
+  if (!pick_linear(a, context, rate, &t, linear, error)) return FALSE;
   memset(t.in, 0, LENGTH * sizeof *t.in);
   t.in[CENTRE] = 1;
-  if (!filter(context, (const char *const *)a->stages->pdata, rate, t.in, t.first, error)) return FALSE;
+  if (!filter(context, (const char *const *)linear->pdata, rate, t.in, t.first, error)) return FALSE;
   g_autofree response *r = g_new0(response, 1);
   measure(t.first, rate, r);
   g_autofree char *svg = draw(a, rate, r);
@@ -219,6 +240,7 @@ exit_status plot_command(const arguments *a) {
               "response.svg");
     return EXIT_USAGE;
   }
+  if (!plot_is_svg(a->output, &error)) return say_gerror(error);
   g_ptr_array_add(a->stages, NULL);
   g_autoptr(fc_context) context = command_context(a);
   return plot(a, context, &error) ? EXIT_DONE : say_gerror(error);

@@ -3,7 +3,7 @@
 #ifndef FC_CLI_PLOT_H
 #define FC_CLI_PLOT_H
 
-#include <glib.h>
+#include "core/contract/filterchain.h"
 
 typedef struct plot_panel {
   const char *title;    /* with its unit */
@@ -18,5 +18,7 @@ char *plot_svg(const char *title, const double *frequencies, gsize n, const plot
 
 /* 1, 2 or 5 times a power of ten, no less than `least`. */
 double plot_step(double least);
+/* Whether a drawing may have this name: not that of another format. */
+gboolean plot_is_svg(const char *path, GError **error);
 
 #endif

@@ -102,3 +102,16 @@ char *plot_svg(const char *title, const double *frequencies, gsize n, const plot
   g_string_append(c.s, "</g>\n</svg>\n");
   return g_string_free(c.s, FALSE);
 }
+
+gboolean plot_is_svg(const char *path, GError **error) {
+  static const char *const others[] = {".png", ".jpg", ".jpeg", ".webp", ".tiff",
+                                       ".tif", ".bmp", ".gif",  ".pdf",  NULL};
+  const char *dot = strrchr(path, '.');
+  for (guint i = 0; dot && others[i]; i++) {
+    if (g_ascii_strcasecmp(dot, others[i]) != 0) continue;
+    g_set_error(error, FC_ERROR, FC_INVALID, "%s: drawings of curves are SVG: name it %.*s.svg", path,
+                (int)(dot - path), path);
+    return FALSE;
+  }
+  return TRUE;
+}

@@ -7,6 +7,7 @@
 #include "cli/describe.h"
 #include "cli/progress.h"
 #include "cli/histogram.h"
+#include "cli/plot.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 
@@ -90,6 +91,7 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   for (guint i = 0; i < a->inputs->len && a->inputs->len > 1 && !a->concat; i++)
     if (is_stream(g_ptr_array_index(a->inputs, i)))
       return refuse(error, "standard input cannot be part of a batch: give -i - alone");
+  if (a->plot && !plot_is_svg(a->plot, error)) return FALSE;
   if (is_stream(a->plot))
     return refuse(error, "--plot - would share standard output with what was measured: name a file");
   if (a->json && is_stream(a->output))
@@ -307,7 +309,7 @@ static gboolean pair_outputs(work *w, GError **error) {
   const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||
                          (output && is_stream(output) && fc_batch_is_tar_format(a->format));
   if (!batch) return pair_one(w, folder || (output && strchr(output, '{')), error);
-  if (joined) return refuse(error, "--concat joins sounds into one output: name the files and one output");
+  if (a->concat) return refuse(error, "--concat joins sounds into one output: name the files and one output");
   if (a->trace) return refuse(error, "--trace records a single run: give one input");
   if (a->plot) return refuse(error, "--plot draws the output of a single run: give one input");
   w->batch = fc_batch_new(w->chain, &w->spec, &w->options, error);
@@ -504,7 +506,8 @@ static void describe_batch(const work *w) {
   const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
   if (!w->args->verbose) return;
   if (skipped)
-    say_note("%" G_GINT64_FORMAT " file%s passed over that are no media", skipped, skipped == 1 ? "" : "s");
+    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array", skipped,
+             skipped == 1 ? "" : "s");
   if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
 }
 

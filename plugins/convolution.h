@@ -65,7 +65,7 @@ static inline fc_status normalize_masks(const fc_host *host, convolution *self) 
     for (int64_t j = 0; j < self->used; j++) sum += mask[j], size += fabs(mask[j]);
     if (fabs(sum) <= 1e-9 * size)
       return host->fail(host, FC_INVALID, "%s: normalize=yes divides by the sum of the mask, which is %s",
-                        self->name, sum == 0 ? "0" : "as good as 0");
+                        self->name, sum == 0 ? "0" : "close to 0");
     for (int64_t j = 0; j < self->used; j++) mask[j] /= sum;
   }
   return FC_OK;

@@ -37,7 +37,7 @@ static inline fc_status mask2d_sum(const fc_host *host, const fc_table *table, d
   *total = sum;
   if (fabs(sum) > 1e-9 * size) return FC_OK;
   return host->fail(host, FC_INVALID, "%s: normalize=yes divides by the sum of the mask, which is %s",
-                    table->name, sum == 0 ? "0" : "as good as 0");
+                    table->name, sum == 0 ? "0" : "close to 0");
 }
 
 /* Taps in the compute type: in host memory, and in that of the device if it is one. */

@@ -77,7 +77,7 @@ static fc_status refuse_channels(const fc_host *host, int64_t cols, const fc_for
   const int alpha = in->kind == FC_IMAGE && channels == cols + 1 && (channels == 4 || channels == 2);
   if (cols > 16 || (channels != 1 && channels < cols))
     return host->fail(host, FC_INVALID,
-                      "the matrix has %lld columns and the input %lld channels: they must be as many",
+                      "the matrix has %lld columns and the input %lld channels: the two must be equal",
                       (long long)cols, channels);
   return host->fail(
       host, FC_INVALID,

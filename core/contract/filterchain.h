@@ -347,7 +347,7 @@ FC_API gint64 fc_batch_count(const fc_batch *batch);
 FC_API void fc_batch_names(const fc_batch *batch, gint64 i, char **input, char **output);
 /* The name under which it is an input or, with `as_output`, an output of the batch; NULL: it is none. */
 FC_API const char *fc_batch_has(const fc_batch *batch, const char *path, gboolean as_output);
-/* Files of folders that were passed over; and such as an earlier run has made. */
+/* Files of folders that were skipped; and such as an earlier run has made. */
 FC_API gint64 fc_batch_skipped(const fc_batch *batch);
 FC_API gint64 fc_batch_resumed(const fc_batch *batch);
 /* Runs it, once. How many failed (with those of the archives that an earlier run has made); -1 with an error

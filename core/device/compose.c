@@ -264,7 +264,7 @@ static gboolean is_nan_free(const fc_composition *c, guint i, int in_dtype) {
   return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
 }
 
-/* Is it certain that nothing that is stored is clipped, or no number? */
+/* Is it certain that nothing that is stored is clipped, or not a number? */
 static gboolean is_quiet(const fc_composition *c, int in_dtype) {
   const fc_compose_stage *last = &c->stages[c->n - 1];
   const known k = known_ahead(c, c->n, in_dtype);

@@ -399,6 +399,13 @@ static void fail_qualified(const fc_registry *r, const char *full, const char *n
   g_free(ids);
 }
 
+/* Is there a file of which it is not known what it defines? */
+static gboolean has_rejected(const fc_registry *r) {
+  for (guint i = 0; i < r->files->len; i++)
+    if (!((const plugin_file *)r->files->pdata[i])->plugin) return TRUE;
+  return FALSE;
+}
+
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   GPtrArray *all = all_operators(r);
   const char **names = g_new0(const char *, all->len + 1);
@@ -412,7 +419,9 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": there are no plugins in %s", shown, r->builtin);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\"%s", shown,
-            *hint ? hint : " (filterchain list shows all)");
+            *hint             ? hint
+            : has_rejected(r) ? "; a plugin file could not be loaded: filterchain list says which and why"
+                              : " (filterchain list shows all)");
   g_free(why);
   g_free(hint);
   g_free(shown);

@@ -106,7 +106,7 @@ char *fc_quote_for_message(const char *text, gsize length) {
   return g_string_free(shown, FALSE);
 }
 
-/* What a word that is no number should be called. */
+/* What a word that is not a number should be called. */
 static gboolean is_nonfinite_word(const char *word, gsize length) {
   if (length > 0 && (*word == '-' || *word == '+')) word++, length--;
   return length >= 3 && (!g_ascii_strncasecmp(word, "nan", 3) || !g_ascii_strncasecmp(word, "inf", 3));
@@ -145,7 +145,7 @@ G_GNUC_PRINTF(3, 4) static gboolean fail_here(const gather *g, GError **error, c
   return FALSE;
 }
 
-/* Says why the `length` > 0 bytes at `word` are no number. */
+/* Says why the `length` > 0 bytes at `word` are not a number. */
 static gboolean fail_word(const gather *g, const char *word, gsize length, GError **error) {
   double value;
   g_autofree char *shown = fc_quote_for_message(word, length);

@@ -2,8 +2,7 @@
 /*
  * duotone - a picture in two colours: its brightness says where between them. An operator on pixels with a
  * device function: its text is what a GPU computes, in one kernel with its neighbours in the chain, and
- * `filterchain check` compiles it for the CPU and compares. No nvcc is needed for that; alone on a GPU it
- * would want a backend too.
+ * `filterchain check` compiles it for the CPU and compares. No nvcc is needed for that.
  *
  *   cc -shared -fPIC -O3 -ffp-contract=off -fvisibility=hidden $(pkg-config --cflags filterchain-plugin) \
  *     duotone.c -o duotone.so

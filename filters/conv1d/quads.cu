@@ -6,7 +6,7 @@
 // A lane makes four neighbouring elements, a quad, in each of several stretches of 128 elements,
 // and slides over its inputs a quad at a time: all loads and stores are of 16 aligned bytes, side by side,
 // and the quads that neighbours have in common come from the first cache. Inputs need not begin
-// where quads do: `shift` elements of the first quad are passed over. Warps live for some microseconds, so
+// where quads do: `shift` elements of the first quad are skipped. Warps live for some microseconds, so
 // what comes before the first load is kept short: the host works out what it can.
 //
 // Sums run in the order that conv1d.h lays down. A row's last tile begins early enough to be a whole one. The

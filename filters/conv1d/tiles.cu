@@ -9,7 +9,7 @@
 // tiles one after the other, and loads the next one's samples before it sums.
 //
 // Outputs are stored where eight of them are aligned, so a row's first tile may begin up to 7 elements early.
-// Inputs need not begin where quads do: `shift` elements of the first quad are passed over. In a tile that
+// Inputs need not begin where quads do: `shift` elements of the first quad are skipped. In a tile that
 // touches an end of what can be read, those chunks that do are filled an element at a time, by way of the
 // border where the views are the whole signal.
 //

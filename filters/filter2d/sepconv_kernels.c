@@ -24,7 +24,7 @@
 #include "filters/filter2d/sepconv_columns.inc"
 
 /* A vector of bytes and, or-ed into `seen`, the integers that they are made of. Adding 1.5 * 2^23
- * rounds half to even and leaves the integer in the low bits; what is no number of 0 to 255, a NaN
+ * rounds half to even and leaves the integer in the low bits; what is not a number of 0 to 255, a NaN
  * too, leaves bits above them. */
 #define MAGIC 0x1.8p23f
 FC_INLINE fc_vb bytes_block(const float *restrict from, const float *x, int64_t nx, int64_t step,

@@ -225,7 +225,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   return sink->encoder != NULL;
 }
 
-/* Vorbis and Opus make noise of what is no number. */
+/* Vorbis and Opus make noise of what is not a number. */
 static gboolean check_finite(const audio_sink *sink, const float *samples, gsize count, GError **error) {
   if (!is_codec(&sink->samples)) return TRUE;
   gsize i = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * id3.h - ID3v2 tags: ahead of MP3, whose decoder reads them, and of any other sound, where they are passed
- * over; and one ahead of an MP3 file that is written.
+ * id3.h - ID3v2 tags: ahead of MP3, whose decoder reads them, and of any other sound, where they are
+ * skipped; and one ahead of an MP3 file that is written.
  */
 #ifndef FC_MEDIA_ID3_H
 #define FC_MEDIA_ID3_H

@@ -261,7 +261,7 @@ gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **err
   *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
   if (!layout && !au) return TRUE;
   if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
-  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is no number */
+  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is not a number */
   header->tags->channels = header->channels;
   header->tags->rate = (int)header->rate;
   return fc_tags_check(header->tags, front->input->name, error);

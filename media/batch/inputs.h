@@ -34,7 +34,7 @@ gboolean fc_input_is_search(const char *argument);
 /*
  * FC_IO for a folder or list that cannot be read, or holds nothing. Of a folder only what is media is taken:
  * by its extension, or where it has none by its first bytes; `all`: everything (the format is given).
- * Hidden files and folders that are links are passed over below a folder and a pattern. `recursive`: folders
+ * Hidden files and folders that are links are skipped below a folder and a pattern. `recursive`: folders
  * with what is below them.
  */
 gboolean fc_inputs_expand(fc_inputs *inputs, const char *const *arguments, gboolean recursive, gboolean all,

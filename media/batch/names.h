@@ -25,7 +25,8 @@ typedef struct fc_named {
   gint64 index, shard;
 } fc_named;
 
-/* FALSE with FC_INVALID for a word in braces that is none of these, or has digits where it is no number. */
+/* FALSE with FC_INVALID for a word in braces that is none of these, or has digits where it is not a number.
+ */
 gboolean fc_pattern_check(const char *pattern, GError **error);
 /* Is there a word of these in it, or that one? */
 gboolean fc_pattern_is(const char *text);

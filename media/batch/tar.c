@@ -32,7 +32,7 @@ static unsigned checksum(const guint8 *block) {
   return sum;
 }
 
-/* -1 for what is no number of a file's size. */
+/* -1 for what is not a number of a file's size. */
 static gint64 number(const guint8 *field, int width) {
   guint64 value = 0;
   if (field[0] & 0x80) {
@@ -80,7 +80,7 @@ static gboolean fail_cut(const fc_tar_reader *tar, GError **error) {
                  tar->reader.position);
 }
 
-/* What is passed over in a file is not read, where that is worth a system call. */
+/* What is skipped in a file is not read, where that is worth a system call. */
 static gboolean jump(fc_tar_reader *tar, gint64 size) {
   fc_reader *reader = &tar->reader;
   const gint64 held = (gint64)(reader->end - reader->start);
@@ -163,8 +163,8 @@ static gboolean is_zero(const guint8 *block, gsize size) {
   return TRUE;
 }
 
-/* The block of the next header; 0 at the end of the file. Blocks of zeros, the end of an archive, are passed
- * over: another one may follow, as in `cat *.tar`. */
+/* The block of the next header; 0 at the end of the file. Blocks of zeros, the end of an archive, are
+ * skipped: another one may follow, as in `cat *.tar`. */
 static int read_header(fc_tar_reader *tar, guint8 *block, GError **error) {
   if (!pass_member(tar, error)) return -1;
   gssize got;

@@ -24,7 +24,7 @@ fc_tar_reader *fc_tar_open(fc_input *input, GError **error);
 void fc_tar_free(fc_tar_reader *tar); /* NULL is allowed */
 
 /* The next regular file: its path (g_free) and size. 1; 0 at the end; -1 with an error. What is left of the
- * member before is passed over. */
+ * member before is skipped. */
 int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error);
 /* What the member holds. One of more than `most` bytes is FC_UNSUPPORTED, and reading may go on behind it. */
 GBytes *fc_tar_content(fc_tar_reader *tar, gint64 most, GError **error);

@@ -19,7 +19,7 @@ typedef struct fc_input {
   char *path; /* NULL for standard input; its extension is a hint */
   int fd;
   gboolean seekable;
-  gint64 begins;     /* of a seekable file so many bytes, a tag, are passed over */
+  gint64 begins;     /* of a seekable file so many bytes, a tag, are skipped */
   gint64 size;       /* bytes, without these; -1 for a pipe */
   int problem;       /* errno of the first read at a place that failed; 0 */
   gint64 problem_at; /* and the place */

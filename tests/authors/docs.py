@@ -39,6 +39,8 @@ class Docs(Installed):
                 continue
             ran += len(commands)
             shutil.copy(os.path.join(harness.SOURCE, "examples", "speech.wav"), folder)
+            os.mkdir(os.path.join(folder, "examples"))
+            shutil.copy(os.path.join(harness.SOURCE, "examples", "speech.wav"), os.path.join(folder, "examples"))
             # Where the first page has changed the folder, the sound is wanted there too.
             script = "set -e\n" + "\n".join(c + (" && cp ../speech.wav ." if c.startswith("cd ") else "") for c in commands)
             script = script.replace("/tmp/soften-package", self.path("package"))

@@ -77,7 +77,7 @@ class Projects(Installed):
     def test_refusals(self):
         os.mkdir(self.path("there"))
         for words, status in ((("new",), 2), (("new", "Upper"), 2), (("new", "a/b"), 2), (("new", "a", "b"), 2), (("new", "there"), 1),
-                              (("new", "mine", "--lang", "rust"), 2)):
+                              (("new", "mine", "--lang", "rust"), 2), (("new", "test"), 2), (("new", "double"), 2)):
             said = self.call("filterchain", *words, status=status)
             self.assertEqual(said.count("\n"), 1, said)
         self.assertEqual(os.listdir(self.folder), ["there"])

@@ -86,7 +86,7 @@ __device__ __forceinline__ double value(const plane &p, int64_t y, int64_t x, in
 }
 
 // worst[0] is the largest difference, [1] the largest value: as bits, whose order is that of the numbers,
-// as none is negative. What is no number is infinitely far off.
+// as none is negative. What is not a number is infinitely far off.
 template <typename A, typename B>
 __global__ void compare(plane a, plane b, area w, double scale, unsigned long long *worst) {
   const int64_t total = w.rows * w.columns * w.channels, step = static_cast<int64_t>(gridDim.x) * blockDim.x;

@@ -132,7 +132,7 @@ class Inputs(Batch):
         os.symlink("..", self.path("photos/x/circle"))
         done = self.run_command("-i", "photos/", "-r", "-o", "out/", "-v")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 file passed over that are no media", done.stderr)
+        self.assertIn("1 file skipped: not sound, image or array", done.stderr)
         self.assertEqual(self.outputs("out"), ["b.png", "x/y/c.png"])
 
     def test_a_folder_without_media(self):

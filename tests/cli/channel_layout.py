@@ -125,7 +125,7 @@ class ChannelLayout(harness.Case):
                 self.assertEqual(mask_of(self.copied(made, "out.wav")), mask if text else {2: None, 1: None}.get(channels, 0x60f))
 
     def test_of_a_comment(self):
-        """In any case and length; what is no number is a text like another, and so is 0, which says nothing."""
+        """In any case and length; what is not a number is a text like another, and so is 0, which says nothing."""
         for field, mask in ((COMMENT + "=0x3f", 0x3f), (COMMENT.lower() + "=0X0000003F", 0x3f), (COMMENT + "=0x137", 0x137)):
             for out in ("out.wav", "out.rf64"):
                 self.assertEqual(mask_of(self.copied(self.flac_of(6, "TITLE=t", field), "out.wav")), mask)

@@ -286,12 +286,23 @@ class Plot(Case):
         self.assertAlmostEqual((octave - pass_) / (corner - pass_), 12.38 / 3.01, delta=0.15)
 
     def test_refuses(self):
-        for stages, what in ((["gain:0.5", "compand:-20,-20,0,-10", "gain:2"], "compand: it is not linear"),
-                             (["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
+        for stages, what in ((["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
                              (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
+        self.assertIn("name it p.svg", self.fails(2, "plot", "-p", "gain:2", "-o", "p.png"))
+
+    def test_the_linear_part(self):
+        done = self.run_command("plot", "-p", "gain:0.5", "-p", "compand:-20,-20,0,-10", "-p", "conv1d:[1,1]", "-o", "part.svg")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("compand: it is not linear, so it has no frequency response: it is left out", done.stderr)
+        self.succeed("plot", "-p", "gain:0.5", "-p", "conv1d:[1,1]", "-o", "all.svg")
+        curves = [re.findall(r'd="(M[^"]*)"', self.read(name).decode()) for name in ("part.svg", "all.svg")]
+        self.assertTrue(curves[0])
+        done = self.run_command("plot", "-p", "dither", "-p", "compand:-20,-20,0,-10", "-o", "none.svg")
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (2, "filterchain: no stage of the chain has a frequency response"))
+        self.assertEqual(curves[0], curves[1])
 
 
 class HistogramPlot(Case):

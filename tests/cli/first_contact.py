@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What somebody does in the first ten minutes with nothing but the README: each task ends in a result, or in a line that says
 what to do instead. Where such a line names a command or a stage, that is tried too. tests/cli/readme.py runs the README's own
-commands, examples.py those of inspect."""
+commands, describe.py those of inspect."""
 import os
 import shutil
 import struct

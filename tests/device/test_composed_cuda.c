@@ -189,7 +189,7 @@ static fc_status run_one_by_one(const trial *t) {
 
 /* ---- both --------------------------------------------------------------------------------- */
 
-/* Noise over the whole range of integers; floats about full scale, with what is no number or huge now and
+/* Noise over the whole range of integers; floats about full scale, with what is not a number or huge now and
  * then. */
 static void fill_input(int dtype, int kind) {
   const gsize count = MEMORY / fc_dtype_size(dtype);

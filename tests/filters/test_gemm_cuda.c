@@ -137,7 +137,7 @@ static void check_aligned(int type, const int64_t *shape, int orders, double alp
   check_product(a, b, matrix_dense(type, shape[0], shape[1], orders & 4), alpha, beta);
 }
 
-/* What is no number or infinite: as the reference has it. */
+/* What is not a number or infinite: as the reference has it. */
 static void check_special(int type, int orders) {
   enum { M = 68, N = 132, K = 100 };
   static const double special[] = {NAN, INFINITY, -INFINITY, 0};

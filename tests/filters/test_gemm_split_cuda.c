@@ -115,7 +115,7 @@ static void set_bits(matrix *m, int64_t i, int64_t j, uint32_t bits) {
   memcpy(matrix_at(m, i, j), &bits, sizeof bits);
 }
 
-/* As the plain product has it: what is no number, infinite or next to it, in A or in B. */
+/* As the plain product has it: what is not a number, infinite or next to it, in A or in B. */
 static void check_special(int in_b, int orders) {
   enum { SIDE = 200, SUMS = 100 };
   static const uint32_t special[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7fc00000, /* NaN */

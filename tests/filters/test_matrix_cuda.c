@@ -104,7 +104,7 @@ static void check_case(int in_dtype, int out_dtype, int compute, int axis, int64
   grid_free(&in), grid_free(&want), grid_free(&got), filter_free(&f);
 }
 
-/* What is no number becomes zero in an integer, and is noted. */
+/* What is not a number becomes zero in an integer, and is noted. */
 static void check_nan(int dtype) {
   filter f = filter_new(FC_F32, FC_AXIS_C, 3, 3, INFINITY);
   const double rows[] = {1, 0, 0, 0, INFINITY, 0, 0, 0, 1};

@@ -87,7 +87,8 @@ static void check_nan(void) {
   image_free(&out);
 }
 
-/* Taps for bytes: a mean, one that leaves 0 to 255 here and there, one that leaves it by far, and no number.
+/* Taps for bytes: a mean, one that leaves 0 to 255 here and there, one that leaves it by far, and one that is
+ * not a number.
  */
 static void bytes_taps(float *taps, int64_t count, int sort) {
   for (int64_t i = 0; i < count; i++) taps[i] = 1 / (float)count;

@@ -589,7 +589,7 @@ static void test_edges_others(int rounds) {
   CHECK(made >= rounds / 6, "only %d of %d borders were made on the way", made, rounds);
 }
 
-/* Samples of which some are no numbers. */
+/* Samples of which some are not numbers. */
 static double source_gaps(int dtype, double parameter) {
   (void)parameter;
   return fc_dtype_is_float(dtype) && random_int(0, 99) == 0 ? NAN : element_random(dtype);

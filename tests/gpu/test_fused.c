@@ -162,7 +162,7 @@ static char *text_of(const trial *t) {
 
 /* ---- bits ------------------------------------------------------------------------- */
 
-/* Noise over the whole range of integers; of floats about full scale, with what is huge or no number at
+/* Noise over the whole range of integers; of floats about full scale, with what is huge or not a number at
  * times.
  */
 static void fill(void *to, gsize bytes, const fc_format *f, gboolean odd) {

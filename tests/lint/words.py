@@ -27,6 +27,8 @@ EVERYWHERE = (
     (r"nought", "zero"),
     (r"thereof", "of it"),
     (r"heeds?|heeded", "is applied, is used"),
+    (r"(what|that|which) (is|are) no numbers?", "what is not a number"),
+    (r"passed over", "skipped"),
 )
 # Of these a user must guess what is meant.
 SHOWN = (
@@ -39,6 +41,8 @@ SHOWN = (
     (r"has been at", "was processed by"),
     (r"means nothing", "cannot be used"),
     (r"is told by", "is given by"),
+    (r"as good as 0", "close to 0"),
+    (r"must be as many", "must have the same number"),
     (r"(is|are) the most", "at most ..."),
     (r"has no place for", "cannot hold"),
     (r"out of its own", "by itself"),

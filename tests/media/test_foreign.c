@@ -364,7 +364,7 @@ static void test_large_au(void) {
 
 /* ---- tags ahead --------------------------------------------------------------------- */
 
-/* ID3 ahead of any sound is passed over, of whatever size and with a footer. */
+/* ID3 ahead of any sound is skipped, of whatever size and with a footer. */
 static void test_tag_ahead(void) {
   static const int formats[] = {SF_FORMAT_WAV | SF_FORMAT_PCM_16,  SF_FORMAT_WAV | SF_FORMAT_IMA_ADPCM,
                                 SF_FORMAT_RF64 | SF_FORMAT_PCM_24, SF_FORMAT_W64 | SF_FORMAT_FLOAT,

@@ -153,7 +153,7 @@ static void store_with_data(const char *path, const png_kind *kind, const GByteA
   end_png(path, png);
 }
 
-/* Something behind the checksum or the pixels is passed over, as ever; too little is an error. */
+/* Something behind the checksum or the pixels is skipped, as ever; too little is an error. */
 static void test_odd_data(void) {
   static const guint8 rows[20] = {0, 1, 2, 3, 4, 5, 6};
   const png_kind kind = {2, 1, 8, 2};

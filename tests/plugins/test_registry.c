@@ -420,7 +420,9 @@ static void test_not_found(void) {
   g_assert_cmpint(error->code, ==, FC_UNSUPPORTED);
   expect_error(&error, "no operator \"goof\": did you mean \"good\"?");
   g_assert_null(fc_registry_find(r, "reverberate", &error));
-  expect_error(&error, "no operator \"reverberate\" (filterchain list shows all)");
+  expect_error(
+      &error,
+      "no operator \"reverberate\"; a plugin file could not be loaded: filterchain list says which and why");
   g_assert_null(fc_registry_find(r, "../good", &error));
   expect_error(&error, "no operator \"../good\": \"good\" is defined by fixture-good");
   g_assert_null(fc_registry_find(r, "crash", &error));

@@ -32,7 +32,7 @@ static void set_code(void *at, int dtype, double code) {
   }
 }
 
-/* A code of the source: of floats some that become ties, that do not fit and that are no number. */
+/* A code of the source: of floats some that become ties, that do not fit and that are not numbers. */
 static double draw_code(int kind, int from, int to) {
   static const double odd[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1e300, 1e-40};
   fc_scaling s = fc_scaling_of(kind, to);

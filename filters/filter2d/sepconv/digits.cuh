@@ -257,7 +257,7 @@ static inline double fc_magnitude(const void *taps, int64_t count) {
 static inline bool fc_is_moderate(const fc_sepconv *op) {
   const double x = fc_magnitude(op->x, op->nx), y = fc_magnitude(op->y, op->ny), least = 0x1p-40,
                most = 0x1p40;
-  return x >= least && x <= most && y <= most && 255 * x * y < 0x1p21; // not if one is no number
+  return x >= least && x <= most && y <= most && 255 * x * y < 0x1p21; // not if one is not a number
 }
 
 // v in digits of 8 bits with signs, the least lowest.

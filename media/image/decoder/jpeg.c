@@ -4,7 +4,7 @@
  * smaller picture from fewer coefficients of each block.
  *
  * At 1/8 that is the first one alone, except for colour at half the size of brightness. In a progressive file
- * the others of a component have scans of their own, which are passed over: a fifth of the file is left to
+ * the others of a component have scans of their own, which are skipped: a fifth of the file is left to
  * decode.
  *
  * What libjpeg-turbo only warns of, as coded data that make no sense, is damage here.
@@ -85,8 +85,8 @@ static gsize end_of_scan(const guint8 *file, gsize at, gsize size) {
   return size;
 }
 
-/* Whether a segment, from its marker on, begins a scan of one component's other coefficients that is passed
- * over. */
+/* Whether a segment, from its marker on, begins a scan of one component's other coefficients that is
+ * skipped. */
 static gboolean is_skipped(const jpeg_reader *reader, const guint8 *segment, gsize size) {
   enum { COUNT = 4, ID = 5, FIRST_COEFFICIENT = 7 };
   return size > FIRST_COEFFICIENT && segment[1] == SOS && segment[COUNT] == 1 &&
@@ -183,7 +183,7 @@ static void begin(jpeg_reader *reader) {
 #endif
     if (size == 1) reader->skipped[reader->n_skipped++] = (guint8)component->component_id;
   }
-  if (reader->n_skipped) jpeg->do_block_smoothing = FALSE; /* which would make up what was passed over */
+  if (reader->n_skipped) jpeg->do_block_smoothing = FALSE; /* which would make up what was skipped */
 }
 
 /* All that libjpeg does; it leaves by longjmp. */
