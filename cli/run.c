@@ -412,9 +412,10 @@ static gint64 length_of(const fc_result *result, const GError *why) {
 
 /* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
 static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
-  g_autofree const fc_measured **measured = g_new0(const fc_measured *, result ? result->n_measured + 1 : 1);
+  g_autofree const fc_measured **measured = NULL; /* nothing is wanted of memory once the output is there */
   fc_result rest;
   if (result && w->args->plot) {
+    measured = g_new0(const fc_measured *, result->n_measured + 1);
     w->plot = histogram_svg(o->label, result);
     rest = histogram_rest(result, w->counter, measured), result = &rest;
   }

@@ -463,7 +463,7 @@ class FurtherInputs(harness.Case):
             if length == 3000:
                 self.succeed(*compare)
             else:
-                self.assertRegex(self.fails(2, *compare), rf" has 3000 samples, what is compared with it {length}\Z")
+                self.assertRegex(self.fails(2, *compare), rf" has 3000 samples, the input {length}\Z")
 
     def test_both_are_pipes(self):
         harness.write_wav(self.path("in.wav"), harness.tone(3000))

@@ -279,7 +279,7 @@ class NotNumbers(harness.Case):
         for ending, stages in (("flac", []), ("wav", ["-p", "convert:i16"]), ("wav", ["-p", "convert:u8"]), ("aiff", ["-p", "convert:i32"]),
                                ("npy", ["-p", "convert:u16"]), ("raw", ["-p", "convert:i16"])):
             with self.subTest(ending=ending, stages=stages):
-                self.assert_refused(self.sound(self.WITH_NAN, ending, *stages), ending, r"not a number \(NaN\)")
+                self.assert_refused(self.sound(self.WITH_NAN, ending, *stages), ending, r"NaN")
                 done = self.sound(self.WITH_INF, ending, *stages)
                 self.assertEqual(done.returncode, 0)
                 self.assertRegex(done.stderr, rf"\Afilterchain: warning: out\.{ending}: [^\n]*clipped[^\n]*\n\Z")
@@ -307,7 +307,7 @@ class NotNumbers(harness.Case):
         for ending in ("png", "jpg", "bmp", "tga"):
             self.write("in.raw", struct.pack("<4f", 0, NAN, 5, 9))
             how = ["-i", "in.raw", "--raw", "dtype=f32,width=2,height=2", "-o", "out." + ending]
-            self.assert_refused(self.run_command(*how), ending, r"not a number \(NaN\)")
+            self.assert_refused(self.run_command(*how), ending, r"NaN")
             self.write("in.raw", struct.pack("<4f", 0, INF, -INF, 9))
             done = self.run_command(*how)
             self.assertEqual(done.returncode, 0)

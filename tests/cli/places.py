@@ -286,7 +286,7 @@ class People(Places):
         self.own("out.wav", OTHER, 0o644)
         os.mkdir(self.path("closed"))
         os.chmod(self.path("closed"), 0o755)
-        for out, said in (("out.wav", "may not be written"), ("closed/new.wav", "cannot be created")):
+        for out, said in (("out.wav", "cannot be written"), ("closed/new.wav", "cannot be created")):
             for dry in ([], ["--dry-run"]):
                 line = self.fails(1, "-i", "in.wav", "-o", out, *dry, user=STRANGER, group=STRANGER, extra_groups=[])
                 self.assertEqual(line, f"{out}: {said}: Permission denied")

@@ -636,7 +636,7 @@ static void test_less_than_was_said(void) {
   fc_encoder *encoder = fc_pcm_encoder_new("less", output, &spec, &error);
   g_assert_true(encoder->write(encoder, samples, 9, &error));
   g_assert_false(encoder->finish(encoder, &error));
-  g_assert_cmpstr(error->message, ==, "less: 9 frames arrived where 10 were due");
+  g_assert_cmpstr(error->message, ==, "less: 9 frames arrived, expected 10");
   encoder->free(encoder);
 }
 
