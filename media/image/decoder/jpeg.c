@@ -33,6 +33,7 @@ typedef struct jpeg_reader {
   gsize at;                       /* in the file, behind what libjpeg has been given */
   guint8 skipped[MAX_COMPONENTS]; /* ids of the components of which only the first coefficients are wanted */
   int n_skipped;
+  gboolean has_shape; /* the report says how large the picture is */
 } jpeg_reader;
 
 /* ---- what libjpeg says ------------------------------------------------------- */
@@ -197,6 +198,7 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
   const gsize row = (gsize)jpeg->output_width * (gsize)(inks ? 4 : task->channels);
   if (inks && (task->channels != 3 || row * jpeg->output_height > task->room))
     return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
+  reader->has_shape = TRUE;
   jpeg_start_decompress(jpeg);
   while (jpeg->output_scanline < jpeg->output_height) {
     JSAMPROW rows[8];
@@ -209,12 +211,13 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
   return TRUE;
 }
 
-/* After a failure with other words there is no picture. */
-static gboolean take_damage(const fc_decode_task *task, const char *said, fc_decode_report *report) {
+/* After a failure with other words, or ahead of the pixels, there is no picture. */
+static gboolean take_damage(const jpeg_reader *reader, fc_decode_report *report) {
   static const char *const words[] = {"Corrupt JPEG data", "Inconsistent progression", "Premature end", NULL};
+  const char *said = reader->said;
   if (!begins_with_one_of(said, words)) return fc_decode_fail(report, FC_CORRUPTED, said);
   fc_decode_fail(report, strstr(said, "Premature end") ? FC_CUT_OFF : FC_CORRUPTED_IN_PARTS, said);
-  return task->lenient;
+  return reader->task->lenient && reader->has_shape;
 }
 
 static gboolean try_to_decode(jpeg_reader *reader, fc_decode_report *report) {
@@ -229,5 +232,5 @@ gboolean fc_decode_jpeg(const fc_decode_task *task, fc_decode_report *report) {
   reader.errors.output_message = print_nothing;
   const gboolean done = try_to_decode(&reader, report);
   jpeg_destroy_decompress(&reader.jpeg);
-  return reader.said[0] ? take_damage(task, reader.said, report) : done;
+  return reader.said[0] ? take_damage(&reader, report) : done;
 }
