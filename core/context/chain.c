@@ -17,9 +17,7 @@
 
 static gboolean create_with(fc_stage *stage, const fc_args *args, void **self, GError **error) {
   if (!stage->op->create) return TRUE;
-  fc_enter_operator(stage->op->name);
-  fc_status status = stage->op->create(&stage->host.base, args->argv, self);
-  fc_enter_operator(NULL);
+  fc_status status = FC_CALLED(stage->op->name, stage->op->create(&stage->host.base, args->argv, self));
   return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
 }
 
@@ -291,9 +289,8 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   for (guint i = 0; i < p->n_in; i++) in[i] = &p->in[i];
   fc_setup setup = {sizeof setup, p->device, p->compute, p->n_in, in, &p->out};
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
-  fc_enter_operator(stage->op->name);
-  fc_status status = p->backend->prepare(&stage->host.base, self, &setup, &p->state);
-  fc_enter_operator(NULL);
+  fc_status status =
+      FC_CALLED(stage->op->name, p->backend->prepare(&stage->host.base, self, &setup, &p->state));
   if (p->device != FC_HOST) driver->leave(before);
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
 }
@@ -375,9 +372,8 @@ double *fc_chain_mask(fc_chain *chain, guint stage, double rate, gsize *count, G
     room = made;
     g_free(taps);
     taps = g_try_new(double, (gsize)MAX(room, 1));
-    fc_enter_operator(name);
-    fc_status status = taps ? designer->design(&s->host.base, self, rate, taps, room, &made) : FC_NO_MEMORY;
-    fc_enter_operator(NULL);
+    fc_status status =
+        FC_CALLED(name, taps ? designer->design(&s->host.base, self, rate, taps, room, &made) : FC_NO_MEMORY);
     if (!fc_stage_host_check(&s->host, name, "designing", status, error)) return NULL;
     if (made < 1 || (room > 0 && made != room)) {
       fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: a mask of %" G_GINT64_FORMAT " taps", name,

@@ -35,6 +35,12 @@ void fc_stage_host_clear(fc_stage_host *host);
 /* Says which operator's callback this thread is in, from now to the end of the block: for whoever must tell
  * what went wrong in it (fc_running_operator). NULL: none. */
 void fc_enter_operator(const char *name);
+static inline fc_status fc_left_operator(fc_status status) {
+  fc_enter_operator(NULL);
+  return status;
+}
+/* The status that a callback of the operator returns: FC_CALLED(op->name, op->report(host, self)). */
+#define FC_CALLED(name, call) (fc_enter_operator(name), fc_left_operator(call))
 
 /* What the operator offers by this name, or NULL: asks it. */
 const void *fc_operator_extension(const fc_operator *op, const char *name);

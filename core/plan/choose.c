@@ -104,9 +104,7 @@ static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
     const fc_backend *there = ps->op && !ps->host_only ? fc_backend_for(ps->op, FC_KIND_CUDA) : NULL;
     ps->on_host = ps->op && !there;
     for (guint d = 0; touch && there && there->probe && d < plan->n_devices && !ps->on_host; d++) {
-      fc_enter_operator(ps->name);
-      fc_status status = there->probe(&ps->stage->host.base, plan->devices[d]);
-      fc_enter_operator(NULL);
+      fc_status status = FC_CALLED(ps->name, there->probe(&ps->stage->host.base, plan->devices[d]));
       if (status == FC_UNSUPPORTED && fc_backend_for(ps->op, FC_KIND_HOST))
         ps->on_host = TRUE,
         fc_stage_host_check(&ps->stage->host, ps->name, "looking at the device", FC_OK, NULL);

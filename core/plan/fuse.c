@@ -69,9 +69,8 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
                           .n_in = 1,
                           .in = &in,
                           .out = out};
-  fc_enter_operator(ps->name);
-  const fc_status status = fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base);
-  fc_enter_operator(NULL);
+  const fc_status status =
+      FC_CALLED(ps->name, fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
   if (status == FC_OK && is_understood(&f->base) &&
       (f->base.flags & FC_FUNCTION_WINDOW ? has_window(ps, &f->base, in, out) : is_pointwise(ps)))

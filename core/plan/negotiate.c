@@ -185,9 +185,8 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
   fc_terms terms = {
       .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
-  fc_enter_operator(ps->name);
-  fc_status status = ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK;
-  fc_enter_operator(NULL);
+  fc_status status = FC_CALLED(
+      ps->name, ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK);
   /* Each is valid alone: the chain does not fit the input. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;

@@ -328,10 +328,9 @@ static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **er
   for (gint64 n = frames.lo; n < frames.hi && first < count; n++) {
     const char *blocks =
         (const char *)slot->measured[stage] + (n - made[FC_AXIS_N].lo) * slot->measured_strides[stage];
-    fc_enter_operator(ps->name);
-    fc_status status = ps->op->collect(&ps->stage->host.base, ps->self,
-                                       blocks + first * (gint64)ps->measure_bytes, count - first);
-    fc_enter_operator(NULL);
+    fc_status status =
+        FC_CALLED(ps->name, ps->op->collect(&ps->stage->host.base, ps->self,
+                                            blocks + first * (gint64)ps->measure_bytes, count - first));
     if (!fc_stage_host_check(&ps->stage->host, ps->name, "measuring", status, error)) return FALSE;
   }
   return TRUE;
@@ -637,9 +636,7 @@ gboolean fc_run_report(fc_run *r, fc_result *result, GError **error) {
     if (!ps->op || !ps->op->report) continue;
     fc_result_stage(result, (guint)(ps->stage - r->plan->chain->stages), ps->name);
     ps->stage->host.measured = take_measurement, ps->stage->host.measured_data = result;
-    fc_enter_operator(ps->name);
-    fc_status status = ps->op->report(&ps->stage->host.base, ps->self);
-    fc_enter_operator(NULL);
+    fc_status status = FC_CALLED(ps->name, ps->op->report(&ps->stage->host.base, ps->self));
     ps->stage->host.measured = NULL;
     if (!fc_stage_host_check(&ps->stage->host, ps->name, "reporting", status, error)) return FALSE;
   }

@@ -87,6 +87,7 @@ static gboolean init_measured(fc_workspace *w, fc_slot *slot, GError **error) {
     gsize bytes = (gsize)(slot->measured_strides[s] * MAX(capacity[FC_AXIS_N], 1));
     slot->measured[s] = fc_workspace_alloc(w, bytes, TRUE, "measurements", error);
     if (!slot->measured[s]) return FALSE;
+    memset(slot->measured[s], 0, bytes); /* where there is nothing to be measured, nothing is written */
   }
   return TRUE;
 }
@@ -374,9 +375,8 @@ static void run_tile(guint index, guint thread, void *data) {
   if (job.measure)
     job.measure = (char *)job.measure + (lo - c->out.origin[axis]) / r->align * (gint64)c->ps->measure_bytes;
   if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
-  fc_enter_operator(c->ps->name);
-  fc_status status = c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job);
-  fc_enter_operator(NULL);
+  fc_status status = FC_CALLED(
+      c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
   if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
 }
 
@@ -401,9 +401,8 @@ static gboolean run_on_device(call *c, GError **error) {
   job.stream = w->runner->stream;
   job.scratch = c->scratch ? c->scratch : w->scratch;
   job.edges = c->edges;
-  fc_enter_operator(c->ps->name);
-  fc_status status = c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job);
-  fc_enter_operator(NULL);
+  fc_status status = FC_CALLED(
+      c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
   c->refused = c->edges && status == FC_UNSUPPORTED;
   /* What it may have said in refusing is not the reason of anything that fails later. */
   if (c->refused) status = FC_OK;
