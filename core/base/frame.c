@@ -12,28 +12,36 @@
 #define ALIGNMENT 256
 
 struct fc_frame_pool {
-  gint references;
   pthread_mutex_t mutex;
-  GQueue unused; /* fc_frame.link */
-  gsize unused_bytes, keep;
+  GHashTable *blocks; /* memory -> block, of all */
+  GQueue unused;      /* block.link, the one unused longest first */
+  gsize unused_bytes, keep, loose;
   gsize used_bytes, limit; /* of blocks in use; of both together */
-  fc_alloc_fn alloc;       /* NULL: aligned_alloc */
+  fc_alloc_fn alloc;
   fc_free_fn release;
   void *data;
 };
 
-struct fc_frame {
+typedef struct block {
   GList link; /* among the unused */
-  fc_frame_pool *pool;
   void *memory;
   gsize bytes;
-};
+} block;
 
-fc_frame_pool *fc_frame_pool_new(gsize keep) {
+static void *alloc_plain(gsize bytes, gsize alignment, void *unused) {
+  return aligned_alloc(alignment, bytes);
+}
+
+static void free_plain(void *memory, gsize bytes, void *unused) {
+  free(memory);
+}
+
+fc_frame_pool *fc_frame_pool_new(gsize keep, gsize loose) {
   fc_frame_pool *pool = g_new0(fc_frame_pool, 1);
-  pool->references = 1;
-  pool->keep = keep;
+  pool->keep = keep, pool->loose = loose;
   pool->limit = G_MAXSIZE;
+  pool->alloc = alloc_plain, pool->release = free_plain;
+  pool->blocks = g_hash_table_new(NULL, NULL);
   g_queue_init(&pool->unused);
   pthread_mutex_init(&pool->mutex, NULL);
   return pool;
@@ -45,47 +53,39 @@ void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool) {
-  g_atomic_int_inc(&pool->references);
-  return pool;
-}
-
 void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free_fn release, void *data) {
-  pool->alloc = alloc, pool->release = release, pool->data = data;
+  pool->alloc = alloc ? alloc : alloc_plain, pool->release = alloc ? release : free_plain;
+  pool->data = data;
 }
 
-static void *raw_alloc(const fc_frame_pool *pool, gsize bytes) {
-  return pool->alloc ? pool->alloc(bytes, ALIGNMENT, pool->data) : aligned_alloc(ALIGNMENT, bytes);
-}
-
-static void destroy_frame(fc_frame *frame) {
-  fc_frame_pool *pool = frame->pool;
-  if (pool->alloc)
-    pool->release(frame->memory, frame->bytes, pool->data);
-  else
-    free(frame->memory);
-  g_free(frame);
+static void destroy_block(fc_frame_pool *pool, block *b) {
+  g_hash_table_remove(pool->blocks, b->memory);
+  pool->release(b->memory, b->bytes, pool->data);
+  g_free(b);
 }
 
 static void drop_unused(fc_frame_pool *pool, gsize keep) {
   while (pool->unused_bytes > keep) {
-    fc_frame *frame = g_queue_pop_head_link(&pool->unused)->data; /* the one unused longest */
-    pool->unused_bytes -= frame->bytes;
-    destroy_frame(frame);
+    block *b = g_queue_pop_head_link(&pool->unused)->data;
+    pool->unused_bytes -= b->bytes;
+    destroy_block(pool, b);
   }
 }
 
-void fc_frame_pool_unref(fc_frame_pool *pool) {
-  if (!pool || !g_atomic_int_dec_and_test(&pool->references)) return;
+void fc_frame_pool_free(fc_frame_pool *pool) {
+  if (!pool) return;
   drop_unused(pool, 0);
+  g_hash_table_destroy(pool->blocks);
   pthread_mutex_destroy(&pool->mutex);
   g_free(pool);
 }
 
-void fc_frame_pool_trim(fc_frame_pool *pool) {
+gboolean fc_frame_pool_trim(fc_frame_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
+  const gboolean any = pool->unused_bytes > 0;
   drop_unused(pool, 0);
   pthread_mutex_unlock(&pool->mutex);
+  return any;
 }
 
 static gsize room(const fc_frame_pool *pool) {
@@ -120,13 +120,13 @@ void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* The smallest unused block that fits without wasting more than half of it. */
-static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
-  fc_frame *best = NULL;
+/* The smallest unused block that fits without wasting more than half of it, where it is large. */
+static block *take_unused(fc_frame_pool *pool, gsize bytes) {
+  block *best = NULL;
   for (GList *at = pool->unused.head; at; at = at->next) {
-    fc_frame *f = at->data;
-    if (f->bytes < bytes || f->bytes / 2 > bytes) continue;
-    if (!best || f->bytes < best->bytes) best = f;
+    block *b = at->data;
+    if (b->bytes < bytes || (b->bytes > pool->loose && b->bytes / 2 > bytes)) continue;
+    if (!best || b->bytes < best->bytes) best = b;
   }
   if (!best) return NULL;
   g_queue_unlink(&pool->unused, &best->link);
@@ -134,57 +134,48 @@ static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
   return best;
 }
 
-static void *allocate(fc_frame_pool *pool, gsize bytes) {
-  void *memory = raw_alloc(pool, bytes);
-  if (memory) return memory;
-  pthread_mutex_lock(&pool->mutex);
-  drop_unused(pool, 0);
-  pthread_mutex_unlock(&pool->mutex);
-  return raw_alloc(pool, bytes);
-}
-
 /* Takes an unused block that serves, or else the right to a new one. */
-static gboolean reserve(fc_frame_pool *pool, gsize bytes, fc_frame **frame) {
+static gboolean reserve(fc_frame_pool *pool, gsize bytes, block **b) {
   pthread_mutex_lock(&pool->mutex);
-  *frame = take_unused(pool, bytes);
-  if (*frame && (*frame)->bytes > room(pool)) destroy_frame(g_steal_pointer(frame));
-  gboolean taken = take(pool, *frame ? (*frame)->bytes : bytes);
+  *b = take_unused(pool, bytes);
+  if (*b && (*b)->bytes > room(pool)) destroy_block(pool, g_steal_pointer(b));
+  gboolean taken = take(pool, *b ? (*b)->bytes : bytes);
   pthread_mutex_unlock(&pool->mutex);
   return taken;
 }
 
-fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
+static block *new_block(fc_frame_pool *pool, gsize bytes) {
+  void *memory = pool->alloc(bytes, ALIGNMENT, pool->data);
+  if (!memory && fc_frame_pool_trim(pool)) {
+    memory = pool->alloc(bytes, ALIGNMENT, pool->data);
+  }
+  if (!memory) return NULL;
+  block *b = g_new0(block, 1);
+  b->memory = memory, b->bytes = bytes, b->link.data = b;
+  pthread_mutex_lock(&pool->mutex);
+  g_hash_table_insert(pool->blocks, memory, b);
+  pthread_mutex_unlock(&pool->mutex);
+  return b;
+}
+
+void *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
   if (bytes > G_MAXSSIZE - ALIGNMENT) return NULL;
   bytes = MAX((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, ALIGNMENT);
-  fc_frame *frame;
-  if (!reserve(pool, bytes, &frame)) return NULL;
-  if (!frame) {
-    void *memory = allocate(pool, bytes);
-    if (!memory) {
-      fc_frame_pool_give(pool, bytes);
-      return NULL;
-    }
-    frame = g_new0(fc_frame, 1);
-    frame->memory = memory, frame->bytes = bytes;
-    frame->link.data = frame;
-  }
-  frame->pool = pool;
-  g_atomic_int_inc(&pool->references);
-  return frame;
+  block *b;
+  if (!reserve(pool, bytes, &b)) return NULL;
+  if (!b && !(b = new_block(pool, bytes))) fc_frame_pool_give(pool, bytes);
+  return b ? b->memory : NULL;
 }
 
-void fc_frame_free(fc_frame *frame) {
-  if (!frame) return;
-  fc_frame_pool *pool = frame->pool;
+gboolean fc_frame_free(fc_frame_pool *pool, void *memory) {
   pthread_mutex_lock(&pool->mutex);
-  g_queue_push_tail_link(&pool->unused, &frame->link);
-  pool->used_bytes -= frame->bytes;
-  pool->unused_bytes += frame->bytes;
-  drop_unused(pool, pool->keep);
+  block *b = g_hash_table_lookup(pool->blocks, memory);
+  if (b) {
+    g_queue_push_tail_link(&pool->unused, &b->link);
+    pool->used_bytes -= b->bytes;
+    pool->unused_bytes += b->bytes;
+    drop_unused(pool, pool->keep);
+  }
   pthread_mutex_unlock(&pool->mutex);
-  fc_frame_pool_unref(pool);
-}
-
-void *fc_frame_memory(fc_frame *frame) {
-  return frame->memory;
+  return b != NULL;
 }

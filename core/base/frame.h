@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - memory that outlives a run: a pool of host blocks, owned by a context.
+ * frame.h - memory that outlives a run: a pool of blocks, of host memory (a context's) or of a device's (a
+ * lease's).
  *
  * Filtering many small images one after another would otherwise spend its time in
  * the page faults of fresh memory. Blocks are reused best-fit by size and given
@@ -16,15 +17,17 @@
 G_BEGIN_DECLS
 
 typedef struct fc_frame_pool fc_frame_pool;
-typedef struct fc_frame fc_frame;
 
-/* `keep` is how many bytes of unused blocks may stay. */
-fc_frame_pool *fc_frame_pool_new(gsize keep);
+/* `keep` is how many bytes of unused blocks may stay. Blocks of up to `loose` bytes serve whatever fits into
+ * them, larger ones what takes half of them. */
+fc_frame_pool *fc_frame_pool_new(gsize keep, gsize loose);
+/* After all blocks were given back; NULL is allowed. */
+void fc_frame_pool_free(fc_frame_pool *pool);
 /* The most bytes that blocks in use and unused may be together; at first there is no limit. What is
  * handed out already stays. */
 void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit);
-/* Gives unused blocks back to the system. */
-void fc_frame_pool_trim(fc_frame_pool *pool);
+/* Gives unused blocks back to the system; TRUE if there were any. */
+gboolean fc_frame_pool_trim(fc_frame_pool *pool);
 /* How many bytes more may be used. */
 gsize fc_frame_pool_room(fc_frame_pool *pool);
 /* Counts bytes that were had from elsewhere among those in use; FALSE, and does not, when they would be more
@@ -33,16 +36,12 @@ gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes);
 void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes);
 /* Where blocks come from; NULL: aligned_alloc and free. Before the first block. */
 void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free_fn release, void *data);
-/* Frames still in use keep the pool's memory alive until they go. */
-fc_frame_pool *fc_frame_pool_ref(fc_frame_pool *pool);
-void fc_frame_pool_unref(fc_frame_pool *pool);
 
 /* A block of at least `bytes`, aligned to 256, contents undefined; NULL when there is
  * no memory or the limit is reached, even after the unused blocks were given back. */
-fc_frame *fc_frame_new(fc_frame_pool *pool, gsize bytes);
-/* To the unused ones; NULL is allowed. */
-void fc_frame_free(fc_frame *frame);
-void *fc_frame_memory(fc_frame *frame);
+void *fc_frame_new(fc_frame_pool *pool, gsize bytes);
+/* To the unused ones. FALSE: it is none of this pool's. */
+gboolean fc_frame_free(fc_frame_pool *pool, void *memory);
 
 G_END_DECLS
 

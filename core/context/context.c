@@ -31,7 +31,7 @@ fc_context *fc_context_new_with(const fc_media *media) {
   context->media = media;
   context->registry = fc_registry_new();
   fc_registry_set_log(context->registry, log_of_registry, context);
-  context->frames = fc_frame_pool_new(KEEP_BYTES);
+  context->frames = fc_frame_pool_new(KEEP_BYTES, 0);
   context->driver = fc_cuda_driver();
   context->idle_crews = new_list((GDestroyNotify)fc_pool_free);
   context->idle_leases = new_list(NULL);
@@ -51,7 +51,7 @@ void fc_context_free(fc_context *context) {
   if (context->kernels) context->free_kernels(context->kernels); /* behind all that may launch them */
   pthread_mutex_destroy(&context->idle_mutex);
   fc_registry_free(context->registry);
-  fc_frame_pool_unref(context->frames);
+  fc_frame_pool_free(context->frames);
   pthread_mutex_destroy(&context->log_mutex);
   g_free(context);
 }

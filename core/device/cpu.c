@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cpu.c - the CPU as a runner: the outer lanes are empty, compute runs at once.
- *
- * Memory comes from the context's frame pool, so that a second image of the same
- * size finds warm pages.
  */
 #include "core/base/buffer.h"
 #include "core/device/cpu.h"
@@ -15,28 +12,8 @@
 typedef struct cpu_runner {
   fc_runner base;
   fc_context *context;
-  fc_pool *pool;      /* NULL before the first loop */
-  GHashTable *blocks; /* memory -> fc_frame */
+  fc_pool *pool; /* NULL before the first loop */
 } cpu_runner;
-
-static void *cpu_alloc(fc_runner *runner, gsize bytes) {
-  cpu_runner *me = (cpu_runner *)runner;
-  fc_frame *frame = fc_frame_new(me->context->frames, bytes);
-  if (!frame) return NULL;
-  g_hash_table_insert(me->blocks, fc_frame_memory(frame), frame);
-  return fc_frame_memory(frame);
-}
-
-static void *cpu_alloc_host(fc_runner *runner, gsize bytes) {
-  void *memory = cpu_alloc(runner, bytes);
-  if (memory) memset(memory, 0, bytes);
-  return memory;
-}
-
-static void cpu_release(fc_runner *runner, void *memory) {
-  cpu_runner *me = (cpu_runner *)runner;
-  if (memory) g_hash_table_remove(me->blocks, memory);
-}
 
 static gboolean cpu_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
                             GError **error) {
@@ -81,7 +58,6 @@ static void cpu_rest(fc_runner *runner) {
 static void cpu_free(fc_runner *runner) {
   cpu_runner *me = (cpu_runner *)runner;
   fc_context_give_crew(me->context, me->pool);
-  g_hash_table_destroy(me->blocks);
   g_free(me->base.description);
   g_free(me);
 }
@@ -89,14 +65,11 @@ static void cpu_free(fc_runner *runner) {
 fc_runner *fc_cpu_runner_new(int threads, fc_context *context) {
   cpu_runner *me = g_new0(cpu_runner, 1);
   me->context = context;
-  me->blocks = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)fc_frame_free);
   fc_runner *r = &me->base;
   r->device = FC_HOST;
   r->threads = fc_pool_size(threads);
   r->description = g_strdup_printf("cpu (%d thread%s)", r->threads, r->threads == 1 ? "" : "s");
   r->free = cpu_free;
-  r->alloc = cpu_alloc, r->release = cpu_release;
-  r->alloc_host = cpu_alloc_host, r->release_host = cpu_release;
   r->compute = cpu_compute;
   r->wait_upload = cpu_wait, r->wait_download = cpu_wait, r->wait = cpu_wait;
   r->finish = cpu_finish;

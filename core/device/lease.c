@@ -7,27 +7,45 @@
 
 #include <string.h>
 
-typedef struct block {
-  void *memory;
-  gsize bytes;
-  gboolean host, used;
-} block;
+/* Device memory, and host memory that its lanes copy from and to. */
+enum { DEVICE, PINNED, KINDS };
 
 struct fc_lease {
   fc_context *context;
   fc_runner *runner;
-  GArray *blocks; /* of a device with lanes of its own; else NULL */
-  gboolean idles; /* it goes back to the context */
+  fc_frame_pool *pools[KINDS]; /* on the CPU the context's; NULL on a caller's stream */
+  gboolean idles;              /* it goes back to the context */
 };
 
-/* The most bytes that lie unused in one lease when it is given back, of each kind of memory. */
+/* The most bytes that lie unused in one lease, of each kind of memory. */
 #define KEEP_BYTES ((gsize)1 << 30)
+/* Of blocks beyond this much no more is taken than an eighth too much. */
+#define LARGE ((gsize)4 << 20)
 
 static void destroy(gpointer data) {
   fc_lease *lease = data;
+  for (int kind = 0; lease->idles && kind < KINDS; kind++) fc_frame_pool_free(lease->pools[kind]);
   lease->runner->free(lease->runner);
-  if (lease->blocks) g_array_free(lease->blocks, TRUE);
   g_free(lease);
+}
+
+static void *alloc_device(gsize bytes, gsize alignment, void *runner) {
+  return ((fc_runner *)runner)->alloc(runner, bytes);
+}
+static void *alloc_pinned(gsize bytes, gsize alignment, void *runner) {
+  return ((fc_runner *)runner)->alloc_host(runner, bytes);
+}
+static void free_device(void *memory, gsize bytes, void *runner) {
+  ((fc_runner *)runner)->release(runner, memory);
+}
+static void free_pinned(void *memory, gsize bytes, void *runner) {
+  ((fc_runner *)runner)->release_host(runner, memory);
+}
+
+static void init_pools(fc_lease *lease) {
+  for (int kind = 0; kind < KINDS; kind++) lease->pools[kind] = fc_frame_pool_new(KEEP_BYTES, LARGE);
+  fc_frame_pool_set_allocator(lease->pools[DEVICE], alloc_device, free_device, lease->runner);
+  fc_frame_pool_set_allocator(lease->pools[PINNED], alloc_pinned, free_pinned, lease->runner);
 }
 
 static fc_lease *take_idle(fc_context *context, gint32 device) {
@@ -60,24 +78,21 @@ fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize p
   if (!runner) return NULL;
   lease = g_new0(fc_lease, 1);
   *lease = (fc_lease){.context = context, .runner = runner, .idles = !stream};
-  if (!stream) lease->blocks = g_array_new(FALSE, FALSE, sizeof(block));
+  if (!stream) init_pools(lease);
   return lease;
 }
 
 fc_lease *fc_lease_new_cpu(fc_context *context, int threads) {
   fc_lease *lease = g_new0(fc_lease, 1);
-  *lease = (fc_lease){.context = context, .runner = fc_cpu_runner_new(threads, context)};
+  *lease = (fc_lease){.context = context,
+                      .runner = fc_cpu_runner_new(threads, context),
+                      .pools = {context->frames, context->frames}};
   return lease;
 }
 
 fc_runner *fc_lease_runner(fc_lease *lease) {
   return lease->runner;
 }
-
-/* Of blocks beyond this much no more is taken than an eighth too much. */
-#define LARGE ((gsize)4 << 20)
-
-/* ---- blocks ------------------------------------------------------------------- */
 
 /* The next power of two, so that images of any sizes in any order soon find all they need; of what is large
  * the next size in steps of an eighth. */
@@ -87,76 +102,16 @@ static gsize round_up(gsize bytes) {
   return MAX((bytes + step - 1) / step * step, 256);
 }
 
-/* The smallest unused block that serves, and is less than half empty where it is large. */
-static block *find_unused(fc_lease *lease, gsize bytes, gboolean host) {
-  block *best = NULL;
-  for (guint i = 0; i < lease->blocks->len; i++) {
-    block *b = &g_array_index(lease->blocks, block, i);
-    if (b->used || b->host != host || b->bytes < bytes || (b->bytes > LARGE && b->bytes / 2 > bytes))
-      continue;
-    if (!best || b->bytes < best->bytes) best = b;
-  }
-  return best;
-}
-
-static void give_back(fc_lease *lease, const block *b) {
-  (b->host ? lease->runner->release_host : lease->runner->release)(lease->runner, b->memory);
-}
-
-/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. TRUE if there
- * were any. */
-static gboolean trim(fc_lease *lease, gboolean host, gsize keep) {
-  gsize unused = 0;
-  gboolean any = FALSE;
-  for (guint i = 0; i < lease->blocks->len; i++) {
-    const block *b = &g_array_index(lease->blocks, block, i);
-    if (!b->used && b->host == host) unused += b->bytes;
-  }
-  for (guint i = 0; i < lease->blocks->len && unused > keep;) {
-    block b = g_array_index(lease->blocks, block, i);
-    if (b.used || b.host != host) {
-      i++;
-      continue;
-    }
-    unused -= b.bytes;
-    any = TRUE;
-    give_back(lease, &b);
-    g_array_remove_index(lease->blocks, i);
-  }
-  return any;
-}
-
-static void *raw_alloc(fc_lease *lease, gsize bytes, gboolean host) {
-  return (host ? lease->runner->alloc_host : lease->runner->alloc)(lease->runner, bytes);
-}
-
 void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
-  if (!lease->blocks) return raw_alloc(lease, bytes, host);
-  block *b = find_unused(lease, round_up(bytes), host);
-  if (b) {
-    b->used = TRUE;
-    return host ? memset(b->memory, 0, bytes) : b->memory;
-  }
-  block made = {NULL, round_up(bytes), host, TRUE};
-  made.memory = raw_alloc(lease, made.bytes, host);
-  if (!made.memory && trim(lease, host, 0)) {
-    made.bytes = MAX(bytes, 1);
-    made.memory = raw_alloc(lease, made.bytes, host);
-  }
-  if (made.memory) g_array_append_val(lease->blocks, made);
-  return made.memory;
+  fc_frame_pool *pool = lease->pools[host ? PINNED : DEVICE];
+  if (!pool) return (host ? alloc_pinned : alloc_device)(bytes, 0, lease->runner);
+  return fc_frame_new(pool, lease->idles ? round_up(bytes) : bytes);
 }
 
+/* Of a caller's stream it goes with the runner, after all work. */
 void fc_lease_release(fc_lease *lease, void *memory) {
-  if (!memory) return;
-  if (!lease->blocks) { /* of a caller's stream it goes with the runner, after all work */
-    if (lease->runner->device == FC_HOST) lease->runner->release(lease->runner, memory);
-    return;
-  }
-  for (guint i = 0; i < lease->blocks->len; i++) {
-    block *b = &g_array_index(lease->blocks, block, i);
-    if (b->memory == memory) b->used = FALSE;
-  }
+  for (int kind = 0; memory && kind < KINDS; kind++)
+    if (lease->pools[kind] && fc_frame_free(lease->pools[kind], memory)) return;
 }
 
 void fc_lease_return(fc_lease *lease, gboolean broken) {
@@ -165,8 +120,6 @@ void fc_lease_return(fc_lease *lease, gboolean broken) {
     destroy(lease);
     return;
   }
-  trim(lease, FALSE, KEEP_BYTES);
-  trim(lease, TRUE, KEEP_BYTES);
   if (lease->runner->renew) lease->runner->renew(lease->runner);
   fc_context *context = lease->context;
   pthread_mutex_lock(&context->idle_mutex);

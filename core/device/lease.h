@@ -23,8 +23,8 @@ fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize p
 fc_lease *fc_lease_new_cpu(fc_context *context, int threads);
 fc_runner *fc_lease_runner(fc_lease *lease);
 
-/* Memory of the device, or `host` memory that its lanes copy from and to (zeroed); 256-byte aligned. NULL
- * when there is none, even after what lay unused was given back. */
+/* Memory of the device, or `host` memory that its lanes copy from and to; 256-byte aligned. NULL when there
+ * is none, even after what lay unused was given back. */
 void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host);
 /* For a later alloc; work on it must be done, or enqueued on the caller's stream. NULL is allowed. */
 void fc_lease_release(fc_lease *lease, void *memory);

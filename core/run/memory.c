@@ -96,7 +96,6 @@ static void free_memory_source(fc_source *source) {
   fc_pool_free(me->crew);
   free(me->owned);
   if (me->pool) fc_frame_pool_give(me->pool, me->counted);
-  fc_frame_pool_unref(me->pool);
   g_free(source->name);
   g_free(me);
 }
@@ -188,7 +187,7 @@ fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error
   }
   fc_view all = fc_dense_view(f, l.data, axis, 0, l.have);
   memory_source *me = (memory_source *)fc_memory_source_new(&all);
-  me->owned = l.data, me->pool = fc_frame_pool_ref(pool), me->counted = l.frame * (gsize)l.room;
+  me->owned = l.data, me->pool = pool, me->counted = l.frame * (gsize)l.room;
   me->base.format = *f;
   me->base.format.layout = FC_INTERLEAVED;
   me->base.format.extent[axis] = l.have;

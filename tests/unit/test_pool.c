@@ -72,51 +72,66 @@ static void test_idle(void) {
 
 static gpointer use_frames(gpointer data) {
   fc_frame_pool *pool = data;
-  fc_frame *held[8] = {NULL};
+  guint8 *held[8] = {NULL};
   static gint users;
   guint8 mark = (guint8)(g_atomic_int_add(&users, 1) + 1);
   for (guint i = 0; i < 2000; i++) {
-    fc_frame **slot = &held[i * 5 % G_N_ELEMENTS(held)];
+    guint8 **slot = &held[i * 5 % G_N_ELEMENTS(held)];
     gsize bytes = 1 + i * 7919 % 20000;
     if (*slot) {
-      guint8 *memory = fc_frame_memory(*slot);
-      g_assert_cmpuint(memory[0], ==, mark); /* ours still */
-      fc_frame_free(*slot);
+      g_assert_cmpuint((*slot)[0], ==, mark); /* ours still */
+      g_assert_true(fc_frame_free(pool, *slot));
     }
     *slot = fc_frame_new(pool, bytes);
-    guint8 *memory = fc_frame_memory(*slot);
-    g_assert_cmpuint((gsize)memory % 256, ==, 0);
-    memory[0] = memory[bytes - 1] = mark;
+    g_assert_cmpuint((gsize)*slot % 256, ==, 0);
+    (*slot)[0] = (*slot)[bytes - 1] = mark;
   }
-  for (guint i = 0; i < G_N_ELEMENTS(held); i++) fc_frame_free(held[i]);
+  for (guint i = 0; i < G_N_ELEMENTS(held); i++) g_assert_true(fc_frame_free(pool, held[i]));
   return NULL;
 }
 
-/* One pool, several threads; what is still held outlives its owner's reference. */
+/* One pool, several threads; what is another's is left alone. */
 static void test_frames(void) {
-  fc_frame_pool *pool = fc_frame_pool_new(KEEP);
-  fc_frame *last = fc_frame_new(pool, 5000);
+  fc_frame_pool *pool = fc_frame_pool_new(KEEP, 0), *other = fc_frame_pool_new(KEEP, 0);
+  guint8 *last = fc_frame_new(other, 5000);
   GThread *users[4];
   for (guint i = 0; i < G_N_ELEMENTS(users); i++) users[i] = g_thread_new("user", use_frames, pool);
   for (guint i = 0; i < G_N_ELEMENTS(users); i++) g_thread_join(users[i]);
-  fc_frame_pool_unref(pool);
-  memset(fc_frame_memory(last), 1, 5000);
-  fc_frame_free(last);
-  fc_frame_free(NULL);
+  g_assert_false(fc_frame_free(pool, last));
+  g_assert_false(fc_frame_free(pool, NULL));
+  fc_frame_pool_free(pool);
+  memset(last, 1, 5000);
+  g_assert_true(fc_frame_free(other, last));
+  fc_frame_pool_free(other);
+  fc_frame_pool_free(NULL);
+}
+
+/* Of small blocks each serves what fits into it, of large ones what takes half of them. */
+static void test_loose(void) {
+  fc_frame_pool *pool = fc_frame_pool_new(1 << 20, 4096);
+  void *small = fc_frame_new(pool, 4096), *large = fc_frame_new(pool, 8192);
+  fc_frame_free(pool, small);
+  fc_frame_free(pool, large);
+  void *first = fc_frame_new(pool, 1), *second = fc_frame_new(pool, 256);
+  g_assert_true(first == small);
+  g_assert_true(second != large);
+  fc_frame_free(pool, first);
+  fc_frame_free(pool, second);
+  fc_frame_pool_free(pool);
 }
 
 /* What is over the limit is refused, unused blocks make way, and what is given back may be used again. */
 static void test_limit(void) {
-  fc_frame_pool *pool = fc_frame_pool_new(1 << 20);
+  fc_frame_pool *pool = fc_frame_pool_new(1 << 20, 0);
   fc_frame_pool_set_limit(pool, 10240);
   g_assert_null(fc_frame_new(pool, 10241));
-  fc_frame *a = fc_frame_new(pool, 4096), *b = fc_frame_new(pool, 6000);
+  void *a = fc_frame_new(pool, 4096), *b = fc_frame_new(pool, 6000);
   g_assert_nonnull(a);
   g_assert_nonnull(b);
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0); /* blocks are multiples of 256 */
   g_assert_null(fc_frame_new(pool, 1));
   g_assert_false(fc_frame_pool_take(pool, 1));
-  fc_frame_free(a);
+  fc_frame_free(pool, a);
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 4096);
   g_assert_true(fc_frame_pool_take(pool, 4096)); /* the unused block went for it */
   g_assert_null(fc_frame_new(pool, 4096));
@@ -124,11 +139,11 @@ static void test_limit(void) {
   a = fc_frame_new(pool, 4096);
   g_assert_nonnull(a);
   fc_frame_pool_set_limit(pool, 100); /* what is handed out already stays */
-  memset(fc_frame_memory(a), 1, 4096);
+  memset(a, 1, 4096);
   g_assert_cmpuint(fc_frame_pool_room(pool), ==, 0);
-  fc_frame_free(a);
-  fc_frame_free(b);
-  fc_frame_pool_unref(pool);
+  fc_frame_free(pool, a);
+  fc_frame_free(pool, b);
+  fc_frame_pool_free(pool);
 }
 
 /* How many are wanted, of an address space of `gigabytes` and stacks of so many bytes. */
@@ -165,6 +180,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/pool/crews", test_crews);
   g_test_add_func("/pool/idle", test_idle);
   g_test_add_func("/pool/frames", test_frames);
+  g_test_add_func("/pool/loose", test_loose);
   g_test_add_func("/pool/limit", test_limit);
   g_test_add_func("/pool/address-space", test_address_space);
   return g_test_run();
