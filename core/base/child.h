@@ -7,23 +7,28 @@
 #define FC_CORE_CHILD_H
 
 #include <glib.h>
-#include <sys/types.h>
 
 G_BEGIN_DECLS
 
 /* The descriptor that a child answers on. */
 #define FC_CHILD_ANSWERS 3
 
-/* Starts `program` with one argument, default signals and nothing blocked. Its descriptors 0 to 2 are
- * /dev/null, but for 0 where `input` is none of -1 (and of 0 to 3). Returns errno. */
-int fc_child_start(const char *program, const char *argument, int input, int answers, pid_t *pid);
+/* What a child said, and how it ended. */
+typedef struct fc_child_answer {
+  GByteArray *said;
+  gboolean late; /* it took too long, or was to be stopped */
+  int status;    /* as waitpid has it; -1 where nobody kept it */
+} fc_child_answer;
 
-/* Whether it has ended, or does before the deadline, by g_get_monotonic_time. It stays a zombie, so that its
- * number is not another's yet. */
-gboolean fc_child_has_ended(pid_t pid, gint64 deadline);
-
-/* Kills it, if need be, and what it started. Its wait status, or -1 where nobody kept it. */
-int fc_child_end(pid_t pid);
+/*
+ * Runs `program` with one argument, default signals and nothing blocked, hands it the request (or NULL) on
+ * descriptor 0, and listens until it has ended, or said more than `longest` bytes: at most until the
+ * deadline, by g_get_monotonic_time, or until `stop` (read atomically; or NULL). Then it is killed, if need
+ * be, and what it started. Its other standard descriptors are /dev/null. Returns errno; where that is 0,
+ * answer->said is the caller's to unref. Any thread.
+ */
+int fc_child_ask(const char *program, const char *argument, const GString *request, gsize longest,
+                 gint64 deadline, const gint *stop, fc_child_answer *answer);
 
 G_END_DECLS
 

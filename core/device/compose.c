@@ -185,23 +185,12 @@ static gboolean is_entry(const char *entry) {
   return strlen(entry) < 64;
 }
 
-static gboolean check_stage(const fc_compose_stage *s, gint64 channels, GError **error) {
+static gboolean is_fit(const fc_compose_stage *s, gint64 channels) {
   const fc_device_function *f = s->function;
-  if (!f->source || !is_entry(f->entry))
-    return fc_fail(error, FC_INVALID, "%s: the device function has no text or no name", s->name);
-  if ((f->in == 0) != (f->out == 0) || (f->in > 0 && f->in != channels))
-    return fc_fail(error, FC_INVALID,
-                   "%s: the device function is for %u channels, and there are %" G_GINT64_FORMAT, s->name,
-                   f->in, channels);
-  if (f->out > FC_COMPOSE_CHANNELS || f->in > FC_COMPOSE_CHANNELS)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: a kernel is composed for up to %d channels of a pixel",
-                   s->name, FC_COMPOSE_CHANNELS);
-  if (f->n_bytes > FC_COMPOSE_MOST || f->align > FC_COMPOSE_ALIGN || (f->n_bytes > 0 && !f->bytes))
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "%s: the device function's parameters are too many, or aligned to more than %d", s->name,
-                   FC_COMPOSE_ALIGN);
-  return s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT ? TRUE
-                                                    : fc_fail(error, FC_FATAL, "%s: no such type", s->name);
+  return f->source && is_entry(f->entry) && (f->in == 0) == (f->out == 0) &&
+         (f->in == 0 || f->in == channels) && MAX(f->in, f->out) <= FC_COMPOSE_CHANNELS &&
+         f->n_bytes <= FC_COMPOSE_MOST && f->align <= FC_COMPOSE_ALIGN && (f->n_bytes == 0 || f->bytes) &&
+         s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT;
 }
 
 /* What is known of the values at a link: nothing, or that they are finite and in a range. */
@@ -552,17 +541,16 @@ static guint places_of(const window *w, const fc_composition *c, guint resident)
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
-                           gboolean planar, guint32 *notes, gint64 places, fc_composed *to, GError **error) {
+                           gboolean planar, guint32 *notes, gint64 places, fc_composed *to) {
   const gint64 far = G_MAXINT32 / 2, planes = planar ? in->shape[FC_AXIS_C] : 1,
                images = in->shape[FC_AXIS_N] * planes;
   const gint64 ahead = out->origin[FC_AXIS_X] * w->step,
                behind = (in->extent[FC_AXIS_X] - out->origin[FC_AXIS_X]) * w->step,
                total = out->shape[FC_AXIS_X] * w->step;
+  /* Too short for the threads of a block, or too long, or many. */
   if (in->shape[FC_AXIS_Y] != 1 || !has_all(in, out, FC_AXIS_X, w->f->window_x, c->border) ||
-      total > far / 2 || images > 65535)
-    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
-  if (total < MARCH_THREADS * w->v / 4)
-    return fc_fail(error, FC_UNSUPPORTED, "lines that are too short for the threads of a block");
+      total < MARCH_THREADS * w->v / 4 || total > far / 2 || images > 65535)
+    return FALSE;
   fc_view at = *in;
   at.data = (char *)in->data + (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
   const gint64 slices = (total + w->width - 1) / w->width;
@@ -584,8 +572,7 @@ static gboolean launch_row(const fc_composition *c, const window *w, const fc_vi
   to->threads = (guint)w->threads;
   to->grid[0] = (guint)((slices + args.slices - 1) / args.slices), to->grid[1] = 1,
   to->grid[2] = (guint)images;
-  return set_params(to, &args, sizeof args, NULL, c) ||
-         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+  return set_params(to, &args, sizeof args, NULL, c);
 }
 
 static gint64 slide_samples(const window *w, gboolean is_short) {
@@ -632,16 +619,14 @@ static gint64 tiles_of_block(gint64 tiles, gint64 lines, gint64 warm, gint64 pla
 }
 
 static gboolean launch_slide(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
-                             gboolean planar, guint32 *notes, gint64 places, fc_composed *to,
-                             GError **error) {
+                             gboolean planar, guint32 *notes, gint64 places, fc_composed *to) {
   const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1,
                images = in->shape[FC_AXIS_N] * planes, rows = out->shape[FC_AXIS_Y];
   const gint64 origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], taps = w->f->window_x;
-  if (in->shape[FC_AXIS_Y] != rows || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] || total > far / 2 ||
-      images > 65535 || rows > far || !has_all(in, out, FC_AXIS_X, taps, c->border))
-    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
-  if (total < SLIDE_GROUP / 4)
-    return fc_fail(error, FC_UNSUPPORTED, "lines that are too short for the threads of a block");
+  if (in->shape[FC_AXIS_Y] != rows || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] ||
+      total < SLIDE_GROUP / 4 || total > far / 2 || images > 65535 || rows > far ||
+      !has_all(in, out, FC_AXIS_X, taps, c->border))
+    return FALSE;
   const gboolean is_short = total <= 2 * SLIDE_GROUP;
   const gint64 samples = slide_samples(w, is_short), first = slide_first(w, origin);
   fc_view begins = *in; /* where vectors do */
@@ -670,33 +655,29 @@ static gboolean launch_slide(const fc_composition *c, const window *w, const fc_
   to->threads = (guint)(samples / 16 * w->step);
   to->grid[0] = (guint)((tiles + each - 1) / each), to->grid[1] = (guint)MIN(rows, 65535),
   to->grid[2] = (guint)images;
-  return set_params(to, &args, sizeof args, NULL, c) ||
-         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+  return set_params(to, &args, sizeof args, NULL, c);
 }
 
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                              guint processors, guint resident, fc_composed *to, GError **error) {
+                              guint processors, guint resident, fc_composed *to) {
   window w;
   gboolean planar = FALSE, out_planar = FALSE;
   const fc_device_function *f = c->stages[c->window].function;
   const gint64 *extent = in->extent;
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
       !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
-    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+    return FALSE;
   if (w.slide)
-    return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to,
-                        error);
-  if (w.row)
-    return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to, error);
+    return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
+  if (w.row) return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to);
   if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
       out->shape[FC_AXIS_X] != extent[FC_AXIS_X] || extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 ||
       extent[FC_AXIS_Y] > G_MAXINT32 / 4 || extent[FC_AXIS_X] < 1 || extent[FC_AXIS_Y] < 1 ||
       !has_all(in, out, FC_AXIS_Y, f->window_y, c->border))
-    return fc_fail(error, FC_UNSUPPORTED, "no kernel is composed for a window on such views");
+    return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < w.threads * w.v / 4)
-    return fc_fail(error, FC_UNSUPPORTED, "rows that are too short for the threads of a block");
+  if (width < w.threads * w.v / 4) return FALSE; /* too short for the threads of a block */
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
@@ -720,10 +701,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
-  if (to->grid[1] > 65535 || images > 65535)
-    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  return set_params(to, &args, sizeof args, NULL, c) ||
-         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+  return to->grid[1] <= 65535 && images <= 65535 && set_params(to, &args, sizeof args, NULL, c);
 }
 
 /* The skeleton's arguments behind those that all have. */
@@ -766,57 +744,47 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
 
 /* ---- all of it --------------------------------------------------------------------- */
 
-/* Channels through all stages; sets whether any is for pixels. */
-static gboolean check_stages(const fc_composition *c, const fc_view *in, const fc_view *out, gboolean *pixels,
-                             GError **error) {
-  gint64 channels = in->shape[FC_AXIS_C];
-  *pixels = FALSE;
-  if (c->n == 0 || c->n > FC_COMPOSE_STAGES)
-    return fc_fail(error, FC_UNSUPPORTED, "a kernel is composed of 1 to %d stages", FC_COMPOSE_STAGES);
-  for (guint i = 0; i < c->n; i++) {
-    if (!check_stage(&c->stages[i], channels, error)) return FALSE;
-    if (c->stages[i].function->out > 0) channels = c->stages[i].function->out, *pixels = TRUE;
-  }
-  *pixels |= is_placed(c);
-  if (is_placed(c) && MAX(in->shape[FC_AXIS_C], out->shape[FC_AXIS_C]) > FC_COMPOSE_CHANNELS)
-    return fc_fail(error, FC_UNSUPPORTED, "positions of pixels with more than %d channels",
-                   FC_COMPOSE_CHANNELS);
-  if (channels != out->shape[FC_AXIS_C])
-    return fc_fail(error, FC_FATAL, "the stages make another number of channels");
-  if (c->stages[c->n - 1].dtype != out->dtype)
-    return fc_fail(error, FC_FATAL, "the last stage makes another type");
-  for (int a = 0; a < FC_AXIS_C; a++)
-    if (in->shape[a] != out->shape[a] && (a == FC_AXIS_N || c->window == c->n))
-      return fc_fail(error, FC_FATAL, "views of stages side by side differ in shape");
-  return fc_view_count(out) > 0 ? TRUE : fc_fail(error, FC_UNSUPPORTED, "there is nothing to be computed");
+static gboolean takes_pixels(const fc_composition *c) {
+  gboolean pixels = is_placed(c);
+  for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
+  return pixels;
 }
 
-static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_view *out, gboolean pixels,
-                           guint32 *notes, guint processors, fc_composed *to, GError **error) {
+/* Whether stages and views fit each other. */
+static gboolean is_sound(const fc_composition *c, const fc_view *in, const fc_view *out) {
+  gint64 channels = in->shape[FC_AXIS_C];
+  if (c->n == 0 || c->n > FC_COMPOSE_STAGES || fc_view_count(out) == 0) return FALSE;
+  for (guint i = 0; i < c->n; i++) {
+    if (!is_fit(&c->stages[i], channels)) return FALSE;
+    if (c->stages[i].function->out > 0) channels = c->stages[i].function->out;
+  }
+  for (int a = 0; a < FC_AXIS_C; a++)
+    if (in->shape[a] != out->shape[a] && (a == FC_AXIS_N || c->window == c->n)) return FALSE;
+  return channels == out->shape[FC_AXIS_C] && c->stages[c->n - 1].dtype == out->dtype &&
+         (!is_placed(c) || MAX(in->shape[FC_AXIS_C], channels) <= FC_COMPOSE_CHANNELS);
+}
+
+static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
+                           guint processors, fc_composed *to) {
   fc_map_args args;
+  const gboolean pixels = takes_pixels(c);
   const shape s = shape_of(in, out, c->compute, pixels);
   const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
                               out->extent[FC_AXIS_Y]};
-  if (!fill_args(&args, in, out, pixels, is_placed(c), notes))
-    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
+  if (!fill_args(&args, in, out, pixels, is_placed(c), notes)) return FALSE;
   to->variant = choose(&s, &args), to->grid[2] = 1;
-  if (!size_grid(to, &s, &args, processors))
-    return fc_fail(error, FC_UNSUPPORTED, "the signal is larger than a kernel numbers");
-  return set_params(to, &args, sizeof args, is_placed(c) ? &place : NULL, c) ||
-         fc_fail(error, FC_UNSUPPORTED, "parameters of all stages take more than %d bytes", FC_COMPOSE_MOST);
+  return size_grid(to, &s, &args, processors) &&
+         set_params(to, &args, sizeof args, is_placed(c) ? &place : NULL, c);
 }
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                    guint processors, guint resident, fc_composed *to, GError **error) {
-  gboolean pixels = FALSE;
-  if (!check_stages(c, in, out, &pixels, error)) return FALSE;
-  return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to, error)
-                          : launch_map(c, in, out, pixels, notes, processors, to, error);
+                    guint processors, guint resident, fc_composed *to) {
+  if (!is_sound(c, in, out)) return FALSE;
+  return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to)
+                          : launch_map(c, in, out, notes, processors, to);
 }
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
-  gboolean pixels = is_placed(c);
-  for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",
                          c->window == c->n ? "map"
@@ -827,7 +795,7 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);
   } else {
-    const shape s = shape_of(in, out, c->compute, pixels);
+    const shape s = shape_of(in, out, c->compute, takes_pixels(c));
     append_chain(text, "Chain", c, 0, c->n, s.channels_in, in->dtype);
     append_kernel(text, variant, &s);
   }

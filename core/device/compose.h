@@ -114,13 +114,13 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
  * A launch on `in` into `out`, on a device of so many multiprocessors, each of which holds `resident` of the
  * kernel's blocks at a time (0: not known yet; neither text nor variant depends on it); what is noted goes to
  * `notes`. The views agree but for the channels that pixel-wise stages change; with a window `in` has what
- * the outputs look at of the signal, by origin and extent, and nothing beyond its ends. FC_UNSUPPORTED, with
- * a sentence, where that is no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel,
- * more parameters than a kernel takes, signals whose lines 32 bits do not number, rows with gaps under a
- * window.
+ * the outputs look at of the signal, by origin and extent, and nothing beyond its ends. FALSE where that is
+ * no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel, more parameters than a
+ * kernel takes, signals whose lines 32 bits do not number, rows with gaps under a window, stages that do not
+ * fit.
  */
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                    guint processors, guint resident, fc_composed *composed, GError **error);
+                    guint processors, guint resident, fc_composed *composed);
 
 /* The text of such a launch's kernel, of the same arguments; g_free. */
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant);

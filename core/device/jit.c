@@ -4,14 +4,10 @@
 
 #include "core/base/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* No contraction: a composed kernel rounds as its stages do by themselves. -default-device: the headers'
  * inline functions. */
@@ -67,18 +63,7 @@ char *fc_jit_identity(const char *compiler) {
   return identity ? identity : g_strdup(compiler);
 }
 
-/* ---- the child ------------------------------------------------------------------------ */
-
-typedef struct child {
-  pid_t pid;
-  int requests, answers; /* descriptors */
-  gint64 deadline;
-  const gint *stop;
-  GString *request;
-  gsize sent;
-  GByteArray *answer;
-  gboolean late, left; /* too late; it closed its answers and lived on */
-} child;
+/* ---- what is asked -------------------------------------------------------------------- */
 
 static void append_part(GString *to, const char *kind, const char *bytes, gsize n) {
   g_string_append_printf(to, "%s %" G_GSIZE_FORMAT "\n", kind, n);
@@ -99,100 +84,7 @@ static GString *request_of(int major, int minor, const char *text) {
   return to;
 }
 
-/* Descriptors that are none of 0 to 3, which the child's are made to be. */
-static gboolean open_pipe(int ends[2]) {
-  if (pipe2(ends, O_CLOEXEC) != 0) return FALSE;
-  for (int i = 0; i < 2; i++) {
-    int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, FC_CHILD_ANSWERS + 1);
-    close(ends[i]);
-    ends[i] = higher;
-  }
-  if (ends[0] >= 0 && ends[1] >= 0) return TRUE;
-  for (int i = 0; i < 2; i++)
-    if (ends[i] >= 0) close(ends[i]);
-  return FALSE;
-}
-
-static gboolean start(child *c, const char *helper, const char *compiler, GError **error) {
-  int down[2], up[2];
-  if (!open_pipe(down)) return fc_fail(error, FC_IO, "kernels cannot be compiled: %s", g_strerror(errno));
-  if (!open_pipe(up)) {
-    close(down[0]), close(down[1]);
-    return fc_fail(error, FC_IO, "kernels cannot be compiled: %s", g_strerror(errno));
-  }
-  int failed = fc_child_start(helper, compiler, down[0], up[1], &c->pid);
-  close(down[0]), close(up[1]);
-  c->requests = down[1], c->answers = up[0];
-  (void)fcntl(c->requests, F_SETFL, O_NONBLOCK);
-  if (failed) {
-    close(c->requests), close(c->answers);
-    return fc_fail(error, FC_IO, "kernels cannot be compiled: %s: %s", helper, g_strerror(failed));
-  }
-  return TRUE;
-}
-
-/* Writes to a pipe that nobody reads any more end in EPIPE, not in a signal. */
-static ssize_t write_quietly(int fd, const void *bytes, gsize n) {
-  sigset_t pipe_signal, before, pending;
-  sigemptyset(&pipe_signal), sigaddset(&pipe_signal, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  ssize_t wrote = write(fd, bytes, n);
-  int failed = errno;
-  if (wrote < 0 && failed == EPIPE && sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) &&
-      !sigismember(&before, SIGPIPE)) {
-    struct timespec now = {0, 0};
-    (void)sigtimedwait(&pipe_signal, NULL, &now);
-  }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  errno = failed;
-  return wrote;
-}
-
-static void send_more(child *c) {
-  ssize_t n = write_quietly(c->requests, c->request->str + c->sent, c->request->len - c->sent);
-  if (n > 0) c->sent += (gsize)n;
-  if (c->sent < c->request->len && (n >= 0 || errno == EAGAIN || errno == EINTR)) return;
-  close(c->requests); /* all is said, or nobody listens */
-  c->requests = -1;
-}
-
-/* FALSE at the end of the answer. */
-static gboolean hear_more(child *c) {
-  guint8 some[1 << 16];
-  ssize_t n = read(c->answers, some, sizeof some);
-  if (n < 0 && errno == EINTR) return TRUE;
-  if (n <= 0 || c->answer->len + (gsize)n > FC_JIT_LONGEST) return FALSE;
-  g_byte_array_append(c->answer, some, (guint)n);
-  return TRUE;
-}
-
-/* How often it is asked whether to stop. */
-#define LOOK_UP_MS 20
-
-static void talk(child *c) {
-  gboolean listening = TRUE;
-  while (listening) {
-    struct pollfd p[] = {{c->answers, POLLIN, 0}, {c->requests, POLLOUT, 0}};
-    gint64 left = (c->deadline - g_get_monotonic_time()) / G_TIME_SPAN_MILLISECOND;
-    int ready = poll(p, c->requests >= 0 ? 2 : 1, (int)CLAMP(left, 0, LOOK_UP_MS));
-    c->late = ready == 0 && (left <= LOOK_UP_MS || (c->stop && g_atomic_int_get(c->stop)));
-    if (c->late || (ready < 0 && errno != EINTR)) return;
-    if (ready <= 0) continue;
-    if (c->requests >= 0 && p[1].revents) send_more(c);
-    if (p[0].revents) listening = hear_more(c);
-  }
-}
-
-/* The child's wait status, or -1 where nobody kept it. */
-static int reap(child *c) {
-  if (c->requests >= 0) close(c->requests);
-  close(c->answers);
-  /* It has closed its answers, so it ends soon; one that lives on is not waited for. */
-  c->left = !c->late && !fc_child_has_ended(c->pid, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10);
-  return fc_child_end(c->pid);
-}
-
-/* ---- what it said ------------------------------------------------------------------------ */
+/* ---- what is answered -------------------------------------------------------------------- */
 
 /* One part, which is the whole answer; NULL where it is none. */
 static const guint8 *answer_of(const GByteArray *a, const char *kind, gsize *n) {
@@ -209,18 +101,19 @@ static const guint8 *answer_of(const GByteArray *a, const char *kind, gsize *n) 
   return (gsize)(a->data + a->len - (end + 1)) == *n ? end + 1 : NULL;
 }
 
-static GBytes *judge(const child *c, int status, int timeout, GError **error) {
+static GBytes *judge(const fc_child_answer *a, int timeout, GError **error) {
   gsize n;
-  const guint8 *cubin = answer_of(c->answer, "cubin", &n);
+  const int status = a->status;
+  const guint8 *cubin = answer_of(a->said, "cubin", &n);
   if (cubin && n > 0) return g_bytes_new(cubin, n);
-  const guint8 *said = answer_of(c->answer, "log", &n);
+  const guint8 *said = answer_of(a->said, "log", &n);
   if (said) {
     fc_fail(error, FC_INVALID, "the kernel cannot be compiled: %.*s", (int)MIN(n, 4000), (const char *)said);
-  } else if ((said = answer_of(c->answer, "unknown", &n)) != NULL) {
+  } else if ((said = answer_of(a->said, "unknown", &n)) != NULL) {
     fc_fail(error, FC_UNSUPPORTED, "kernels cannot be compiled: %.*s", (int)MIN(n, 500), (const char *)said);
-  } else if (c->late) {
+  } else if (a->late) {
     fc_fail(error, FC_IO, "kernels cannot be compiled: the compiler took longer than %g s", timeout / 1000.);
-  } else if (!c->left && status != -1 && WIFSIGNALED(status)) {
+  } else if (status != -1 && WIFSIGNALED(status)) {
     fc_fail(error, FC_IO, "kernels cannot be compiled: the compiler crashed (signal %d, %s)",
             WTERMSIG(status), g_strsignal(WTERMSIG(status)));
   } else {
@@ -231,21 +124,21 @@ static GBytes *judge(const child *c, int status, int timeout, GError **error) {
 
 GBytes *fc_jit_compile(const char *helper, const char *compiler, int major, int minor, const char *text,
                        int timeout_ms, const gint *stop, GError **error) {
-  child c = {.stop = stop};
   const int timeout = timeout_ms > 0 ? timeout_ms : FC_JIT_TIMEOUT_MS;
+  const gint64 deadline = g_get_monotonic_time() + timeout * G_TIME_SPAN_MILLISECOND;
+  fc_child_answer a;
   if (!compiler) {
     fc_fail(error, FC_UNSUPPORTED,
             "kernels cannot be compiled: libnvrtc (part of the CUDA Toolkit) was not found");
     return NULL;
   }
-  if (!start(&c, helper, compiler, error)) return NULL;
-  c.deadline = g_get_monotonic_time() + timeout * G_TIME_SPAN_MILLISECOND;
-  c.request = request_of(major, minor, text);
-  c.answer = g_byte_array_new();
-  talk(&c);
-  int status = reap(&c);
-  GBytes *cubin = judge(&c, status, timeout, error);
-  g_string_free(c.request, TRUE);
-  g_byte_array_unref(c.answer);
+  g_autoptr(GString) request = request_of(major, minor, text);
+  int failed = fc_child_ask(helper, compiler, request, FC_JIT_LONGEST, deadline, stop, &a);
+  if (failed) {
+    fc_fail(error, FC_IO, "kernels cannot be compiled: %s: %s", helper, g_strerror(failed));
+    return NULL;
+  }
+  GBytes *cubin = judge(&a, timeout, error);
+  g_byte_array_unref(a.said);
   return cubin;
 }

@@ -5,57 +5,25 @@
 #include "core/base/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child said: a few lines. */
-typedef struct answers {
-  char text[2 * FC_SCAN_ANSWER_LONGEST];
-  gsize length;
-  gint64 deadline;
-  gboolean late;
-} answers;
-
-static gboolean is_complete(const answers *a) {
-  return a->length && strstr(a->text, "fit") && a->text[a->length - 1] == '\n';
-}
-
-/* Until the verdict, the end of the pipe, or too late. */
-static void listen_to(int fd, answers *a) {
-  a->deadline = g_get_monotonic_time() + FC_SCAN_TIMEOUT_MS * G_TIME_SPAN_MILLISECOND;
-  while (a->length < sizeof a->text - 1) {
-    struct pollfd p = {fd, POLLIN, 0};
-    gint64 left = (a->deadline - g_get_monotonic_time()) / G_TIME_SPAN_MILLISECOND;
-    int ready = poll(&p, 1, (int)MAX(left, 0));
-    if (ready < 0 && errno == EINTR) continue;
-    a->late = ready == 0;
-    if (ready <= 0) return;
-    ssize_t n = read(fd, a->text + a->length, sizeof a->text - 1 - a->length);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    a->length += (gsize)n;
-    a->text[a->length] = 0;
-    if (is_complete(a)) return;
-  }
-}
-
 /* Where posix_spawn starts the child by fork, as it may and under valgrind does, it cannot tell that the
  * helper is not there: the child ends with status 127 then. */
-static gboolean was_started(const char *helper, const answers *a, int status) {
-  gboolean silent = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !a->length;
+static gboolean was_started(const char *helper, const fc_child_answer *a) {
+  const int status = a->status;
+  gboolean silent = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !a->said->len;
   return !silent || access(helper, X_OK) == 0;
 }
 
-static gboolean judge(const answers *a, int status, GError **error) {
-  gboolean asked = strstr(a->text, "asking") != NULL;
+static gboolean judge(const char *text, gboolean late, int status, GError **error) {
+  gboolean asked = strstr(text, "asking") != NULL;
   const char *doing = asked ? "while being asked what it holds" : "while being opened";
-  const char *unfit = strstr(a->text, "\nunfit ");
+  const char *unfit = strstr(text, "\nunfit ");
   if (unfit) return fc_fail(error, asked ? FC_INVALID : FC_IO, "%s", unfit + strlen("\nunfit "));
-  if (strstr(a->text, "\nfit\n")) return TRUE;
-  if (a->late)
+  if (strstr(text, "\nfit\n")) return TRUE;
+  if (late)
     return fc_fail(error, FC_IO, "did not return within %d seconds %s", FC_SCAN_TIMEOUT_MS / 1000, doing);
   if (status != -1 && WIFSIGNALED(status))
     return fc_fail(error, FC_IO, "crashed %s (signal %d, %s)", doing, WTERMSIG(status),
@@ -65,19 +33,15 @@ static gboolean judge(const answers *a, int status, GError **error) {
 }
 
 gboolean fc_scan_plugin(const char *helper, const char *path, GError **error) {
-  int ends[2];
-  pid_t pid;
-  answers a = {0};
-  if (pipe2(ends, O_CLOEXEC) != 0) return fc_fail(error, FC_IO, "cannot be looked at: %s", g_strerror(errno));
-  int failed = fc_child_start(helper, path, -1, ends[1], &pid);
-  close(ends[1]);
-  if (!failed) listen_to(ends[0], &a);
-  close(ends[0]);
+  const gint64 deadline = g_get_monotonic_time() + FC_SCAN_TIMEOUT_MS * G_TIME_SPAN_MILLISECOND;
+  fc_child_answer a;
+  int failed = fc_child_ask(helper, path, NULL, 2 * FC_SCAN_ANSWER_LONGEST, deadline, NULL, &a);
+  if (!failed && !was_started(helper, &a)) {
+    failed = errno;
+    g_byte_array_unref(a.said);
+  }
   if (failed) return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(failed));
-  /* It ends soon once its end of the pipe is closed - unless a constructor closed that and lives on. */
-  if (!a.late && !is_complete(&a)) a.late = !fc_child_has_ended(pid, a.deadline);
-  int status = fc_child_end(pid);
-  if (!was_started(helper, &a, status))
-    return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(errno));
-  return judge(&a, status, error);
+  g_autofree char *text = g_strndup((const char *)a.said->data, a.said->len);
+  g_byte_array_unref(a.said);
+  return judge(text, a.late, a.status, error);
 }

@@ -80,7 +80,7 @@ static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
   fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->what.n);
   for (int a = 0; a < FC_AXIS_C; a++) in.shape[a] = out.shape[a] = MIN(in.shape[a], out.shape[a]);
   in.extent[FC_AXIS_Y] = in.shape[FC_AXIS_Y]; /* as if the signal ended there, for a window */
-  if (!fc_compose(&f->what, &in, &out, NULL, f->processors, 0, &composed, NULL)) return;
+  if (!fc_compose(&f->what, &in, &out, NULL, f->processors, 0, &composed)) return;
   fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
                f->wait);
 }
@@ -121,12 +121,12 @@ gboolean fc_fused_run(fc_fused *f, fc_runner *runner, const fc_view *in, const f
   fc_composed composed;
   *done = FALSE;
   guint resident = (guint)g_atomic_int_get(&f->resident);
-  if (!fc_compose(&f->what, in, out, notes, f->processors, resident, &composed, NULL)) return TRUE;
+  if (!fc_compose(&f->what, in, out, notes, f->processors, resident, &composed)) return TRUE;
   void *kernel = kernel_for(f, in, out, composed.variant);
   if (kernel && f->context->driver->resident(kernel) != resident) {
     resident = f->context->driver->resident(kernel);
     g_atomic_int_set(&f->resident, (gint)resident);
-    if (!fc_compose(&f->what, in, out, notes, f->processors, resident, &composed, error)) return FALSE;
+    if (!fc_compose(&f->what, in, out, notes, f->processors, resident, &composed)) return TRUE;
   }
   *done = kernel != NULL;
   return !kernel || runner->launch(runner, kernel, &composed, error);

@@ -128,10 +128,10 @@ typedef struct launch {
 } launch;
 
 static inline launch *launch_new(const fc_compose_stage *stages, guint n, int compute, const fc_view *in,
-                                 const fc_view *out, guint32 *notes, guint processors, GError **error) {
+                                 const fc_view *out, guint32 *notes, guint processors) {
   launch *l = g_new0(launch, 1);
   const fc_composition c = {stages, n, compute, n, FC_BORDER_NONE, 0};
-  if (fc_compose(&c, in, out, notes, processors, 0, &l->composed, error)) {
+  if (fc_compose(&c, in, out, notes, processors, 0, &l->composed)) {
     l->text = fc_compose_text(&c, in, out, l->composed.variant);
     return l;
   }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/private_files.h"
 #include "core/device/kernel.h"
 #include "core/device/kernel_cache.h"
 #include "filters/matrix/matrix.h"
@@ -95,7 +96,6 @@ static trial *trial_new(int in_dtype, int out_dtype, gboolean pixels, guint n, g
 
 static void trial_compose(trial *t) {
   fc_compose_stage described[MOST_STAGES];
-  g_autoptr(GError) error = NULL;
   gint64 out[4];
   memcpy(out, t->shape, sizeof out);
   for (guint i = 0; i < t->n; i++) stage_prepare(&t->stages[i], t->compute);
@@ -107,8 +107,8 @@ static void trial_compose(trial *t) {
   t->out_bytes = view_make(&t->out, t->kind, t->stages[t->n - 1].dtype, out, t->out_layout, FC_CUDA_DEVICE(0),
                            out_memory);
   must(t->out_bytes <= MEMORY, "memory");
-  t->launch = launch_new(described, t->n, t->compute, &t->in, &t->out, notes, processors, &error);
-  if (error) t->complaint = g_strdup(error->message);
+  t->launch = launch_new(described, t->n, t->compute, &t->in, &t->out, notes, processors);
+  if (!t->launch) t->complaint = g_strdup("no kernel is composed");
 }
 
 static void trial_compile(gpointer data, gpointer unused) {
@@ -316,8 +316,8 @@ static void show_time(const char *name, trial *t, int in_dtype, int out_dtype, g
   stages_describe(t->stages, t->n, FC_IMAGE, described);
   view_make(&t->in, FC_IMAGE, in_dtype, shape, DENSE, FC_CUDA_DEVICE(0), from);
   view_make(&t->out, FC_IMAGE, out_dtype, out_shape, DENSE, FC_CUDA_DEVICE(0), to);
-  t->launch = launch_new(described, t->n, FC_F32, &t->in, &t->out, notes, processors, &error);
-  must(t->launch != NULL, error ? error->message : name);
+  t->launch = launch_new(described, t->n, FC_F32, &t->in, &t->out, notes, processors);
+  must(t->launch != NULL, name);
   const gint64 begin = g_get_monotonic_time();
   t->code = fc_jit_compile(FILTERCHAIN_JIT, compiler, major, minor, t->launch->text, 0, NULL, &error);
   const gint64 compiled = g_get_monotonic_time();
@@ -398,7 +398,7 @@ int main(int argc, char **argv) {
     return SKIPPED;
   }
   numbers = g_rand_new_with_seed((guint32)seed);
-  host_a = g_malloc(MEMORY), host_b = g_malloc(MEMORY), folder = fc_kernel_cache_folder();
+  host_a = g_malloc(MEMORY), host_b = g_malloc(MEMORY), folder = fc_private_folder("kernels");
   must(fc_kernel_device(&major, &minor, &processors) == FC_OK, "device");
   must(cudaMalloc((void **)&in_memory, MEMORY) == cudaSuccess &&
            cudaMalloc((void **)&out_memory, MEMORY) == cudaSuccess &&

@@ -494,7 +494,7 @@ static gboolean check(trial *t, run_fn run) {
   memset(t->out_memory, 0xa5, bytes), memset(expected, 0xa5, bytes);
   run_plain(t, expected, expected_notes);
   fc_composed again;
-  g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, 5, &again, NULL));
+  g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, 5, &again));
   run(again.params, again.grid, again.threads);
   gsize differ = 0, first = 0;
   for (gsize i = 0; i < bytes; i++)
@@ -519,7 +519,7 @@ int main(int argc, char **argv) {
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0;
   for (int i = 0; i < random; i++) {
     trial *t = trial_new(i % 2);
-    if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch, NULL)) {
+    if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) {
       trial_free(t);
       continue;
     }
