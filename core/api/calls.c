@@ -66,28 +66,32 @@ typedef struct attempt {
   gboolean again;    /* it failed, and the CPU may take over, from the beginning */
 } attempt;
 
-/* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
- * the CPU when a device fails that the user did not ask for; both are said. `key` as in ready.h, or NULL. */
+/* Runs by a plan; one that is kept ready for it, if there is. Before anything was read it is tried again with
+ * smaller chunks when memory runs out, and on the CPU when a device fails that the user did not ask for; both
+ * are said. `key` as in ready.h, or NULL. */
 static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **error) {
   fc_context *context = a->chain->context;
-  g_autoptr(fc_plan) plan = fc_plan_ref(wanted);
+  fc_run *run = fc_ready_take(a->chain, key);
+  g_autoptr(fc_plan) plan = fc_plan_ref(run ? fc_run_plan(run) : wanted);
   const char *name = a->ends->source ? a->ends->source->name : a->ends->sink ? a->ends->name : "memory";
-  for (gint64 tried = G_MAXINT64;;) {
+  gint64 tried = G_MAXINT64;
+  for (gboolean fresh = !run;; fresh = TRUE) {
     GError *why = NULL;
-    gboolean began = FALSE, ok = FALSE;
-    fc_plan *fit = fc_plan_fit(plan, &why);
-    if (fit) fc_plan_unref(plan), plan = fit;
-    fc_run *run = fit ? fc_run_new(plan, NULL, &why) : NULL;
+    gboolean began = FALSE, short_of = FALSE;
+    if (fresh) {
+      fc_plan *fit = fc_plan_fit(plan, &why);
+      if (fit) fc_plan_unref(plan), plan = fit;
+      run = fit ? fc_run_new(plan, NULL, &why) : NULL;
+      short_of = fit && !run && g_error_matches(why, FC_ERROR, FC_NO_MEMORY);
+    }
     fc_result_set_reason(a->result, plan->reason);
-    if (run) ok = fc_run_execute(run, a->ends, a->options, a->trace, a->result, &began, &why);
-    if (ok) {
-      tell_if_shortened(plan, wanted, name, a->result);
+    if (run && fc_run_execute(run, a->ends, a->options, a->trace, a->result, &began, &why)) {
+      if (fresh) tell_if_shortened(plan, wanted, name, a->result);
       fc_ready_keep(a->chain, key, run);
       return TRUE;
     }
     fc_run_free(run);
-    const gboolean short_of = g_error_matches(why, FC_ERROR, FC_NO_MEMORY);
-    if (!began && run == NULL && short_of && fit && !plan->whole && plan->chunk > 1 && plan->chunk < tried) {
+    if (short_of && !plan->whole && plan->chunk > 1 && plan->chunk < tried) {
       fc_context_log(context, FC_LOG_INFO, "%s: trying again with smaller chunks", why->message);
       fc_chain_forget(a->chain);
       tried = plan->chunk;
@@ -110,26 +114,36 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
   }
 }
 
+static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **error) {
+  const fc_format *f = &plan->links[plan->n];
+  for (int a = 0; a < FC_AXES; a++)
+    if (f->extent[a] != out->shape[a])
+      return fc_fail(error, FC_INVALID,
+                     "the output view has shape %" G_GINT64_FORMAT
+                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
+                     out->shape[a], "NYXC"[a], f -> extent[a]);
+  return TRUE;
+}
+
+/* What a run is kept under. Of views those are kept that are runs of nothing but the views, of which the next
+ * call may have others. */
+static GBytes *key_of(const attempt *a, const fc_opened *o, const fc_plan *plan) {
+  if (!o->query.borrowed) return fc_opened_key(o);
+  return plan->borrowed && !plan->n_sides ? fc_view_key(a->chain, o->in, o->out->dtype, NULL, a->options)
+                                          : NULL;
+}
+
 static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   g_autoptr(fc_plan) plan = fc_opened_plan(o, TRUE, error);
-  if (!plan) return FALSE;
-  g_autoptr(GBytes) key = fc_opened_key(o);
+  if (!plan || (a->between.out && !check_shape(plan, a->between.out, error))) return FALSE;
+  g_autoptr(GBytes) key = key_of(a, o, plan);
   fc_ends ends;
   if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
   a->ends = &ends;
   if (!a->counting)
     fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s",
                    plan->n_devices ? "the GPU" : "the CPU", plan->reason);
-  fc_run *ready = fc_ready_take(a->chain, key);
-  gboolean began = FALSE;
-  if (!ready) return run_plan(a, plan, key, error);
-  fc_result_set_reason(a->result, plan->reason);
-  gboolean ok = fc_run_execute(ready, a->ends, a->options, a->trace, a->result, &began, error);
-  if (ok)
-    fc_ready_keep(a->chain, key, ready);
-  else
-    a->again = fc_plan_may_leave_device(plan, *error), fc_run_free(ready);
-  return ok;
+  return run_plan(a, plan, key, error);
 }
 
 /* What has been read of a pipe, or written to one, cannot be had again: then the failure stands. */
@@ -315,17 +329,6 @@ char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *outp
   return text;
 }
 
-static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **error) {
-  const fc_format *f = &plan->links[plan->n];
-  for (int a = 0; a < FC_AXES; a++)
-    if (f->extent[a] != out->shape[a])
-      return fc_fail(error, FC_INVALID,
-                     "the output view has shape %" G_GINT64_FORMAT
-                     " on axis %c where the chain makes %" G_GINT64_FORMAT,
-                     out->shape[a], "NYXC"[a], f -> extent[a]);
-  return TRUE;
-}
-
 /* ---- between files and memory ------------------------------------------------------ */
 
 struct fc_loader {
@@ -477,44 +480,21 @@ gboolean fc_chain_output_format(fc_chain *chain, const fc_format *in, const fc_o
 }
 
 /* A run that is ready needs nothing but to be run. */
-static gboolean run_host_ready(attempt *a, GBytes *key, gboolean *found, GError **error) {
-  fc_run *ready = a->trace ? NULL : fc_ready_take(a->chain, key);
-  *found = ready != NULL;
-  if (!ready) return FALSE;
-  gboolean began;
-  const fc_plan *plan = fc_run_plan(ready);
-  fc_ends ends = {.in = a->between.in, .out = a->between.out, .name = "output"};
-  gboolean ok = check_shape(plan, a->between.out, error);
-  fc_result_set_reason(a->result, plan->reason);
-  if (ok) {
-    ok = fc_run_execute(ready, &ends, a->options, NULL, a->result, &began, error);
-    if (!ok) {
-      fc_run_free(ready);
-      return FALSE;
-    }
-  }
-  fc_ready_keep(a->chain, key, ready);
-  return ok;
-}
-
 static gboolean run_host_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
-  if (!a->between.out) return run_once(a, error); /* measured only */
-  a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  g_autoptr(GBytes) key = fc_view_key(a->chain, a->between.in, a->between.out->dtype, NULL, o);
-  gboolean found = FALSE, ok = run_host_ready(a, key, &found, error);
-  if (!found) {
-    fc_opened *opened = fc_opened_new(a->chain, &a->between, o, error);
-    g_autoptr(fc_plan) plan = opened ? fc_opened_plan(opened, TRUE, error) : NULL;
-    fc_ends ends;
-    ok = plan && check_shape(plan, a->between.out, error) && fc_opened_ends(opened, plan, &ends, error);
-    a->ends = &ends;
-    /* Kept are runs of nothing but the views, which the next call may have others of. */
-    if (ok) ok = run_plan(a, plan, plan->borrowed && plan->n_sides == 0 ? key : NULL, error);
-    fc_opened_free(opened);
+  const fc_between *between = &a->between;
+  g_autoptr(GBytes) key =
+      between->out && !o->trace ? fc_view_key(a->chain, between->in, between->out->dtype, NULL, o) : NULL;
+  fc_run *ready = fc_ready_take(a->chain, key);
+  if (!ready) return run_once(a, error);
+  gboolean began, ok = check_shape(fc_run_plan(ready), between->out, error);
+  fc_ends ends = {.in = between->in, .out = between->out, .name = "output"};
+  fc_result_set_reason(a->result, fc_run_plan(ready)->reason);
+  if (ok && !fc_run_execute(ready, &ends, o, NULL, a->result, &began, error)) {
+    fc_run_free(ready);
+    return FALSE;
   }
-  ok = ok && fc_trace_write(a->trace, error);
-  fc_trace_free(a->trace);
+  fc_ready_keep(a->chain, key, ready);
   return ok;
 }
 

@@ -66,6 +66,7 @@ static gboolean open_sides(fc_opened *o, GError **error) {
   o->sides = g_new0(fc_source *, n + 1);
   o->side_formats = g_new0(const fc_format *, n + 1);
   o->side_names = g_new0(const char *, n + 1);
+  o->query.sides = o->side_formats, o->query.side_names = o->side_names;
   for (guint i = 0; i < chain->n; i++)
     for (guint k = 0; k < chain->stages[i].n_inputs; k++) {
       const fc_stage *stage = &chain->stages[i];
@@ -120,14 +121,15 @@ static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
 }
 
 static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
-  o->has_input = b->input || b->in;
-  if (!o->has_input)
+  if (!b->input && !b->in)
     return generates(o->chain) ||
            fc_fail(error, FC_INVALID, "there is no input, and the chain does not generate a signal");
+  o->query.in = &o->format;
   if (b->in) {
     format_of_view(b->in, o->options, &o->format);
     if (b->out) {
-      o->in = b->in, o->out = b->out, o->borrowed = TRUE, o->wanted = b->out->dtype;
+      o->in = b->in, o->out = b->out;
+      o->query.device = b->in->device, o->query.borrowed = TRUE, o->query.wanted = b->out->dtype;
       return TRUE;
     }
     o->source = fc_memory_source_new(b->in);
@@ -153,10 +155,16 @@ static fc_opened *checked(fc_opened *o, gboolean ok) {
   return NULL;
 }
 
-fc_opened *fc_opened_new(fc_chain *chain, const fc_between *b, const fc_options *options, GError **error) {
+static fc_opened *new_opened(fc_chain *chain, const fc_options *options, int wanted) {
   fc_opened *o = g_new0(fc_opened, 1);
-  o->chain = chain, o->options = options, o->wanted = -1;
-  o->files = !b->in || b->output;
+  o->chain = chain, o->options = options;
+  o->query = (fc_plan_query){.wanted = wanted, .device = FC_HOST, .options = options};
+  return o;
+}
+
+fc_opened *fc_opened_new(fc_chain *chain, const fc_between *b, const fc_options *options, GError **error) {
+  fc_opened *o = new_opened(chain, options, -1);
+  o->query.files = !b->in || b->output;
   if (!b->output && !b->out && !b->later && !measures(chain))
     return checked(o, fc_fail(error, FC_INVALID, "there is no output, and the chain measures nothing"));
   return checked(o, open_input(o, b, error) && open_output(o, b, error) &&
@@ -165,9 +173,9 @@ fc_opened *fc_opened_new(fc_chain *chain, const fc_between *b, const fc_options 
 
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                              GError **error) {
-  fc_opened *o = g_new0(fc_opened, 1);
-  o->chain = chain, o->options = options, o->wanted = wanted;
-  o->format = *in, o->has_input = !generates(chain);
+  fc_opened *o = new_opened(chain, options, wanted);
+  o->format = *in;
+  if (!generates(chain)) o->query.in = &o->format;
   return checked(o, open_sides(o, error));
 }
 
@@ -194,23 +202,12 @@ void fc_opened_free(fc_opened *o) {
 /* ---- planning ---------------------------------------------------------------------- */
 
 static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
-  gboolean rows = !o->source || o->source->can_rows;
-  if (o->sink) rows = rows && o->sink->can_rows;
-  if (!o->source && !o->borrowed) rows = FALSE;
-  for (guint k = 0; k < o->n_sides; k++) rows = rows && o->sides[k]->can_rows;
-  return (fc_plan_query){.in = o->has_input ? &o->format : NULL,
-                         .sides = o->side_formats,
-                         .side_names = o->side_names,
-                         .wanted = o->wanted,
-                         .bits = o->bits,
-                         .sample_bytes = o->sample_bytes,
-                         .stored = o->stored,
-                         .files = o->files,
-                         .rows = rows,
-                         .borrowed = o->borrowed,
-                         .device = o->in ? o->in->device : FC_HOST,
-                         .touch = touch,
-                         .options = o->options};
+  fc_plan_query query = o->query;
+  query.touch = touch;
+  query.rows = o->source ? o->source->can_rows : query.borrowed;
+  if (o->sink) query.rows = query.rows && o->sink->can_rows;
+  for (guint k = 0; k < o->n_sides; k++) query.rows = query.rows && o->sides[k]->can_rows;
+  return query;
 }
 
 /* What is needed all at once, or out of order, and does not say how long it is, is read into memory: then
@@ -232,7 +229,7 @@ static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded
 /* An output that cannot fit where it is going is refused before a byte is written. */
 static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
   const double bytes = fc_plan_output_bytes(plan);
-  if (!o->sink || !o->sink->room || !o->sample_bytes || bytes < 0) return TRUE;
+  if (!o->sink || !o->sink->room || !o->query.sample_bytes || bytes < 0) return TRUE;
   const double room = o->sink->room(o->sink);
   if (room < 0 || bytes <= room) return TRUE;
   g_autofree char *size = fc_size_for_message(bytes), *left = fc_size_for_message(room);
@@ -285,9 +282,9 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
       if (!o->sink->accept(o->sink, &wish, error)) return NULL;
-      o->wanted = wish.dtype, o->stored = wish.stored;
-      o->bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
-      o->sample_bytes = o->sink->sample_bytes;
+      o->query.wanted = wish.dtype, o->query.stored = wish.stored;
+      o->query.bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
+      o->query.sample_bytes = o->sink->sample_bytes;
     }
     query = query_of(o, touch);
     g_autoptr(fc_plan) plan = fc_plan_new(o->chain, &query, error);
@@ -301,7 +298,7 @@ gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError
     o->sides[k] = fc_source_cast(o->sides[k], plan->sides[k].format.dtype);
     if (plan->sides[k].random && !load(o, &o->sides[k], error)) return FALSE;
   }
-  if (o->borrowed && !plan->borrowed) { /* copied like a file */
+  if (o->query.borrowed && !plan->borrowed) { /* copied like a file */
     o->source = fc_memory_source_new(o->in);
     o->sink = fc_memory_sink_new(o->out);
   }
@@ -341,7 +338,7 @@ GBytes *fc_opened_key(const fc_opened *o) {
   fc_plan_query query = query_of(o, TRUE);
   GByteArray *key = g_byte_array_new();
   const gint64 numbers[] = {'f',         query.wanted, query.bits,     query.stored,
-                            query.files, query.rows,   query.borrowed, o->has_input};
+                            query.files, query.rows,   query.borrowed, query.in != NULL};
   append(key, numbers, sizeof numbers);
   append(key, &o->format, sizeof o->format);
   for (guint k = 0; k < o->n_sides; k++) append(key, o->side_formats[k], sizeof(fc_format));

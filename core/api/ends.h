@@ -26,10 +26,9 @@ typedef struct fc_opened {
   fc_source **sides;
   const fc_format **side_formats;
   const char **side_names;
-  fc_format format; /* of the chain's signal */
-  char *once;       /* an input that can be read once only; NULL: all can be had again */
-  gboolean has_input, files, borrowed;
-  int wanted, bits, sample_bytes, stored; /* as in fc_plan_query */
+  fc_format format;    /* of the chain's signal */
+  char *once;          /* an input that can be read once only; NULL: all can be had again */
+  fc_plan_query query; /* but for `touch` */
 } fc_opened;
 
 /* What a caller gives; the rest is NULL. */
