@@ -252,20 +252,24 @@ static void fill_run(char *to, gint64 ts, const char *from, gint64 fs, gint64 co
   copy_run(to, ts, data, 0, count, size, NULL);
 }
 
-/* Sets `count` slices of `slab` (a view with origin) from position p of `axis` on, from those at `source` and
- * `step` further each; source -1: to `code`. */
+/* `count` slices of a view with origin, from position p of an axis on. */
+static fc_view slices_of(const fc_view *slab, int axis, gint64 p, gint64 count) {
+  fc_view v = *slab;
+  v.shape[axis] = count;
+  v.data = (char *)slab->data + (p - slab->origin[axis]) * slab->stride[axis];
+  return v;
+}
+
+/* Sets `count` slices from position p on, from those at `source` and `step` further each; source -1: to
+ * `code`. */
 static void fill_slices(const fc_view *slab, int axis, gint64 p, gint64 count, gint64 source, gint64 step,
                         const void *code) {
-  fc_view to = *slab, from = *slab;
-  to.shape[axis] = from.shape[axis] = count;
-  to.data = (char *)slab->data + (p - slab->origin[axis]) * slab->stride[axis];
-  if (source >= 0) {
-    from.data = (char *)slab->data + (source - slab->origin[axis]) * slab->stride[axis];
-    from.stride[axis] *= step;
+  fc_view to = slices_of(slab, axis, p, count), from = slices_of(slab, axis, source, count);
+  from.stride[axis] *= step;
+  if (source >= 0)
     fc_view_copy(&to, &from);
-  } else {
+  else
     walk(&to, &to, longest_axis(&to), fill_run, fc_dtype_size(slab->dtype), (void *)code);
-  }
 }
 
 /* Fills [lo, hi) of an axis, which lies outside the signal, in runs whose sources follow each other:
@@ -293,15 +297,6 @@ static gint64 period_of(int border, gint64 extent) {
   }
 }
 
-/* Copies `count` slices from position `from` of an axis to `to`. */
-static void copy_slices(const fc_view *slab, int axis, gint64 to, gint64 from, gint64 count) {
-  fc_view t = *slab, f = *slab;
-  t.shape[axis] = f.shape[axis] = count;
-  t.data = (char *)slab->data + (to - slab->origin[axis]) * slab->stride[axis];
-  f.data = (char *)slab->data + (from - slab->origin[axis]) * slab->stride[axis];
-  fc_view_copy(&t, &f);
-}
-
 /*
  * Fills [lo, hi) of an axis, which lies ahead of the signal (`left`) or behind it: the period next to the
  * signal from the signal, what lies further out by copies of all that is there, twice as much
@@ -315,10 +310,9 @@ static void fill_side(const fc_view *slab, int axis, fc_range side, gboolean lef
   fill_runs(slab, axis, near, extent, border, code);
   for (gint64 more; done < length; done += more) {
     more = MIN(done, length - done);
-    if (left)
-      copy_slices(slab, axis, side.hi - done - more, side.hi - more, more);
-    else
-      copy_slices(slab, axis, side.lo + done, side.lo, more);
+    fc_view to = slices_of(slab, axis, left ? side.hi - done - more : side.lo + done, more),
+            from = slices_of(slab, axis, left ? side.hi - more : side.lo, more);
+    fc_view_copy(&to, &from);
   }
 }
 

@@ -53,12 +53,24 @@ static int open_ours(const char *path, gsize least, gsize most, gsize *size) {
   return -1;
 }
 
-GBytes *fc_private_read(const char *folder, const char *name, gsize least, gsize most) {
+/* What the content begins with: the SHA-256 of the rest. */
+#define DIGEST 32
+
+static void digest_of(const guint8 *data, gsize size, guint8 digest[DIGEST]) {
+  gsize length = DIGEST;
+  GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_checksum_update(sum, data, (gssize)size);
+  g_checksum_get_digest(sum, digest, &length);
+  g_checksum_free(sum);
+}
+
+GBytes *fc_private_read(const char *folder, const char *name, gsize most) {
   g_autofree char *path = g_build_filename(folder, name, NULL);
   gsize size, done = 0;
-  int fd = fc_private_is_ours(folder) ? open_ours(path, least, most, &size) : -1;
+  guint8 digest[DIGEST];
+  int fd = fc_private_is_ours(folder) ? open_ours(path, DIGEST + 1, DIGEST + most, &size) : -1;
   if (fd < 0) return NULL;
-  g_autofree guint8 *data = g_malloc(size + 1);
+  g_autofree guint8 *data = g_malloc(size);
   while (done < size) {
     gssize got = read(fd, data + done, size - done);
     if (got < 0 && errno == EINTR) continue;
@@ -66,11 +78,17 @@ GBytes *fc_private_read(const char *folder, const char *name, gsize least, gsize
     done += (gsize)got;
   }
   close(fd);
-  return done == size ? g_bytes_new_take(g_steal_pointer(&data), size) : NULL;
+  if (done < size) return NULL;
+  digest_of(data + DIGEST, size - DIGEST, digest);
+  return memcmp(digest, data, DIGEST) == 0 ? g_bytes_new(data + DIGEST, size - DIGEST) : NULL;
 }
 
 gboolean fc_private_write(const char *folder, int levels, const char *name, gconstpointer data, gsize size) {
   g_autofree char *path = g_build_filename(folder, name, NULL);
+  g_autofree guint8 *all = g_malloc(DIGEST + size);
+  memcpy(all + DIGEST, data, size);
+  digest_of(data, size, all);
   return make_folder(folder, levels) && fc_private_is_ours(folder) &&
-         g_file_set_contents_full(path, data, (gssize)size, G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
+         g_file_set_contents_full(path, (const char *)all, (gssize)(DIGEST + size),
+                                  G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL);
 }

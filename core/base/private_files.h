@@ -5,8 +5,8 @@
  *
  * A file counts only where nobody but this user can have written it: the folder and the file are ours,
  * neither is writable by others, neither is a link that somebody else has laid. Files are written beside
- * their place and renamed, so processes that write at once do no harm. Nothing here fails: what cannot be
- * read is not there, what cannot be written is not kept.
+ * their place and renamed, so processes that write at once do no harm; a digest shows damage. Nothing here
+ * fails: what cannot be read is not there, what cannot be written is not kept.
  */
 #ifndef FC_CORE_PRIVATE_FILES_H
 #define FC_CORE_PRIVATE_FILES_H
@@ -21,8 +21,8 @@ char *fc_private_folder(const char *name);
 
 gboolean fc_private_is_ours(const char *folder);
 
-/* All of a file of at least and at most so many bytes; NULL: there is none. */
-GBytes *fc_private_read(const char *folder, const char *name, gsize least, gsize most);
+/* What was written, if it is as much as a byte and at most so many; NULL: there is none. */
+GBytes *fc_private_read(const char *folder, const char *name, gsize most);
 
 /* Makes the folder where it is not there, with up to `levels` - 1 of those it lies in. */
 gboolean fc_private_write(const char *folder, int levels, const char *name, gconstpointer data, gsize size);

@@ -11,15 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LAYOUT "filterchain kernel 1\n"
-/* Both sums in hexadecimal, a newline behind each. */
-enum { DIGEST = 64, HEAD = sizeof LAYOUT - 1 + 2 * (DIGEST + 1), LARGEST = 16 << 20 };
-
-/* ---- where it lies ----------------------------------------------------------- */
-
-char *fc_kernel_cache_folder(void) {
-  return fc_private_folder("kernels");
-}
+/* Of what keys are made of: another is another cache. */
+#define LAYOUT "filterchain kernel 2"
+/* A key, in hexadecimal; a file holds its own, and the code. */
+enum { KEY = 64, LARGEST = 16 << 20 };
 
 /* ---- keys ------------------------------------------------------------------------ */
 
@@ -41,25 +36,19 @@ char *fc_kernel_cache_key(const char *identity, int major, int minor, const char
 }
 
 static gboolean is_key(const char *name) {
-  return strlen(name) == DIGEST && strspn(name, "0123456789abcdef") == DIGEST;
+  return strlen(name) == KEY && strspn(name, "0123456789abcdef") == KEY;
 }
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-static char *head_of(const char *key, const guint8 *code, gsize n) {
-  g_autofree char *digest = g_compute_checksum_for_data(G_CHECKSUM_SHA256, code, n);
-  return g_strconcat(LAYOUT, key, "\n", digest, "\n", NULL);
-}
-
 GBytes *fc_kernel_cache_read(const char *folder, const char *key) {
-  g_autoptr(GBytes) all = folder && is_key(key) ? fc_private_read(folder, key, HEAD + 1, LARGEST) : NULL;
-  if (!all) return NULL;
+  g_autoptr(GBytes) all = folder && is_key(key) ? fc_private_read(folder, key, LARGEST) : NULL;
   gsize n;
-  const guint8 *bytes = g_bytes_get_data(all, &n);
-  g_autofree char *head = head_of(key, bytes + HEAD, n - HEAD), *path = g_build_filename(folder, key, NULL);
-  if (memcmp(head, bytes, HEAD) != 0) return NULL;
+  const guint8 *bytes = all ? g_bytes_get_data(all, &n) : NULL;
+  if (!bytes || n <= KEY || memcmp(bytes, key, KEY) != 0) return NULL;
+  g_autofree char *path = g_build_filename(folder, key, NULL);
   (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use: the oldest go first */
-  return g_bytes_new_from_bytes(all, HEAD, n - HEAD);
+  return g_bytes_new_from_bytes(all, KEY, n - KEY);
 }
 
 /* ---- writing ---------------------------------------------------------------------- */
@@ -91,7 +80,7 @@ static void make_room(const char *folder) {
     struct stat st;
     g_autofree char *path = g_build_filename(folder, name, NULL);
     const gboolean ours = is_key(name),
-                   left = strlen(name) > DIGEST && name[DIGEST] == '.'; /* GLib's temporary file */
+                   left = strlen(name) > KEY && name[KEY] == '.'; /* GLib's temporary file */
     if ((!ours && !left) || lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) continue;
     if (left && g_get_real_time() / G_USEC_PER_SEC - st.st_mtime < 3600) continue;
     entry *e = g_new(entry, 1);
@@ -110,10 +99,9 @@ static void make_room(const char *folder) {
 void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code) {
   gsize n;
   const guint8 *bytes = g_bytes_get_data(code, &n);
-  if (!folder || !is_key(key) || n == 0 || n > LARGEST - HEAD) return;
-  g_autofree char *head = head_of(key, bytes, n);
+  if (!folder || !is_key(key) || n == 0 || n > LARGEST - KEY) return;
   g_autoptr(GByteArray) all = g_byte_array_new();
-  g_byte_array_append(all, (const guint8 *)head, HEAD);
+  g_byte_array_append(all, (const guint8 *)key, KEY);
   g_byte_array_append(all, bytes, (guint)n);
   if (fc_private_write(folder, 3, key, all->data, all->len)) make_room(folder);
 }

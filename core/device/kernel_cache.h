@@ -4,8 +4,7 @@
  *
  * KEY is the SHA-256 of everything that the machine code depends on: the text, the headers that it includes,
  * the compiler's options, the chip and which compiler it is. So what changes has another key, and no entry is
- * ever stale. A file is a line that names the layout, the key, the SHA-256 of the code and the code (12 to 40
- * KB).
+ * ever stale. A file is a digest, the key and the code (12 to 40 KB).
  *
  * What is read is run on the device, so it counts only where nobody but this user can have written it
  * (core/base/private_files.h). Anything else - missing, cut off, damaged, of another layout - is no entry,
@@ -20,9 +19,6 @@
 G_BEGIN_DECLS
 
 #define FC_KERNEL_CACHE_MOST ((goffset)64 << 20)
-
-/* The folder; NULL where the user wants none or there is no place for it. g_free. */
-char *fc_kernel_cache_folder(void);
 
 /* g_free. `identity` is fc_jit_identity's. */
 char *fc_kernel_cache_key(const char *identity, int major, int minor, const char *text);

@@ -3,6 +3,7 @@
 #include "core/device/kernels.h"
 
 #include "core/base/error.h"
+#include "core/base/private_files.h"
 #include "core/device/kernel_cache.h"
 
 /* Compilers at a time: each takes a core for half a second and 100 MB. */
@@ -80,7 +81,7 @@ static void seek(store *s) {
     if (!s->helper)
       s->helper = fc_registry_program(s->context->registry, "core", "filterchain-jit"),
       s->compiler = fc_jit_find_compiler();
-    s->folder = fc_kernel_cache_folder();
+    s->folder = fc_private_folder("kernels");
     s->sought = TRUE;
   }
   pthread_mutex_unlock(&s->mutex);

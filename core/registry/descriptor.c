@@ -124,11 +124,9 @@ static gboolean copy_params(copy *c, fc_operator *op, GError **error) {
   const fc_param **to = new_block(c, (op->n_params + 1) * sizeof *to);
   op->params = to;
   for (guint i = 0; i < op->n_params; i++) {
-    GError *why = NULL;
-    to[i] = copy_param(c, from[i], &why);
+    to[i] = copy_param(c, from[i], error);
     if (to[i]) continue;
-    fc_fail(error, FC_INVALID, "parameter %u: %s", i + 1, why->message);
-    g_error_free(why);
+    g_prefix_error(error, "parameter %u: ", i + 1);
     return FALSE;
   }
   return TRUE;
@@ -327,11 +325,9 @@ static gboolean check_params(const fc_operator *op, GError **error) {
   guint mains = 0;
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *param = op->params[i];
-    GError *why = NULL;
     if (!check_names(op, i, error)) return FALSE;
-    if (!check_param(param, &why)) {
-      fc_fail(error, (fc_status)why->code, "parameter \"%s\": %s", param->name, why->message);
-      g_error_free(why);
+    if (!check_param(param, error)) {
+      g_prefix_error(error, "parameter \"%s\": ", param->name);
       return FALSE;
     }
     if (param->type == FC_INPUT && (op->flags & FC_OP_GENERATOR))
@@ -345,11 +341,9 @@ static gboolean check_params(const fc_operator *op, GError **error) {
 
 static gboolean check_backend(const fc_backend *backend, const char *name, GError **error) {
   const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED;
-  GError *why = NULL;
   if (!backend->process) return fc_fail(error, FC_INVALID, "its %s backend has no process", name);
-  if (check_flags(backend->flags, known, &why)) return TRUE;
-  fc_fail(error, FC_UNSUPPORTED, "its %s backend: %s", name, why->message);
-  g_error_free(why);
+  if (check_flags(backend->flags, known, error)) return TRUE;
+  g_prefix_error(error, "its %s backend: ", name);
   return FALSE;
 }
 
@@ -438,17 +432,15 @@ static gboolean is_taken(const fc_plugin *plugin, const char *name) {
 
 /* A fit operator, copied; NULL with the reason, which names it. */
 static const fc_operator *take_operator(copy *c, const fc_operator *from, guint place, GError **error) {
-  GError *why = NULL;
-  const fc_operator *op = copy_operator(c, from, &why);
+  const fc_operator *op = copy_operator(c, from, error);
   if (op && !fc_is_name(op->name))
-    fc_fail(&why, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
+    fc_fail(error, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
   else if (op && is_taken(&c->plugin, op->name))
-    fc_fail(&why, FC_INVALID, "it is defined twice");
-  else if (op && check_operator(op, &why))
+    fc_fail(error, FC_INVALID, "it is defined twice");
+  else if (op && check_operator(op, error))
     return op;
   g_autofree char *which = describe_operator(from, place);
-  fc_fail(error, (fc_status)why->code, "%s: %s", which, why->message);
-  g_error_free(why);
+  g_prefix_error(error, "%s: ", which);
   return NULL;
 }
 

@@ -72,22 +72,18 @@ static char *show_limit(const fc_param *param, gboolean low) {
 static char *show_range(const fc_param *param) {
   gboolean has_low = has_limit(param, FC_LIMIT_MIN), has_high = has_limit(param, FC_LIMIT_MAX);
   if (!has_low && !has_high) return NULL;
-  char *low = has_low ? show_limit(param, TRUE) : NULL, *high = has_high ? show_limit(param, FALSE) : NULL;
-  char *text = low && high ? g_strdup_printf("%s to %s", low, high)
-               : low       ? g_strdup_printf("at least %s", low)
-                           : g_strdup_printf("at most %s", high);
-  g_free(low);
-  g_free(high);
-  return text;
+  g_autofree char *low = has_low ? show_limit(param, TRUE) : NULL,
+                  *high = has_high ? show_limit(param, FALSE) : NULL;
+  return low && high ? g_strdup_printf("%s to %s", low, high)
+         : low       ? g_strdup_printf("at least %s", low)
+                     : g_strdup_printf("at most %s", high);
 }
 
 static char *expected_number(const fc_param *param) {
-  char *range = show_range(param);
+  g_autofree char *range = show_range(param);
   const char *plain = param->type == FC_INT ? "a whole number" : "a number";
   const char *unit = param->unit && *param->unit ? param->unit : NULL, *glue = range ? " " : " of ";
-  char *text = g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
-  g_free(range);
-  return text;
+  return g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
 }
 
 /* The names that are accepted; ends with NULL, g_free the array. */
@@ -100,13 +96,12 @@ static const char **choice_names(const fc_param *param) {
 }
 
 static char *expected_choice(const fc_param *param) {
-  const char **names = choice_names(param);
+  g_autofree const char **names = choice_names(param);
   GString *text = g_string_new(NULL);
   for (guint i = 0; names[i]; i++) {
     const char *glue = i == 0 ? "" : names[i + 1] ? ", " : " or ";
     g_string_append_printf(text, "%s%s", glue, names[i]);
   }
-  g_free(names);
   return g_string_free(text, FALSE);
 }
 
@@ -126,14 +121,12 @@ char *fc_param_expected(const fc_param *param) {
 /* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
 static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
                            GError **error) {
-  char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
+  g_autofree char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
-  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
-          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
-  g_free(shown);
-  g_free(expected);
-  return FALSE;
+  return fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote,
+                 shown, quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "",
+                 level ? "dB" : "");
 }
 
 /* ---- one word of a value ----------------------------------------------- */
@@ -181,10 +174,8 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   double number = 0;
   gint64 whole = 0;
   if (has_unit(p->param, "samples") && fc_time_scan(word, length, &number)) return parse_time(v, number);
-  char *copy = g_strndup(word, length);
-  gboolean plain = g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &whole, NULL);
-  g_free(copy);
-  if (plain) {
+  g_autofree char *copy = g_strndup(word, length);
+  if (g_ascii_string_to_signed(copy, 10, G_MININT64, G_MAXINT64, &whole, NULL)) {
     number = (double)whole;
   } else {
     const char *after = fc_number_scan(word, word + length, &number);
@@ -246,18 +237,11 @@ static gboolean parse_bool(const parsing *p, value *v, const char *word, gsize l
 }
 
 static gboolean fail_choice(const parsing *p, const char *word, gsize length, GError **error) {
-  const char **names = choice_names(p->param);
-  char *typed = g_strndup(word, length), *hint = fc_did_you_mean(typed, names);
-  char *shown = fc_quote_for_message(word, length);
-  if (*hint)
-    fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
-  else
-    fail_value(p, word, length, "is not one of the choices", error);
-  g_free(shown);
-  g_free(typed);
-  g_free(hint);
-  g_free(names);
-  return FALSE;
+  g_autofree const char **names = choice_names(p->param);
+  g_autofree char *typed = g_strndup(word, length), *hint = fc_did_you_mean(typed, names),
+                  *shown = fc_quote_for_message(word, length);
+  if (!*hint) return fail_value(p, word, length, "is not one of the choices", error);
+  return fc_fail(error, FC_INVALID, "%s: %s: no such choice \"%s\"%s", p->op, p->param->name, shown, hint);
 }
 
 static gboolean parse_enum(const parsing *p, value *v, const char *word, gsize length, GError **error) {
@@ -428,25 +412,19 @@ static char *same_choice(const fc_operator *op, const char *given) {
 }
 
 static gboolean fail_unknown(const fc_operator *op, const char *key, const char *given, GError **error) {
-  const char **names = g_new0(const char *, op->n_params + 1);
+  g_autofree const char **names = g_new0(const char *, op->n_params + 1);
   for (guint i = 0; i < op->n_params; i++) names[i] = op->params[i]->name;
-  char *hint = fc_did_you_mean(key, names), *all = show_names(op), *choice = same_choice(op, given),
-       *shown = fc_quote_for_message(key, strlen(key));
+  g_autofree char *hint = fc_did_you_mean(key, names), *all = show_names(op),
+                  *choice = same_choice(op, given), *shown = fc_quote_for_message(key, strlen(key));
   if (op->n_params == 0)
-    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes none", op->name, shown);
-  else if (choice)
-    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": did you mean %s?", op->name, shown, choice);
-  else if (*hint)
-    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\"%s", op->name, shown, hint);
-  else
-    fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes %s (quote a value that holds \"=\")",
-            op->name, shown, all);
-  g_free(hint);
-  g_free(all);
-  g_free(choice);
-  g_free(shown);
-  g_free(names);
-  return FALSE;
+    return fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": it takes none", op->name, shown);
+  if (choice)
+    return fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\": did you mean %s?", op->name, shown,
+                   choice);
+  if (*hint) return fc_fail(error, FC_INVALID, "%s: unknown parameter \"%s\"%s", op->name, shown, hint);
+  return fc_fail(error, FC_INVALID,
+                 "%s: unknown parameter \"%s\": it takes %s (quote a value that holds \"=\")", op->name,
+                 shown, all);
 }
 
 static gboolean is_called(const fc_param *param, const char *key) {
@@ -475,7 +453,7 @@ static gboolean takes_file(const fc_operator *op) {
 }
 
 static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
-  char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
+  g_autofree char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
@@ -488,8 +466,6 @@ static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError
   else
     fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: write NAME=VALUE, the names are %s%s",
             op->name, shown, all, takes_file(op) ? " (a colon in a file's name is written \\:)" : "");
-  g_free(shown);
-  g_free(all);
   return FALSE;
 }
 
@@ -510,14 +486,10 @@ static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const 
 }
 
 static gboolean fail_missing(const fc_operator *op, const fc_param *param, GError **error) {
-  char *expected = fc_param_expected(param);
+  g_autofree char *expected = fc_param_expected(param), *upper = g_ascii_strup(param->name, -1);
   const char *key = param->flags & FC_PARAM_MAIN ? "" : param->name;
-  char *upper = g_ascii_strup(param->name, -1);
-  fc_fail(error, FC_INVALID, "%s: \"%s\" is missing: write %s:%s%s%s, %s", op->name, param->name, op->name,
-          key, *key ? "=" : "", upper, expected);
-  g_free(expected);
-  g_free(upper);
-  return FALSE;
+  return fc_fail(error, FC_INVALID, "%s: \"%s\" is missing: write %s:%s%s%s, %s", op->name, param->name,
+                 op->name, key, *key ? "=" : "", upper, expected);
 }
 
 static gboolean resolve_one(const fc_operator *op, guint i, const fc_stage_arg *arg, parsing *p, value *v,
@@ -565,11 +537,10 @@ static void sum_up(const fc_operator *op, resolved *r) {
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error) {
   parsing p = {.op = op->name, .load = load, .load_data = load_data};
-  const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
+  g_autofree const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = assign(op, stage, owners, error);
   for (guint i = 0; ok && i < op->n_params; i++) ok = resolve_one(op, i, owners[i], &p, &r->values[i], error);
-  g_free(owners);
   sum_up(op, r);
   if (ok) return &r->pub;
   fc_args_free(&r->pub);

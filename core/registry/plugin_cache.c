@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin_cache.c - see plugin_cache.h. The file is the SHA-256 of what follows, so that damage is
- * seen, and a serialised GVariant: who wrote it, and an entry a plugin file. It holds nothing
- * that is run or opened; still it is only read where nobody but its owner can have written it.
+ * plugin_cache.c - see plugin_cache.h. The file is a serialised GVariant: who wrote it, and an entry a plugin
+ * file. It holds nothing that is run or opened.
  */
 #include "core/registry/plugin_cache.h"
 
@@ -17,7 +16,6 @@
 /* Who wrote it, and of each file: path, size, mtime, ctime, inode, operators. */
 #define ENTRY_TYPE "(ayxxxtas)"
 #define CACHE_TYPE "(aya" ENTRY_TYPE ")"
-#define DIGEST     32
 /* Thousands of plugins; a file beyond that is none of ours. */
 #define LARGEST (1 << 20)
 /* File systems' clocks tick at up to 100 Hz: a file may change within the tick in which it was
@@ -104,24 +102,6 @@ void fc_plugin_cache_forget(fc_plugin_cache *cache, const char *path) {
 
 /* ---- reading ------------------------------------------------------------ */
 
-char *fc_plugin_cache_folder(void) {
-  return fc_private_folder(NULL);
-}
-
-static void digest_of(const guint8 *data, gsize size, guint8 digest[DIGEST]) {
-  gsize length = DIGEST;
-  GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
-  g_checksum_update(sum, data, (gssize)size);
-  g_checksum_get_digest(sum, digest, &length);
-  g_checksum_free(sum);
-}
-
-static gboolean is_whole(const guint8 *data, gsize size) {
-  guint8 digest[DIGEST];
-  digest_of(data + DIGEST, size - DIGEST, digest);
-  return memcmp(digest, data, DIGEST) == 0;
-}
-
 static void take_entries(fc_plugin_cache *cache, GVariant *tree) {
   const char *writer, *path;
   GVariantIter *iter;
@@ -136,11 +116,8 @@ static void take_entries(fc_plugin_cache *cache, GVariant *tree) {
 }
 
 static void load(fc_plugin_cache *cache) {
-  gsize size;
-  g_autoptr(GBytes) all = fc_private_read(cache->folder, FILE_NAME, DIGEST + 1, LARGEST);
-  const guint8 *data = all ? g_bytes_get_data(all, &size) : NULL;
-  if (!data || !is_whole(data, size)) return;
-  g_autoptr(GBytes) bytes = g_bytes_new(data + DIGEST, size - DIGEST); /* aligned, as a GVariant wants it */
+  g_autoptr(GBytes) bytes = fc_private_read(cache->folder, FILE_NAME, LARGEST);
+  if (!bytes) return;
   g_autoptr(GVariant) tree =
       g_variant_ref_sink(g_variant_new_from_bytes(G_VARIANT_TYPE(CACHE_TYPE), bytes, FALSE));
   if (g_variant_is_normal_form(tree)) take_entries(cache, tree);
@@ -167,22 +144,14 @@ static GVariant *tree_of(const fc_plugin_cache *cache) {
   return g_variant_ref_sink(g_variant_new("(^aya" ENTRY_TYPE ")", cache->writer, &list));
 }
 
-static void write_ours(const char *folder, GVariant *tree) {
-  gsize size = DIGEST + g_variant_get_size(tree);
-  if (size > LARGEST) return;
-  g_autofree guint8 *data = g_malloc(size);
-  g_variant_store(tree, data + DIGEST);
-  digest_of(data + DIGEST, size - DIGEST, data);
-  fc_private_write(folder, 2, FILE_NAME, data, size);
-}
-
 void fc_plugin_cache_save(fc_plugin_cache *cache) {
   if (!cache->dirty) return;
   cache->dirty = FALSE; /* what cannot be written now is not tried again */
   if (!cache->folder) return;
   g_hash_table_foreach_remove(cache->entries, is_outdated, NULL);
   g_autoptr(GVariant) tree = tree_of(cache);
-  write_ours(cache->folder, tree);
+  gsize size = g_variant_get_size(tree);
+  if (size <= LARGEST) fc_private_write(cache->folder, 2, FILE_NAME, g_variant_get_data(tree), size);
 }
 
 /* ---- as a whole ---------------------------------------------------------- */

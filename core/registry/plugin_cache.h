@@ -33,10 +33,6 @@ typedef struct fc_plugin_mark {
   gboolean settled; /* FALSE: so new that a change might not show */
 } fc_plugin_mark;
 
-/* The folder that it is kept in when nothing else is said: g_free. NULL where the user wants none
- * ($FILTERCHAIN_NO_CACHE) or there is no place for it. */
-char *fc_plugin_cache_folder(void);
-
 /* Reads the cache in `folder`; NULL: one that is empty and is not kept. `helper` is the scanner's
  * program, whose verdicts these are. */
 fc_plugin_cache *fc_plugin_cache_open(const char *folder, const char *helper);

@@ -10,6 +10,7 @@
 #include "core/registry/registry.h"
 
 #include "core/base/patience.h"
+#include "core/base/private_files.h"
 #include "core/base/suggest.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/module.h"
@@ -76,31 +77,24 @@ static char *own_folder(void) {
   Dl_info info;
   /* A program found through $PATH is known to the loader by its bare name. */
   gboolean known = dladdr(&anchor, &info) && info.dli_fname && strchr(info.dli_fname, '/');
-  char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
-  char *folder = g_path_get_dirname(file);
-  g_free(file);
-  return folder;
+  g_autofree char *file = canonical(known ? info.dli_fname : "/proc/self/exe");
+  return g_path_get_dirname(file);
 }
 
 /* Built-in plugins and the scanner's program: in a build tree, beside the library
  * where it is installed, or where it was configured to be. */
 static void find_home(fc_registry *r) {
-  char *home = own_folder();
-  char *mark = g_build_filename(home, "plugins", BUILD_TREE_MARK, NULL);
-  char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
-  char *folder;
+  g_autofree char *home = own_folder(), *in_tree = g_build_filename(home, "plugins", NULL);
+  g_autofree char *mark = g_build_filename(in_tree, BUILD_TREE_MARK, NULL);
+  g_autofree char *beside = g_build_filename(home, "filterchain", "plugins", NULL);
   if (g_file_test(mark, G_FILE_TEST_EXISTS)) {
-    folder = g_build_filename(home, "plugins", NULL);
+    r->builtin = canonical(in_tree);
     r->helper = g_build_filename(home, "core", SCAN_PROGRAM, NULL);
-  } else {
-    folder = g_strdup(g_file_test(beside, G_FILE_TEST_IS_DIR) ? beside : FC_PLUGIN_DIR);
-    r->helper = g_build_filename(folder, "..", SCAN_PROGRAM, NULL);
+    return;
   }
+  const char *folder = g_file_test(beside, G_FILE_TEST_IS_DIR) ? beside : FC_PLUGIN_DIR;
   r->builtin = canonical(folder);
-  g_free(folder);
-  g_free(beside);
-  g_free(mark);
-  g_free(home);
+  r->helper = g_build_filename(folder, "..", SCAN_PROGRAM, NULL);
 }
 
 char *fc_registry_program(const fc_registry *r, const char *folder, const char *name) {
@@ -150,28 +144,22 @@ static gint compare_names(gconstpointer a, gconstpointer b) {
 static void list_dir(fc_registry *r, const char *dir) {
   GDir *open = g_dir_open(dir, 0, NULL);
   if (!open) return;
-  GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
   for (const char *name = g_dir_read_name(open); name; name = g_dir_read_name(open))
     if (g_str_has_suffix(name, ".so")) g_ptr_array_add(names, g_strdup(name));
   g_dir_close(open);
   g_ptr_array_sort(names, compare_names);
   gboolean trusted = strcmp(dir, r->builtin) == 0;
   for (guint i = 0; i < names->len; i++) {
-    char *path = g_build_filename(dir, names->pdata[i], NULL);
+    g_autofree char *path = g_build_filename(dir, names->pdata[i], NULL);
     add_file(r, path, trusted, FALSE);
-    g_free(path);
   }
-  g_ptr_array_free(names, TRUE);
 }
 
 static void add_dir(GPtrArray *dirs, const char *dir) {
-  char *path = canonical(dir);
-  for (guint i = 0; i < dirs->len; i++)
-    if (strcmp(dirs->pdata[i], path) == 0) {
-      g_free(path);
-      return;
-    }
-  g_ptr_array_add(dirs, path);
+  g_autofree char *path = canonical(dir);
+  if (!g_ptr_array_find_with_equal_func(dirs, path, g_str_equal, NULL))
+    g_ptr_array_add(dirs, g_steal_pointer(&path));
 }
 
 /* Once, at the first look-up: which plugin files there are. */
@@ -179,10 +167,9 @@ static void list_files(fc_registry *r) {
   if (r->listed) return;
   r->listed = TRUE;
   const char *path = secure_getenv("FILTERCHAIN_PLUGIN_PATH"); /* not where others' rights are lent */
-  char **more = g_strsplit(path ? path : "", ":", -1);
+  g_auto(GStrv) more = g_strsplit(path ? path : "", ":", -1);
   for (guint i = 0; more[i]; i++)
     if (*more[i]) add_dir(r->dirs, more[i]);
-  g_strfreev(more);
   add_dir(r->dirs, r->builtin);
   for (guint i = 0; i < r->dirs->len; i++) list_dir(r, r->dirs->pdata[i]);
 }
@@ -348,7 +335,7 @@ static GPtrArray *all_operators(fc_registry *r) {
 
 /* Which operators of an accepted file are not used, and why; NULL: none. g_free. */
 static char *unused_in(fc_registry *r, const plugin_file *file) {
-  GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; file->unfit && file->unfit[i]; i++) g_ptr_array_add(notes, g_strdup(file->unfit[i]));
   for (guint j = 0; file->plugin && j < file->plugin->n_operators; j++) {
     const fc_operator *op = file->plugin->operators[j];
@@ -358,9 +345,7 @@ static char *unused_in(fc_registry *r, const plugin_file *file) {
           notes, g_strdup_printf("operator \"%s\" is not used: %s defines it first", op->name, from->path));
   }
   g_ptr_array_add(notes, NULL);
-  char *text = notes->len > 1 ? g_strjoinv("; ", (char **)notes->pdata) : NULL;
-  g_ptr_array_free(notes, TRUE);
-  return text;
+  return notes->len > 1 ? g_strjoinv("; ", (char **)notes->pdata) : NULL;
 }
 
 /* ---- not found --------------------------------------------------------- */
@@ -368,16 +353,16 @@ static char *unused_in(fc_registry *r, const plugin_file *file) {
 /* "PATH operator "x": why it is not fit" of a plugin that has it, or "PATH crashed ..." of one that is called
  * so; NULL when there is neither. g_free. */
 static char *why_unfit(const fc_registry *r, const char *name) {
-  char *begin = g_strdup_printf("operator \"%s\": ", name), *why = NULL;
-  for (guint i = 0; i < r->files->len && !why; i++) {
+  g_autofree char *begin = g_strdup_printf("operator \"%s\": ", name);
+  for (guint i = 0; i < r->files->len; i++) {
     const plugin_file *file = r->files->pdata[i];
-    gboolean tells = file->reason && (is_named(file, name) || strstr(file->reason, begin));
-    if (tells) why = g_strdup_printf("%s %s", file->path, file->reason);
-    for (guint j = 0; file->unfit && file->unfit[j] && !why; j++)
-      if (g_str_has_prefix(file->unfit[j], begin)) why = g_strdup_printf("%s %s", file->path, file->unfit[j]);
+    if (file->reason && (is_named(file, name) || strstr(file->reason, begin)))
+      return g_strdup_printf("%s %s", file->path, file->reason);
+    for (guint j = 0; file->unfit && file->unfit[j]; j++)
+      if (g_str_has_prefix(file->unfit[j], begin))
+        return g_strdup_printf("%s %s", file->path, file->unfit[j]);
   }
-  g_free(begin);
-  return why;
+  return NULL;
 }
 
 /* The ids of the plugins that define an operator: "a, b"; NULL: none. g_free. */
@@ -391,12 +376,11 @@ static char *ids_with(const fc_registry *r, const char *name) {
 }
 
 static void fail_qualified(const fc_registry *r, const char *full, const char *name, GError **error) {
-  char *ids = ids_with(r, name);
+  g_autofree char *ids = ids_with(r, name);
   if (ids)
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\": \"%s\" is defined by %s", full, name, ids);
   else
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (filterchain list shows all)", full);
-  g_free(ids);
 }
 
 /* Is there a file of which it is not known what it defines? */
@@ -407,10 +391,11 @@ static gboolean has_rejected(const fc_registry *r) {
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
-  GPtrArray *all = all_operators(r);
-  const char **names = g_new0(const char *, all->len + 1);
+  g_autoptr(GPtrArray) all = all_operators(r);
+  g_autofree const char **names = g_new0(const char *, all->len + 1);
   for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  g_autofree char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64),
+                  *why = why_unfit(r, name);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);
   else if (why)
@@ -422,11 +407,6 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
             *hint             ? hint
             : has_rejected(r) ? "; a plugin file could not be loaded: filterchain list says which and why"
                               : " (filterchain list shows all)");
-  g_free(why);
-  g_free(hint);
-  g_free(shown);
-  g_free(names);
-  g_ptr_array_free(all, TRUE);
 }
 
 /* ---- the public face --------------------------------------------------- */
@@ -438,12 +418,11 @@ static void enter(fc_registry *r) {
 
 /* Ends what the mutex guards, keeps what has been learned, and says what is to be said. */
 static void leave(fc_registry *r) {
-  GPtrArray *pending = r->pending;
+  g_autoptr(GPtrArray) pending = r->pending;
   r->pending = g_ptr_array_new_with_free_func(g_free);
   if (r->cache) fc_plugin_cache_save(r->cache);
   pthread_mutex_unlock(&r->mutex);
   for (guint i = 0; r->log && i < pending->len; i++) r->log(FC_LOG_WARNING, pending->pdata[i], r->log_data);
-  g_ptr_array_free(pending, TRUE);
 }
 
 fc_registry *fc_registry_new(void) {
@@ -454,7 +433,7 @@ fc_registry *fc_registry_new(void) {
   r->files = g_ptr_array_new_with_free_func(free_file);
   r->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   r->pending = g_ptr_array_new_with_free_func(g_free);
-  r->cache_folder = fc_plugin_cache_folder();
+  r->cache_folder = fc_private_folder(NULL);
   find_home(r);
   return r;
 }
@@ -489,7 +468,7 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   const plugin_file *from = NULL;
   const fc_operator *op = NULL;
   const char *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
-  char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
+  g_autofree char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
   enter(r);
   /* What cannot be a name is in no plugin, so none need be opened to know. */
   if (fc_is_name(plain)) op = winner(r, id, plain, &from);
@@ -501,7 +480,6 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   if (!op) fail_find(r, name, error);
   if (op && !id) warn_of_replacement(r, name, from);
   leave(r);
-  g_free(id);
   return op;
 }
 
@@ -544,15 +522,13 @@ static plugin_file *file_of(const fc_registry *r, const char *path) {
 }
 
 const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **error) {
-  char *full = canonical(path), *dir = g_path_get_dirname(full);
+  g_autofree char *full = canonical(path), *dir = g_path_get_dirname(full);
   enter(r);
   plugin_file *file = file_of(r, full);
   if (!file) file = add_file(r, full, strcmp(dir, r->builtin) == 0, TRUE);
   const fc_plugin *plugin = ensure_open(r, file);
   if (!plugin) fc_fail(error, FC_INVALID, "%s %s", path, file->reason);
   leave(r);
-  g_free(dir);
-  g_free(full);
   return plugin;
 }
 
@@ -566,7 +542,7 @@ static const char *taken_name(fc_registry *r, const fc_plugin *plugin) {
 }
 
 gboolean fc_registry_add(fc_registry *r, const fc_plugin *plugin, GError **error) {
-  GStrv unfit = NULL;
+  g_auto(GStrv) unfit = NULL;
   fc_plugin *copy = fc_descriptor_copy(plugin, &unfit, error);
   if (!copy) return FALSE;
   enter(r);
@@ -579,7 +555,6 @@ gboolean fc_registry_add(fc_registry *r, const fc_plugin *plugin, GError **error
     file->plugin = copy, file->state = ACCEPTED;
   } else
     fc_descriptor_free(copy);
-  g_strfreev(unfit);
   leave(r);
   return ok;
 }

@@ -4,6 +4,7 @@
  * changes no answer, and that nothing that may happen to the file it is kept in matters.
  * $FIXTURES is the folder of the fixtures, $SCAN_PROGRAM the scanner's.
  */
+#include "core/base/private_files.h"
 #include "core/registry/plugin_cache.h"
 #include "core/registry/registry.h"
 
@@ -156,7 +157,7 @@ static void test_switched_off(void) {
   } values[] = {{"1", TRUE}, {"yes", TRUE}, {"0", FALSE}, {"", FALSE}};
   for (gsize i = 0; i < G_N_ELEMENTS(values); i++) {
     g_setenv("FILTERCHAIN_NO_CACHE", values[i].value, TRUE);
-    g_autofree char *folder = fc_plugin_cache_folder();
+    g_autofree char *folder = fc_private_folder(NULL);
     g_assert_true((folder == NULL) == values[i].off);
   }
   g_unsetenv("FILTERCHAIN_NO_CACHE");
