@@ -144,7 +144,7 @@ static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
   fc_plan *plan = fc_plan_with_extent(r->now, side, extent, error);
   g_autofree fc_states **states = g_new0(fc_states *, n);
   gboolean ok = plan != NULL;
-  for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, error)) != NULL;
+  for (guint d = 0; d < n && ok; d++) ok = (states[d] = fc_states_new(plan, d, r->states[d], error)) != NULL;
   if (!ok) {
     clear_plan(plan, states);
     return FALSE;
@@ -415,7 +415,7 @@ static fc_lease *lease_for(const fc_run *r, guint workspace, void *stream, GErro
 static gboolean init(fc_run *r, void *stream, GError **error) {
   const guint devices = MAX(r->plan->n_devices, 1);
   for (guint d = 0; d < devices; d++)
-    if (!(r->states[d] = fc_states_new(r->plan, d, error))) return FALSE;
+    if (!(r->states[d] = fc_states_new(r->plan, d, NULL, error))) return FALSE;
   for (guint i = 0; i < r->n_workspaces; i++) {
     fc_lease *lease = lease_for(r, i, stream, error);
     if (!lease ||

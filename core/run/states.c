@@ -32,7 +32,6 @@ static gint64 worth_waking(double work) {
   return work > 0 ? MAX((gint64)(TILE_LIGHT / (1 + work / 5)), TILE_LEAST) : TILE_LEAST;
 }
 
-/* Never decreases when `shape` grows, so that scratch for the longest serves all. */
 gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads) {
   gint64 length = MAX(shape[axis], 1), across = 1;
   for (int a = 0; a < FC_AXES; a++)
@@ -90,7 +89,21 @@ static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state
 
 /* ---- states ---------------------------------------------------------------------- */
 
-static gboolean prepare(fc_states *states, guint s, guint device, GError **error) {
+/* How the stage's output is cut into tiles on the CPU. By a later plan no longer ones: of fewer frames more
+ * rows would be worth a thread, and scratch is there for those of the first. */
+static void choose_tiles(fc_state *state, const fc_plan *plan, guint s, const fc_state *first) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, s + 1, capacity);
+  const int axis = state->tile_axis =
+      first ? first->tile_axis : choose_tile_axis(ps, &plan->links[s + 1], capacity);
+  const gint64 align = ps->reach[axis].align;
+  /* What carries state is run in one piece. */
+  state->tile = fc_tile_length(capacity, axis, align, ps->work, ps->carry_bytes ? 1 : fc_plan_width(plan));
+  if (first) state->tile = MIN(state->tile, fc_scale_floor(first->tile, 1, align) * align);
+}
+
+static gboolean prepare(fc_states *states, guint s, guint device, const fc_state *first, GError **error) {
   fc_plan *plan = states->plan;
   fc_plan_stage *ps = &plan->stages[s];
   fc_state *state = &states->stages[s];
@@ -104,24 +117,19 @@ static gboolean prepare(fc_states *states, guint s, guint device, GError **error
                          ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
     if (!state->prepared) return FALSE;
   }
-  gint64 capacity[FC_AXES];
-  fc_plan_capacity(plan, s + 1, capacity);
-  state->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
-  /* What carries state is run in one piece. */
-  state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align, ps->work,
-                               ps->carry_bytes ? 1 : fc_plan_width(plan));
+  choose_tiles(state, plan, s, first);
   state->scratch = largest_scratch(plan, s, state);
   if (ps->fused) state->fused = fc_fused_new(plan, s, device);
   return TRUE;
 }
 
-fc_states *fc_states_new(fc_plan *plan, guint device, GError **error) {
+fc_states *fc_states_new(fc_plan *plan, guint device, const fc_states *first, GError **error) {
   fc_states *states = g_new0(fc_states, 1);
   states->references = 1;
   states->plan = fc_plan_ref(plan);
   states->stages = g_new0(fc_state, MAX(plan->n, 1));
   for (guint s = 0; s < plan->n; s++)
-    if (!prepare(states, s, device, error)) {
+    if (!prepare(states, s, device, first ? &first->stages[s] : NULL, error)) {
       fc_states_unref(states);
       return NULL;
     }
@@ -149,7 +157,7 @@ void fc_states_unref(fc_states *states) {
 
 /* Scratch of all threads on the CPU. */
 static gboolean scratch_of(fc_plan *plan, double *bytes, guint *widest, GError **error) {
-  fc_states *states = fc_states_new(plan, 0, error);
+  fc_states *states = fc_states_new(plan, 0, NULL, error);
   gsize most = 0;
   if (!states) return FALSE;
   for (guint s = 0; s < plan->n; s++)

@@ -27,8 +27,9 @@ typedef struct fc_states {
   fc_state *stages;
 } fc_states;
 
-/* Prepares the operators on the plan's device number `device` (0 on the CPU). */
-fc_states *fc_states_new(fc_plan *plan, guint device, GError **error);
+/* Prepares the operators on the plan's device number `device` (0 on the CPU). `first`: those of the plan that
+ * this one goes on from, for whose scratch there is memory; or NULL. */
+fc_states *fc_states_new(fc_plan *plan, guint device, const fc_states *first, GError **error);
 fc_states *fc_states_ref(fc_states *states);
 void fc_states_unref(fc_states *states); /* NULL is allowed; in the chain's thread */
 

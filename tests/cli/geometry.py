@@ -48,6 +48,15 @@ class Geometry(harness.Case):
             rows = self.run_stages(stage)
             self.assertEqual((len(rows[0]) // 3, len(rows)), (width, height), stage)
 
+    def test_fewer_frames_than_a_chunk_from_a_pipe(self):
+        """Once that is known, more rows of each are worth a thread: no more than it has memory to work in (AddressSanitizer shows it)."""
+        data = bytes(i * 7 % 251 for i in range(3 * 20 * 31))
+        for chunk, threads in (("4000", "2"), ("4000", "4"), ("1", "1")):
+            self.succeed("-i", "-", "--raw", "dtype=u8,width=31,height=20,channels=1", "-p",
+                         "dft:block=30:axis=x:out=mag:bins=full:border=zero", "-o", f"{chunk}.npy", "--chunk", chunk, "-j", threads,
+                         input=data, text=False)
+        self.assertEqual(self.read("4000.npy"), self.read("1.npy"))
+
     def test_values_that_are_known(self):
         rows = self.run_stages("resize:scale=3:filter=nearest")
         self.check(rows, 3 * self.WIDTH, 3 * self.HEIGHT, lambda x, y: self.pixel(x // 3, y // 3))
