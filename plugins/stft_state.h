@@ -81,9 +81,11 @@ static inline int64_t frames_count(const frames *f, int64_t length) {
   return 1 + (beyond + f->hop - 1) / f->hop;
 }
 
-/* The forward transform's view of time: frame o looks at samples from o * hop - before on. */
+/* The forward transform's view of time: frame o looks at samples from o * hop - before on. There is one more
+ * of centred frames than of hops, so they look back, also those of one sample. */
 static inline fc_reach frames_reach(const frames *f) {
-  return (fc_reach){f->before, f->frame - f->before - f->hop, f->hop, 1, 1};
+  const int64_t before = f->center && f->before == 0 ? 1 : f->before;
+  return (fc_reach){before, f->frame - f->before - f->hop, f->hop, 1, 1};
 }
 
 /* ---- the prepared transform -------------------------------------------------------- */

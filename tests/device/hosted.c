@@ -63,7 +63,9 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   if (!memory) return host->fail(host, FC_NO_MEMORY, "not enough memory for its table");
   void *inner = self;
   fc_status status = host->upload(host, setup->device, memory, table, sizeof table);
-  if (status == FC_OK && real->prepare) status = real->prepare(host, self, setup, &inner);
+  fc_setup here = *setup; /* for a device some operators (dct) take another way, which has other bits */
+  here.device = FC_HOST;
+  if (status == FC_OK && real->prepare) status = real->prepare(host, self, &here, &inner);
   if (status != FC_OK) {
     host->free(host, setup->device, memory);
     return status;
