@@ -84,6 +84,13 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
   return made;
 }
 
+/* A source moves forwards only: where borders mirror, of what is read some is kept that lies before what is
+ * looked at, as it may be looked at later. */
+static void keep_before(fc_chunk_link *link, int cut, gint64 slack) {
+  link->needed = link->made[cut].lo;
+  if (!fc_range_empty(link->made[cut])) link->made[cut].lo = MAX(link->made[cut].lo - slack, 0);
+}
+
 /* Demand of one stage: from what its output must be to what its inputs must offer. */
 static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc_chunk *chunk) {
   const fc_plan_stage *ps = &plan->stages[s];
@@ -106,6 +113,7 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
         link->made[a] = link->held[a] = link->virt[a];
         continue;
       }
+      if (cut) keep_before(link, a, plan->reflects ? fc_plan_side_span(plan, k) : 0);
       if (!cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y))
         link->made[a] = fc_range_hull(link->made[a], (fc_range){0, side->format.extent[a]});
       link->held[a] = fc_range_hull(link->held[a], link->made[a]);
@@ -129,7 +137,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];
-  chunk->needed = first->made[plan->cut].lo;
+  keep_before(first, plan->cut, plan->slack);
   for (int a = 0; a < FC_AXES && !(plan->n && plan->stages[0].generator); a++) {
     if (a == FC_AXIS_N && plan->cut == FC_AXIS_Y)
       first->made[a] = (fc_range){c->frame, c->frame + 1};
@@ -137,8 +145,6 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
       first->made[a] = (fc_range){0, plan->links[0].extent[a]};
     else if (plan->whole)
       first->made[a] = (fc_range){0, plan->links[0].extent[a]};
-    else if (!fc_range_empty(first->made[a]))
-      first->made[a].lo = MAX(first->made[a].lo - plan->slack, 0);
   }
   first->fresh = first->made[plan->cut].lo;
   for (guint l = 0; l <= chunk->last; l++)

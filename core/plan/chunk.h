@@ -17,8 +17,9 @@ G_BEGIN_DECLS
 typedef struct fc_chunk_link {
   fc_range made[FC_AXES]; /* what the buffer has of the signal (link 0, sides: read) */
   fc_range held[FC_AXES]; /* what the buffer spans: made and border */
-  gint64 fresh; /* on the cut axis made begins here to be computed; what is before is kept from the chunk
-                   before */
+  gint64 fresh;  /* on the cut axis made begins here to be computed; what is before is kept from the chunk
+                    before */
+  gint64 needed; /* of link 0 and of sides what is looked at begins here; made keeps some before it */
   /* As the input of the stage that follows: */
   fc_range view[FC_AXES]; /* what its input view spans */
   fc_range virt[FC_AXES]; /* with halo, ends sticking out of the signal */
@@ -28,7 +29,6 @@ typedef struct fc_chunk {
   guint last;           /* the link it ends at: plan->n, or a measuring stage's output */
   fc_range deliver;     /* on the cut axis of that link: what is written */
   gint64 frame;         /* of a batch that goes by rows, the one it lies in */
-  gint64 needed;        /* first element of link 0 that is looked at; made keeps some before it */
   gboolean interior;    /* no stage's output touches an end of the cut axis */
   fc_chunk_link *links; /* plan->n + 1 */
   fc_chunk_link *sides; /* plan->n_sides */

@@ -172,9 +172,9 @@ gint64 fc_plan_side_span(const fc_plan *plan, guint side);
 /* Of these, and of what a block of stage s may have made ahead, how many there can be. */
 gint64 fc_plan_past(const fc_plan *plan, guint s);
 
-/* Does each chunk show stage s all there is of its output on an axis? It measures, or its state goes along
- * that axis, and the run is cut along another - or it is a signal of another kind than the first, a picture
- * of sound, whose axes are others. */
+/* Does each chunk show stage s all there is of its output on an axis? It measures, or carries state, and the
+ * run is cut along another - or it measures a signal of another kind than the first, a picture of sound,
+ * whose axes are others. */
 gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis);
 /* The longest stretch of each link, and side, that one chunk of the plan can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);

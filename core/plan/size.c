@@ -49,12 +49,23 @@ static gint64 overlap_before(const fc_reach *r, gint64 align, int border, gint64
   return in_extent >= 0 ? MIN(overlap, in_extent) : overlap;
 }
 
+/* May more have been read when an end is known than a chunk then looks at, and a stage that measures be shown
+ * the rest behind it? */
+static gboolean ends_late(const fc_plan *plan) {
+  gboolean late = plan->links[0].extent[plan->cut] < 0;
+  for (guint k = 0; k < plan->n_sides; k++) late |= fc_plan_extent(plan, (int)k) < 0;
+  return late && plan->measures;
+}
+
 gint64 fc_plan_span(const fc_plan *plan, guint link) {
+  const gboolean late = ends_late(plan);
   gint64 span = 0;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     span = overlap_before(r, r->align, plan->stages[s].border, span, plan->links[s].extent[plan->cut],
                           plan->links[s + 1].extent[plan->cut]);
+    /* The rest is less than another block would take: else it would have been made. */
+    if (late && !fc_reach_is_whole(r)) span += fc_scale_ceil(r->align, r->num, r->den);
   }
   return span;
 }
@@ -93,10 +104,10 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
 gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis) {
   const fc_plan_stage *ps = &plan->stages[s];
   const int kind = plan->links[s + 1].kind;
-  const gboolean state = ps->carry_bytes && axis == (int)fc_stream_axis(kind);
   const gboolean foreign = (plan->cut == FC_AXIS_X) != (kind == FC_AUDIO);
   if (axis == FC_AXIS_N && plan->cut == FC_AXIS_Y) return FALSE; /* frames go one by one */
-  return (ps->measure_bytes || state) && (axis != (int)plan->cut || foreign);
+  if (axis != (int)plan->cut) return ps->measure_bytes || ps->carry_bytes;
+  return ps->measure_bytes && foreign;
 }
 
 /* How much of link `l` its producer makes when `asked` of it is looked at: it works in
@@ -163,6 +174,7 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
         side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
     capacity[a] = fc_reach_longest(r, border, made, extent, plan->links[side->stage + 1].extent[a]);
     if (side->random) continue;
+    if (a == (int)plan->cut && plan->reflects) capacity[a] += 2 * fc_plan_side_span(plan, k);
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
     gboolean whole = a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y);
     if (whole && a == FC_AXIS_C)

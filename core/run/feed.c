@@ -82,11 +82,6 @@ static gboolean skip_to(fc_feed *feed, fc_slot *slot, gint64 position, GError **
   return TRUE;
 }
 
-/* The first element that the chunk looks at. */
-static gint64 needed_from(const fc_feed *feed, fc_slot *slot) {
-  return feed->side < 0 ? slot->chunk->needed : link_of(feed, slot)->made[feed->axis].lo;
-}
-
 /* The first of what is kept of the past. */
 static gint64 kept_from(const fc_feed *feed) {
   return feed->memory ? feed->tail.held[feed->axis].lo : feed->read_to;
@@ -100,7 +95,7 @@ static gint64 kept_from(const fc_feed *feed) {
 static gboolean restore_tail(fc_feed *feed, fc_slot *slot, GError **error) {
   fc_range *made = &link_of(feed, slot)->made[feed->axis];
   if (fc_range_empty(*made) || made->lo >= feed->read_to) return TRUE;
-  if (kept_from(feed) > needed_from(feed, slot) && kept_from(feed) > made->lo)
+  if (kept_from(feed) > link_of(feed, slot)->needed && kept_from(feed) > made->lo)
     return fc_fail(error, FC_FATAL, "%s: the demand of a chunk ran backwards", feed->source->name);
   made->lo = MAX(made->lo, kept_from(feed));
   fc_range both = {made->lo, MIN(made->hi, feed->read_to)};
@@ -188,7 +183,7 @@ gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_chunk_link *was, G
   fc_chunk_link *link = link_of(feed, slot);
   const fc_range made = was->made[feed->axis];
   fc_range *now = &link->made[feed->axis];
-  if (!fc_range_empty(*now) && (needed_from(feed, slot) < made.lo || now->hi > feed->read_to))
+  if (!fc_range_empty(*now) && (link->needed < made.lo || now->hi > feed->read_to))
     return fc_fail(error, FC_FATAL, "%s: the demand of the last chunk ran backwards", feed->source->name);
   now->lo = MIN(made.lo, feed->read_to);
   now->hi = MAX(MIN(made.hi, feed->read_to), now->lo);

@@ -107,11 +107,12 @@ static void walk(fc_chain *chain, gint64 length, gint64 chunk_length, gboolean u
       g_assert_no_error(error);
       fc_chunker_replan(chunker, known);
       if (!fc_chunker_next(chunker, chunk)) break;
-      if (!fc_range_empty(chunk->links[0].made[FC_AXIS_X])) g_assert_cmpint(chunk->needed, >=, made.lo);
+      if (!fc_range_empty(chunk->links[0].made[FC_AXIS_X]))
+        g_assert_cmpint(chunk->links[0].needed, >=, made.lo);
     }
     check_room(plan, chunk);
     if (!fc_range_empty(chunk->links[0].made[FC_AXIS_X])) {
-      g_assert_cmpint(chunk->needed, >=, read_to - span);
+      g_assert_cmpint(chunk->links[0].needed, >=, read_to - span);
       read_to = MAX(read_to, chunk->links[0].made[FC_AXIS_X].hi);
     }
     fc_chunker_commit(chunker, chunk);
