@@ -3,6 +3,7 @@
  * test_kept.c - what a chain keeps from batch to batch: the instances of its workers, with what they have
  * prepared. Counted by an operator that copies.
  */
+#include "core/contract/fc_helpers.h"
 #include "core/contract/filterchain.h"
 
 #include <glib/gstdio.h>
@@ -38,33 +39,16 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
   return FC_OK;
 }
 
-static const fc_backend cpu = {.size = sizeof cpu,
-                               .device_kind = FC_KIND_HOST,
-                               .prepare = prepare,
-                               .release = release,
-                               .process = process};
-static const fc_backend *const backends[] = {&cpu, NULL};
 static const fc_operator counts = {.size = sizeof counts,
                                    .flags = FC_OP_KEEPS_DTYPE,
                                    .name = "counts",
                                    .summary = "copies",
                                    .doc = "Counts.",
-                                   .kinds = FC_KINDS_ALL,
-                                   .dtypes_in = FC_DTYPES_ALL,
-                                   .dtypes_out = FC_DTYPES_ALL,
+                                   FC_EVERY_SIGNAL,
                                    .create = create,
                                    .destroy = destroy,
-                                   .backends = backends};
-static const fc_operator *const operators[] = {&counts};
-static const fc_plugin plugin = {.size = sizeof plugin,
-                                 .abi = FC_PLUGIN_ABI,
-                                 .id = "test",
-                                 .version = "1",
-                                 .author = "test",
-                                 .license = "MIT",
-                                 .url = "",
-                                 .n_operators = 1,
-                                 .operators = operators};
+                                   .backends = FC_BACKENDS(FC_ON_CPU(prepare, release, NULL, process))};
+FC_PLUGIN("test", "1", "test", "MIT", "", &counts)
 
 /* A .npy file of so many rows of 4 bytes. */
 static void write_rows(const char *path, int rows) {
@@ -100,7 +84,7 @@ static void test_batches(void) {
     all[i] = &files[i];
   }
   fc_context *context = fc_context_new();
-  g_assert_true(fc_context_add_plugin(context, &plugin, &error));
+  g_assert_true(fc_context_add_plugin(context, fc_plugin_entry_v1(), &error));
   const char *const stages[] = {"counts", NULL};
   fc_chain *chain = fc_chain_parse(context, stages, &error);
   g_assert_no_error(error);

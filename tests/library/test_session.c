@@ -205,16 +205,7 @@ static const fc_operator tires = {.size = sizeof tires,
                                   .dtypes_in = FC_DTYPE_BIT(FC_F32),
                                   .dtypes_out = FC_DTYPE_BIT(FC_F32),
                                   .backends = FC_BACKENDS(FC_ON_CPU(NULL, NULL, NULL, fail_later))};
-static const fc_operator *const operators[] = {&tires};
-static const fc_plugin plugin = {.size = sizeof plugin,
-                                 .abi = FC_PLUGIN_ABI,
-                                 .id = "tiring",
-                                 .version = "1.0",
-                                 .author = "the filterchain authors",
-                                 .license = "MIT",
-                                 .url = "",
-                                 .n_operators = 1,
-                                 .operators = operators};
+FC_PLUGIN("tiring", "1.0", "the filterchain authors", "MIT", "", &tires)
 
 /* Fails in the middle, or at the end; what follows says so, and another session of the chain is none the
  * worse. */
@@ -283,7 +274,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new();
   fc_context_set_log(context, ignore, NULL);
-  g_assert_true(fc_context_add_plugin(context, &plugin, NULL));
+  g_assert_true(fc_context_add_plugin(context, fc_plugin_entry_v1(), NULL));
   for (guint i = 0; i < G_N_ELEMENTS(input); i++) input[i] = (float)g_test_rand_double_range(-1, 1);
   g_test_add_func("/session/ended-anywhere", test_ended_anywhere);
   g_test_add_func("/session/nothing", test_nothing);
