@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.c - see frame.h. Unused blocks stand in a list sorted by nothing: there are
+ * frame.c - see frame.h. Blocks stand in lists sorted by nothing: of unused ones there are
  * a dozen at most, one a link of the chains that ran last. To give one back allocates nothing: that happens
  * after an output is in place, when nothing may fail any more.
  */
@@ -13,8 +13,7 @@
 
 struct fc_frame_pool {
   pthread_mutex_t mutex;
-  GHashTable *blocks; /* memory -> block, of all */
-  GQueue unused;      /* block.link, the one unused longest first */
+  GQueue used, unused; /* block.link; of these the one unused longest first */
   gsize unused_bytes, keep, loose;
   gsize used_bytes, limit; /* of blocks in use; of both together */
   fc_alloc_fn alloc;
@@ -23,7 +22,7 @@ struct fc_frame_pool {
 };
 
 typedef struct block {
-  GList link; /* among the unused */
+  GList link;
   void *memory;
   gsize bytes;
 } block;
@@ -41,7 +40,7 @@ fc_frame_pool *fc_frame_pool_new(gsize keep, gsize loose) {
   pool->keep = keep, pool->loose = loose;
   pool->limit = G_MAXSIZE;
   pool->alloc = alloc_plain, pool->release = free_plain;
-  pool->blocks = g_hash_table_new(NULL, NULL);
+  g_queue_init(&pool->used);
   g_queue_init(&pool->unused);
   pthread_mutex_init(&pool->mutex, NULL);
   return pool;
@@ -59,7 +58,6 @@ void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free
 }
 
 static void destroy_block(fc_frame_pool *pool, block *b) {
-  g_hash_table_remove(pool->blocks, b->memory);
   pool->release(b->memory, b->bytes, pool->data);
   g_free(b);
 }
@@ -75,7 +73,6 @@ static void drop_unused(fc_frame_pool *pool, gsize keep) {
 void fc_frame_pool_free(fc_frame_pool *pool) {
   if (!pool) return;
   drop_unused(pool, 0);
-  g_hash_table_destroy(pool->blocks);
   pthread_mutex_destroy(&pool->mutex);
   g_free(pool);
 }
@@ -152,9 +149,6 @@ static block *new_block(fc_frame_pool *pool, gsize bytes) {
   if (!memory) return NULL;
   block *b = g_new0(block, 1);
   b->memory = memory, b->bytes = bytes, b->link.data = b;
-  pthread_mutex_lock(&pool->mutex);
-  g_hash_table_insert(pool->blocks, memory, b);
-  pthread_mutex_unlock(&pool->mutex);
   return b;
 }
 
@@ -163,14 +157,28 @@ void *fc_frame_new(fc_frame_pool *pool, gsize bytes) {
   bytes = MAX((bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, ALIGNMENT);
   block *b;
   if (!reserve(pool, bytes, &b)) return NULL;
-  if (!b && !(b = new_block(pool, bytes))) fc_frame_pool_give(pool, bytes);
-  return b ? b->memory : NULL;
+  if (!b && !(b = new_block(pool, bytes))) {
+    fc_frame_pool_give(pool, bytes);
+    return NULL;
+  }
+  pthread_mutex_lock(&pool->mutex);
+  g_queue_push_tail_link(&pool->used, &b->link);
+  pthread_mutex_unlock(&pool->mutex);
+  return b->memory;
+}
+
+/* The one had last first. */
+static block *find_used(const fc_frame_pool *pool, const void *memory) {
+  for (GList *at = pool->used.tail; at; at = at->prev)
+    if (((const block *)at->data)->memory == memory) return at->data;
+  return NULL;
 }
 
 gboolean fc_frame_free(fc_frame_pool *pool, void *memory) {
   pthread_mutex_lock(&pool->mutex);
-  block *b = g_hash_table_lookup(pool->blocks, memory);
+  block *b = find_used(pool, memory);
   if (b) {
+    g_queue_unlink(&pool->used, &b->link);
     g_queue_push_tail_link(&pool->unused, &b->link);
     pool->used_bytes -= b->bytes;
     pool->unused_bytes += b->bytes;
