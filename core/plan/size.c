@@ -57,8 +57,9 @@ static gboolean ends_late(const fc_plan *plan) {
   return late && plan->measures;
 }
 
-gint64 fc_plan_span(const fc_plan *plan, guint link) {
-  const gboolean late = ends_late(plan);
+/* `read`: by what comes of a source, not of a stage, which can be asked again for what it has not made. */
+static gint64 span_of(const fc_plan *plan, guint link, gboolean read) {
+  const gboolean late = read && ends_late(plan);
   gint64 span = 0;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
@@ -70,11 +71,15 @@ gint64 fc_plan_span(const fc_plan *plan, guint link) {
   return span;
 }
 
+gint64 fc_plan_span(const fc_plan *plan, guint link) {
+  return span_of(plan, link, link == 0);
+}
+
 gint64 fc_plan_side_span(const fc_plan *plan, guint k) {
   const fc_plan_side *side = &plan->sides[k];
   if (side->random) return 0;
   return overlap_before(&side->reach[plan->cut], plan->stages[side->stage].reach[plan->cut].align,
-                        side->border, fc_plan_span(plan, side->stage + 1), side->format.extent[plan->cut],
+                        side->border, span_of(plan, side->stage + 1, TRUE), side->format.extent[plan->cut],
                         plan->links[side->stage + 1].extent[plan->cut]);
 }
 
