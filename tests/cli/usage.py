@@ -32,6 +32,14 @@ class Help(harness.Case):
         self.assertEqual(options - set(re.findall(r"--[a-z-]+", manual)), set())
         self.assertLessEqual(set(re.findall(r"--[a-z-]+", manual)) - options, {"--device", "--fuse", "--lang", "--cuda"})  # not in this help, or not without CUDA
 
+    def test_manual_pages_mark_what_needs_cuda(self):
+        """They are the same whatever was built."""
+        for page in ("filterchain.1", "filterchain-plugin.7"):
+            with open(os.path.join(harness.SOURCE, "cli", "man", page), encoding="utf-8") as file:
+                for entry in re.split(r"\n\.(?:TP|SS|SH|PP)", file.read()):
+                    if re.search(r"\b(GPUs?|CUDA)\b|\bdevices?\b", entry):
+                        self.assertRegex(entry, "(?i)with CUDA", page)
+
     def test_a_build_without_cuda_does_not_speak_of_a_gpu(self):
         if "CPU only" not in self.succeed("--version"):
             self.skipTest("a build with CUDA")
