@@ -147,21 +147,22 @@ static gboolean fits_unit(const fc_param *param, const char *word, gsize length)
          (has_unit(param, "Hz") && fc_frequency_unit(after, (gsize)(end - after)) > 0);
 }
 
-/* "before=1s or after=1s": the parameters that take a value of this unit, where this one does not; NULL:
- * none. g_free. */
-static char *other_params(const parsing *p, const char *word, gsize length) {
+/* "before=1s or after=1s": parameters, three at most, that take a value of this unit, but for one; NULL:
+ * there are none. g_free. */
+static char *other_params(const fc_operator *op, const fc_param *but, const char *word, gsize length) {
   GString *text = g_string_new(NULL);
-  for (guint i = 0; p->of && !fits_unit(p->param, word, length) && i < p->of->n_params; i++)
-    if (fits_unit(p->of->params[i], word, length))
-      g_string_append_printf(text, "%s%s=%.*s", text->len ? " or " : "", p->of->params[i]->name, (int)length,
-                             word);
-  return g_string_free(text, text->len == 0);
+  guint n = 0;
+  for (guint i = 0; op && i < op->n_params && n < 3; i++)
+    if (op->params[i] != but && fits_unit(op->params[i], word, length))
+      g_string_append_printf(text, "%s%s=%.*s", n++ ? " or " : "", op->params[i]->name, (int)length, word);
+  return g_string_free(text, n == 0);
 }
 
 /* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
 static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
                            GError **error) {
-  g_autofree char *others = other_params(p, word, length);
+  const gboolean fits = fits_unit(p->param, word, length);
+  g_autofree char *others = fits ? NULL : other_params(p->of, p->param, word, length);
   if (others)
     return fc_fail(error, FC_INVALID, "%s: %s: %.*s %s: did you mean %s?", p->op, p->param->name, (int)length,
                    word, wrong, others);
@@ -491,8 +492,9 @@ static int find_param(const fc_operator *op, const char *key) {
 }
 
 /* The rest of 1:30, which ':' has cut: two digits, given to an operator that counts samples. */
-static gboolean is_cut_time(const fc_operator *op, const char *word) {
+static gboolean is_cut_time(const fc_operator *op, const char *before, const char *word) {
   gboolean counts = FALSE;
+  if (!before || before[strspn(before, "0123456789")]) return FALSE;
   for (guint i = 0; i < op->n_params; i++) counts |= has_unit(op->params[i], "samples");
   return counts && g_ascii_isdigit(word[0]) && g_ascii_isdigit(word[1]) && (!word[2] || word[2] == '.');
 }
@@ -504,13 +506,21 @@ static gboolean takes_file(const fc_operator *op) {
   return FALSE;
 }
 
-static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
+/* `before`: the value ahead of it, or NULL. */
+static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, const char *before,
+                          GError **error) {
+  const int main = find_param(op, NULL);
+  g_autofree char *others =
+      other_params(op, main < 0 ? NULL : op->params[main], arg->value, strlen(arg->value));
   char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" is unexpected: it takes no parameters", op->name, shown);
-  else if (!arg->quoted && is_cut_time(op, arg->value))
+  else if (others)
+    fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: did you mean %s?", op->name, shown,
+            others);
+  else if (!arg->quoted && is_cut_time(op, before, arg->value))
     fc_fail(
         error, FC_INVALID,
         "%s: \"%s\" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'",
@@ -528,10 +538,11 @@ static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const 
                        GError **error) {
   for (guint i = 0; i < stage->n_args; i++) {
     const fc_stage_arg *arg = &stage->args[i];
+    const char *before = i ? stage->args[i - 1].value : NULL;
     int which = find_param(op, arg->key);
     if (which < 0)
-      return arg->key ? fail_unknown(op, arg->key, arg->value, error) : fail_bare(op, arg, error);
-    if (owners[which] && !arg->key) return fail_bare(op, arg, error);
+      return arg->key ? fail_unknown(op, arg->key, arg->value, error) : fail_bare(op, arg, before, error);
+    if (owners[which] && !arg->key) return fail_bare(op, arg, before, error);
     if (owners[which])
       return fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
     owners[which] = arg;

@@ -39,8 +39,11 @@ class FirstContact(harness.Case):
         self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", "lowpas:3k", "-o", "out.wav"),
                          'no operator "lowpas" (filterchain list shows all)')
         for stage, hint in (("rate:48k", '"resample:RATE"'), ("highpass:80", '"biquad:highpass"'), ("normalize:-1dB", "peak=-1dB"),
-                            ("pad:1s", "before=1s or after=1s"), ("crop:0.5s", "start=0.5s or length=0.5s"), ("resize:48k", "")):
-            self.refused(f"did you mean .*{re.escape(hint)}" if hint else "is not a number: expected", "-i", "speech.wav", "-p", stage, "-o", "out.wav")
+                            ("pad:1s", "before=1s or after=1s"), ("crop:0.5s", "start=0.5s or length=0.5s"), ("fade:2s", "in=2s or out=2s"), ("equalizer:100:3dB", "gain=3dB"),
+                            ("fir:3k", "lowpass=3k or highpass=3k or bandpass=3k")):
+            self.refused(f"did you mean .*{re.escape(hint)}", "-i", "speech.wav", "-p", stage, "-o", "out.wav")
+        self.refused("resize: size: 48k is not a number: expected", "-i", "picture.png", "-p", "resize:48k", "-o", "out.png")
+        self.refused(r'no operator "blur": see conv2d \(.*\) or gauss \(blur images by a Gaussian\)', "-i", "picture.png", "-p", "blur:3", "-o", "out.png")
         for stage in ("gain:1e39", "gain:800dB"):
             self.refused(rf"gain: gain: {stage[5:]} is too large: the largest number is 3\.4e38", "-i", "speech.wav", "-p", stage, "-o", "out.wav")
         self.warns("-6 is a factor, which also inverts the phase; decibels are written -6dB", "-i", "speech.wav", "-p", "gain:-6", "-o", "out.wav")
