@@ -2,8 +2,10 @@
 /*
  * test_samples.c - loads and stores of every instruction set, element type, kind and
  * stride against the definition, in long double: value = (code - bias) * scale, and
- * back with half-to-even rounding, clamping and notes, counted or not.
+ * back with half-to-even rounding, clamping and notes, counted or not. With --time: what counting costs.
  */
+#include <time.h>
+
 #include "core/contract/rows_table.h"
 #include "tests/filters/check.h"
 #include "filters/base/samples.h"
@@ -192,7 +194,44 @@ static void full_check(void) {
         excess_of(notes[FC_COUNTED_ABOVE]));
 }
 
-int main(void) {
+/* ---- --time ------------------------------------------------------------------------------ */
+
+#define TIMED 65536
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least of many, in ns a value. */
+static double store_time(const float *values, int dtype, int counting) {
+  static int32_t codes[TIMED];
+  double best = INFINITY;
+  for (int round = 0; round < 300; round++) {
+    uint32_t notes[FC_COUNTED_WORDS] = {0, counting ? FC_COUNTING : 0};
+    const double start = seconds();
+    fc_store(codes, (int64_t)fc_dtype_size(dtype), values, FC_F32, TIMED, FC_AUDIO, dtype, notes);
+    best = fmin(best, seconds() - start);
+  }
+  return best / TIMED * 1e9;
+}
+
+static int print_times(void) {
+  static float values[TIMED];
+  static const int one_in[] = {0, 10000, 100, 2};
+  for (int dtype = FC_U8; dtype <= FC_I32; dtype++)
+    for (int i = 0; i < 4; i++) {
+      for (int k = 0; k < TIMED; k++)
+        values[k] = (float)(random_real() * 0.9 + (one_in[i] && k % one_in[i] == 0 ? 2 : 0));
+      printf("%s, clipped 1 in %d: flag %.3f ns a value, count %.3f\n", fc_dtype_name(dtype), one_in[i],
+             store_time(values, dtype, 0), store_time(values, dtype, 1));
+    }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--time") == 0) return print_times();
   random_start(1);
   for (int isa = 0; isa <= (int)fc_isa_best(); isa++) isa_check((fc_isa)isa);
   round_trip_check();
