@@ -348,11 +348,9 @@ static gboolean make_folder(work *w, GError **error) {
   g_autofree char *folder = wanted_folder(w);
   if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
   w->folder_made = first_missing(folder);
-  if (g_mkdir_with_parents(folder, 0777) == 0) {
-    w->folder = g_steal_pointer(&folder);
-    return TRUE;
-  }
-  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be created: %s", folder, g_strerror(errno));
+  w->folder = g_steal_pointer(&folder);
+  if (g_mkdir_with_parents(w->folder, 0777) == 0) return TRUE;
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be created: %s", w->folder, g_strerror(errno));
   return FALSE;
 }
 
@@ -361,7 +359,7 @@ static void remove_folder(const work *w) {
   for (gsize at = w->folder ? strlen(w->folder) : 0; at >= w->folder_made && at > 0; at--) {
     if (!is_level(w->folder, at)) continue;
     w->folder[at] = '\0'; /* what is behind it is gone already */
-    if (g_rmdir(w->folder) != 0) return;
+    g_rmdir(w->folder);
   }
 }
 

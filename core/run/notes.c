@@ -20,9 +20,10 @@ gboolean fc_notes_check(const fc_workspace *w, const char *name, GError **error)
   for (guint s = 0; s < plan->n; s++)
     if (g_atomic_int_get((gint *)&fc_notes_of(w, s)[FC_NOTE_NAN]))
       return fc_fail(error, FC_IO,
-                     "%s: %s: a NaN (not a number) cannot be stored as %s: repair the input, or write "
+                     "%s: %s%sa NaN (not a number) cannot be stored as %s: repair the input, or write "
                      "floating point",
-                     name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
+                     name, plan->stages[s].op ? plan->stages[s].name : "", plan->stages[s].op ? ": " : "",
+                     fc_dtype_name(plan->links[s + 1].dtype));
   return TRUE;
 }
 

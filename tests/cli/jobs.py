@@ -336,6 +336,8 @@ class Batches(harness.Case):
         self.succeed("-i", "2.wav", "-o", "a/b/c/")
         self.succeed("-i", "0.wav", "1.wav", "-o", "d/e//f/")
         self.assertEqual([os.listdir(self.path(name)) for name in ("a/b/c", "d/e")], [["2.wav"], ["f"]])
+        self.assertIn("File name too long", self.fails(1, "-i", "2.wav", "-o", f"g/h/{'x' * 300}/"))
+        self.assertFalse(os.path.exists(self.path("g")))
         self.write("file", "")
         self.assertEqual(self.fails(1, "-i", "2.wav", "-o", "file/"), "file/: the folder cannot be created: Not a directory")
         self.run_command("-i", "x.wav", "y.wav", "-o", "new/other/one/")
