@@ -183,13 +183,16 @@ static void round_trip_check(void) {
   CHECK(back[0] == 0, "NaN became %d", back[0]);
 }
 
-/* A count that is full stays so. */
+/* A count that is full stays so; and one that a plugin's own store has spoilt is not gone on with. */
 static void full_check(void) {
   uint32_t notes[FC_COUNTED_WORDS] = {0, FC_COUNTING, UINT32_MAX - 1};
   const float high[] = {2, 0, 2, 2};
   int16_t codes[4];
   fc_store(codes, 2, high, FC_F32, 4, FC_AUDIO, FC_I16, notes);
   CHECK(notes[FC_COUNTED] == UINT32_MAX, "the count went on to %u", notes[FC_COUNTED]);
+  uint32_t spoilt[FC_COUNTED_WORDS] = {0, 1, 7};
+  fc_store(codes, 2, high, FC_F32, 4, FC_AUDIO, FC_I16, spoilt);
+  CHECK(spoilt[1] == 1 && spoilt[FC_COUNTED] == 7, "flag %u, count %u", spoilt[1], spoilt[FC_COUNTED]);
   CHECK(excess_of(notes[FC_COUNTED_ABOVE]) == 2 * 32768 - 32767, "above: %g",
         excess_of(notes[FC_COUNTED_ABOVE]));
 }
