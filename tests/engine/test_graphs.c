@@ -177,12 +177,8 @@ static const char *const known[][6] = {
     {"make:length=300", "join:'audio,f32,1x1x501x1':before=5:border=reflect", "tally", "carry", NULL},
     {"make:length=64", "join:'audio,i16,1x1x30x1':all=yes", "carry", CROP, NULL},
     {"scan:axis=n:before=1:after=1:border=replicate", "carry:after=2:border=reflect", "turn:axis=n", NULL},
-    {"join:other", "pad:multiple=16x8:border=reflect101", NULL},
     {"turn:to=image", "tally", "scan:axis=y:before=-1:after=1:lengthen=-1", NULL},
     {"turn:to=audio", "carry", "tally", CROP, NULL},
-    {"turn:to=array", "carry", "crop:3", NULL},
-    {"tally:align=1", "frames:hop=20:size=7", NULL},
-    {"mel:frame=1:border=reflect", NULL},
     {"stft:64:hop=16", "istft:64:hop=16", NULL},
     {"biquad:lowpass:freq=1kHz", "stft:32:hop=8", "gain:0.5", "istft:32:hop=8", "limiter:0.5", NULL},
 };
