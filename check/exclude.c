@@ -79,7 +79,7 @@ gboolean exclusions_fit(const GPtrArray *list, gboolean (*is_operator)(const cha
     if (strcmp(e->op, "*") != 0 && !is_operator(e->op, data))
       return fc_fail(error, FC_INVALID, "%s: the plugin has no operator %s", e->where, e->op);
     if (e->backend && strcmp(e->backend, "cpu") != 0 && strcmp(e->backend, "cuda") != 0)
-      return fc_fail(error, FC_INVALID, "%s: the backend is cpu or cuda, not %s", e->where, e->backend);
+      return fc_fail(error, FC_INVALID, "%s: there is no backend %s", e->where, e->backend);
     if (!is_item(e->item))
       return fc_fail(error, FC_INVALID,
                      "%s: there is no test or item %s; filterchain check --list names them", e->where,

@@ -134,7 +134,7 @@ class Check(harness.Case):
         done = self.run_command("check", "./prints.so", "--seed", "5")
         self.assertEqual(done.returncode, 1)
         self.assertIn("prints.check:1: expected", done.stdout)
-        for line, said in (("mean4 printing: why", "the plugin has no operator mean4"), ("mean3/gpu printing: why", "the backend is cpu or cuda, not gpu"),
+        for line, said in (("mean4 printing: why", "the plugin has no operator mean4"), ("mean3/gpu printing: why", "there is no backend gpu"),
                            ("mean3 print: why", "there is no test or item print")):
             self.write("prints.check", "# why\n" + line + "\n")
             done = self.run_command("check", "./prints.so", "--seed", "5", "--test", "calls")
@@ -150,6 +150,17 @@ class Check(harness.Case):
         for wrong in (("no_such_operator",), (), (".", "--backend", "gpu"), (".", "--test", "speed")):
             done = self.run_command("check", *wrong)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_what_is_not_there(self):
+        """The others are tested, and JSON stays JSON."""
+        path = os.path.join(MODULES, "none.so")
+        for words, said in (((path, "nosuch"), "no operator \"nosuch\""), ((path, "--op", "typo"), "--op: no operator \"typo\"")):
+            done = self.run_command("check", *words, "--json", "--test", "descriptor", "--seed", "5")
+            report = json.loads(done.stdout)
+            self.assertEqual((done.returncode, len(report["errors"])), (2, 1), done.stderr)
+            self.assertIn(said, report["errors"][0])
+            self.assertIn(report["errors"][0], done.stderr)
+        self.assertEqual(report["results"][0]["status"], "passed")
 
 
 if __name__ == "__main__":
