@@ -62,7 +62,8 @@ enum defect {
   measures_cuts,
   carries_beyond,
   generates_cuts,
-  remembers_size
+  remembers_size,
+  wrong_preset
 };
 
 #define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
@@ -361,8 +362,8 @@ __attribute__((constructor)) static void at_load(void) {
 }
 
 #define WEIGHT_PARAM                                                                                         \
-  FC_FLOAT_PARAM(FC_PARAM_MAIN, "weight", IS(no_doc) ? "" : "Of either neighbour.", NULL, "0.25",            \
-                 FC_FLOAT_BETWEEN(0, 0.5))
+  FC_FLOAT_PARAM(FC_PARAM_MAIN, "weight", IS(no_doc) ? "" : "Of either neighbour.", NULL,                    \
+                 IS(wrong_preset) ? "7" : "0.25", FC_FLOAT_BETWEEN(0, 0.5))
 
 static const fc_param *const params[] = {WEIGHT_PARAM, FC_INPUT_PARAM(FC_PARAM_REQUIRED, "side", "Added.")};
 

@@ -63,6 +63,7 @@ EXPECTED = {
     "carries_beyond": ("results", "band"),
     "generates_cuts": ("results", "cut"),
     "remembers_size": ("results", "cut"),
+    "wrong_preset": ("load", "load"),
 }
 # What the sanitizers' own allocators hide.
 UNSEEN = ("allocates", "leaks")
