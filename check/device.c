@@ -42,13 +42,6 @@ static const char *cpu_finish(void *stream) {
   return NULL;
 }
 
-const test_device *device_cpu(void) {
-  static const test_device cpu = {FC_HOST,         "cpu",      BAND,     cpu_alloc,
-                                  cpu_free,        cpu_copy,   cpu_copy, cpu_stream_new,
-                                  cpu_stream_free, cpu_finish, NULL,     NULL};
-  return &cpu;
-}
-
 /* ---- guarded by pages ------------------------------------------------------------ */
 
 #define MOST_GUARDED 512
@@ -56,20 +49,43 @@ const test_device *device_cpu(void) {
 /* What lies there now; read by the handler of a signal. */
 static struct guarded {
   char *pages, *begin;
-  size_t mapped, bytes;
+  size_t inner, bytes;
+  uint64_t kept;
   const char *what;
 } guarded[MOST_GUARDED];
+static size_t page;
+static const struct guard_pages *source;
+
+static size_t cpu_page(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static char *cpu_map(size_t inner, size_t side, uint64_t *kept) {
+  char *pages = mmap(NULL, inner + 2 * side, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return NULL;
+  return inner && mprotect(pages + side, inner, PROT_READ | PROT_WRITE) ? NULL : pages;
+}
+
+static void cpu_unmap(char *pages, size_t inner, size_t side, uint64_t kept) {
+  munmap(pages, inner + 2 * side);
+}
+
+const test_device *device_cpu(void) {
+  static const struct guard_pages pages = {cpu_page, cpu_map, cpu_unmap};
+  static const test_device cpu = {FC_HOST,  "cpu",    BAND,           cpu_alloc,       cpu_free,
+                                  cpu_copy, cpu_copy, cpu_stream_new, cpu_stream_free, cpu_finish,
+                                  NULL,     NULL,     &pages};
+  return &cpu;
+}
 
 static void *guard_alloc(size_t bytes, size_t align, const char *what, bool ahead) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page;
+  const size_t inner = (bytes + page - 1) / page * page, skip = ahead ? 0 : (inner - bytes) / align * align;
   struct guarded *g = guarded;
   while (g < guarded + MOST_GUARDED && g->pages) g++;
   if (g == guarded + MOST_GUARDED) need(NULL);
-  void *pages = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED || (inner && mprotect((char *)pages + page, inner, PROT_READ | PROT_WRITE)))
-    need(NULL);
-  const size_t skip = ahead ? 0 : (inner - bytes) / align * align;
-  *g = (struct guarded){pages, (char *)pages + page + skip, inner + 2 * page, bytes, what};
+  uint64_t kept = 0;
+  char *pages = need(source->map(inner, page, &kept));
+  *g = (struct guarded){pages, pages + page + skip, inner, bytes, kept, what};
   return g->begin;
 }
 
@@ -84,7 +100,7 @@ static void *guard_alloc_ahead(size_t bytes, size_t align, const char *what) {
 static void guard_free(void *memory) {
   for (struct guarded *g = guarded; g < guarded + MOST_GUARDED; g++)
     if (g->pages && g->begin == memory) {
-      munmap(g->pages, g->mapped);
+      source->unmap(g->pages, g->inner, page, g->kept);
       g->pages = NULL;
       return;
     }
@@ -93,7 +109,7 @@ static void guard_free(void *memory) {
 bool device_guard_of(const void *address, char *text, size_t size) {
   const char *at = address;
   for (const struct guarded *g = guarded; g < guarded + MOST_GUARDED; g++) {
-    if (!g->pages || at < g->pages || at >= g->pages + g->mapped) continue;
+    if (!g->pages || at < g->pages || at >= g->pages + g->inner + 2 * page) continue;
     if (at < g->begin)
       snprintf(text, size, "looked at or wrote %zu bytes ahead of %s", (size_t)(g->begin - at), g->what);
     else
@@ -104,14 +120,16 @@ bool device_guard_of(const void *address, char *text, size_t size) {
   return false;
 }
 
-const test_device *device_guarded(bool ahead) {
-  static const test_device behind = {FC_HOST,         "cpu",      0,        guard_alloc_behind,
-                                     guard_free,      cpu_copy,   cpu_copy, cpu_stream_new,
-                                     cpu_stream_free, cpu_finish, NULL,     NULL};
-  static const test_device before = {FC_HOST,         "cpu",      0,        guard_alloc_ahead,
-                                     guard_free,      cpu_copy,   cpu_copy, cpu_stream_new,
-                                     cpu_stream_free, cpu_finish, NULL,     NULL};
-  return ahead ? &before : &behind;
+const test_device *device_guarded(const test_device *device, bool ahead) {
+  static test_device made[2];
+  source = device->pages;
+  page = source ? source->size() : 0;
+  if (!page) return NULL;
+  made[ahead] = *device;
+  made[ahead].band = 0;
+  made[ahead].alloc = ahead ? guard_alloc_ahead : guard_alloc_behind;
+  made[ahead].free = guard_free;
+  return &made[ahead];
 }
 
 #if !FC_HAVE_CUDA

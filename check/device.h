@@ -32,13 +32,22 @@ typedef struct test_device {
    * streams. */
   void *(*hold)(void *stream);
   void (*let_go)(void *held);
+  const struct guard_pages *pages; /* for device_guarded; NULL: it has none */
 } test_device;
 
+/* Addresses that nobody may touch, with memory in their midst. */
+struct guard_pages {
+  size_t (*size)(void); /* of a page; 0: there are none after all */
+  /* page + inner + page bytes, of which the inner ones are memory; NULL: no memory. `kept` is for unmap. */
+  char *(*map)(size_t inner, size_t page, uint64_t *kept);
+  void (*unmap)(char *pages, size_t inner, size_t page, uint64_t kept);
+};
+
 const test_device *device_cpu(void);
-/* The host, with pages on either side of every block that nobody may touch: the block ends just ahead of one
- * (`ahead` false) or begins just behind one. device_guard_of tells whose address that is: how far beyond
- * which block, or false. Async-signal-safe. */
-const test_device *device_guarded(bool ahead);
+/* A device with pages on either side of every block that nobody may touch: the block ends just ahead of one
+ * (`ahead` false) or begins just behind one. NULL where it has no such pages. device_guard_of tells whose
+ * address that is: how far beyond which block, or false. Async-signal-safe. */
+const test_device *device_guarded(const test_device *device, bool ahead);
 bool device_guard_of(const void *address, char *text, size_t size);
 /* The first CUDA device, or NULL and why there is none. In a build without CUDA, too. */
 const test_device *device_cuda(const char **reason);

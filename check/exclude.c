@@ -6,10 +6,12 @@
 
 #include <string.h>
 
+#include "check/suite.h"
 #include "core/base/error.h"
 
 typedef struct exclusion {
   char *op, *backend, *item, *reason; /* backend NULL: any */
+  char *where;                        /* "median.check:3" */
 } exclusion;
 
 static void free_exclusion(gpointer data) {
@@ -18,11 +20,12 @@ static void free_exclusion(gpointer data) {
   g_free(e->backend);
   g_free(e->item);
   g_free(e->reason);
+  g_free(e->where);
   g_free(e);
 }
 
 /* FALSE: it is none. */
-static gboolean read_line(GPtrArray *list, char *line) {
+static gboolean read_line(GPtrArray *list, char *line, const char *path, guint number) {
   char *colon = strchr(line, ':'), *blank = strpbrk(line, " \t");
   if (!colon || !blank || blank > colon) return FALSE;
   *colon = *blank = 0;
@@ -31,6 +34,7 @@ static gboolean read_line(GPtrArray *list, char *line) {
   exclusion *e = g_new0(exclusion, 1);
   e->op = g_strdup(line), e->backend = slash ? g_strdup(slash + 1) : NULL;
   e->item = g_strdup(g_strstrip(blank + 1)), e->reason = g_strdup(g_strstrip(colon + 1));
+  e->where = g_strdup_printf("%s:%u", path, number);
   g_ptr_array_add(list, e);
   return *e->op && *e->item && *e->reason;
 }
@@ -43,8 +47,8 @@ GPtrArray *exclusions_read(const char *plugin, GError **error) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   for (guint i = 0; lines[i]; i++) {
     const char *line = g_strstrip(lines[i]);
-    if (!*line || *line == '#' || read_line(list, lines[i])) continue;
-    fc_fail(error, FC_INVALID, "%s:%u: expected OPERATOR[/BACKEND] ITEM: REASON", path, i + 1);
+    if (!*line || *line == '#' || read_line(list, lines[i], path, i + 1)) continue;
+    fc_fail(error, FC_INVALID, "%s:%u: expected OPERATOR[/BACKEND] TEST-OR-ITEM: REASON", path, i + 1);
     g_ptr_array_unref(list);
     return NULL;
   }
@@ -60,4 +64,26 @@ const char *exclusions_find(const GPtrArray *list, const char *op, const char *b
     if (strcmp(e->item, test) == 0 || strcmp(e->item, item) == 0) return e->reason;
   }
   return NULL;
+}
+
+static gboolean is_item(const char *name) {
+  for (int f = FAULT_NONE + 1; f < FAULT_COUNT; f++)
+    if (strcmp(name, fault_name(f)) == 0) return TRUE;
+  return check_is_test(name);
+}
+
+gboolean exclusions_fit(const GPtrArray *list, gboolean (*is_operator)(const char *name, const void *data),
+                        const void *data, GError **error) {
+  for (guint i = 0; i < list->len; i++) {
+    const exclusion *e = list->pdata[i];
+    if (strcmp(e->op, "*") != 0 && !is_operator(e->op, data))
+      return fc_fail(error, FC_INVALID, "%s: the plugin has no operator %s", e->where, e->op);
+    if (e->backend && strcmp(e->backend, "cpu") != 0 && strcmp(e->backend, "cuda") != 0)
+      return fc_fail(error, FC_INVALID, "%s: there is no backend %s", e->where, e->backend);
+    if (!is_item(e->item))
+      return fc_fail(error, FC_INVALID,
+                     "%s: there is no test or item %s; filterchain check --list names them", e->where,
+                     e->item);
+  }
+  return TRUE;
 }

@@ -3,9 +3,9 @@
  * exclude.h - tests that may fail, with the reason, in a file beside the plugin: median.check for median.so.
  * A line each, # begins a comment:
  *
- *     OPERATOR[/BACKEND] ITEM: REASON
+ *     OPERATOR[/BACKEND] TEST-OR-ITEM: REASON
  *
- * `*` is any operator. ITEM is the name of a test, or the word in brackets behind a failure.
+ * `*` is any operator. An item is the word in brackets behind a failure.
  */
 #ifndef FC_CHECK_EXCLUDE_H
 #define FC_CHECK_EXCLUDE_H
@@ -17,5 +17,8 @@ GPtrArray *exclusions_read(const char *plugin, GError **error);
 /* The reason why this may fail, or NULL. `op` and `backend` may be NULL. */
 const char *exclusions_find(const GPtrArray *list, const char *op, const char *backend, const char *test,
                             const char *item);
+/* Whether all of them name what there is: an operator, a backend, a test or item. */
+gboolean exclusions_fit(const GPtrArray *list, gboolean (*is_operator)(const char *name, const void *data),
+                        const void *data, GError **error);
 
 #endif

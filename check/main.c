@@ -32,12 +32,6 @@ static const char *const status_names[CHECK_STATUSES] = {"passed", "failed", "sk
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static gboolean is_test(const char *name) {
-  for (const check_test *t = check_tests; t->name; t++)
-    if (strcmp(t->name, name) == 0) return TRUE;
-  return FALSE;
-}
-
 static gboolean complain(const char *text) {
   fprintf(stderr, "filterchain: check: %s\n", text);
   return FALSE;
@@ -59,7 +53,7 @@ static gboolean take_settings(settings *s, gint64 only, double seconds, gint64 c
   if (s->backend && strcmp(s->backend, "cpu") && strcmp(s->backend, "cuda") && strcmp(s->backend, "all"))
     return complain(fc_has_cuda() ? "--backend: expected cpu, cuda or all"
                                   : "--backend: expected cpu or all");
-  if (s->test && !is_test(s->test)) return complain("--test: no test of that name; --list names them");
+  if (s->test && !check_is_test(s->test)) return complain("--test: no test of that name; --list names them");
   if (only >= 0 && (!s->seed || !s->op))
     return complain("--case: a case is one of an operator and a seed; add --op and --seed");
   if (argc < 2 && !s->list)
@@ -92,16 +86,17 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
        "For a debugger: all in one process, without time limits", NULL},
       {"plugin-dir", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &s->plugin_dirs,
        "Look for an operator named in DIR first", "DIR"},
-      {"list", 0, 0, G_OPTION_ARG_NONE, &s->list, "List the tests and run none", NULL},
+      {"list", 0, 0, G_OPTION_ARG_NONE, &s->list, "List the tests, and the items that fail, and run none",
+       NULL},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &s->options.harness.verbose,
-       "Print every case, and what plugins print", NULL},
+       "Print every case, and what plugins print, to standard error", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   g_autoptr(GError) error = NULL;
   GOptionContext *context = g_option_context_new("FILE.so|FOLDER|OPERATOR... - tests plugins");
   g_option_context_set_description(
       context,
       "Tests that may fail are named in a file beside the plugin, NAME.check for NAME.so, a line each:\n"
-      "  OPERATOR[/BACKEND] TEST: REASON\n"
+      "  OPERATOR[/BACKEND] TEST-OR-ITEM: REASON\n"
       "Exit status: 0 all passed; 1 a test failed; 2 usage.\n");
   g_option_context_add_main_entries(context, entries, NULL);
   const gboolean ok = g_option_context_parse(context, argc, argv, &error);
@@ -257,6 +252,10 @@ static int run(settings *s, int argc, char **argv) {
   if (s->list) {
     for (const check_test *t = check_tests; t->name; t++)
       if (fc_has_cuda() || strcmp(t->name, "stream") != 0) printf("%-10s  %s\n", t->name, t->summary);
+    printf("items:");
+    for (int f = FAULT_NONE + 1; f < FAULT_COUNT; f++)
+      if (fc_has_cuda() || f != FAULT_DEVICE) printf(" %s", fault_name(f));
+    printf("\n");
     return 0;
   }
   for (int i = 1; i < argc; i++) understood &= check_one(s, argv[i]);

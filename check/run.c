@@ -305,12 +305,12 @@ static void ready(running *run, piece *p) {
 
 /* ---- processing ------------------------------------------------------------------ */
 
-static void process(const running *run, piece *p, void *stream) {
+static void process(const running *run, piece *p, void *stream, watch_phase phase) {
   const fc_view *ins[MOST_INPUTS];
   for (guint k = 0; k < MOST_INPUTS; k++) ins[k] = &p->ins[k].in_view;
   fc_job job = job_of(run, p, ins, &p->out_view);
   job.stream = stream;
-  const watch_phase was = watch_enter(WATCH_PROCESS);
+  const watch_phase was = watch_enter(phase);
   p->status = run->t->backend->process(&run->t->host.base, run->t->state, &job);
   watch_enter(was);
 }
@@ -351,7 +351,7 @@ static void process_held(running *run, piece *p, void *stream) {
   g_mutex_init(&k.mutex);
   g_cond_init(&k.done);
   GThread *thread = g_thread_new("keeper", keep, &k);
-  process(run, p, stream);
+  process(run, p, stream, WATCH_PROCESS);
   g_mutex_lock(&k.mutex);
   k.returned = TRUE;
   g_cond_signal(&k.done);
@@ -378,10 +378,11 @@ static gpointer work(gpointer data) {
   const test_device *device = w->run->t->host.device;
   void *stream = device->stream_new();
   for (guint i = w->first; i < w->run->count; i += w->step) {
+    if (w->run->how->twice) process(w->run, &w->run->pieces[i], stream, WATCH_CALL);
     if (w->run->how->held && device->hold)
       process_held(w->run, &w->run->pieces[i], stream);
     else
-      process(w->run, &w->run->pieces[i], stream);
+      process(w->run, &w->run->pieces[i], stream, WATCH_PROCESS);
   }
   w->error = device->finish(stream);
   device->stream_free(stream);

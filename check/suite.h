@@ -44,5 +44,6 @@ typedef struct check_test {
   const char *name, *summary;
 } check_test;
 extern const check_test check_tests[];
+gboolean check_is_test(const char *name);
 
 #endif

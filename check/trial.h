@@ -55,6 +55,7 @@ typedef struct manner {
   gboolean shared;           /* the pieces lie in one buffer, as tiles do; else each in its own, as chunks */
   gboolean threads;          /* from two threads at once */
   gboolean held;             /* the stream is held back meanwhile, in one piece; on a device */
+  gboolean twice;            /* each piece once before it counts */
   gboolean open;             /* views that do not look at the end do not know it: FC_UNKNOWN on X */
   unsigned char poison;      /* what outputs, scratch and the surroundings of inputs hold before */
   guint64 seed;              /* of the cuts, strides and gaps */

@@ -75,6 +75,11 @@ static fc_status refuse_channels(const fc_host *host, int64_t cols, const fc_for
   for (int64_t i = 1, n = 1; i < cols && i < 16; i++)
     n += snprintf(all + n, sizeof all - (size_t)n, ",%d", channels == 1 ? 0 : (int)i);
   const int alpha = in->kind == FC_IMAGE && channels == cols + 1 && (channels == 4 || channels == 2);
+  if (in->kind == FC_IMAGE && channels == 2 && cols == 3)
+    return host->fail(
+        host, FC_INVALID,
+        "the matrix has 3 columns and the input 2 channels: put mix:0,0,0 before it, which repeats grey and "
+        "leaves out alpha");
   if (cols > 16 || (channels != 1 && channels < cols))
     return host->fail(host, FC_INVALID,
                       "the matrix has %lld columns and the input %lld channels: the two must be equal",

@@ -6,9 +6,12 @@
  */
 #include <fc_helpers.h>
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define IS(name) (DEFECT == name)
@@ -49,13 +52,25 @@ enum defect {
   function_misplaced,
   function_syntax,
   writes_side,
-  reads_side_beyond
+  reads_side_beyond,
+  ignores_stride,
+  scratch_beyond,
+  fails,
+  adds_to_output,
+  refuses_all,
+  refuses_example,
+  measures_cuts,
+  carries_beyond,
+  generates_cuts,
+  remembers_size,
+  wrong_preset
 };
 
 #define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
 #define HAS_FUNCTION (IS(function_differs) || IS(function_misplaced) || IS(function_syntax))
 
 static float shared_weight; /* of shares_instances */
+static int64_t last_size;   /* of remembers_size */
 
 /* ---- one row -------------------------------------------------------------------------- */
 
@@ -98,9 +113,16 @@ static void filter_row(const fc_host *host, const fc_job *job, float weight, int
     }
     if (IS(truncates))
       for (int64_t i = 0; i < count; i++) made[i] -= 0.4f;
+    if (IS(adds_to_output)) {
+      float before[FC_ROW_VALUES];
+      host->rows->load_f32(before, fc_view_at(out, n, y, x, c), out->stride[FC_AXIS_X], count, out->kind,
+                           out->dtype);
+      for (int64_t i = 0; i < count; i++) made[i] += before[i];
+    }
     if (IS(writes_part) && x + count == width) count--;
-    host->rows->store_f32(fc_view_at(out, n, y, x, c), out->stride[FC_AXIS_X], made, count, out->kind,
-                          out->dtype, IS(forgets_notes) ? NULL : job->notes);
+    const int64_t step = IS(ignores_stride) ? (int64_t)fc_dtype_size(out->dtype) : out->stride[FC_AXIS_X];
+    host->rows->store_f32(fc_view_at(out, n, y, x, c), step, made, count, out->kind, out->dtype,
+                          IS(forgets_notes) ? NULL : job->notes);
     if (IS(writes_part) && x + count == width - 1) count++;
   }
 }
@@ -116,6 +138,36 @@ static void look_beyond(const fc_view *v) {
   looked_at = *(const char *)fc_view_at(v, s[0] - 1, s[1] - 1, s[2] - 1 + (v->extent[0] >= 0) * 8, s[3] - 1);
 }
 
+/* By the function that the test names. */
+static void take_and_free(void) {
+  const char *how = getenv("BROKEN_TAKES");
+  void *volatile taken = NULL;
+  void *aligned = NULL;
+  if (!how || strcmp(how, "malloc") == 0)
+    taken = malloc(100);
+  else if (strcmp(how, "calloc") == 0)
+    taken = calloc(10, 10);
+  else if (strcmp(how, "realloc") == 0)
+    taken = realloc(taken, 100);
+  else if (strcmp(how, "reallocarray") == 0)
+    taken = reallocarray(taken, 10, 10);
+  else if (strcmp(how, "strdup") == 0)
+    taken = strdup(how);
+  else if (strcmp(how, "aligned_alloc") == 0)
+    taken = aligned_alloc(64, 128);
+  else if (strcmp(how, "memalign") == 0)
+    taken = memalign(64, 100);
+  else if (strcmp(how, "posix_memalign") == 0)
+    taken = posix_memalign(&aligned, 64, 100) ? NULL : aligned;
+  else if (strcmp(how, "valloc") == 0)
+    taken = valloc(100);
+  else if (strcmp(how, "pvalloc") == 0)
+    taken = pvalloc(100);
+  else if (strcmp(how, "mmap") == 0)
+    munmap(mmap(NULL, 100, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 100);
+  free(taken);
+}
+
 static void misbehave(const fc_job *job) {
   const fc_view *in = job->in[0], *out = job->out;
   if (IS(exits)) exit(3);
@@ -123,12 +175,11 @@ static void misbehave(const fc_job *job) {
   if (IS(crashes)) *nowhere = 1;
   while (IS(hangs)) usleep(1000);
   if (IS(prints)) printf("working\n");
-  if (IS(allocates)) {
-    char *volatile taken = malloc(100);
-    free(taken);
-  }
+  if (IS(allocates)) take_and_free();
   if (IS(reads_beyond)) look_beyond(in);
   if (IS(reads_side_beyond)) look_beyond(job->in[1]);
+  if (IS(scratch_beyond)) ((char *)job->scratch)[job->scratch_bytes] = 1;
+  if (IS(carries_beyond)) ((char *)job->carry)[8] = 1;
   if (IS(writes_input) && fc_view_count(in) > 0) ((char *)in->data)[0] ^= 1;
   if (IS(writes_side) && fc_view_count(job->in[1]) > 0) ((char *)job->in[1]->data)[0] ^= 1;
   if (IS(writes_beyond) && fc_view_count(out) > 0) {
@@ -153,6 +204,52 @@ static fc_status process(const fc_host *host, const void *state, const fc_job *j
     for (int64_t y = 0; y < s[FC_AXIS_Y]; y++)
       for (int64_t c = 0; c < s[FC_AXIS_C]; c++) filter_row(host, job, weight, n, y, c);
   if (IS(two_at_most)) atomic_fetch_sub(&busy, 1);
+  return IS(fails) ? FC_FATAL : FC_OK;
+}
+
+static size_t scratch(const void *state, const fc_job *job) {
+  return 100;
+}
+
+/* Counts elements along an axis, by fours. */
+static fc_status process_measure(const fc_host *host, const void *state, const fc_job *job) {
+  const fc_view *in = job->in[0];
+  const int axis = in->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
+  for (int64_t n = 0; n < in->shape[FC_AXIS_N]; n++)
+    for (int64_t i = 0, left; (left = in->shape[axis] - 4 * i) > 0; i++) {
+      const double count = (double)(left < 4 ? left : 4) + (in->origin[axis] > 0);
+      memcpy((char *)job->measure + n * job->measure_stride + i * (int64_t)sizeof count, &count,
+             sizeof count);
+    }
+  return FC_OK;
+}
+
+static fc_status collect(const fc_host *host, void *self, const void *blocks, int64_t count) {
+  for (int64_t i = 0; i < count; i++) *(double *)self += ((const double *)blocks)[i];
+  return FC_OK;
+}
+
+static fc_status report(const fc_host *host, void *self) {
+  const fc_measurement m = {sizeof m, -1, "count", "", *(double *)self, NULL};
+  host->measured(host, &m);
+  return FC_OK;
+}
+
+static void reset(void *self) {
+  *(double *)self = 0;
+}
+
+/* A ramp, which begins anew with each view. */
+static fc_status process_generate(const fc_host *host, const void *state, const fc_job *job) {
+  const fc_view *out = job->out;
+  const int64_t *s = out->shape;
+  for (int64_t n = 0; n < s[FC_AXIS_N]; n++)
+    for (int64_t y = 0; y < s[FC_AXIS_Y]; y++)
+      for (int64_t x = 0; x < s[FC_AXIS_X]; x++)
+        for (int64_t c = 0; c < s[FC_AXIS_C]; c++) {
+          const float made = (float)x;
+          host->rows->store_f32(fc_view_at(out, n, y, x, c), 0, &made, 1, out->kind, out->dtype, job->notes);
+        }
   return FC_OK;
 }
 
@@ -179,7 +276,24 @@ static fc_status process_soundly(const fc_host *host, const void *state, const f
 /* ---- all else ---------------------------------------------------------------------------- */
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
-  *self = (void *)(uintptr_t)args;
+  *self = IS(measures_cuts) ? calloc(1, sizeof(double)) : (void *)(uintptr_t)args;
+  if (IS(refuses_example) && args[0]->floats[0] == 0.125)
+    return host->fail(host, FC_INVALID, "weight: an eighth is not taken");
+  return FC_OK;
+}
+
+static void destroy(void *self) {
+  if (IS(measures_cuts)) free(self);
+}
+
+static fc_status negotiate_specially(const fc_host *host, fc_terms *terms) {
+  static const int64_t made[FC_AXES] = {1, 5, 40, 2};
+  if (IS(refuses_all)) return host->fail(host, FC_UNSUPPORTED, "it takes nothing at all");
+  if (IS(measures_cuts)) {
+    terms->needs[0]->reach[terms->in[0]->kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y].align = 4;
+    terms->measure_bytes = sizeof(double);
+  }
+  if (IS(generates_cuts)) memcpy(terms->out->extent, made, sizeof made);
   return FC_OK;
 }
 
@@ -188,11 +302,13 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   fc_need *need = terms->needs[0];
   if (IS(refuses_silently) && terms->in[0]->extent[FC_AXIS_C] == 3) return FC_UNSUPPORTED;
   if (HAS_FUNCTION) return FC_OK;
+  if (IS(refuses_all) || IS(measures_cuts) || IS(generates_cuts)) return negotiate_specially(host, terms);
+  if (IS(remembers_size)) last_size = terms->in[0]->extent[FC_AXIS_X];
   need->reach[FC_AXIS_X].before = IS(halo_too_small) ? 0 : 1;
   need->reach[FC_AXIS_X].after = 1;
   if (IS(alternates)) need->reach[FC_AXIS_X].after += atomic_fetch_add(&asked, 1) % 2;
   if (!IS(no_border)) need->border = FC_BORDER_REPLICATE;
-  if (IS(forgets_carry)) terms->carry_bytes = 8;
+  if (IS(forgets_carry) || IS(carries_beyond)) terms->carry_bytes = 8;
   if (HAS_SIDE)
     for (int a = 0; a < FC_AXES; a++)
       if (terms->in[1]->extent[a] != terms->in[0]->extent[a])
@@ -203,7 +319,8 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **state) {
   float *weight = host->alloc(host, FC_HOST, sizeof *weight);
   if (!weight) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *weight = (float)((const fc_arg *const *)self)[0]->floats[0];
+  *weight = IS(measures_cuts) ? 0 : (float)((const fc_arg *const *)self)[0]->floats[0];
+  if (IS(remembers_size)) *weight /= (float)(1 + last_size % 5);
   if (IS(shares_instances)) shared_weight = *weight;
   if (IS(leaks)) {
     char *volatile lost = malloc(64);
@@ -245,27 +362,38 @@ __attribute__((constructor)) static void at_load(void) {
 }
 
 #define WEIGHT_PARAM                                                                                         \
-  FC_FLOAT_PARAM(FC_PARAM_MAIN, "weight", IS(no_doc) ? "" : "Of either neighbour.", NULL, "0.25",            \
-                 FC_FLOAT_BETWEEN(0, 0.5))
+  FC_FLOAT_PARAM(FC_PARAM_MAIN, "weight", IS(no_doc) ? "" : "Of either neighbour.", NULL,                    \
+                 IS(wrong_preset) ? "7" : "0.25", FC_FLOAT_BETWEEN(0, 0.5))
 
 static const fc_param *const params[] = {WEIGHT_PARAM, FC_INPUT_PARAM(FC_PARAM_REQUIRED, "side", "Added.")};
 
 static const fc_operator op = {
     .size = sizeof(fc_operator),
+    .flags = IS(measures_cuts)    ? FC_OP_PASSTHROUGH
+             : IS(generates_cuts) ? FC_OP_GENERATOR
+                                  : 0,
     .name = "mean3",
     .summary = "mean of three neighbours",
     .doc = "A mean of each sample and its two neighbours.",
-    .examples = HAS_SIDE            ? FC_TEXTS("mean3:0.25:side=other.wav")
-                : IS(wrong_example) ? FC_TEXTS("mean3:0.25", "mean3:7")
-                                    : FC_TEXTS("mean3:0.25"),
-    .kinds = FC_KINDS_ALL,
-    .dtypes_in = FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+    .examples = HAS_SIDE              ? FC_TEXTS("mean3:0.25:side=other.wav")
+                : IS(wrong_example)   ? FC_TEXTS("mean3:0.25", "mean3:7")
+                : IS(refuses_example) ? FC_TEXTS("mean3:0.25", "mean3:0.125")
+                                      : FC_TEXTS("mean3:0.25"),
+    .kinds = IS(generates_cuts) ? FC_KIND_BIT(FC_IMAGE) : FC_KINDS_ALL,
+    .dtypes_in = IS(generates_cuts) ? 0 : FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
     .dtypes_out = FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
     .n_params = HAS_SIDE ? 2 : 1,
     .params = params,
     .create = create,
+    .destroy = destroy,
     .negotiate = negotiate,
-    .backends = FC_BACKENDS(FC_ON_CPU(prepare, release, NULL, process)),
+    .backends = FC_BACKENDS(FC_ON_CPU(prepare, release, IS(scratch_beyond) ? scratch : NULL,
+                                      IS(measures_cuts)    ? process_measure
+                                      : IS(generates_cuts) ? process_generate
+                                                           : process)),
+    .reset = IS(measures_cuts) ? reset : NULL,
+    .collect = IS(measures_cuts) ? collect : NULL,
+    .report = IS(measures_cuts) ? report : NULL,
     .reference = IS(truncates) ? FC_ON_CPU(prepare, release, NULL, process_soundly) : NULL,
     .extension = HAS_FUNCTION ? extension : NULL,
 };

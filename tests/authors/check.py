@@ -53,6 +53,17 @@ EXPECTED = {
     "function_syntax": ("function", "function"),
     "writes_side": ("results", "input"),
     "reads_side_beyond": ("halo", "halo"),
+    "ignores_stride": ("results", "unwritten"),
+    "scratch_beyond": ("results", "band"),
+    "fails": ("results", "status"),
+    "adds_to_output": ("results", "halo"),
+    "refuses_all": ("results", "nothing"),
+    "refuses_example": ("results", "nothing"),
+    "measures_cuts": ("results", "measure"),
+    "carries_beyond": ("results", "band"),
+    "generates_cuts": ("results", "cut"),
+    "remembers_size": ("results", "cut"),
+    "wrong_preset": ("load", "load"),
 }
 # What the sanitizers' own allocators hide.
 UNSEEN = ("allocates", "leaks")
@@ -82,6 +93,25 @@ class Check(harness.Case):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
 
+    def test_every_way_to_allocate_is_seen(self):
+        if SANITIZED:
+            self.skipTest("a sanitizer has its own allocator")
+        for name in ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc", "mmap",
+                     "reallocarray", "strdup"):
+            done = self.run_command("check", os.path.join(MODULES, "allocates.so"), "--seed", "5", "--test", "calls",
+                                    env={**harness.fixed_environment(), "BROKEN_TAKES": name})
+            seen = {"reallocarray": "realloc", "strdup": "malloc"}.get(name, name)
+            self.assertIn(f"(allocation): mean3 on cpu: process allocates: {seen} of ", done.stdout, name)
+
+    def test_printing_is_seen_in_any_process(self):
+        for more in ((), ("--in-process",), ("--verbose",), ("--in-process", "--verbose")):
+            for module, test in (("prints", "calls"), ("load_prints", "load")):
+                done = self.run_command("check", os.path.join(MODULES, module + ".so"), "--seed", "5", "--test", test, *more)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(f"{test} (printing)", done.stdout)
+                if more:
+                    self.assertIn({"prints": "working", "load_prints": "hello"}[module], done.stderr)
+
     def test_text(self):
         path = os.path.join(MODULES, "truncates.so")
         done = self.run_command("check", path, "--seed", "5", "--seconds", "0.3", "--only-failed")
@@ -105,6 +135,12 @@ class Check(harness.Case):
         done = self.run_command("check", "./prints.so", "--seed", "5")
         self.assertEqual(done.returncode, 1)
         self.assertIn("prints.check:1: expected", done.stdout)
+        for line, said in (("mean4 printing: why", "the plugin has no operator mean4"), ("mean3/gpu printing: why", "there is no backend gpu"),
+                           ("mean3 print: why", "there is no test or item print")):
+            self.write("prints.check", "# why\n" + line + "\n")
+            done = self.run_command("check", "./prints.so", "--seed", "5", "--test", "calls")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("prints.check:2: " + said, done.stdout)
 
     def test_folder_and_name(self):
         shutil.copy(os.path.join(MODULES, "none.so"), self.folder)

@@ -15,6 +15,10 @@ import harness  # noqa: E402
 MESON = sys.argv[3]
 
 
+def has_nvcc():
+    return bool(shutil.which("nvcc")) or os.path.exists("/usr/local/cuda/bin/nvcc")
+
+
 class Installed(harness.Case):
     """Tests with a copy in cls.root, and an environment in which it is found first."""
 

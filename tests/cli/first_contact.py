@@ -95,7 +95,8 @@ class FirstContact(harness.Case):
         luma = "matrix:[0.299,0.587,0.114]"
         self.succeed("-i", "picture.png", "-p", "mix:0", "-o", "grey.png")
         self.succeed("-i", "picture.png", "-p", "mix:0,1,2,0", "-o", "rgba.png")
-        for name, mix in (("grey.png", "mix:0,0,0"), ("rgba.png", "mix:0,1,2")):
+        self.succeed("-i", "picture.png", "-p", "mix:0,0", "-o", "grey-alpha.png")
+        for name, mix in (("grey.png", "mix:0,0,0"), ("grey-alpha.png", "mix:0,0,0"), ("rgba.png", "mix:0,1,2")):
             self.refused(f"put {mix} before it", "-i", name, "-p", luma, "-o", "out.png")
             self.succeed("-i", name, "-p", mix, "-p", luma, "-o", "out.png")
 
