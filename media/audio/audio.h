@@ -12,6 +12,7 @@
 
 #include <sndfile.h>
 
+#include "media/array/item.h"
 #include "media/file/formats.h"
 #include "media/file/output.h"
 #include "media/file/tags.h"
@@ -30,10 +31,13 @@ typedef struct fc_audio_samples {
 
 /* For any format that libsndfile reads. */
 fc_audio_samples fc_audio_samples_of(int format);
-/* Are they stored one by one: integers, floats? */
+/* One of these as it lies in a file; NULL: they are not stored one by one. */
+const fc_item *fc_audio_item_of(int format);
+/* Are they integers or floats, stored one by one? */
 gboolean fc_audio_is_pcm(int format);
-/* Bytes of one of these, or of u-law and A-law; 0: they are not stored one by one. */
-int fc_audio_sample_bytes(int format);
+/* The subtype of integers of so many bytes with a sign; and that which options call so ("i24"); 0: none. */
+int fc_audio_integers(int bytes);
+int fc_audio_subtype_named(const char *name);
 gboolean fc_audio_is_alac(int format);
 
 /*
@@ -66,7 +70,7 @@ fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_opt
 typedef struct fc_coded_place {
   gint64 missing; /* bytes that are missing at the end */
   /* Bytes that libsndfile is to read instead: a size of the samples that is a placeholder or too large, and
-   * the depth of ALAC, which some leave out of the format, or the tag of G.711. `size` 0: nothing. */
+   * the depth of ALAC, which some leave out of the format. `size` 0: nothing. */
   struct fc_patch {
     gint64 at;
     guint8 bytes[8];
@@ -79,9 +83,6 @@ typedef struct fc_coded_place {
 } fc_coded_place;
 fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,
                          const fc_media_options *, GError **);
-
-/* Refuses a file that is not whole, or takes it with a warning. */
-gboolean fc_audio_judge(const char *name, const char *fault, const fc_media_options *options, GError **error);
 
 /* ---- encoders ---------------------------------------------------------- */
 

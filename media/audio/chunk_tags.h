@@ -17,18 +17,19 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
                             gboolean ahead, fc_front *front, GError **error);
 
 /*
- * The chunks for a file of `family`, as an array of fc_tag_chunk with its own copies (g_array_unref): those
- * of the input as they are, or the texts in the family's own chunks. What counts samples is left out when
- * the chain has moved them, what counts channels when their number has changed. `lost` gets the names of
- * what is left out. NULL when there is no memory.
+ * The chunks for a file of `family`, as tags with nothing but these (fc_tags_unref): those of the input as
+ * they are, or the texts in the family's own chunks. What counts samples is left out when the chain has moved
+ * them, what counts channels when their number has changed; spec->lost gets the names. NULL with an error
+ * that begins with `name` when there is no memory.
  */
-GArray *fc_chunk_tags_choose(const fc_audio_spec *spec, fc_tag_family family, GString *lost);
+fc_tags *fc_chunk_tags_choose(const fc_audio_spec *spec, fc_tag_family family, const char *name,
+                              GError **error);
 
 /* Appends the chunks that stand ahead of the samples, or those that do not. */
-void fc_chunk_tags_put(const GArray *chunks, const fc_chunk_layout *layout, gboolean ahead, fc_blob *to);
+void fc_chunk_tags_put(const fc_tags *chunks, const fc_chunk_layout *layout, gboolean ahead, fc_blob *to);
 
 /* Appends all of them to a finished file, whose size in the header they make larger. */
-gboolean fc_chunk_tags_append(const GArray *chunks, const fc_chunk_layout *layout, const char *name,
+gboolean fc_chunk_tags_append(const fc_tags *chunks, const fc_chunk_layout *layout, const char *name,
                               fc_output *output, GError **error);
 
 /* `text` as UTF-8: what is none is taken for what Windows has in its place. g_free; NULL when there is no

@@ -3,6 +3,7 @@
  */
 #include "media/audio/chunks.h"
 
+#include <sndfile.h>
 #include <string.h>
 
 #include "media/file/bytes.h"
@@ -19,23 +20,25 @@
 #define FRONT_MAX (FC_TAGS_MAX + ((gsize)1 << 20))
 
 static const fc_chunk_layout layouts[] = {
-    {"RIFF", FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
-    {"RF64", FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
-    {"RIFX", FC_TAGS_RIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "data"},
-    {"riff", FC_TAGS_RIFF, 40, 16, 8, 8, FALSE, TRUE, 16, 0, "data"},
-    {"FORM", FC_TAGS_AIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "SSND"},
-    {"caff", FC_TAGS_CAF, 8, 4, 8, 1, TRUE, FALSE, 0, 0, "data"},
+    {"RIFF", SF_FORMAT_WAV, FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {"RF64", SF_FORMAT_RF64, FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {"RIFX", 0, FC_TAGS_RIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "data"},
+    {"riff", SF_FORMAT_W64, FC_TAGS_RIFF, 40, 16, 8, 8, FALSE, TRUE, 16, 0, "data"},
+    {"FORM", SF_FORMAT_AIFF, FC_TAGS_AIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "SSND"},
+    {"caff", SF_FORMAT_CAF, FC_TAGS_CAF, 8, 4, 8, 1, TRUE, FALSE, 0, 0, "data"},
 };
 
-const fc_chunk_layout *fc_chunk_layout_of(const char *magic) {
+const fc_chunk_layout *fc_chunk_layout_of(int format) {
   for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
-    if (memcmp(layouts[i].magic, magic, 4) == 0) return &layouts[i];
+    if (layouts[i].format == (format & SF_FORMAT_TYPEMASK)) return &layouts[i];
   return NULL;
 }
 
 const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input) {
-  const fc_chunk_layout *layout = input->head_size < 4 ? NULL : fc_chunk_layout_of((const char *)input->head);
-  return layout && input->head_size >= layout->file_header ? layout : NULL;
+  for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
+    if (input->head_size >= layouts[i].file_header && memcmp(layouts[i].magic, input->head, 4) == 0)
+      return &layouts[i];
+  return NULL;
 }
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes) {

@@ -19,6 +19,7 @@ G_BEGIN_DECLS
 /* How a family lays out its chunks. */
 typedef struct fc_chunk_layout {
   const char *magic;
+  int format; /* libsndfile's, as it is written */
   fc_tag_family family;
   guint8 file_header; /* bytes before the first chunk */
   guint8 id_bytes;    /* 4, or 16 in W64, whose first four tell enough */
@@ -33,8 +34,8 @@ typedef struct fc_chunk_layout {
 
 /* As a file's first bytes tell; NULL when it has no chunks. */
 const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input);
-/* By the magic: "RIFF", "RF64", "RIFX", "riff" (W64), "FORM" or "caff". */
-const fc_chunk_layout *fc_chunk_layout_of(const char *magic);
+/* Of one of libsndfile's formats; NULL when it has no chunks. */
+const fc_chunk_layout *fc_chunk_layout_of(int format);
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);
 void fc_chunk_put(fc_blob *to, const fc_chunk_layout *layout, guint64 value, int bytes);

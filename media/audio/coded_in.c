@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coded_in.c - sounds that libsndfile decodes: FLAC, Vorbis and Opus in Ogg, u-law, A-law, ADPCM, GSM, ALAC,
+ * coded_in.c - sounds that libsndfile decodes: FLAC, Vorbis and Opus in Ogg, ADPCM, GSM, ALAC,
  * in the element type in which their samples are exact. libsndfile's own conversions change values, and none
  * is used. It reads through callbacks that count their calls, for there are headers that send it round for
  * minutes.
@@ -137,7 +137,7 @@ static gboolean check(const coded_source *source, GError **error) {
 /* ---- the end --------------------------------------------------------------------- */
 
 static gboolean judge(coded_source *source, const char *fault, GError **error) {
-  return fc_audio_judge(source->file.base.name, fault, &source->options, error);
+  return fc_media_judge(&source->options, source->file.base.name, fault, error);
 }
 
 /* What was seen of an Ogg stream. */
@@ -262,9 +262,8 @@ static void set_format(coded_source *source) {
                                          .rate = info->samplerate};
 }
 
-/* libsndfile counts what fills up the last block as samples, and what follows those of W64. */
+/* libsndfile counts what fills up the last block as samples. */
 static gint64 count_frames(const coded_source *source) {
-  const int subtype = source->info.format & SF_FORMAT_SUBMASK;
   gint64 frames = source->info.frames;
   if (frames < 0 || frames > FRAMES_MAX) return FC_UNKNOWN;
   const gint64 said = source->place.frames, packet = source->place.packet;
@@ -272,8 +271,6 @@ static gint64 count_frames(const coded_source *source) {
   /* Some writers count the last packet as if it were full. */
   const gboolean filled = packet && said % packet == 0 && said - frames < packet;
   if (said > 0) frames = !alac ? MIN(frames, said) : filled ? frames : MAX(frames, said);
-  const gboolean bytes = subtype == SF_FORMAT_ULAW || subtype == SF_FORMAT_ALAW;
-  if (bytes && source->place.bytes >= 0) frames = MIN(frames, source->place.bytes / source->info.channels);
   return frames;
 }
 
@@ -285,9 +282,8 @@ static gboolean find_length(coded_source *source, GError **error) {
     fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", place->missing);
   if (fault && !judge(source, fault, error)) return FALSE;
   /* What the file promises may still not be there; only a known end can be announced. */
-  const gboolean certain = fc_audio_sample_bytes(source->info.format) == 1;
   source->file.base.format.extent[FC_AXIS_X] =
-      source->options.allow_truncated && !certain ? FC_UNKNOWN : source->promised;
+      source->options.allow_truncated ? FC_UNKNOWN : source->promised;
   return TRUE;
 }
 

@@ -35,7 +35,7 @@ static gboolean take_block(fc_tags *tags, int kind, const guint8 *data, gsize si
   if (kind == PICTURE)
     fc_tags_add_picture(tags, data, size);
   else
-    fc_tags_put_chunk(tags, id, data, size);
+    fc_tags_put_chunk(tags, id, data, size, TRUE);
   return TRUE;
 }
 

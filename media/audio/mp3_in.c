@@ -49,7 +49,7 @@ static gboolean fail_read(mp3_source *source, GError **error) {
   g_autofree char *fault =
       g_strdup_printf("is cut off or damaged after frame %" G_GINT64_FORMAT, source->position);
   source->cut_told = TRUE;
-  return fc_audio_judge(source->file.base.name, fault, &source->options, error);
+  return fc_media_judge(&source->options, source->file.base.name, fault, error);
 }
 
 static gint64 mp3_read(fc_source *base, const fc_view *into, GError **error) {
@@ -188,7 +188,7 @@ static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **
            fc_fail(error, FC_IO, "%s: cannot be read as MP3: nothing in it can be decoded",
                    source->input->name);
   g_autofree char *fault = find_fault(source, place, &walk, &counts);
-  if (fault && !fc_audio_judge(source->input->name, fault, &source->options, error)) return FALSE;
+  if (fault && !fc_media_judge(&source->options, source->input->name, fault, error)) return FALSE;
   source->frames = length > 0 ? length : (gint64)walk.frames * mpg123_spf(source->decoder);
   source->cut_told = fault != NULL;
   source->file.base.format.extent[FC_AXIS_X] = fault ? FC_UNKNOWN : source->frames;

@@ -108,8 +108,8 @@ guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ah
   return chunk.data;
 }
 
-void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size) {
-  guint8 *to = fc_tags_add_chunk(tags, id, size, TRUE);
+void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size, gboolean ahead) {
+  guint8 *to = fc_tags_add_chunk(tags, id, size, ahead);
   if (to && size) memcpy(to, data, size);
 }
 

@@ -85,8 +85,8 @@ void fc_tags_add_text(fc_tags *tags, const char *name, const void *value, gssize
 void fc_tags_add_picture(fc_tags *tags, const void *block, gsize size);
 /* Room for the content of a chunk; NULL when there is none. */
 guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ahead);
-/* A whole chunk, ahead of samples or pixels. */
-void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size);
+/* A whole chunk. */
+void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size, gboolean ahead);
 /* Names something that is left out, once. */
 void fc_tags_lose(fc_tags *tags, const char *word);
 

@@ -59,11 +59,21 @@ class Formats(harness.Case):
                     with self.subTest(format=entry["name"], key=option["key"], value=value):
                         self.succeed("-i", source, "-o", f"out.{ending}:{option['key']}={value}")
                         self.assertTrue(os.path.getsize(self.path("out." + ending)))
-            for option in entry["input_options"]:
+            for option in entry["input_options"] if entry["name"] != "raw" else []:
                 self.source_for(entry)
                 for value in values_of(option):
                     with self.subTest(format=entry["name"], key=option["key"], value=value):
                         self.succeed("-i", f"try.{ending}:{option['key']}={value}", "-o", "out.npy")
+
+    def test_raw_layouts_as_options(self):
+        """Behind the name what --raw says for all inputs."""
+        self.write("x.raw", bytes(range(240)))
+        for layout in ("dtype=i16,channels=2,rate=8000", "dtype=u8,width=8,height=10,channels=3,layout=planar", "dtype=f32,rate=1,length=60,endian=big"):
+            self.succeed("-i", "x.raw", "--raw", layout, "-o", "a.npy")
+            self.succeed("-i", "x.raw:" + layout.replace(",", ":"), "-o", "b.npy")
+            self.assertEqual(self.read("a.npy"), self.read("b.npy"))
+            self.assertGreater(len(self.read("a.npy")), 300)
+        self.assertIn("rate is missing", self.fails(2, "-i", "x.raw:dtype=u8", "-o", "c.npy"))
 
     def test_unknown_options(self):
         self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:quality=85"),
