@@ -39,7 +39,7 @@ static const image_form forms[] = {{"png", NULL, TRUE, TRUE, TRUE, FC_IMAGE_SIDE
 #ifdef FC_WITH_TURBOJPEG
                                    {"jpg", fc_encode_jpeg, FALSE, FALSE, FALSE, 65500},
 #else
-                                    {"jpg", fc_encode_stb, FALSE, FALSE, FALSE, 65500},
+                                   {"jpg", fc_encode_stb, FALSE, FALSE, FALSE, 65500},
 #endif
 #ifdef FC_WITH_WEBP
                                    {"webp", fc_encode_webp, FALSE, TRUE, TRUE, 16383},
