@@ -55,20 +55,13 @@ const char *fc_audio_samples_name(int format);
 
 /* ---- sources ------------------------------------------------------------- */
 
-/* Where a stream of MPEG lies in a file, how much of it is missing at its end, and what the file says beside
- * it. */
-typedef struct fc_mp3_place {
-  gint64 offset, size, missing;
-  fc_tags *tags; /* taken over; or NULL */
-} fc_mp3_place;
-
-/* All take over the input, also when they fail. `place` NULL: all of the file. */
-fc_source *fc_pcm_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_options *, GError **);
-
-/* What a header says of samples that libsndfile is to decode. */
-typedef struct fc_coded_place {
-  gint64 missing; /* bytes that are missing at the end */
+/* What the header of another format says of coded samples. */
+typedef struct fc_audio_place {
+  gint64 offset, bytes; /* of the samples; -1: to the end */
+  gint64 missing;       /* bytes that are missing at the end */
+  fc_tags *tags;        /* taken over; or NULL */
+  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
+  gint64 packet;        /* of CAF: frames in a packet */
   /* Bytes that libsndfile is to read instead: a size of the samples that is a placeholder or too large, and
    * the depth of ALAC, which some leave out of the format. `size` 0: nothing. */
   struct fc_patch {
@@ -76,12 +69,12 @@ typedef struct fc_coded_place {
     guint8 bytes[8];
     int size;
   } patches[2];
-  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
-  gint64 packet;        /* of CAF: frames in a packet */
-  gint64 offset, bytes; /* of the samples; -1: to the end */
-  fc_tags *tags;        /* taken over; or NULL */
-} fc_coded_place;
-fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,
+} fc_audio_place;
+
+/* All take over the input, also when they fail. `place` NULL: all of the file. */
+fc_open_fn fc_pcm_open;
+fc_source *fc_mp3_open(fc_input *, const fc_audio_place *place, const fc_media_options *, GError **);
+fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_audio_place *place,
                          const fc_media_options *, GError **);
 
 /* ---- encoders ---------------------------------------------------------- */

@@ -32,10 +32,6 @@ void fc_chunk_tags_put(const fc_tags *chunks, const fc_chunk_layout *layout, gbo
 gboolean fc_chunk_tags_append(const fc_tags *chunks, const fc_chunk_layout *layout, const char *name,
                               fc_output *output, GError **error);
 
-/* `text` as UTF-8: what is none is taken for what Windows has in its place. g_free; NULL when there is no
- * memory. */
-char *fc_text_to_utf8(const char *text, gsize size);
-
 G_END_DECLS
 
 #endif

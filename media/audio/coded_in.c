@@ -31,7 +31,7 @@ typedef struct coded_source {
   fc_file_source file;
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
-  fc_coded_place place;
+  fc_audio_place place;
   gint64 at;            /* where libsndfile reads */
   gint64 calls;         /* that it has left */
   fc_reader *reader;    /* of an Ogg stream that is read in order; or NULL */
@@ -275,7 +275,7 @@ static gint64 count_frames(const coded_source *source) {
 }
 
 static gboolean find_length(coded_source *source, GError **error) {
-  const fc_coded_place *place = &source->place;
+  const fc_audio_place *place = &source->place;
   source->promised = count_frames(source);
   g_autofree char *fault = NULL;
   if (place->missing)
@@ -304,7 +304,7 @@ static gboolean take_tags(coded_source *source, GError **error) {
   return fc_tags_check(tags, source->file.base.name, error) && fc_input_check(source->input, error);
 }
 
-fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc_coded_place *place,
+fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc_audio_place *place,
                          const fc_media_options *options, GError **error) {
   coded_source *source = g_new0(coded_source, 1);
   fc_source *base = &source->file.base;
@@ -312,7 +312,7 @@ fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc
   source->file.close = coded_close;
   source->input = input;
   source->options = *options;
-  source->place = place ? *place : (fc_coded_place){.bytes = -1}; /* samples from end to end */
+  source->place = place ? *place : (fc_audio_place){.bytes = -1}; /* samples from end to end */
   source->file.tags = source->place.tags;
   if (open_decoder(source, format, error)) {
     set_format(source);

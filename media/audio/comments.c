@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
 #include "media/file/bytes.h"
 
 enum { NUMBER = 4 };

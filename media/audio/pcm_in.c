@@ -85,8 +85,8 @@ static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, con
 }
 
 /* What libsndfile must be told that the header does not say. */
-static fc_coded_place coded_place(fc_pcm_header *header, const fc_input *input) {
-  fc_coded_place place = {.missing = header->missing,
+static fc_audio_place place_of(fc_pcm_header *header, const fc_input *input) {
+  fc_audio_place place = {.missing = header->missing,
                           .offset = header->offset,
                           .bytes = header->size,
                           .tags = g_steal_pointer(&header->tags)};
@@ -127,15 +127,8 @@ static fc_coded_place coded_place(fc_pcm_header *header, const fc_input *input) 
 
 static fc_source *open_coded(fc_input *input, fc_pcm_header *header, const fc_file_format *format,
                              const fc_media_options *options, GError **error) {
-  if (header->mpeg && header->found) {
-    const gint64 there = MAX(input->size - header->offset, 0);
-    const fc_mp3_place mp3 = {.offset = header->offset,
-                              .size = header->size < 0 ? there : MIN(header->size, there),
-                              .missing = header->missing,
-                              .tags = g_steal_pointer(&header->tags)};
-    return fc_mp3_open(input, &mp3, options, error);
-  }
-  fc_coded_place place = coded_place(header, input);
+  fc_audio_place place = place_of(header, input);
+  if (header->mpeg && header->found) return fc_mp3_open(input, &place, options, error);
   return fc_coded_open(input, format, &place, options, error);
 }
 

@@ -61,7 +61,7 @@ def read_ogg(build, folder):
     wav, ogg, out = (os.path.join(folder, name) for name in ("minute.wav", "minute.ogg", "again.wav"))
     make_wav(wav, 12)
     subprocess.run([command(build), "-i", wav, "-o", ogg, "-q"], check=True)
-    words = [command(build), "-i", ogg, "-o", out, "-q"]
+    words = [command(build), "-i", ogg, "-p", "gain:0.25", "-o", out, "-q"]
     return {"size": os.path.getsize(ogg), "opened": read_of(ogg, words + ["--dry-run"]), "converted": read_of(ogg, words)}
 
 
