@@ -19,7 +19,6 @@
 typedef struct array_source {
   fc_file_source head;
   fc_input *input;
-  fc_reader *reader;
   fc_array_file file;
   fc_media_options options; /* its strings are not used after opening */
   guint8 *all;              /* the whole file, when it is gathered from memory */
@@ -53,7 +52,7 @@ static gint64 fetch(array_source *source, gint64 n, gint64 y, gint64 x, gint64 c
   const fc_array_file *file = &source->file;
   gint64 channels = source->head.base.format.extent[FC_AXIS_C], pixel = channels * file->item->size;
   if (!file->strided) {
-    gssize got = fc_reader_read(source->reader, source->raw, (gsize)(count * pixel), error);
+    gssize got = fc_input_read(source->input, source->raw, (gsize)(count * pixel), error);
     return got < 0 ? -1 : pixel ? got / pixel : count;
   }
   gint64 at =
@@ -146,79 +145,61 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
 }
 
 /* Whether so many rows of the view are in memory what they are in the file. */
-static gboolean lies_alike(const array_source *source, const fc_view *into, gint64 rows) {
+static gboolean lies_alike(const array_source *source, const fc_view *into, gint64 rows, gint64 columns) {
   fc_view some = *into;
-  some.shape[FC_AXIS_N] = 1, some.shape[FC_AXIS_Y] = rows;
+  some.shape[FC_AXIS_N] = 1, some.shape[FC_AXIS_Y] = rows, some.shape[FC_AXIS_X] = columns;
   return !source->file.strided && !source->file.swap && fc_item_is_plain(source->file.item) &&
          fc_is_dense(&some);
 }
 
-/* Frames of sound that lie in the file as they are wanted. */
-static gint64 read_frames_dense(array_source *source, const fc_view *into, GError **error) {
-  const gint64 channels = into->shape[FC_AXIS_C], frame = channels * source->file.item->size;
-  gssize got = fc_reader_read(source->reader, into->data, (gsize)(into->shape[FC_AXIS_X] * frame), error);
-  if (got < 0) return -1;
-  source->elements += got / frame * channels;
-  return got / frame;
+/* Rows of so many pixels; returns how many pixels there were. At once where they lie in the file as they are
+ * wanted. */
+static gint64 read_pixels(array_source *source, const fc_view *into, gint64 n, gint64 rows, gint64 columns,
+                          GError **error) {
+  const gint64 channels = source->head.base.format.extent[FC_AXIS_C],
+               pixel = channels * source->file.item->size;
+  gint64 done = 0;
+  if (lies_alike(source, into, rows, columns)) {
+    const gssize got =
+        fc_input_read(source->input, fc_view_at(into, n, 0, 0, 0), (gsize)(rows * columns * pixel), error);
+    source->elements += MAX(got, 0) / pixel * channels;
+    return got < 0 ? -1 : got / pixel;
+  }
+  for (gint64 y = 0; y < rows && done == y * columns; y++) {
+    const gint64 got = read_row(source, into, n, y, columns, error);
+    if (got < 0) return -1;
+    done += got;
+  }
+  return done;
 }
 
 static gint64 read_audio(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
-  fc_view row = *into;
-  row.shape[FC_AXIS_X] = wanted;
-  gint64 got = lies_alike(source, &row, 1) ? read_frames_dense(source, &row, error)
-                                           : read_row(source, into, 0, 0, wanted, error);
+  const gint64 got = read_pixels(source, into, 0, 1, wanted, error);
   if (got < 0) return -1;
-  gint64 frame = source->head.base.format.extent[FC_AXIS_C] * source->file.item->size;
+  const gint64 frame = source->head.base.format.extent[FC_AXIS_C] * source->file.item->size;
   /* Behind a header without a length the last frame may be in part. */
-  gboolean within = !source->head.tags && (source->reader->position - source->file.offset) % frame != 0;
+  const gboolean within = !source->head.tags && (source->input->position - source->file.offset) % frame != 0;
   source->position += got;
-  if (got < wanted && !end_well(source, within, error)) return -1;
-  return got;
-}
-
-/* Some rows of the view at once; returns how many of them were there whole, and whether some of one more. */
-static gint64 read_dense(array_source *source, const fc_view *into, gint64 n, gint64 rows, gboolean *within,
-                         GError **error) {
-  const gint64 *extent = source->head.base.format.extent;
-  gint64 pixel = extent[FC_AXIS_C] * source->file.item->size, row = extent[FC_AXIS_X] * pixel;
-  gssize got = fc_reader_read(source->reader, fc_view_at(into, n, 0, 0, 0), (gsize)(rows * row), error);
-  if (got < 0) return -1;
-  source->elements += got / pixel * extent[FC_AXIS_C];
-  *within = got % row >= pixel;
-  return got / row;
-}
-
-static gint64 read_rows(array_source *source, const fc_view *into, gint64 n, gint64 rows, gboolean *within,
-                        GError **error) {
-  gint64 columns = source->head.base.format.extent[FC_AXIS_X];
-  for (gint64 y = 0; y < rows; y++) {
-    gint64 got = read_row(source, into, n, y, columns, error);
-    *within = got > 0;
-    if (got < 0) return -1;
-    if (got < columns) return y;
-  }
-  return rows;
+  return got < wanted && !end_well(source, within, error) ? -1 : got;
 }
 
 /* Whole frames, or rows of a single one; returns how many. */
 static gint64 read_frames(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
-  gboolean by_rows = source->head.base.by_rows, within = FALSE;
-  gint64 rows = by_rows ? wanted : source->head.base.format.extent[FC_AXIS_Y];
-  gboolean empty = rows == 0 || fc_view_count(into) == 0;
-  gboolean alike = !empty && lies_alike(source, into, rows);
+  const gboolean by_rows = source->head.base.by_rows;
+  const gint64 columns = source->head.base.format.extent[FC_AXIS_X],
+               rows = by_rows ? wanted : source->head.base.format.extent[FC_AXIS_Y];
+  const gboolean empty = rows == 0 || fc_view_count(into) == 0;
   for (gint64 n = 0; !empty && n < (by_rows ? 1 : wanted); n++) {
-    gint64 got = (alike ? read_dense : read_rows)(source, into, n, rows, &within, error);
+    const gint64 got = read_pixels(source, into, n, rows, columns, error);
     if (got < 0) return -1;
-    if (got == rows) continue;
-    within |= !by_rows && got > 0;
+    if (got == rows * columns) continue;
+    const gboolean within = by_rows ? got % columns > 0 : got > 0;
     /* Of a list, which is one row, what is there can be taken. */
-    gboolean list = source->file.outermost > FC_AXIS_Y;
-    if (within && !list && source->position == 0 && n == 0 && (by_rows ? got : 0) == 0) {
-      fail_nothing(source, source->reader->position - source->file.offset, error);
-      return -1;
-    }
+    const gboolean list = source->file.outermost > FC_AXIS_Y;
+    if (within && !list && source->position == 0 && n == 0 && (!by_rows || got < columns))
+      return fail_nothing(source, source->input->position - source->file.offset, error) ? 0 : -1;
     if (!end_well(source, within, error)) return -1;
-    return by_rows ? got : n;
+    return by_rows ? got / columns : n;
   }
   return wanted;
 }
@@ -242,7 +223,6 @@ static gint64 array_read(fc_source *base, const fc_view *into, GError **error) {
 static void array_close(fc_file_source *head) {
   array_source *source = (array_source *)head;
   fc_input_free(source->input);
-  g_free(source->reader);
   g_free(source->all);
   g_free(source->raw);
   g_free(source->ready);
@@ -258,7 +238,7 @@ int fc_array_source_dims(const fc_source *source) {
  * shorter would be too late for whoever goes by it. */
 static gboolean spool_if_cuttable(array_source *source, gint64 bytes, GError **error) {
   if (source->input->seekable || !source->options.allow_truncated) return TRUE;
-  if (!fc_reader_spool(source->reader, bytes, error)) return FALSE;
+  if (!fc_input_spool(source->input, bytes, error)) return FALSE;
   source->file.offset = 0;
   return TRUE;
 }
@@ -301,7 +281,7 @@ static gboolean prepare_strided(array_source *source, GError **error) {
   if (!source->all)
     return fc_fail(error, FC_NO_MEMORY, "%s: no memory for its %" G_GINT64_FORMAT " bytes",
                    source->head.base.name, size);
-  gssize got = fc_reader_read(source->reader, source->all, (gsize)size, error);
+  gssize got = fc_input_read(source->input, source->all, (gsize)size, error);
   file->offset = 0;
   return got == size ||
          (got >= 0 && fc_fail(error, FC_IO,
@@ -325,8 +305,8 @@ static gboolean reserve_piece(array_source *source, GError **error) {
                  source->head.base.name, channels);
 }
 
-fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_array_file *file,
-                               const fc_media_options *options, GError **error) {
+fc_source *fc_array_source_new(fc_input *input, const fc_array_file *file, const fc_media_options *options,
+                               GError **error) {
   array_source *source = g_new0(array_source, 1);
   source->head = (fc_file_source){.base = {.name = g_strdup(input->name),
                                            .can_rows = file->format.kind != FC_AUDIO,
@@ -338,7 +318,6 @@ fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_arra
   source->head.base.format.dtype = file->item->dtype;
   source->head.base.format.bits = file->item->bits;
   source->input = input;
-  source->reader = reader;
   source->file = *file;
   source->options = *options;
   if (check_size(source, error) && prepare_strided(source, error) && reserve_piece(source, error)) {

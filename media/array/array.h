@@ -26,11 +26,11 @@ typedef struct fc_array_file {
 } fc_array_file;
 
 /*
- * A source over `reader`, which stands at the first element. Takes over `input` and
- * `reader`, also when it fails. The extent of the outermost axis may be FC_UNKNOWN.
+ * A source over an input that stands at the first element, and which it takes over, also when it fails. The
+ * extent of the outermost axis may be FC_UNKNOWN.
  */
-fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_array_file *file,
-                               const fc_media_options *options, GError **error);
+fc_source *fc_array_source_new(fc_input *input, const fc_array_file *file, const fc_media_options *options,
+                               GError **error);
 
 /* The `dims` of such a source; -1 of any other, and of NULL. */
 int fc_array_source_dims(const fc_source *source);

@@ -126,7 +126,5 @@ fc_source *fc_raw_open(fc_input *input, const fc_file_format *format, const fc_m
     fc_input_free(input);
     return NULL;
   }
-  fc_reader *reader = g_new0(fc_reader, 1);
-  reader->input = input;
-  return fc_array_source_new(input, reader, &file, options, error);
+  return fc_array_source_new(input, &file, options, error);
 }

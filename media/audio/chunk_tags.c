@@ -180,18 +180,17 @@ static void drop_last(fc_tags *tags) {
 }
 
 gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const fc_chunk *chunk,
-                            gboolean ahead, fc_front *front, GError **error) {
+                            gboolean ahead, fc_input *input, GError **error) {
   if (fc_id_is_among(chunk->id, rules_of(layout->family)->layout)) return TRUE;
   const fc_tag_chunk named = {.id = {chunk->id[0], chunk->id[1], chunk->id[2], chunk->id[3]}};
   g_autofree char *title = title_of(&named), *damaged = g_strdup_printf("%s (cut off)", title);
-  const fc_input *input = front->input;
   if (input->seekable && chunk->size > input->size - chunk->offset) {
     fc_tags_lose(tags, damaged);
     return TRUE;
   }
   guint8 *data = fc_tags_add_chunk(tags, chunk->id, (gsize)chunk->size, ahead);
   if (!data) return TRUE; /* too large, or the tags have failed */
-  const int there = fc_front_read(front, chunk->offset, data, (gsize)chunk->size, error);
+  const int there = fc_chunk_read(input, chunk->offset, data, (gsize)chunk->size, error);
   if (there <= 0) {
     g_array_set_size(tags->chunks, tags->chunks->len - 1);
     fc_tags_lose(tags, damaged);

@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 /* Reads a chunk that is not about how the samples lie: kept as it is, and its texts by name. FALSE with an
  * error when the front cannot be read. */
 gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const fc_chunk *chunk,
-                            gboolean ahead, fc_front *front, GError **error);
+                            gboolean ahead, fc_input *input, GError **error);
 
 /*
  * The chunks for a file of `family`, as tags with nothing but these (fc_tags_unref): those of the input as

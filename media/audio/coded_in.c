@@ -34,9 +34,9 @@ typedef struct coded_source {
   fc_audio_place place;
   gint64 at;            /* where libsndfile reads */
   gint64 calls;         /* that it has left */
-  fc_reader *reader;    /* of an Ogg stream that is read in order; or NULL */
+  gboolean in_order;    /* an Ogg stream that is read so, and never sought in */
   fc_ogg_verifier *ogg; /* or NULL */
-  GError *problem;      /* of the reader */
+  GError *problem;      /* of reading in order */
   SNDFILE *decoder;
   SF_INFO info;
   const guint8 *order;       /* of the channels; NULL: WAV's */
@@ -58,7 +58,7 @@ static void allow(coded_source *source, gint64 samples) {
 
 static sf_count_t vio_size(void *data) {
   coded_source *source = data;
-  return source->reader ? SF_COUNT_MAX : source->input->size;
+  return source->in_order ? SF_COUNT_MAX : source->input->size;
 }
 
 static sf_count_t vio_tell(void *data) {
@@ -68,7 +68,7 @@ static sf_count_t vio_tell(void *data) {
 /* In a stream to where it is, and nowhere else. */
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   coded_source *source = data;
-  if (source->reader)
+  if (source->in_order)
     return (whence == SEEK_SET && offset == source->at) || (whence == SEEK_CUR && !offset) ? source->at : -1;
   const gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? source->at : vio_size(source);
   if (!may_go_on(source) || from + offset < 0) return -1;
@@ -105,8 +105,8 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   const gint64 end = source->place.offset + source->place.bytes;
   if (source->place.bytes > 0 && source->at >= source->place.offset && source->at < end)
     size = MIN(size, end - source->at);
-  if (source->reader) {
-    got = fc_reader_read(source->reader, to, (gsize)size, &source->problem);
+  if (source->in_order) {
+    got = fc_input_read(source->input, to, (gsize)size, &source->problem);
     if (got > 0 && source->ogg && !source->input->seekable) fc_ogg_verifier_feed(source->ogg, to, (gsize)got);
   } else {
     got = fc_input_read_at(source->input, source->at, to, (gsize)size, NULL);
@@ -156,7 +156,7 @@ static gboolean end_pipe(coded_source *source, GError **error) {
   guint8 rest[4096];
   const fc_ogg_verifier *ogg = source->ogg;
   while (!ogg->over && vio_read(rest, sizeof rest, source) > 0) allow(source, 0);
-  gboolean more = fc_reader_is_ready(source->reader, PATIENCE) && vio_read(rest, 1, source) > 0;
+  gboolean more = fc_input_is_ready(source->input, PATIENCE) && vio_read(rest, 1, source) > 0;
   for (gint64 end = source->at + FC_INPUT_LOOK_MOST; more && source->at < end; allow(source, 0))
     more = vio_read(rest, sizeof rest, source) > 0;
   return check(source, error) && judge_stream(source, error);
@@ -167,7 +167,7 @@ static gboolean end_well(coded_source *source, GError **error) {
   if (source->end_told) return TRUE; /* it may be asked for again */
   source->end_told = TRUE;
   const int problem = sf_error(source->decoder);
-  if (source->reader && !source->input->seekable && !end_pipe(source, error)) return FALSE;
+  if (source->in_order && !source->input->seekable && !end_pipe(source, error)) return FALSE;
   g_autofree char *fault = NULL;
   if (problem)
     fault = g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)", source->position,
@@ -208,7 +208,6 @@ static void coded_close(fc_file_source *file) {
   if (source->decoder) sf_close(source->decoder);
   if (source->ogg) fc_ogg_verifier_clear(source->ogg);
   g_free(source->ogg);
-  g_free(source->reader);
   g_clear_error(&source->problem);
   fc_input_free(source->input);
 }
@@ -233,8 +232,7 @@ static gboolean prepare_ogg(coded_source *source, GError **error) {
     return FALSE;
   const gboolean alone = !ogg->chain && !ogg->beside && fc_ogg_verifier_is_whole(ogg);
   if (source->input->seekable && alone) return TRUE;
-  source->reader = g_new0(fc_reader, 1);
-  source->reader->input = source->input;
+  source->in_order = TRUE;
   return TRUE;
 }
 

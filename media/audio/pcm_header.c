@@ -138,7 +138,7 @@ static gint64 count_of(guint64 said) {
 }
 
 /* Reads a chunk about the samples. FALSE with an error. */
-static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+static gboolean read_known(fc_pcm_header *header, fc_input *input, const fc_chunk_layout *layout,
                            const fc_chunk *chunk, GError **error) {
   static const struct {
     const char *id;
@@ -150,11 +150,11 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
   while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
   if (i < 3 && header->channels) return TRUE; /* the first counts */
   if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
-  const int there = fc_front_read(front, chunk->offset, body, size, error);
+  const int there = fc_chunk_read(input, chunk->offset, body, size, error);
   if (there <= 0) return there == 0;
   switch (i) {
   case 0: read_fmt(header, layout, body, size); break;
-  case 1: read_comm(header, body, size, memcmp(front->input->head + 8, "AIFC", 4) == 0); break;
+  case 1: read_comm(header, body, size, memcmp(input->head + 8, "AIFC", 4) == 0); break;
   case 2:
     read_desc(header, body);
     header->flags_at = chunk->offset + 12;
@@ -176,7 +176,7 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
 }
 
 /* The samples' chunk begins in AIFF with an offset and a block size, in CAF with a count of edits. */
-static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_chunk_walk *walk,
+static gboolean meet_samples(fc_pcm_header *header, fc_input *input, const fc_chunk_walk *walk,
                              const fc_chunk *chunk, GError **error) {
   const fc_chunk_layout *layout = walk->layout;
   guint8 field[8] = {0};
@@ -184,10 +184,10 @@ static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_ch
   header->found = TRUE;
   header->size_bytes = layout->size_bytes;
   header->size_at = chunk->offset - layout->size_bytes;
-  if (fc_front_read(front, header->size_at, field, layout->size_bytes, error) <= 0) return FALSE;
+  if (fc_chunk_read(input, header->size_at, field, layout->size_bytes, error) <= 0) return FALSE;
   header->size_said = fc_chunk_get(layout, field, layout->size_bytes);
   if (layout->family == FC_TAGS_AIFF) {
-    const int there = fc_front_read(front, chunk->offset, field, 4, error);
+    const int there = fc_chunk_read(input, chunk->offset, field, 4, error);
     if (there < 0) return FALSE;
     if (there > 0) skip = 8 + (gint64)fc_big(field, 4);
   }
@@ -198,26 +198,26 @@ static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_ch
   return TRUE;
 }
 
-static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+static gboolean read_chunks(fc_pcm_header *header, fc_input *input, const fc_chunk_layout *layout,
                             GError **error) {
   fc_chunk_walk walk;
   fc_chunk chunk;
   int there;
-  if (!fc_chunk_walk_begin(&walk, front, layout, error)) return FALSE;
+  if (!fc_chunk_walk_begin(&walk, input, layout, error)) return FALSE;
   while ((there = fc_chunk_walk_next(&walk, &chunk, error)) > 0) {
     const gboolean samples = memcmp(chunk.id, layout->samples, 4) == 0;
     if (samples && !header->found) {
-      if (!meet_samples(header, front, &walk, &chunk, error)) return FALSE;
-      if (!front->input->seekable && header->channels) return TRUE;
+      if (!meet_samples(header, input, &walk, &chunk, error)) return FALSE;
+      if (!input->seekable && header->channels) return TRUE;
     } else if (!samples &&
-               (!read_known(header, front, layout, &chunk, error) ||
-                !fc_chunk_tags_read(header->tags, layout, &chunk, !header->found, front, error))) {
+               (!read_known(header, input, layout, &chunk, error) ||
+                !fc_chunk_tags_read(header->tags, layout, &chunk, !header->found, input, error))) {
       return FALSE;
     }
   }
   if (walk.count > FC_CHUNKS_MAX && there == 0 && !header->found)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples",
-                   front->input->name, FC_CHUNKS_MAX);
+    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples", input->name,
+                   FC_CHUNKS_MAX);
   if (walk.count > FC_CHUNKS_MAX) fc_tags_lose(header->tags, "chunks beyond the first 4096");
   header->missing = walk.missing;
   return there == 0;
@@ -225,14 +225,14 @@ static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chu
 
 /* ---- AU ------------------------------------------------------------------------------ */
 
-static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) {
+static gboolean read_au(fc_pcm_header *header, fc_input *input, GError **error) {
   enum { HEAD = 24, NOTE_MOST = 65536 };
   static const struct {
     int encoding, subtype;
   } kinds[] = {{1, SF_FORMAT_ULAW},   {2, SF_FORMAT_PCM_S8}, {3, SF_FORMAT_PCM_16}, {4, SF_FORMAT_PCM_24},
                {5, SF_FORMAT_PCM_32}, {6, SF_FORMAT_FLOAT},  {7, SF_FORMAT_DOUBLE}, {27, SF_FORMAT_ALAW}};
   guint8 head[HEAD];
-  int there = fc_front_read(front, 0, head, HEAD, error);
+  int there = fc_chunk_read(input, 0, head, HEAD, error);
   if (there <= 0) return there == 0;
   const gboolean big = head[0] == '.';
   guint64 (*get)(const guint8 *, int) = big ? fc_big : fc_little;
@@ -244,8 +244,8 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   header->channels = get(head + 20, 4) <= MOST_CHANNELS ? (int)get(head + 20, 4) : 0;
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
     if ((int)get(head + 12, 4) == kinds[i].encoding) set_samples(header, kinds[i].subtype, big);
-  const gint64 left = front->input->seekable ? MAX(front->input->size - header->offset, 0) : G_MAXINT64;
-  if (header->size > left || !header->size || !front->input->seekable) {
+  const gint64 left = input->seekable ? MAX(input->size - header->offset, 0) : G_MAXINT64;
+  if (header->size > left || !header->size || !input->seekable) {
     if (fc_chunk_size_is_placeholder(header->size_said))
       header->size = -1;
     else if (header->size > left)
@@ -254,23 +254,22 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   g_autofree char *note = NULL;
   const gint64 length = header->offset - HEAD;
   if (length > 0 && length <= NOTE_MOST) note = g_malloc0((gsize)length + 1);
-  if (note) there = fc_front_read(front, HEAD, note, (gsize)length, error);
+  if (note) there = fc_chunk_read(input, HEAD, note, (gsize)length, error);
   if (note && there > 0 && *note) fc_tags_add_text(header->tags, "COMMENT", note, -1);
   return there >= 0;
 }
 
-gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(front->input);
-  const gboolean au =
-      memcmp(front->input->head, ".snd", 4) == 0 || memcmp(front->input->head, "dns.", 4) == 0;
+gboolean fc_pcm_header_read(fc_pcm_header *header, fc_input *input, GError **error) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  const gboolean au = memcmp(input->head, ".snd", 4) == 0 || memcmp(input->head, "dns.", 4) == 0;
   const gboolean rifx = layout && layout->family == FC_TAGS_RIFF && layout->big_endian;
   *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
   if (!layout && !au) return TRUE;
-  if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
+  if (!(layout ? read_chunks(header, input, layout, error) : read_au(header, input, error))) return FALSE;
   if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is not a number */
   header->tags->channels = header->channels;
   header->tags->rate = (int)header->rate;
-  return fc_tags_check(header->tags, front->input->name, error);
+  return fc_tags_check(header->tags, input->name, error);
 }
 
 void fc_pcm_header_clear(fc_pcm_header *header) {

@@ -37,7 +37,7 @@ typedef struct fc_pcm_header {
 
 /* Reads the header of an input whose kind is known; of a pipe up to the samples, of a file all chunks. FALSE
  * with an error when it cannot be read; a header that makes no sense leaves `found` or `channels` unset. */
-gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error);
+gboolean fc_pcm_header_read(fc_pcm_header *header, fc_input *input, GError **error);
 void fc_pcm_header_clear(fc_pcm_header *header);
 
 G_END_DECLS

@@ -4,9 +4,7 @@
  * array source: an offset, a type and a stride. What is coded goes on to libmpg123 or libsndfile, together
  * with what the header says.
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "media/array/array.h"
 #include "media/audio/pcm_header.h"
@@ -38,30 +36,12 @@ static gboolean count_frames(const fc_pcm_header *header, const fc_input *input,
   return !missing || fc_media_judge(options, input->name, fault, error);
 }
 
-/* Moves the reader behind what was taken of a pipe; or opens one at the samples. FALSE with an error. */
-static gboolean go_to_samples(fc_front *front, gint64 offset, GError **error) {
-  if (front->input->seekable) {
-    if (lseek(front->input->fd, front->input->begins + offset, SEEK_SET) < 0)
-      return fc_fail(error, FC_IO, "%s: reading failed: %s", front->input->name, g_strerror(errno));
-    front->reader->position = offset;
-    return TRUE;
-  }
-  gssize got = 1;
-  while (got > 0 && front->reader->position < offset) {
-    guint8 skipped[4096];
-    const gint64 left = offset - front->reader->position;
-    got = fc_reader_read(front->reader, skipped, (gsize)MIN((gint64)sizeof skipped, left), error);
-  }
-  return got >= 0;
-}
-
-/* Takes over input and reader, also when it fails. */
-static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, const fc_media_options *options,
+/* Takes over the input, also when it fails. */
+static fc_source *open_samples(fc_input *input, const fc_pcm_header *header, const fc_media_options *options,
                                GError **error) {
-  fc_input *input = front->input;
   gint64 frames;
-  if (!count_frames(header, input, options, &frames, error) || !go_to_samples(front, header->offset, error)) {
-    g_free(front->reader);
+  if (!count_frames(header, input, options, &frames, error) ||
+      !fc_input_go_to(input, header->offset, error)) {
     fc_input_free(input);
     return NULL;
   }
@@ -81,7 +61,7 @@ static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, con
                               .outermost = FC_AXIS_X,
                               .dims = -1,
                               .tags = fc_tags_ref(header->tags)};
-  return fc_array_source_new(input, front->reader, &file, options, error);
+  return fc_array_source_new(input, &file, options, error);
 }
 
 /* What libsndfile must be told that the header does not say. */
@@ -142,34 +122,25 @@ static gboolean fail_header(const fc_input *input, const fc_pcm_header *header, 
                  header->missing ? "is cut off, and " : "", format->title, why);
 }
 
+/* A rate and channels, and samples that are known. */
+static gboolean is_sound(const fc_pcm_header *header) {
+  return header->found && header->channels && header->rate >= 0.5 && header->rate < 1e9 && !header->unknown;
+}
+
 fc_source *fc_pcm_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,
                        GError **error) {
-  g_autofree fc_reader *reader = g_new0(fc_reader, 1);
-  fc_front front = {.input = input, .reader = reader};
   fc_pcm_header header = {0};
   fc_source *source = NULL;
-  reader->input = input;
-  gboolean read = fc_pcm_header_read(&header, &front, error);
-  gboolean sound =
-      header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9 && !header.unknown;
+  gboolean read = fc_pcm_header_read(&header, input, error);
   /* What is not plain, or has its format behind the samples, is kept in a file. */
-  const gboolean keep = read && !input->seekable && !(sound && header.item);
-  if (keep) {
-    const gsize held = reader->end - reader->start;
-    fc_blob_put(&front.taken, reader->block + reader->start, held);
+  if (read && !input->seekable && !(is_sound(&header) && header.item)) {
     fc_pcm_header_clear(&header);
-    read = fc_blob_check(&front.taken, input->name, error) &&
-           fc_input_spool(input, front.taken.data, front.taken.size, G_MAXINT64, error) &&
-           fc_pcm_header_read(&header, &front, error);
-    sound = header.found && header.channels && header.rate >= 0.5 && header.rate < 1e9 && !header.unknown;
-    reader->start = reader->end = 0;
+    read = fc_input_make_seekable(input, error) && fc_pcm_header_read(&header, input, error);
   }
-  fc_blob_clear(&front.taken);
-  if (read && !sound) read = fail_header(input, &header, format, error);
+  if (read && !is_sound(&header)) read = fail_header(input, &header, format, error);
   if (read && header.item) {
     header.tags->sndfile = (format->sndfile & SF_FORMAT_TYPEMASK) | header.sndfile;
-    front.reader = g_steal_pointer(&reader);
-    source = open_samples(&front, &header, options, error);
+    source = open_samples(input, &header, options, error);
   } else if (read) {
     source = open_coded(input, &header, format, options, error);
   } else {
