@@ -110,11 +110,6 @@ fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_aud
 fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                    GError **error);
 
-/* Names the input's chunks that texts do not stand for (chunk_tags.c). */
-void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost);
-/* And the blocks of FLAC that no other format takes (flac_blocks.c). */
-void fc_flac_blocks_name_lost(const fc_tags *tags, GString *lost);
-
 G_END_DECLS
 
 #endif

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
-#include "media/audio/chunks.h"
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/options.h"
 
 /* ---- options ---------------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_tags.c - see chunk_tags.h. bext after EBU Tech 3285. */
-#include "media/audio/chunk_tags.h"
+/* chunk_tags.c - see audio_tags.h. bext after EBU Tech 3285. */
+#include "media/audio/audio_tags.h"
 
 #include <string.h>
 
-#include "media/audio/comments.h"
 #include "media/file/bytes.h"
 
 /* One text in every family; of several rows with a name the first is written. */

@@ -14,7 +14,7 @@
 
 #include "media/audio/audio.h"
 #include "media/audio/channel_layout.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
 #include "media/file/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* comments.c - see comments.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
+/* comments.c - see audio_tags.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
  * ones. */
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/bytes.h"
 
 enum { MOST_CHANNELS = 65535 };

@@ -13,7 +13,7 @@
 
 #include "media/array/item.h"
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/bytes.h"
 
 #define DS64_SIZE 28

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
 

@@ -81,7 +81,7 @@ gboolean fc_input_go_to(fc_input *input, gint64 offset, GError **error);
 /* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
 gboolean fc_input_is_ready(const fc_input *input, int patience);
 
-/* ---- temporary files and whole writes (spool.c) ----------------------------- */
+/* ---- temporary files and whole writes --------------------------------------- */
 
 /* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
  * never memory), else /tmp. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "media/audio/chunks.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "tests/media/support.h"
 
 /* ---- files to copy -------------------------------------------------------- */
