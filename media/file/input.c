@@ -199,6 +199,8 @@ static gboolean look_at_file(fc_input *input, const struct stat *info, GError **
   if (!input->seekable && isatty(input->fd))
     return fc_fail(error, FC_INVALID, "%s: is a terminal; name a file or pipe one in", input->name);
   if (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) return look_at_device(input, error);
+  /* One that somebody has read from already is taken from there on. */
+  if (S_ISREG(info->st_mode) && !fc_input_make_seekable(input, error)) return FALSE;
   return read_head(input, error);
 }
 

@@ -195,9 +195,10 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
     tagged = tagged && format && format->open == fc_audio_open;
     return tagged && !fc_id3_pass(input, error) ? NULL : format;
   }
-  if (options->in_raw) return format_named("raw", FALSE, error);
-  if (format) return tagged ? format_behind_tags(input, error) : format;
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
+  if (options->in_raw) return format_named("raw", FALSE, error);
+  if (options->in_options && named && named->open == fc_raw_open) return named; /* they say its layout */
+  if (format) return tagged ? format_behind_tags(input, error) : format;
   return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
 }
 

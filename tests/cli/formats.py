@@ -74,6 +74,8 @@ class Formats(harness.Case):
             self.assertEqual(self.read("a.npy"), self.read("b.npy"))
             self.assertGreater(len(self.read("a.npy")), 300)
         self.assertIn("rate is missing", self.fails(2, "-i", "x.raw:dtype=u8", "-o", "c.npy"))
+        self.write("text.raw", "all of this is text\n")
+        self.succeed("-i", "text.raw:dtype=u8:rate=8000", "-o", "c.npy")
 
     def test_unknown_options(self):
         self.assertRegex(self.fails(2, "-i", "in.png", "-o", "out.png:quality=85"),
