@@ -7,6 +7,7 @@
 
 #include "media/array/item.h"
 #include "media/file/formats.h"
+#include "media/file/tags.h"
 
 G_BEGIN_DECLS
 
@@ -16,7 +17,8 @@ typedef struct fc_array_file {
   fc_format format;
   gint64 offset; /* of the first element */
   int outermost; /* axis that is the first in the file, and shorter when the file is cut off */
-  int dims;      /* of the file; 0: it does not say */
+  int dims;      /* of .npy; 0: raw samples; -1: another file */
+  fc_tags *tags; /* of a sound with a header, taken over; or NULL */
   /* Bytes between neighbours on each axis when `strided`; else elements lie in the
    * order N, Y, X, C and are read as they come. */
   gboolean strided;
@@ -24,13 +26,13 @@ typedef struct fc_array_file {
 } fc_array_file;
 
 /*
- * A source over `reader`, which stands at the first element. Takes over `input` and
- * `reader`, also when it fails. The extent of the outermost axis may be FC_UNKNOWN.
+ * A source over an input that stands at the first element, and which it takes over, also when it fails. The
+ * extent of the outermost axis may be FC_UNKNOWN.
  */
-fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_array_file *file,
-                               const fc_media_options *options, GError **error);
+fc_source *fc_array_source_new(fc_input *input, const fc_array_file *file, const fc_media_options *options,
+                               GError **error);
 
-/* Dimensions that the file of this source has; 0 when it is none or does not say. */
+/* The `dims` of such a source; -1 of any other, and of NULL. */
 int fc_array_source_dims(const fc_source *source);
 
 G_END_DECLS

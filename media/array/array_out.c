@@ -26,7 +26,7 @@ typedef struct array_sink {
   unsigned flags;
   gboolean npy;
   int raw_like;  /* the integer type of a raw sound that came in, or -1 */
-  int like_dims; /* of the .npy file that came in, or 0 */
+  int like_dims; /* of the .npy file that came in, or less */
   fc_format format;
   int dims;
   gsize header_size;
@@ -53,7 +53,7 @@ static int dims_needed(const fc_format *format) {
 
 static int choose_dims(const array_sink *sink, const fc_format *format) {
   int needed = dims_needed(format);
-  if (format->kind != FC_ARRAY || !sink->like_dims) return needed;
+  if (format->kind != FC_ARRAY || sink->like_dims <= 0) return needed;
   gboolean flat = sink->like_dims == 1 && needed == 2 && format->extent[FC_AXIS_Y] == 1;
   return flat ? 1 : MAX(needed, sink->like_dims);
 }
@@ -216,7 +216,7 @@ fc_sink *fc_array_create(const char *path, const fc_file_format *format, const f
   sink->flags = fc_output_flags_of(options);
   sink->npy = strcmp(format->name, "npy") == 0;
   sink->like_dims = fc_array_source_dims(like);
-  const gboolean raw = !sink->npy && options->in_raw && like && like->format.kind == FC_AUDIO;
+  const gboolean raw = !sink->npy && sink->like_dims == 0 && like->format.kind == FC_AUDIO;
   sink->raw_like = raw && !fc_dtype_is_float(like->format.dtype) ? like->format.dtype : -1;
   return &sink->base;
 }

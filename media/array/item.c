@@ -11,7 +11,8 @@ static const fc_item items[] = {
     {'b', 1, FC_U8, 8},   {'u', 1, FC_U8, 8},   {'i', 1, FC_I16, 8},  {'u', 2, FC_U16, 16},
     {'i', 2, FC_I16, 16}, {'i', 4, FC_I32, 32}, {'u', 4, FC_F64, 32}, {'i', 8, FC_F64, 53},
     {'p', 1, FC_I16, 8},  {'p', 3, FC_I32, 24}, {'o', 1, FC_I16, 8},  {'u', 8, FC_F64, 53},
-    {'f', 2, FC_F32, 11}, {'f', 4, FC_F32, 24}, {'f', 8, FC_F64, 53},
+    {'f', 2, FC_F32, 11}, {'f', 4, FC_F32, 24}, {'f', 8, FC_F64, 53}, {'m', 1, FC_F32, 24},
+    {'a', 1, FC_F32, 24},
 };
 
 const fc_item *fc_item_find(char kind, int size) {
@@ -54,6 +55,43 @@ static void widen(const void *from, gsize count, void *to) {
                  : (guint32)at[0] << 24 | (guint32)at[1] << 16 | (guint32)at[2] << 8;
 }
 
+/* ---- ITU-T G.711 ------------------------------------------------------------- */
+
+/* A sign, three bits of a segment, whose steps are twice those of the one below, and four of a step in it.
+ * u-law: all bits inverted, and magnitudes have 132 added, so that there is no linear segment. */
+enum { SIGN = 0x80, SEGMENT = 7, STEP = 15, BIAS = 132, ALTERNATE = 0x55, LINEAR = 256 };
+
+static float from_ulaw(guint8 code) {
+  const guint8 bits = (guint8)~code;
+  const int magnitude = (((bits & STEP) << 3) + BIAS) << (bits >> 4 & SEGMENT);
+  return (float)(bits & SIGN ? BIAS - magnitude : magnitude - BIAS) / 32768;
+}
+
+static float from_alaw(guint8 code) {
+  const int bits = code ^ ALTERNATE, segment = bits >> 4 & SEGMENT, step = ((bits & STEP) << 4) + 8;
+  const int magnitude = segment ? (step + LINEAR) << (segment - 1) : step;
+  return (float)(bits & SIGN ? magnitude : -magnitude) / 32768;
+}
+
+/* Of magnitudes of 2^7 and more. */
+static int segment_of(int magnitude) {
+  return (int)g_bit_storage((gulong)magnitude) - 8;
+}
+
+guint8 fc_ulaw_of(gint16 sample) {
+  enum { MOST = 32635 };
+  const int magnitude = MIN(ABS((int)sample), MOST) + BIAS, segment = segment_of(magnitude);
+  return (guint8) ~((sample < 0 ? SIGN : 0) | segment << 4 | (magnitude >> (segment + 3) & STEP));
+}
+
+guint8 fc_alaw_of(gint16 sample) {
+  const int magnitude = MIN(ABS((int)sample), G_MAXINT16), segment = segment_of(MAX(magnitude, LINEAR));
+  const int bits = magnitude < LINEAR ? magnitude >> 4 : segment << 4 | (magnitude >> (segment + 3) & STEP);
+  return (guint8)((bits | (sample < 0 ? 0 : SIGN)) ^ ALTERNATE);
+}
+
+/* ---- all ----------------------------------------------------------------------- */
+
 #define EACH(type, out, expression)                                                                          \
   for (gsize i = 0; i < count; i++) {                                                                        \
     type value;                                                                                              \
@@ -79,6 +117,8 @@ gssize fc_items_convert(const fc_item *item, const void *from, gsize count, void
   case 'i' << 8 | 1: EACH(gint8, gint16, value);
   case 'p' << 8 | 1: EACH(guint8, gint16, (gint16)(guint16)(value << 8));
   case 'o' << 8 | 1: EACH(guint8, gint16, (gint16)(guint16)((value ^ 0x80) << 8));
+  case 'm' << 8 | 1: EACH(guint8, float, from_ulaw(value));
+  case 'a' << 8 | 1: EACH(guint8, float, from_alaw(value));
   case 'p' << 8 | 3: widen(from, count, to); return -1;
   case 'u' << 8 | 4: EACH(guint32, double, value);
   case 'f' << 8 | 2: EACH(guint16, float, half_to_float(value));

@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 
 typedef struct fc_item {
   char kind; /* 'u', 'i', 'f', 'b' for a byte that is true or false; of sound, left-justified when delivered:
-              * 'p' with a sign, 'o' with an offset of half the range */
+              * 'p' with a sign, 'o' with an offset of half the range; 'm' u-law, 'a' A-law */
   int size;  /* bytes */
   int dtype; /* what it is delivered as */
   int bits;  /* that carry information */
@@ -32,6 +32,10 @@ void fc_items_swap(void *items, gsize count, int size);
 /* `count` items in this machine's order, dense, to elements of item->dtype. Returns the
  * index of the first one that cannot be held exactly, or -1. */
 gssize fc_items_convert(const fc_item *item, const void *from, gsize count, void *to);
+
+/* A sample as u-law or as A-law. */
+guint8 fc_ulaw_of(gint16 sample);
+guint8 fc_alaw_of(gint16 sample);
 
 G_END_DECLS
 

@@ -162,9 +162,9 @@ static gboolean lay_out(const char *name, const npy_header *header, fc_array_fil
   return TRUE;
 }
 
-static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *header, GError **error) {
+static gboolean read_header(fc_input *input, npy_header *header, GError **error) {
   guint8 prefix[PREFIX + 4];
-  gssize got = fc_reader_read(reader, prefix, PREFIX, error);
+  gssize got = fc_input_read(input, prefix, PREFIX, error);
   if (got < 0) return FALSE;
   if (memcmp(prefix, "\x93NUMPY", MIN((gsize)got, 6)) != 0)
     return fc_fail(error, FC_IO, "%s: is not an .npy file", input->name);
@@ -173,7 +173,7 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
   if (version < 1 || version > 3)
     return fc_fail(error, FC_UNSUPPORTED, "%s: is a .npy file of version %d; supported are 1 to 3",
                    input->name, version);
-  got = fc_reader_read(reader, prefix + PREFIX, (gsize)width, error);
+  got = fc_input_read(input, prefix + PREFIX, (gsize)width, error);
   if (got < 0) return FALSE;
   gsize length = got == width ? (gsize)fc_little(prefix + PREFIX, width) : 0;
   if (length > HEADER_MAX)
@@ -181,7 +181,7 @@ static gboolean read_header(fc_input *input, fc_reader *reader, npy_header *head
                    "%s: its header says that it is %" G_GSIZE_FORMAT " bytes long; the limit is %d",
                    input->name, length, HEADER_MAX);
   g_autofree char *text = g_malloc0(length + 1);
-  got = fc_reader_read(reader, text, length, error);
+  got = fc_input_read(input, text, length, error);
   if (got < 0) return FALSE;
   if ((gsize)got < length || !got)
     return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
@@ -196,13 +196,10 @@ fc_source *fc_npy_open(fc_input *input, const fc_file_format *format, const fc_m
                        GError **error) {
   npy_header header = {0};
   fc_array_file file = {0};
-  fc_reader *reader = g_new0(fc_reader, 1);
-  reader->input = input;
-  if (read_header(input, reader, &header, error) && lay_out(input->name, &header, &file, error)) {
-    file.offset = reader->position;
-    return fc_array_source_new(input, reader, &file, options, error);
+  if (read_header(input, &header, error) && lay_out(input->name, &header, &file, error)) {
+    file.offset = input->position;
+    return fc_array_source_new(input, &file, options, error);
   }
-  g_free(reader);
   fc_input_free(input);
   return NULL;
 }

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * C, as elements of `dtype`. Values keep their meaning (fc_scaling_of); towards an
  * integer they are rounded half to even and clamped, and a NaN is FC_IO, naming
  * `name` and the place, counted from `first`: the sample of a sound, the row of an image, that the view
- * begins with. Through f64, which holds every element type exactly, where the type changes. O(elements).
+ * begins with. O(elements).
  */
 gboolean fc_quantise(const char *name, const fc_view *from, gint64 first, void *to, int dtype,
                      GError **error);
@@ -43,9 +43,6 @@ const void *fc_dense(const char *name, const fc_view *from, gint64 first, int dt
 /* As fc_quantise_bits would give them. */
 const void *fc_dense_bits(const char *name, const fc_view *from, gint64 first, int dtype, int bits,
                           void **scratch, gsize *scratch_size, fc_clipping *clipped, GError **error);
-
-/* Grows a scratch buffer to `size` bytes; what it held is lost. */
-gboolean fc_reserve(const char *name, void **scratch, gsize *scratch_size, gsize size, GError **error);
 
 G_END_DECLS
 

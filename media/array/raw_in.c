@@ -5,73 +5,35 @@
  *   dtype=f32,channels=2,rate=48000           sound
  *   dtype=u8,width=640,height=480,channels=3  images, as many as the file holds
  *
- * and with either layout=planar (a channel after the other), endian=big, and length=N
- * frames or images, else the file's size tells.
+ * in --raw, or as options of the file itself: "in.raw:dtype=f32:channels=2:rate=48000".
  */
 #include <string.h>
 
 #include "media/array/array.h"
+#include "media/file/options.h"
 
 #define EXAMPLE "dtype=f32,channels=2,rate=48000"
 
+const fc_file_option fc_raw_reading[] = {
+    {"dtype", "u8|i16|u16|i32|f32|f64", "required", "type of an element"},
+    {"channels", "1..65535", "1", "channels of the sound or image"},
+    {"rate", "1..1000000000", "required for sound", "sample rate"},
+    {"width", "1..2147483647", "required for images", "pixels of a row"},
+    {"height", "1..2147483647", "required for images", "rows of an image"},
+    {"length", "1..281474976710656", "by the file's size", "frames of sound, or images"},
+    {"layout", "interleaved|planar", "interleaved", "planar: one channel after the other"},
+    {"endian", "little|big", "little", "order of the bytes of an element"},
+    {NULL, NULL, NULL, NULL}};
+
 typedef struct raw_layout {
-  int dtype; /* -1: not given */
-  gint64 channels, width, height, length;
-  gint64 rate;
+  int dtype;
+  gint64 channels, width, height, length, rate; /* 0: not given */
   gboolean planar, big;
 } raw_layout;
 
-static gboolean fail_value(const char *key, const char *value, const char *expected, GError **error) {
-  return fc_fail(error, FC_INVALID, "raw layout: %s: \"%s\": expected %s", key, value, expected);
-}
-
-static gboolean set_dtype(const char *value, int *dtype, GError **error) {
-  for (*dtype = 0; *dtype < FC_DTYPE_COUNT; (*dtype)++)
-    if (strcmp(value, fc_dtype_name(*dtype)) == 0) return TRUE;
-  return fail_value("dtype", value, "u8, i16, u16, i32, f32 or f64", error);
-}
-
-static gboolean set_choice(const char *key, const char *value, const char *no, const char *yes, gboolean *to,
-                           GError **error) {
-  g_autofree char *expected = g_strdup_printf("%s or %s", no, yes);
-  *to = strcmp(value, yes) == 0;
-  return *to || strcmp(value, no) == 0 || fail_value(key, value, expected, error);
-}
-
-static gboolean set_number(const char *key, const char *value, gint64 most, gint64 *to, GError **error) {
-  guint64 number;
-  if (!g_ascii_string_to_unsigned(value, 10, 1, (guint64)most, &number, NULL)) {
-    g_autofree char *expected = g_strdup_printf("1 to %" G_GINT64_FORMAT, most);
-    return fail_value(key, value, expected, error);
-  }
-  *to = (gint64)number;
-  return TRUE;
-}
-
-static gboolean set(raw_layout *layout, const char *key, const char *value, GError **error) {
-  if (strcmp(key, "dtype") == 0) return set_dtype(value, &layout->dtype, error);
-  if (strcmp(key, "layout") == 0)
-    return set_choice(key, value, "interleaved", "planar", &layout->planar, error);
-  if (strcmp(key, "endian") == 0) return set_choice(key, value, "little", "big", &layout->big, error);
-  const struct {
-    const char *key;
-    gint64 most, *to;
-  } numbers[] = {{"channels", 65535, &layout->channels},
-                 {"rate", 1000000000, &layout->rate},
-                 {"width", G_MAXINT32, &layout->width},
-                 {"height", G_MAXINT32, &layout->height},
-                 {"length", (gint64)1 << 48, &layout->length}};
-  for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
-    if (strcmp(key, numbers[i].key) == 0)
-      return set_number(key, value, numbers[i].most, numbers[i].to, error);
-  return fc_fail(
-      error, FC_INVALID,
-      "raw layout: unknown \"%s\": there are dtype, channels, rate, width, height, length, layout and endian",
-      key);
-}
-
 static gboolean check(const raw_layout *layout, GError **error) {
-  if (layout->dtype < 0) return fc_fail(error, FC_INVALID, "raw layout: dtype is missing, as in " EXAMPLE);
+  if (layout->dtype == FC_DTYPE_COUNT)
+    return fc_fail(error, FC_INVALID, "raw layout: dtype is missing, as in " EXAMPLE);
   if (!layout->width != !layout->height)
     return fc_fail(error, FC_INVALID, "raw layout: an image needs both width and height");
   if (layout->width && layout->rate)
@@ -81,19 +43,28 @@ static gboolean check(const raw_layout *layout, GError **error) {
   return TRUE;
 }
 
-static gboolean parse(const char *text, raw_layout *layout, GError **error) {
-  g_auto(GStrv) parts = g_strsplit(text, ",", -1);
-  for (char **part = parts; *part; part++) {
-    char *key = g_strstrip(*part), *equals = strchr(key, '=');
-    if (!equals)
-      return fc_fail(error, FC_INVALID, "raw layout: \"%s\": expected key=value, as in " EXAMPLE, key);
-    *equals = 0;
-    for (char **other = parts; other < part; other++)
-      if (strcmp(g_strstrip(*other), g_strchomp(key)) == 0)
-        return fc_fail(error, FC_INVALID, "raw layout: %s is given twice", key);
-    if (!set(layout, g_strchomp(key), g_strchug(equals + 1), error)) return FALSE;
-  }
+static gboolean take(const fc_given_options *given, raw_layout *layout, GError **error) {
+  const fc_file_option *const table = fc_raw_reading;
+  const char *dtype = fc_option_text(given, table, "dtype");
+  *layout = (raw_layout){.channels = fc_option_number(given, table, "channels"),
+                         .rate = fc_option_number(given, table, "rate"),
+                         .width = fc_option_number(given, table, "width"),
+                         .height = fc_option_number(given, table, "height"),
+                         .length = fc_option_number(given, table, "length"),
+                         .planar = strcmp(fc_option_text(given, table, "layout"), "planar") == 0,
+                         .big = strcmp(fc_option_text(given, table, "endian"), "big") == 0};
+  while (layout->dtype < FC_DTYPE_COUNT && strcmp(dtype, fc_dtype_name(layout->dtype)) != 0) layout->dtype++;
   return check(layout, error);
+}
+
+/* "dtype=f32,rate=48000", as --raw has it: options of a file, with other signs between them. */
+static gboolean parse(const char *text, raw_layout *layout, GError **error) {
+  g_autoptr(fc_given_options) given = NULL;
+  g_auto(GStrv) words = g_strsplit(text, " ", -1);
+  g_autofree char *joined = g_strjoinv("", words), *file = g_strconcat("raw:", joined, NULL);
+  g_autofree char *path = fc_given_options_parse(g_strdelimit(file, ",", ':'), FALSE, &given, error);
+  return path && fc_given_options_check(given, fc_raw_reading, "raw layout", "raw", error) &&
+         take(given, layout, error);
 }
 
 /* The same as .npy calls it. */
@@ -141,19 +112,19 @@ static gboolean find_length(fc_input *input, fc_array_file *file, GError **error
 
 fc_source *fc_raw_open(fc_input *input, const fc_file_format *format, const fc_media_options *options,
                        GError **error) {
-  raw_layout layout = {.dtype = -1, .channels = 1};
+  raw_layout layout;
   fc_array_file file = {0};
   gboolean parsed = FALSE;
-  if (!options->in_raw)
-    fc_fail(error, FC_INVALID, "%s: raw samples need a layout, as in --raw " EXAMPLE, input->name);
-  else
+  if (options->in_options)
+    parsed = take(options->in_options, &layout, error);
+  else if (options->in_raw)
     parsed = parse(options->in_raw, &layout, error);
+  else
+    fc_fail(error, FC_INVALID, "%s: raw samples need a layout, as in --raw " EXAMPLE, input->name);
   if (parsed) lay_out(&layout, &file);
   if (!parsed || !find_length(input, &file, error)) {
     fc_input_free(input);
     return NULL;
   }
-  fc_reader *reader = g_new0(fc_reader, 1);
-  reader->input = input;
-  return fc_array_source_new(input, reader, &file, options, error);
+  return fc_array_source_new(input, &file, options, error);
 }

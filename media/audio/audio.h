@@ -12,6 +12,7 @@
 
 #include <sndfile.h>
 
+#include "media/array/item.h"
 #include "media/file/formats.h"
 #include "media/file/output.h"
 #include "media/file/tags.h"
@@ -30,10 +31,13 @@ typedef struct fc_audio_samples {
 
 /* For any format that libsndfile reads. */
 fc_audio_samples fc_audio_samples_of(int format);
-/* Are they stored one by one: integers, floats? */
+/* One of these as it lies in a file; NULL: they are not stored one by one. */
+const fc_item *fc_audio_item_of(int format);
+/* Are they integers or floats, stored one by one? */
 gboolean fc_audio_is_pcm(int format);
-/* Bytes of one of these, or of u-law and A-law; 0: they are not stored one by one. */
-int fc_audio_sample_bytes(int format);
+/* The subtype of integers of so many bytes with a sign; and that which options call so ("i24"); 0: none. */
+int fc_audio_integers(int bytes);
+int fc_audio_subtype_named(const char *name);
 gboolean fc_audio_is_alac(int format);
 
 /*
@@ -51,37 +55,27 @@ const char *fc_audio_samples_name(int format);
 
 /* ---- sources ------------------------------------------------------------- */
 
-/* Where a stream of MPEG lies in a file, how much of it is missing at its end, and what the file says beside
- * it. */
-typedef struct fc_mp3_place {
-  gint64 offset, size, missing;
-  fc_tags *tags; /* taken over; or NULL */
-} fc_mp3_place;
-
-/* All take over the input, also when they fail. `place` NULL: all of the file. */
-fc_source *fc_pcm_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_source *fc_mp3_open(fc_input *, const fc_mp3_place *place, const fc_media_options *, GError **);
-
-/* What a header says of samples that libsndfile is to decode. */
-typedef struct fc_coded_place {
-  gint64 missing; /* bytes that are missing at the end */
+/* What the header of another format says of coded samples. */
+typedef struct fc_audio_place {
+  gint64 offset, bytes; /* of the samples; -1: to the end */
+  gint64 missing;       /* bytes that are missing at the end */
+  fc_tags *tags;        /* taken over; or NULL */
+  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
+  gint64 packet;        /* of CAF: frames in a packet */
   /* Bytes that libsndfile is to read instead: a size of the samples that is a placeholder or too large, and
-   * the depth of ALAC, which some leave out of the format, or the tag of G.711. `size` 0: nothing. */
+   * the depth of ALAC, which some leave out of the format. `size` 0: nothing. */
   struct fc_patch {
     gint64 at;
     guint8 bytes[8];
     int size;
   } patches[2];
-  gint64 frames;        /* in blocks: how many the header counts, 0: it does not */
-  gint64 packet;        /* of CAF: frames in a packet */
-  gint64 offset, bytes; /* of the samples; -1: to the end */
-  fc_tags *tags;        /* taken over; or NULL */
-} fc_coded_place;
-fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_coded_place *place,
-                         const fc_media_options *, GError **);
+} fc_audio_place;
 
-/* Refuses a file that is not whole, or takes it with a warning. */
-gboolean fc_audio_judge(const char *name, const char *fault, const fc_media_options *options, GError **error);
+/* All take over the input, also when they fail. `place` NULL: all of the file. */
+fc_open_fn fc_pcm_open;
+fc_source *fc_mp3_open(fc_input *, const fc_audio_place *place, const fc_media_options *, GError **);
+fc_source *fc_coded_open(fc_input *, const fc_file_format *, const fc_audio_place *place,
+                         const fc_media_options *, GError **);
 
 /* ---- encoders ---------------------------------------------------------- */
 
@@ -115,11 +109,6 @@ fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_aud
                                GError **error);
 fc_encoder *fc_sndfile_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                    GError **error);
-
-/* Names the input's chunks that texts do not stand for (chunk_tags.c). */
-void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost);
-/* And the blocks of FLAC that no other format takes (flac_blocks.c). */
-void fc_flac_blocks_name_lost(const fc_tags *tags, GString *lost);
 
 G_END_DECLS
 

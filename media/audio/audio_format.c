@@ -12,23 +12,35 @@ typedef struct sample_kind {
   int subtype;
   int dtype, bits;
   const char *name;
+  char item; /* of samples that are stored one by one (media/array/item.h), ... */
+  int bytes;
+  const char *option; /* ... and what options call them */
 } sample_kind;
 
 /* f32 and f64 carry what their mantissas do. Lossy codecs decode to f32. */
 static const sample_kind kinds[] = {
-    {SF_FORMAT_PCM_S8, FC_I16, 8, "8-bit"},         {SF_FORMAT_PCM_U8, FC_I16, 8, "8-bit"},
-    {SF_FORMAT_PCM_16, FC_I16, 16, "16-bit"},       {SF_FORMAT_PCM_24, FC_I32, 24, "24-bit"},
-    {SF_FORMAT_PCM_32, FC_I32, 32, "32-bit"},       {SF_FORMAT_FLOAT, FC_F32, 24, "float"},
-    {SF_FORMAT_DOUBLE, FC_F64, 53, "double"},       {SF_FORMAT_ALAC_16, FC_I16, 16, "16-bit ALAC"},
-    {SF_FORMAT_ALAC_20, FC_I32, 20, "20-bit ALAC"}, {SF_FORMAT_ALAC_24, FC_I32, 24, "24-bit ALAC"},
-    {SF_FORMAT_ALAC_32, FC_I32, 32, "32-bit ALAC"}, {SF_FORMAT_DWVW_12, FC_I16, 12, "12-bit DWVW"},
-    {SF_FORMAT_DWVW_16, FC_I16, 16, "16-bit DWVW"}, {SF_FORMAT_DWVW_24, FC_I32, 24, "24-bit DWVW"},
-    {SF_FORMAT_ULAW, FC_F32, 24, "u-law"},          {SF_FORMAT_ALAW, FC_F32, 24, "A-law"},
-    {SF_FORMAT_VORBIS, FC_F32, 24, "Vorbis"},       {SF_FORMAT_OPUS, FC_F32, 24, "Opus"},
-    {FC_SF_MPEG_LAYER_III, FC_F32, 24, "MP3"},
+    {SF_FORMAT_PCM_S8, FC_I16, 8, "8-bit", 'p', 1, "i8"},
+    {SF_FORMAT_PCM_U8, FC_I16, 8, "8-bit", 'o', 1, "u8"},
+    {SF_FORMAT_PCM_16, FC_I16, 16, "16-bit", 'i', 2, "i16"},
+    {SF_FORMAT_PCM_24, FC_I32, 24, "24-bit", 'p', 3, "i24"},
+    {SF_FORMAT_PCM_32, FC_I32, 32, "32-bit", 'i', 4, "i32"},
+    {SF_FORMAT_FLOAT, FC_F32, 24, "float", 'f', 4, "f32"},
+    {SF_FORMAT_DOUBLE, FC_F64, 53, "double", 'f', 8, "f64"},
+    {SF_FORMAT_ULAW, FC_F32, 24, "u-law", 'm', 1, NULL},
+    {SF_FORMAT_ALAW, FC_F32, 24, "A-law", 'a', 1, NULL},
+    {SF_FORMAT_ALAC_16, FC_I16, 16, "16-bit ALAC", 0, 0, NULL},
+    {SF_FORMAT_ALAC_20, FC_I32, 20, "20-bit ALAC", 0, 0, NULL},
+    {SF_FORMAT_ALAC_24, FC_I32, 24, "24-bit ALAC", 0, 0, NULL},
+    {SF_FORMAT_ALAC_32, FC_I32, 32, "32-bit ALAC", 0, 0, NULL},
+    {SF_FORMAT_DWVW_12, FC_I16, 12, "12-bit DWVW", 0, 0, NULL},
+    {SF_FORMAT_DWVW_16, FC_I16, 16, "16-bit DWVW", 0, 0, NULL},
+    {SF_FORMAT_DWVW_24, FC_I32, 24, "24-bit DWVW", 0, 0, NULL},
+    {SF_FORMAT_VORBIS, FC_F32, 24, "Vorbis", 0, 0, NULL},
+    {SF_FORMAT_OPUS, FC_F32, 24, "Opus", 0, 0, NULL},
+    {FC_SF_MPEG_LAYER_III, FC_F32, 24, "MP3", 0, 0, NULL},
 };
 
-static const sample_kind lossy = {0, FC_F32, 24, "compressed"};
+static const sample_kind lossy = {0, FC_F32, 24, "compressed", 0, 0, NULL};
 
 static const sample_kind *kind_of(int format) {
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
@@ -41,24 +53,25 @@ fc_audio_samples fc_audio_samples_of(int format) {
   return (fc_audio_samples){format, kind->dtype, kind->bits};
 }
 
-int fc_audio_sample_bytes(int format) {
-  switch (format & SF_FORMAT_SUBMASK) {
-  case SF_FORMAT_PCM_S8:
-  case SF_FORMAT_PCM_U8:
-  case SF_FORMAT_ULAW:
-  case SF_FORMAT_ALAW: return 1;
-  case SF_FORMAT_PCM_16: return 2;
-  case SF_FORMAT_PCM_24: return 3;
-  case SF_FORMAT_PCM_32:
-  case SF_FORMAT_FLOAT: return 4;
-  case SF_FORMAT_DOUBLE: return 8;
-  default: return 0;
-  }
+const fc_item *fc_audio_item_of(int format) {
+  const sample_kind *kind = kind_of(format);
+  return kind->item ? fc_item_find(kind->item, kind->bytes) : NULL;
 }
 
 gboolean fc_audio_is_pcm(int format) {
-  const int subtype = format & SF_FORMAT_SUBMASK;
-  return fc_audio_sample_bytes(format) > 0 && subtype != SF_FORMAT_ULAW && subtype != SF_FORMAT_ALAW;
+  const fc_item *item = fc_audio_item_of(format);
+  return item && item->kind != 'm' && item->kind != 'a';
+}
+
+int fc_audio_integers(int bytes) {
+  static const int integers[] = {0, SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32};
+  return bytes >= 0 && bytes < (int)G_N_ELEMENTS(integers) ? integers[bytes] : 0;
+}
+
+int fc_audio_subtype_named(const char *name) {
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if (name && g_strcmp0(kinds[i].option, name) == 0) return kinds[i].subtype;
+  return 0;
 }
 
 const char *fc_audio_samples_name(int format) {

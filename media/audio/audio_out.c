@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "media/array/quantise.h"
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/options.h"
 
 /* ---- options ---------------------------------------------------------------- */
@@ -28,18 +28,6 @@ const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "quality of V
                                          {NULL}};
 const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
 const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
-
-static int subtype_of(const char *dtype) {
-  static const struct {
-    const char *name;
-    int subtype;
-  } names[] = {{"u8", SF_FORMAT_PCM_U8},  {"i8", SF_FORMAT_PCM_S8},  {"i16", SF_FORMAT_PCM_16},
-               {"i24", SF_FORMAT_PCM_24}, {"i32", SF_FORMAT_PCM_32}, {"f32", SF_FORMAT_FLOAT},
-               {"f64", SF_FORMAT_DOUBLE}};
-  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-    if (strcmp(names[i].name, dtype) == 0) return names[i].subtype;
-  return 0;
-}
 
 /* "96k" or "96000"; 0: it is none. */
 static double bits_per_second(const char *text) {
@@ -114,8 +102,7 @@ static gboolean is_narrow(const fc_audio_samples *samples) {
 
 /* Our own encoder writes these. */
 static gboolean is_plain(const fc_audio_samples *samples) {
-  return fc_audio_sample_bytes(samples->format) > 0 &&
-         (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
+  return fc_audio_item_of(samples->format) && (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
 }
 
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
@@ -126,7 +113,7 @@ static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   else
     format->stored = 1 + sink->samples.dtype;
   format->bits = sink->samples.bits;
-  base->sample_bytes = is_plain(&sink->samples) ? fc_audio_sample_bytes(sink->samples.format) : 0;
+  base->sample_bytes = is_plain(&sink->samples) ? fc_audio_item_of(sink->samples.format)->size : 0;
   return TRUE;
 }
 
@@ -173,30 +160,20 @@ gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
   return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
 }
 
-/* Pictures go into FLAC, Ogg and MP3; the input's chunks into files of its family. */
+/* Pictures go into FLAC, Ogg and MP3, texts into all but AU; the input's chunks into files of its family. */
 static void name_lost(const audio_sink *sink) {
-  static const struct {
-    int major;
-    fc_tag_family family;
-    gboolean texts, pictures;
-  } targets[] = {{SF_FORMAT_WAV, FC_TAGS_RIFF, TRUE, FALSE}, {SF_FORMAT_RF64, FC_TAGS_RIFF, TRUE, FALSE},
-                 {SF_FORMAT_W64, FC_TAGS_RIFF, TRUE, FALSE}, {SF_FORMAT_AIFF, FC_TAGS_AIFF, TRUE, FALSE},
-                 {SF_FORMAT_CAF, FC_TAGS_CAF, TRUE, FALSE},  {SF_FORMAT_FLAC, FC_TAGS_FLAC, TRUE, TRUE},
-                 {SF_FORMAT_OGG, FC_TAGS_OGG, TRUE, TRUE},   {FC_SF_MPEG, FC_TAGS_OTHER, TRUE, TRUE},
-                 {SF_FORMAT_AU, FC_TAGS_OTHER, FALSE, FALSE}};
   const fc_tags *tags = sink->tags;
-  gsize i = 0;
-  while (i + 1 < G_N_ELEMENTS(targets) && targets[i].major != (sink->samples.format & SF_FORMAT_TYPEMASK))
-    i++;
-  if (!targets[i].pictures && tags->pictures->len) fc_media_add_word(sink->lost, "picture");
-  for (guint k = 0; !targets[i].texts && k < tags->texts->len; k++) {
-    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, k);
+  const int major = sink->samples.format & SF_FORMAT_TYPEMASK;
+  const fc_chunk_layout *layout = fc_chunk_layout_of(major);
+  const gboolean pictures = major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG || major == FC_SF_MPEG;
+  if (!pictures && tags->pictures->len) fc_media_add_word(sink->lost, "picture");
+  for (guint i = 0; major == SF_FORMAT_AU && i < tags->texts->len; i++) {
+    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
     if (text->size && !fc_comments_is_mask(text)) fc_media_add_word(sink->lost, fc_tag_text_title(text));
   }
-  if (targets[i].family == tags->family) return;
-  if (tags->family == FC_TAGS_FLAC)
+  if (tags->family == FC_TAGS_FLAC && major != SF_FORMAT_FLAC)
     fc_flac_blocks_name_lost(tags, sink->lost);
-  else
+  else if (!layout || layout->family != tags->family)
     fc_chunk_tags_name_lost(tags, sink->lost);
 }
 
@@ -291,15 +268,14 @@ static void audio_free(fc_sink *base) {
 static gboolean take_options(audio_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
   const fc_file_option *table = sink->file->writing;
-  if (!given) return TRUE;
-  if (fc_option_exists(table, "dtype")) sink->subtype = subtype_of(fc_option_text(given, table, "dtype"));
-  if (fc_option_exists(table, "level"))
-    sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
-  if (fc_option_exists(table, "quality"))
-    sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
-  if (!fc_option_exists(table, "bitrate")) return TRUE;
   const char *bitrate = fc_option_text(given, table, "bitrate");
-  if (strcmp(bitrate, ENCODERS_OWN) == 0) return TRUE;
+  if (!given) return TRUE;
+  sink->subtype = fc_audio_subtype_named(fc_option_text(given, table, "dtype"));
+  if (fc_option_text(given, table, "level"))
+    sink->spec.level = (double)fc_option_number(given, table, "level") / 8;
+  if (fc_option_text(given, table, "quality"))
+    sink->spec.quality = (double)fc_option_number(given, table, "quality") / 10;
+  if (!bitrate || strcmp(bitrate, ENCODERS_OWN) == 0) return TRUE;
   sink->bitrate = bits_per_second(bitrate);
   return sink->bitrate > 0 ||
          fc_fail(error, FC_INVALID, "%s: bitrate: expected bits per second, as 96k, found \"%s\"",

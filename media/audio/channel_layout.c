@@ -126,7 +126,7 @@ gboolean fc_channel_mask_put_chan(guint32 mask, int channels, guint8 chan[FC_CHA
 /* In WAV and FLAC any mask has a place, in CAF and AIFF complete ones, in Vorbis and Opus what they imply. */
 static gboolean has_place(const fc_audio_spec *spec, guint32 mask) {
   guint8 chan[FC_CHAN_SIZE];
-  const gboolean plain = fc_audio_sample_bytes(spec->samples.format) > 0;
+  const gboolean plain = fc_audio_item_of(spec->samples.format) != NULL;
   switch (spec->samples.format & SF_FORMAT_TYPEMASK) {
   case SF_FORMAT_WAV:
   case SF_FORMAT_RF64: return plain;

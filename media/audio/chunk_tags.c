@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* chunk_tags.c - see chunk_tags.h. bext after EBU Tech 3285. */
-#include "media/audio/chunk_tags.h"
+/* chunk_tags.c - see audio_tags.h. bext after EBU Tech 3285. */
+#include "media/audio/audio_tags.h"
 
 #include <string.h>
 
-#include "media/audio/comments.h"
 #include "media/file/bytes.h"
 
 /* One text in every family; of several rows with a name the first is written. */
@@ -67,30 +66,6 @@ static const char *id_of(fc_tag_family family, const char *name) {
   for (gsize i = 0; name && i < G_N_ELEMENTS(texts); i++)
     if (id_in(i, family) && g_ascii_strcasecmp(texts[i].name, name) == 0) return id_in(i, family);
   return NULL;
-}
-
-/* Windows 1252, of which five bytes are not defined. */
-static gunichar windows_character(guint8 byte) {
-  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
-                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
-                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
-  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
-}
-
-char *fc_text_to_utf8(const char *text, gsize size) {
-  enum { MOST = 3 }; /* bytes of such a character */
-  gsize length = 0;
-  const gboolean as_is = g_utf8_validate_len(text, size, NULL);
-  char *to = g_try_malloc((as_is ? 1 : MOST) * size + 1);
-  for (gsize i = 0; to && i < size; i++) {
-    if (as_is)
-      to[length++] = text[i];
-    else
-      length += (gsize)g_unichar_to_utf8(windows_character((guint8)text[i]), to + length);
-  }
-  if (to) to[length] = 0;
-  return to;
 }
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -204,18 +179,17 @@ static void drop_last(fc_tags *tags) {
 }
 
 gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const fc_chunk *chunk,
-                            gboolean ahead, fc_front *front, GError **error) {
+                            gboolean ahead, fc_input *input, GError **error) {
   if (fc_id_is_among(chunk->id, rules_of(layout->family)->layout)) return TRUE;
   const fc_tag_chunk named = {.id = {chunk->id[0], chunk->id[1], chunk->id[2], chunk->id[3]}};
   g_autofree char *title = title_of(&named), *damaged = g_strdup_printf("%s (cut off)", title);
-  const fc_input *input = front->input;
   if (input->seekable && chunk->size > input->size - chunk->offset) {
     fc_tags_lose(tags, damaged);
     return TRUE;
   }
   guint8 *data = fc_tags_add_chunk(tags, chunk->id, (gsize)chunk->size, ahead);
   if (!data) return TRUE; /* too large, or the tags have failed */
-  const int there = fc_front_read(front, chunk->offset, data, (gsize)chunk->size, error);
+  const int there = fc_chunk_read(input, chunk->offset, data, (gsize)chunk->size, error);
   if (there <= 0) {
     g_array_set_size(tags->chunks, tags->chunks->len - 1);
     fc_tags_lose(tags, damaged);
@@ -228,20 +202,6 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
 
 /* ---- writing ------------------------------------------------------------------ */
 
-static void clear_chunk(void *chunk) {
-  g_free(((fc_tag_chunk *)chunk)->data);
-}
-
-/* FALSE when there is no memory. */
-static gboolean add_copy(GArray *to, const void *id, const void *data, gsize size, gboolean ahead) {
-  fc_tag_chunk chunk = {.data = g_try_malloc(size + 1), .size = size, .ahead = ahead};
-  if (!chunk.data) return FALSE;
-  if (size) memcpy(chunk.data, data, size);
-  memcpy(chunk.id, id, 4);
-  g_array_append_val(to, chunk);
-  return TRUE;
-}
-
 /* The time of day of a part of the sound is that of its first sample. */
 static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
   enum { CLOCK_AT = 338 };
@@ -250,7 +210,7 @@ static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
   fc_put_little(clock, fc_little(clock, 8) + (guint64)spec->lead, 8);
 }
 
-static gboolean copy_own(const fc_audio_spec *spec, GArray *to, GString *lost) {
+static void copy_own(const fc_audio_spec *spec, fc_tags *to) {
   const fc_tags *tags = spec->tags;
   const chunk_rules *known = rules_of(tags->family);
   for (guint i = 0; i < tags->chunks->len; i++) {
@@ -259,13 +219,12 @@ static gboolean copy_own(const fc_audio_spec *spec, GArray *to, GString *lost) {
     const gboolean position = fc_id_is_among(chunk->id, known->positions) || strcmp(title, "labels") == 0;
     const gboolean channels = fc_id_is_among(chunk->id, known->channels);
     if ((position && fc_audio_is_moved(spec)) || (channels && tags->channels != spec->channels))
-      fc_media_add_word(lost, title);
-    else if (!add_copy(to, chunk->id, chunk->data, chunk->size, chunk->ahead))
-      return FALSE;
-    else if (strcmp(title, "bext") == 0)
-      move_clock(spec, &g_array_index(to, fc_tag_chunk, to->len - 1));
+      fc_media_add_word(spec->lost, title);
+    else
+      fc_tags_put_chunk(to, chunk->id, chunk->data, chunk->size, chunk->ahead);
+    if (to->chunks->len && strcmp(title, "bext") == 0)
+      move_clock(spec, &g_array_index(to->chunks, fc_tag_chunk, to->chunks->len - 1));
   }
-  return TRUE;
 }
 
 static void put_riff_text(fc_blob *to, const char *id, const fc_tag_text *text) {
@@ -284,10 +243,10 @@ static void put_caf_text(fc_blob *to, const char *id, const fc_tag_text *text) {
 }
 
 /* In CAF every text has a place; behind a zero there is none in it. */
-static gboolean put_texts(const fc_tags *tags, fc_tag_family family, GArray *to, GString *lost) {
+static void put_texts(const fc_audio_spec *spec, fc_tag_family family, fc_tags *to) {
+  const fc_tags *tags = spec->tags;
   g_auto(fc_blob) body = {0};
   guint32 count = 0;
-  gboolean stored = TRUE;
   if (family == FC_TAGS_RIFF) fc_blob_put(&body, "INFO", 4);
   if (family == FC_TAGS_CAF) fc_blob_put_big(&body, 0, 4);
   for (guint i = 0; i < tags->texts->len; i++) {
@@ -296,17 +255,17 @@ static gboolean put_texts(const fc_tags *tags, fc_tag_family family, GArray *to,
     g_autofree char *own = text->name ? g_ascii_strdown(text->name, -1) : NULL;
     const char *id = id_of(family, text->name);
     if (!id && family == FC_TAGS_CAF) id = own;
-    if (text->size && !id) fc_media_add_word(lost, fc_tag_text_title(text));
+    if (text->size && !id) fc_media_add_word(spec->lost, fc_tag_text_title(text));
     if (!text->size || !id) continue;
     if (family == FC_TAGS_RIFF) put_riff_text(&body, id, text);
     if (family == FC_TAGS_CAF) put_caf_text(&body, id, text);
-    if (family == FC_TAGS_AIFF) stored &= add_copy(to, id, text->value, text->size, TRUE);
+    if (family == FC_TAGS_AIFF) fc_tags_put_chunk(to, id, text->value, text->size, TRUE);
     count++;
   }
-  if (body.failed || !stored) return FALSE;
+  to->failed |= body.failed;
+  if (body.failed || family == FC_TAGS_AIFF || !count) return;
   if (family == FC_TAGS_CAF) fc_put_big(body.data, count, 4);
-  return family == FC_TAGS_AIFF || !count ||
-         add_copy(to, family == FC_TAGS_RIFF ? "LIST" : "info", body.data, body.size, TRUE);
+  fc_tags_put_chunk(to, family == FC_TAGS_RIFF ? "LIST" : "info", body.data, body.size, TRUE);
 }
 
 void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
@@ -319,18 +278,20 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
   }
 }
 
-GArray *fc_chunk_tags_choose(const fc_audio_spec *spec, fc_tag_family family, GString *lost) {
-  g_autoptr(GArray) chosen = g_array_new(FALSE, FALSE, sizeof(fc_tag_chunk));
-  g_array_set_clear_func(chosen, clear_chunk);
-  if (!spec->tags) return g_steal_pointer(&chosen);
-  const gboolean own = spec->tags->family == family;
-  if (own ? !copy_own(spec, chosen, lost) : !put_texts(spec->tags, family, chosen, lost)) return NULL;
-  return g_steal_pointer(&chosen);
+fc_tags *fc_chunk_tags_choose(const fc_audio_spec *spec, fc_tag_family family, const char *name,
+                              GError **error) {
+  g_autoptr(fc_tags) chosen = fc_tags_new(family);
+  if (spec->tags && spec->tags->family == family)
+    copy_own(spec, chosen);
+  else if (spec->tags)
+    put_texts(spec, family, chosen);
+  fc_media_add_word(spec->lost, chosen->lost->str);
+  return fc_tags_check(chosen, name, error) ? g_steal_pointer(&chosen) : NULL;
 }
 
-void fc_chunk_tags_put(const GArray *chunks, const fc_chunk_layout *layout, gboolean ahead, fc_blob *to) {
-  for (guint i = 0; i < chunks->len; i++) {
-    const fc_tag_chunk *chunk = &g_array_index(chunks, fc_tag_chunk, i);
+void fc_chunk_tags_put(const fc_tags *chunks, const fc_chunk_layout *layout, gboolean ahead, fc_blob *to) {
+  for (guint i = 0; i < chunks->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(chunks->chunks, fc_tag_chunk, i);
     if (chunk->ahead != ahead) continue;
     fc_chunk_put_head(to, layout, (const char *)chunk->id, chunk->size);
     fc_blob_put(to, chunk->data, chunk->size);
@@ -338,12 +299,12 @@ void fc_chunk_tags_put(const GArray *chunks, const fc_chunk_layout *layout, gboo
   }
 }
 
-gboolean fc_chunk_tags_append(const GArray *chunks, const fc_chunk_layout *layout, const char *name,
+gboolean fc_chunk_tags_append(const fc_tags *chunks, const fc_chunk_layout *layout, const char *name,
                               fc_output *output, GError **error) {
   static const guint8 zeros[8];
   g_auto(fc_blob) all = {0}, total = {0};
   const gsize odd = (gsize)(-fc_output_size(output) & (layout->align - 1));
-  if (!chunks->len) return TRUE;
+  if (!chunks->chunks->len) return TRUE;
   fc_chunk_tags_put(chunks, layout, TRUE, &all);
   fc_chunk_tags_put(chunks, layout, FALSE, &all);
   if (!fc_blob_check(&all, name, error) || !fc_output_write(output, zeros, odd, error) ||

@@ -3,6 +3,7 @@
  */
 #include "media/audio/chunks.h"
 
+#include <sndfile.h>
 #include <string.h>
 
 #include "media/file/bytes.h"
@@ -15,27 +16,27 @@
 #define TAIL_MOST (1 << 20)
 /* No file is larger. */
 #define SIZE_MOST ((guint64)1 << 62)
-/* Ahead of the samples of a pipe no more is kept. */
-#define FRONT_MAX (FC_TAGS_MAX + ((gsize)1 << 20))
 
 static const fc_chunk_layout layouts[] = {
-    {"RIFF", FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
-    {"RF64", FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
-    {"RIFX", FC_TAGS_RIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "data"},
-    {"riff", FC_TAGS_RIFF, 40, 16, 8, 8, FALSE, TRUE, 16, 0, "data"},
-    {"FORM", FC_TAGS_AIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "SSND"},
-    {"caff", FC_TAGS_CAF, 8, 4, 8, 1, TRUE, FALSE, 0, 0, "data"},
+    {"RIFF", SF_FORMAT_WAV, FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {"RF64", SF_FORMAT_RF64, FC_TAGS_RIFF, 12, 4, 4, 2, FALSE, FALSE, 4, 8, "data"},
+    {"RIFX", 0, FC_TAGS_RIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "data"},
+    {"riff", SF_FORMAT_W64, FC_TAGS_RIFF, 40, 16, 8, 8, FALSE, TRUE, 16, 0, "data"},
+    {"FORM", SF_FORMAT_AIFF, FC_TAGS_AIFF, 12, 4, 4, 2, TRUE, FALSE, 4, 8, "SSND"},
+    {"caff", SF_FORMAT_CAF, FC_TAGS_CAF, 8, 4, 8, 1, TRUE, FALSE, 0, 0, "data"},
 };
 
-const fc_chunk_layout *fc_chunk_layout_of(const char *magic) {
+const fc_chunk_layout *fc_chunk_layout_of(int format) {
   for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
-    if (memcmp(layouts[i].magic, magic, 4) == 0) return &layouts[i];
+    if (layouts[i].format == (format & SF_FORMAT_TYPEMASK)) return &layouts[i];
   return NULL;
 }
 
 const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input) {
-  const fc_chunk_layout *layout = input->head_size < 4 ? NULL : fc_chunk_layout_of((const char *)input->head);
-  return layout && input->head_size >= layout->file_header ? layout : NULL;
+  for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
+    if (input->head_size >= layouts[i].file_header && memcmp(layouts[i].magic, input->head, 4) == 0)
+      return &layouts[i];
+  return NULL;
 }
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes) {
@@ -71,49 +72,23 @@ gboolean fc_chunk_size_is_placeholder(guint64 size) {
   return size == 0 || size >= SIZE_MOST;
 }
 
-/* ---- the front ---------------------------------------------------------------- */
-
-/* Was all of it got? */
-static int verdict(gssize got, gsize wanted) {
-  return got < 0 ? -1 : got == (gssize)wanted;
-}
-
-static int take(fc_front *front, gsize size, GError **error) {
-  const char *name = front->input->name;
-  if (size > FRONT_MAX) {
-    fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %" G_GSIZE_FORMAT " bytes ahead of its samples", name,
-            FRONT_MAX);
-    return -1;
-  }
-  const gsize wanted = size - front->taken.size;
-  guint8 *to = fc_blob_grow(&front->taken, wanted);
-  if (!to && !fc_blob_check(&front->taken, name, error)) return -1;
-  const gssize got = fc_reader_read(front->reader, to, wanted, error);
-  front->taken.size -= wanted - (gsize)MAX(got, 0);
-  return verdict(got, wanted);
-}
-
-int fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error) {
-  if (front->input->seekable) return verdict(fc_input_read_at(front->input, at, to, size, error), size);
-  if ((guint64)at > FRONT_MAX) return take(front, G_MAXSIZE, error);
-  const gsize end = (gsize)at + size;
-  const int there = end > front->taken.size ? take(front, end, error) : 1;
-  if (there > 0 && size) memcpy(to, front->taken.data + at, size);
-  return there;
+int fc_chunk_read(fc_input *input, gint64 at, void *to, gsize size, GError **error) {
+  const gssize got = fc_input_read_at(input, at, to, size, error);
+  return got < 0 ? -1 : got == (gssize)size;
 }
 
 /* ---- the walk ------------------------------------------------------------------ */
 
 static gboolean is_file(const fc_chunk_walk *walk) {
-  return walk->front->input->seekable;
+  return walk->input->seekable;
 }
 
-gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chunk_layout *layout,
+gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_input *input, const fc_chunk_layout *layout,
                              GError **error) {
-  *walk = (fc_chunk_walk){.front = front, .layout = layout, .at = layout->file_header, .total = -1};
+  *walk = (fc_chunk_walk){.input = input, .layout = layout, .at = layout->file_header, .total = -1};
   guint8 size[8];
   if (!layout->total_at) return TRUE;
-  const int there = fc_front_read(front, layout->total_at, size, layout->size_bytes, error);
+  const int there = fc_chunk_read(input, layout->total_at, size, layout->size_bytes, error);
   if (there > 0)
     walk->total =
         (gint64)MIN(fc_chunk_get(layout, size, layout->size_bytes), SIZE_MOST) + layout->total_leaves_out;
@@ -124,7 +99,7 @@ gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chun
 static int read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **error) {
   guint8 sizes[16];
   if (chunk->size < (gint64)sizeof sizes) return 1;
-  const int there = fc_front_read(walk->front, chunk->offset, sizes, sizeof sizes, error);
+  const int there = fc_chunk_read(walk->input, chunk->offset, sizes, sizeof sizes, error);
   if (there <= 0) return there;
   walk->has_ds64 = TRUE;
   walk->total = (gint64)MIN(fc_little(sizes, 8), SIZE_MOST) + walk->layout->total_leaves_out;
@@ -135,8 +110,7 @@ static int read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **error)
 /* The file's own size is that of the file: the header was completed, and every size in it is one. */
 static gboolean is_complete(const fc_chunk_walk *walk, const fc_chunk *chunk) {
   if (walk->total < 0) return FALSE;
-  const gint64 behind = walk->front->input->size - walk->total,
-               rest = walk->total - chunk->offset - chunk->size;
+  const gint64 behind = walk->input->size - walk->total, rest = walk->total - chunk->offset - chunk->size;
   if (chunk->size && rest > COUNTED && rest <= TAIL_MOST) return TRUE; /* which other chunks fill */
   if (is_file(walk) && rest < -COUNTED) return FALSE;
   if (is_file(walk)) return behind >= -COUNTED && behind <= (chunk->size ? TAIL_MOST : COUNTED);
@@ -145,7 +119,7 @@ static gboolean is_complete(const fc_chunk_walk *walk, const fc_chunk *chunk) {
 
 /* The three rules. */
 static void judge_samples(fc_chunk_walk *walk, fc_chunk *chunk) {
-  const gint64 left = is_file(walk) ? walk->front->input->size - chunk->offset : G_MAXINT64;
+  const gint64 left = is_file(walk) ? walk->input->size - chunk->offset : G_MAXINT64;
   if (walk->has_ds64 && chunk->size == (gint64)G_MAXUINT32)
     chunk->size = (gint64)MIN(walk->data64, SIZE_MOST);
   if (is_complete(walk, chunk)) {
@@ -166,11 +140,10 @@ static void judge_samples(fc_chunk_walk *walk, fc_chunk *chunk) {
 /* A name of four characters that can be printed, and an end within the file. */
 static gboolean is_chunk_at(fc_chunk_walk *walk, gint64 at) {
   guint8 header[8];
-  if (fc_front_read(walk->front, at, header, sizeof header, NULL) <= 0) return FALSE;
+  if (fc_chunk_read(walk->input, at, header, sizeof header, NULL) <= 0) return FALSE;
   for (int i = 0; i < 4; i++)
     if (header[i] < ' ' || header[i] > '~') return FALSE;
-  return fc_chunk_get(walk->layout, header + 4, 4) <=
-         (guint64)(walk->front->input->size - at) - sizeof header;
+  return fc_chunk_get(walk->layout, header + 4, 4) <= (guint64)(walk->input->size - at) - sizeof header;
 }
 
 /* Some writers leave out the byte that makes an odd size even. */
@@ -184,7 +157,7 @@ static gint64 place_behind(fc_chunk_walk *walk, const fc_chunk *chunk) {
 
 /* The end of the walk: what came behind the last chunk may be gone. */
 static int end_walk(fc_chunk_walk *walk) {
-  const gint64 behind = walk->total - (is_file(walk) ? walk->front->input->size : G_MAXINT64);
+  const gint64 behind = walk->total - (is_file(walk) ? walk->input->size : G_MAXINT64);
   const guint64 said = (guint64)walk->total - walk->layout->total_leaves_out;
   if (walk->total >= 0 && !walk->missing && behind > COUNTED && !fc_chunk_size_is_placeholder(said))
     walk->missing = behind;
@@ -196,7 +169,7 @@ int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error) {
   const gsize length = (gsize)layout->id_bytes + layout->size_bytes;
   guint8 header[24];
   if (walk->count++ >= FC_CHUNKS_MAX) return end_walk(walk);
-  const int there = fc_front_read(walk->front, walk->at, header, length, error);
+  const int there = fc_chunk_read(walk->input, walk->at, header, length, error);
   if (there <= 0) return there < 0 ? there : end_walk(walk);
   const guint64 said = fc_chunk_get(layout, header + layout->id_bytes, layout->size_bytes);
   if ((layout->counts_header && said < length) || memcmp(header, "\0\0\0\0", 4) == 0) return end_walk(walk);
@@ -205,10 +178,10 @@ int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error) {
   chunk->size = (gint64)MIN(said - (layout->counts_header ? length : 0), SIZE_MOST);
   if (memcmp(chunk->id, layout->samples, 4) == 0) {
     judge_samples(walk, chunk);
-  } else if (is_file(walk) && chunk->size > walk->front->input->size - chunk->offset) {
+  } else if (is_file(walk) && chunk->size > walk->input->size - chunk->offset) {
     /* What stands behind the file's own end is no chunk of it. */
     if (walk->total >= 0 && walk->at >= walk->total) return 0;
-    walk->missing = chunk->size - (walk->front->input->size - chunk->offset);
+    walk->missing = chunk->size - (walk->input->size - chunk->offset);
   }
   const int sized = memcmp(chunk->id, "ds64", 4) == 0 ? read_ds64(walk, chunk, error) : 1;
   walk->at = chunk->size < 0 ? G_MAXINT64 / 2 : place_behind(walk, chunk);

@@ -19,6 +19,7 @@ G_BEGIN_DECLS
 /* How a family lays out its chunks. */
 typedef struct fc_chunk_layout {
   const char *magic;
+  int format; /* libsndfile's, as it is written */
   fc_tag_family family;
   guint8 file_header; /* bytes before the first chunk */
   guint8 id_bytes;    /* 4, or 16 in W64, whose first four tell enough */
@@ -33,8 +34,8 @@ typedef struct fc_chunk_layout {
 
 /* As a file's first bytes tell; NULL when it has no chunks. */
 const fc_chunk_layout *fc_chunk_layout_at(const fc_input *input);
-/* By the magic: "RIFF", "RF64", "RIFX", "riff" (W64), "FORM" or "caff". */
-const fc_chunk_layout *fc_chunk_layout_of(const char *magic);
+/* Of one of libsndfile's formats; NULL when it has no chunks. */
+const fc_chunk_layout *fc_chunk_layout_of(int format);
 
 guint64 fc_chunk_get(const fc_chunk_layout *layout, const guint8 *from, int bytes);
 void fc_chunk_put(fc_blob *to, const fc_chunk_layout *layout, guint64 value, int bytes);
@@ -46,18 +47,8 @@ void fc_chunk_put_padding(fc_blob *to, const fc_chunk_layout *layout);
 /* Is it what a writer leaves in a size that it cannot fill in? */
 gboolean fc_chunk_size_is_placeholder(guint64 size);
 
-/* ---- the front of a file ---------------------------------------------------- */
-
-/* Bytes of an input from its start: anywhere in a file, in a pipe those that were read so far, which are
- * kept, so that a decoder may have them again. */
-typedef struct fc_front {
-  fc_input *input;
-  fc_reader *reader; /* of a pipe */
-  fc_blob taken;
-} fc_front;
-
 /* So many bytes at a place: 1 when they are there, 0 where the file ends sooner, -1 with an error. */
-int fc_front_read(fc_front *front, gint64 at, void *to, gsize size, GError **error);
+int fc_chunk_read(fc_input *input, gint64 at, void *to, gsize size, GError **error);
 
 /* ---- the walk ---------------------------------------------------------------- */
 
@@ -70,7 +61,7 @@ typedef struct fc_chunk {
 } fc_chunk;
 
 typedef struct fc_chunk_walk {
-  fc_front *front;
+  fc_input *input;
   const fc_chunk_layout *layout;
   gint64 at;
   gint64 total;   /* where the file ends by its own account; -1: it does not say */
@@ -80,8 +71,8 @@ typedef struct fc_chunk_walk {
   guint count;
 } fc_chunk_walk;
 
-/* FALSE with an error when the front cannot be read. */
-gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_front *front, const fc_chunk_layout *layout,
+/* FALSE with an error when the input cannot be read. */
+gboolean fc_chunk_walk_begin(fc_chunk_walk *walk, fc_input *input, const fc_chunk_layout *layout,
                              GError **error);
 /* 1 with the next chunk, 0 at the end and at what is no chunk, -1 with an error. */
 int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error);

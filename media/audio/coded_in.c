@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coded_in.c - sounds that libsndfile decodes: FLAC, Vorbis and Opus in Ogg, u-law, A-law, ADPCM, GSM, ALAC,
+ * coded_in.c - sounds that libsndfile decodes: FLAC, Vorbis and Opus in Ogg, ADPCM, GSM, ALAC,
  * in the element type in which their samples are exact. libsndfile's own conversions change values, and none
  * is used. It reads through callbacks that count their calls, for there are headers that send it round for
  * minutes.
@@ -14,7 +14,7 @@
 
 #include "media/audio/audio.h"
 #include "media/audio/channel_layout.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
 #include "media/file/bytes.h"
@@ -31,12 +31,12 @@ typedef struct coded_source {
   fc_file_source file;
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
-  fc_coded_place place;
+  fc_audio_place place;
   gint64 at;            /* where libsndfile reads */
   gint64 calls;         /* that it has left */
-  fc_reader *reader;    /* of an Ogg stream that is read in order; or NULL */
+  gboolean in_order;    /* an Ogg stream that is read so, and never sought in */
   fc_ogg_verifier *ogg; /* or NULL */
-  GError *problem;      /* of the reader */
+  GError *problem;      /* of reading in order */
   SNDFILE *decoder;
   SF_INFO info;
   const guint8 *order;       /* of the channels; NULL: WAV's */
@@ -58,7 +58,7 @@ static void allow(coded_source *source, gint64 samples) {
 
 static sf_count_t vio_size(void *data) {
   coded_source *source = data;
-  return source->reader ? SF_COUNT_MAX : source->input->size;
+  return source->in_order ? SF_COUNT_MAX : source->input->size;
 }
 
 static sf_count_t vio_tell(void *data) {
@@ -68,7 +68,7 @@ static sf_count_t vio_tell(void *data) {
 /* In a stream to where it is, and nowhere else. */
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   coded_source *source = data;
-  if (source->reader)
+  if (source->in_order)
     return (whence == SEEK_SET && offset == source->at) || (whence == SEEK_CUR && !offset) ? source->at : -1;
   const gint64 from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? source->at : vio_size(source);
   if (!may_go_on(source) || from + offset < 0) return -1;
@@ -105,8 +105,8 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   const gint64 end = source->place.offset + source->place.bytes;
   if (source->place.bytes > 0 && source->at >= source->place.offset && source->at < end)
     size = MIN(size, end - source->at);
-  if (source->reader) {
-    got = fc_reader_read(source->reader, to, (gsize)size, &source->problem);
+  if (source->in_order) {
+    got = fc_input_read(source->input, to, (gsize)size, &source->problem);
     if (got > 0 && source->ogg && !source->input->seekable) fc_ogg_verifier_feed(source->ogg, to, (gsize)got);
   } else {
     got = fc_input_read_at(source->input, source->at, to, (gsize)size, NULL);
@@ -137,7 +137,7 @@ static gboolean check(const coded_source *source, GError **error) {
 /* ---- the end --------------------------------------------------------------------- */
 
 static gboolean judge(coded_source *source, const char *fault, GError **error) {
-  return fc_audio_judge(source->file.base.name, fault, &source->options, error);
+  return fc_media_judge(&source->options, source->file.base.name, fault, error);
 }
 
 /* What was seen of an Ogg stream. */
@@ -156,7 +156,7 @@ static gboolean end_pipe(coded_source *source, GError **error) {
   guint8 rest[4096];
   const fc_ogg_verifier *ogg = source->ogg;
   while (!ogg->over && vio_read(rest, sizeof rest, source) > 0) allow(source, 0);
-  gboolean more = fc_reader_is_ready(source->reader, PATIENCE) && vio_read(rest, 1, source) > 0;
+  gboolean more = fc_input_is_ready(source->input, PATIENCE) && vio_read(rest, 1, source) > 0;
   for (gint64 end = source->at + FC_INPUT_LOOK_MOST; more && source->at < end; allow(source, 0))
     more = vio_read(rest, sizeof rest, source) > 0;
   return check(source, error) && judge_stream(source, error);
@@ -167,7 +167,7 @@ static gboolean end_well(coded_source *source, GError **error) {
   if (source->end_told) return TRUE; /* it may be asked for again */
   source->end_told = TRUE;
   const int problem = sf_error(source->decoder);
-  if (source->reader && !source->input->seekable && !end_pipe(source, error)) return FALSE;
+  if (source->in_order && !source->input->seekable && !end_pipe(source, error)) return FALSE;
   g_autofree char *fault = NULL;
   if (problem)
     fault = g_strdup_printf("is damaged after frame %" G_GINT64_FORMAT " (%s)", source->position,
@@ -208,7 +208,6 @@ static void coded_close(fc_file_source *file) {
   if (source->decoder) sf_close(source->decoder);
   if (source->ogg) fc_ogg_verifier_clear(source->ogg);
   g_free(source->ogg);
-  g_free(source->reader);
   g_clear_error(&source->problem);
   fc_input_free(source->input);
 }
@@ -233,8 +232,7 @@ static gboolean prepare_ogg(coded_source *source, GError **error) {
     return FALSE;
   const gboolean alone = !ogg->chain && !ogg->beside && fc_ogg_verifier_is_whole(ogg);
   if (source->input->seekable && alone) return TRUE;
-  source->reader = g_new0(fc_reader, 1);
-  source->reader->input = source->input;
+  source->in_order = TRUE;
   return TRUE;
 }
 
@@ -262,9 +260,8 @@ static void set_format(coded_source *source) {
                                          .rate = info->samplerate};
 }
 
-/* libsndfile counts what fills up the last block as samples, and what follows those of W64. */
+/* libsndfile counts what fills up the last block as samples. */
 static gint64 count_frames(const coded_source *source) {
-  const int subtype = source->info.format & SF_FORMAT_SUBMASK;
   gint64 frames = source->info.frames;
   if (frames < 0 || frames > FRAMES_MAX) return FC_UNKNOWN;
   const gint64 said = source->place.frames, packet = source->place.packet;
@@ -272,22 +269,19 @@ static gint64 count_frames(const coded_source *source) {
   /* Some writers count the last packet as if it were full. */
   const gboolean filled = packet && said % packet == 0 && said - frames < packet;
   if (said > 0) frames = !alac ? MIN(frames, said) : filled ? frames : MAX(frames, said);
-  const gboolean bytes = subtype == SF_FORMAT_ULAW || subtype == SF_FORMAT_ALAW;
-  if (bytes && source->place.bytes >= 0) frames = MIN(frames, source->place.bytes / source->info.channels);
   return frames;
 }
 
 static gboolean find_length(coded_source *source, GError **error) {
-  const fc_coded_place *place = &source->place;
+  const fc_audio_place *place = &source->place;
   source->promised = count_frames(source);
   g_autofree char *fault = NULL;
   if (place->missing)
     fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", place->missing);
   if (fault && !judge(source, fault, error)) return FALSE;
   /* What the file promises may still not be there; only a known end can be announced. */
-  const gboolean certain = fc_audio_sample_bytes(source->info.format) == 1;
   source->file.base.format.extent[FC_AXIS_X] =
-      source->options.allow_truncated && !certain ? FC_UNKNOWN : source->promised;
+      source->options.allow_truncated ? FC_UNKNOWN : source->promised;
   return TRUE;
 }
 
@@ -308,7 +302,7 @@ static gboolean take_tags(coded_source *source, GError **error) {
   return fc_tags_check(tags, source->file.base.name, error) && fc_input_check(source->input, error);
 }
 
-fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc_coded_place *place,
+fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc_audio_place *place,
                          const fc_media_options *options, GError **error) {
   coded_source *source = g_new0(coded_source, 1);
   fc_source *base = &source->file.base;
@@ -316,7 +310,7 @@ fc_source *fc_coded_open(fc_input *input, const fc_file_format *format, const fc
   source->file.close = coded_close;
   source->input = input;
   source->options = *options;
-  source->place = place ? *place : (fc_coded_place){.bytes = -1}; /* samples from end to end */
+  source->place = place ? *place : (fc_audio_place){.bytes = -1}; /* samples from end to end */
   source->file.tags = source->place.tags;
   if (open_decoder(source, format, error)) {
     set_format(source);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* comments.c - see comments.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
+/* comments.c - see audio_tags.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
  * ones. */
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
 #include "media/file/bytes.h"
 
 enum { NUMBER = 4 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flac_blocks.c - see flac_blocks.h. Blocks after RFC 9639: a byte with the kind, whose upper bit marks the
+ * flac_blocks.c - see audio_tags.h. Blocks after RFC 9639: a byte with the kind, whose upper bit marks the
  * last one, three bytes of length, and the content.
  */
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 
 #include <string.h>
 
-#include "media/audio/comments.h"
 #include "media/file/bytes.h"
 
 enum { MARK = 4, HEAD = 4, LAST = 0x80 };
@@ -35,7 +34,7 @@ static gboolean take_block(fc_tags *tags, int kind, const guint8 *data, gsize si
   if (kind == PICTURE)
     fc_tags_add_picture(tags, data, size);
   else
-    fc_tags_put_chunk(tags, id, data, size);
+    fc_tags_put_chunk(tags, id, data, size, TRUE);
   return TRUE;
 }
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "media/audio/chunk_tags.h"
 #include "media/file/bytes.h"
 
 enum { TAG_HEAD = 10, FRAME_HEAD = 4, EXTENDED = 0x40, FOOTER = 0x10 };

@@ -49,7 +49,7 @@ static gboolean fail_read(mp3_source *source, GError **error) {
   g_autofree char *fault =
       g_strdup_printf("is cut off or damaged after frame %" G_GINT64_FORMAT, source->position);
   source->cut_told = TRUE;
-  return fc_audio_judge(source->file.base.name, fault, &source->options, error);
+  return fc_media_judge(&source->options, source->file.base.name, fault, error);
 }
 
 static gint64 mp3_read(fc_source *base, const fc_view *into, GError **error) {
@@ -166,7 +166,7 @@ static mp3_counts find_counts(mp3_source *source) {
 
 /* Whether the stream is all there: as many bytes, or else frames, as the first frame counts, and no part of
  * one more frame. Encoders differ in whether they count the first frame as one. */
-static char *find_fault(const mp3_source *source, const fc_mp3_place *place, const mp3_walk *walk,
+static char *find_fault(const mp3_source *source, const fc_audio_place *place, const mp3_walk *walk,
                         const mp3_counts *counts) {
   const gint64 missing = place && place->missing ? place->missing : (gint64)counts->bytes - source->size;
   if (missing > 0) return g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", missing);
@@ -179,7 +179,7 @@ static char *find_fault(const mp3_source *source, const fc_mp3_place *place, con
 
 /* Where the frames are counted, libmpg123 knows the length without what the encoder has added at both ends;
  * told of another number of frames it would leave that in. */
-static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **error) {
+static gboolean measure(mp3_source *source, const fc_audio_place *place, GError **error) {
   const mp3_counts counts = find_counts(source);
   const gint64 length = counts.frames ? mpg123_length(source->decoder) : 0;
   const mp3_walk walk = walk_frames(source);
@@ -188,7 +188,7 @@ static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **
            fc_fail(error, FC_IO, "%s: cannot be read as MP3: nothing in it can be decoded",
                    source->input->name);
   g_autofree char *fault = find_fault(source, place, &walk, &counts);
-  if (fault && !fc_audio_judge(source->input->name, fault, &source->options, error)) return FALSE;
+  if (fault && !fc_media_judge(&source->options, source->input->name, fault, error)) return FALSE;
   source->frames = length > 0 ? length : (gint64)walk.frames * mpg123_spf(source->decoder);
   source->cut_told = fault != NULL;
   source->file.base.format.extent[FC_AXIS_X] = fault ? FC_UNKNOWN : source->frames;
@@ -196,7 +196,7 @@ static gboolean measure(mp3_source *source, const fc_mp3_place *place, GError **
 }
 
 /* Of a stream in WAV the tags are those of the file. */
-static gboolean take_tags(mp3_source *source, const fc_mp3_place *place, GError **error) {
+static gboolean take_tags(mp3_source *source, const fc_audio_place *place, GError **error) {
   const fc_format *format = &source->file.base.format;
   fc_tags *tags = source->file.tags = place && place->tags ? place->tags : fc_tags_new(FC_TAGS_OTHER);
   fc_id3_read(tags, source->decoder);
@@ -208,7 +208,7 @@ static gboolean take_tags(mp3_source *source, const fc_mp3_place *place, GError 
   return fc_tags_check(tags, source->input->name, error);
 }
 
-fc_source *fc_mp3_open(fc_input *input, const fc_mp3_place *place, const fc_media_options *options,
+fc_source *fc_mp3_open(fc_input *input, const fc_audio_place *place, const fc_media_options *options,
                        GError **error) {
   mp3_source *source = g_new0(mp3_source, 1);
   fc_source *base = &source->file.base;
@@ -219,7 +219,8 @@ fc_source *fc_mp3_open(fc_input *input, const fc_mp3_place *place, const fc_medi
   source->options = *options;
   gboolean opened = fc_input_make_seekable(input, error);
   source->offset = place ? place->offset : 0;
-  source->size = place ? place->size : input->size;
+  source->size = MAX(input->size - source->offset, 0);
+  if (place && place->bytes >= 0) source->size = MIN(source->size, place->bytes);
   if (opened && !open_decoder(source)) {
     const gboolean cut = place && place->missing;
     opened = FALSE;

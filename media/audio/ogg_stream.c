@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/bytes.h"
 
 #define BLOCK 65536

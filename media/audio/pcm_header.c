@@ -9,21 +9,20 @@
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/bytes.h"
 
 enum { MOST_CHANNELS = 65535 };
 
-/* Integers of `bytes` bytes, or floats. */
-static void set_samples(fc_pcm_header *header, gboolean floating, gboolean offset_binary, int bytes,
-                        gboolean big) {
-  static const int integers[] = {0, SF_FORMAT_PCM_S8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32};
-  if (floating ? bytes != 4 && bytes != 8 : bytes < 1 || bytes > 4) return;
-  const gboolean narrow = bytes == 1 || bytes == 3;
-  header->item = fc_item_find(floating ? 'f' : offset_binary && bytes == 1 ? 'o' : narrow ? 'p' : 'i', bytes);
+/* Of one of libsndfile's subtypes; 0 leaves it unknown. */
+static void set_samples(fc_pcm_header *header, int subtype, gboolean big) {
+  header->item = fc_audio_item_of(subtype);
   header->swap = big != (G_BYTE_ORDER == G_BIG_ENDIAN);
-  header->sndfile = floating ? (bytes == 4 ? SF_FORMAT_FLOAT : SF_FORMAT_DOUBLE) : integers[bytes];
-  if (offset_binary && bytes == 1) header->sndfile = SF_FORMAT_PCM_U8;
+  header->sndfile = subtype;
+}
+
+static int floats_of(int bytes) {
+  return bytes == 4 ? SF_FORMAT_FLOAT : bytes == 8 ? SF_FORMAT_DOUBLE : 0;
 }
 
 /* ---- WAV and its kin ------------------------------------------------------------- */
@@ -56,20 +55,21 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
     header->tags->speakers_stated = header->tags->speakers != 0;
   }
   if (header->channels && frame % header->channels && (tag == PCM || tag == FLOAT)) header->channels = 0;
-  if (layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && (tag == A_LAW || tag == U_LAW))
-    header->g711 = tag;
   header->mpeg = tag == MPEG || tag == MP3;
   if (tag == GSM || tag == MS_ADPCM || tag == IMA_ADPCM) {
     header->block_bytes = frame;
     header->block_frames = size >= 20 ? (gint64)fc_chunk_get(layout, fmt + 18, 2) : 0;
   }
-  header->unknown = layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && tag != PCM &&
-                    tag != FLOAT && !header->g711;
-  if ((tag != PCM && tag != FLOAT) || !header->channels) return;
-  /* 12 or 20 bits are left-justified in the bytes that hold them. */
-  const gboolean whole = frame % header->channels == 0 && frame / header->channels * 8 >= bits;
-  const int bytes = whole && frame ? frame / header->channels : (bits + 7) / 8;
-  set_samples(header, tag == FLOAT, bits <= 8, bytes, layout->big_endian);
+  if (tag == U_LAW || tag == A_LAW)
+    set_samples(header, tag == U_LAW ? SF_FORMAT_ULAW : SF_FORMAT_ALAW, layout->big_endian);
+  if ((tag == PCM || tag == FLOAT) && header->channels) {
+    /* 12 or 20 bits are left-justified in the bytes that hold them. */
+    const gboolean whole = frame % header->channels == 0 && frame / header->channels * 8 >= bits;
+    const int bytes = whole && frame ? frame / header->channels : (bits + 7) / 8;
+    const int integers = bytes == 1 && bits <= 8 ? SF_FORMAT_PCM_U8 : fc_audio_integers(bytes);
+    set_samples(header, tag == FLOAT ? floats_of(bytes) : integers, layout->big_endian);
+  }
+  header->unknown = layout->counts_header && fc_chunk_get(layout, fmt, 2) == EXTENSIBLE && !header->item;
 }
 
 /* ---- AIFF ------------------------------------------------------------------------- */
@@ -82,21 +82,29 @@ static double extended(const guint8 *at) {
 static void read_comm(fc_pcm_header *header, const guint8 *comm, gsize size, gboolean compressed) {
   static const struct {
     const char *id;
-    gboolean floating, little;
-    int bytes; /* 0: as the bits say */
-  } kinds[] = {{"NONE", FALSE, FALSE, 0}, {"twos", FALSE, FALSE, 0}, {"sowt", FALSE, TRUE, 0},
-               {"raw ", FALSE, FALSE, 1}, {"in24", FALSE, FALSE, 3}, {"in32", FALSE, FALSE, 4},
-               {"42ni", FALSE, TRUE, 3},  {"23ni", FALSE, TRUE, 4},  {"fl32", TRUE, FALSE, 4},
-               {"FL32", TRUE, FALSE, 4},  {"fl64", TRUE, FALSE, 8},  {"FL64", TRUE, FALSE, 8}};
+    int subtype; /* 0: as the bits say */
+    gboolean little;
+  } kinds[] = {{"NONE", 0, FALSE},
+               {"twos", 0, FALSE},
+               {"sowt", 0, TRUE},
+               {"raw ", SF_FORMAT_PCM_U8, FALSE},
+               {"in24", SF_FORMAT_PCM_24, FALSE},
+               {"in32", SF_FORMAT_PCM_32, FALSE},
+               {"42ni", SF_FORMAT_PCM_24, TRUE},
+               {"23ni", SF_FORMAT_PCM_32, TRUE},
+               {"fl32", SF_FORMAT_FLOAT, FALSE},
+               {"fl64", SF_FORMAT_DOUBLE, FALSE},
+               {"ulaw", SF_FORMAT_ULAW, FALSE},
+               {"alaw", SF_FORMAT_ALAW, FALSE}};
   header->channels = (int)fc_big(comm, 2);
   header->counted = (gint64)fc_big(comm + 2, 4);
   header->rate = extended(comm + 8);
   const int bits = (int)fc_big(comm + 6, 2);
   const guint8 *id = compressed && size >= 22 ? comm + 18 : (const guint8 *)"NONE";
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
-    if (memcmp(id, kinds[i].id, 4) == 0)
-      set_samples(header, kinds[i].floating, memcmp(id, "raw ", 4) == 0,
-                  kinds[i].bytes ? kinds[i].bytes : (bits + 7) / 8, !kinds[i].little);
+    if (g_ascii_strncasecmp((const char *)id, kinds[i].id, 4) == 0)
+      set_samples(header, kinds[i].subtype ? kinds[i].subtype : fc_audio_integers((bits + 7) / 8),
+                  !kinds[i].little);
 }
 
 /* ---- CAF --------------------------------------------------------------------------- */
@@ -108,9 +116,11 @@ static void read_desc(fc_pcm_header *header, const guint8 *desc) {
   const guint32 flags = (guint32)fc_big(desc + 12, 4), packet = (guint32)fc_big(desc + 16, 4),
                 channels = (guint32)fc_big(desc + 24, 4);
   header->channels = channels <= MOST_CHANNELS ? (int)channels : 0;
-  if (memcmp(desc + 8, "lpcm", 4) == 0 && header->channels && packet % channels == 0 &&
-      packet / channels <= 8)
-    set_samples(header, flags & FLOAT, FALSE, (int)(packet / channels), !(flags & LITTLE));
+  const int bytes = header->channels && packet % channels == 0 ? (int)MIN(packet / channels, 9) : 0;
+  if (memcmp(desc + 8, "lpcm", 4) == 0)
+    set_samples(header, flags & FLOAT ? floats_of(bytes) : fc_audio_integers(bytes), !(flags & LITTLE));
+  if (memcmp(desc + 8, "ulaw", 4) == 0) set_samples(header, SF_FORMAT_ULAW, TRUE);
+  if (memcmp(desc + 8, "alaw", 4) == 0) set_samples(header, SF_FORMAT_ALAW, TRUE);
 }
 
 /* ALAC's own header, bare or in atoms. */
@@ -128,7 +138,7 @@ static gint64 count_of(guint64 said) {
 }
 
 /* Reads a chunk about the samples. FALSE with an error. */
-static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+static gboolean read_known(fc_pcm_header *header, fc_input *input, const fc_chunk_layout *layout,
                            const fc_chunk *chunk, GError **error) {
   static const struct {
     const char *id;
@@ -140,14 +150,11 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
   while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
   if (i < 3 && header->channels) return TRUE; /* the first counts */
   if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
-  const int there = fc_front_read(front, chunk->offset, body, size, error);
+  const int there = fc_chunk_read(input, chunk->offset, body, size, error);
   if (there <= 0) return there == 0;
   switch (i) {
-  case 0:
-    read_fmt(header, layout, body, size);
-    header->flags_at = chunk->offset;
-    break;
-  case 1: read_comm(header, body, size, memcmp(front->input->head + 8, "AIFC", 4) == 0); break;
+  case 0: read_fmt(header, layout, body, size); break;
+  case 1: read_comm(header, body, size, memcmp(input->head + 8, "AIFC", 4) == 0); break;
   case 2:
     read_desc(header, body);
     header->flags_at = chunk->offset + 12;
@@ -169,7 +176,7 @@ static gboolean read_known(fc_pcm_header *header, fc_front *front, const fc_chun
 }
 
 /* The samples' chunk begins in AIFF with an offset and a block size, in CAF with a count of edits. */
-static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_chunk_walk *walk,
+static gboolean meet_samples(fc_pcm_header *header, fc_input *input, const fc_chunk_walk *walk,
                              const fc_chunk *chunk, GError **error) {
   const fc_chunk_layout *layout = walk->layout;
   guint8 field[8] = {0};
@@ -177,10 +184,10 @@ static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_ch
   header->found = TRUE;
   header->size_bytes = layout->size_bytes;
   header->size_at = chunk->offset - layout->size_bytes;
-  if (fc_front_read(front, header->size_at, field, layout->size_bytes, error) <= 0) return FALSE;
+  if (fc_chunk_read(input, header->size_at, field, layout->size_bytes, error) <= 0) return FALSE;
   header->size_said = fc_chunk_get(layout, field, layout->size_bytes);
   if (layout->family == FC_TAGS_AIFF) {
-    const int there = fc_front_read(front, chunk->offset, field, 4, error);
+    const int there = fc_chunk_read(input, chunk->offset, field, 4, error);
     if (there < 0) return FALSE;
     if (there > 0) skip = 8 + (gint64)fc_big(field, 4);
   }
@@ -191,26 +198,26 @@ static gboolean meet_samples(fc_pcm_header *header, fc_front *front, const fc_ch
   return TRUE;
 }
 
-static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chunk_layout *layout,
+static gboolean read_chunks(fc_pcm_header *header, fc_input *input, const fc_chunk_layout *layout,
                             GError **error) {
   fc_chunk_walk walk;
   fc_chunk chunk;
   int there;
-  if (!fc_chunk_walk_begin(&walk, front, layout, error)) return FALSE;
+  if (!fc_chunk_walk_begin(&walk, input, layout, error)) return FALSE;
   while ((there = fc_chunk_walk_next(&walk, &chunk, error)) > 0) {
     const gboolean samples = memcmp(chunk.id, layout->samples, 4) == 0;
     if (samples && !header->found) {
-      if (!meet_samples(header, front, &walk, &chunk, error)) return FALSE;
-      if (!front->input->seekable && header->channels) return TRUE;
+      if (!meet_samples(header, input, &walk, &chunk, error)) return FALSE;
+      if (!input->seekable && header->channels) return TRUE;
     } else if (!samples &&
-               (!read_known(header, front, layout, &chunk, error) ||
-                !fc_chunk_tags_read(header->tags, layout, &chunk, !header->found, front, error))) {
+               (!read_known(header, input, layout, &chunk, error) ||
+                !fc_chunk_tags_read(header->tags, layout, &chunk, !header->found, input, error))) {
       return FALSE;
     }
   }
   if (walk.count > FC_CHUNKS_MAX && there == 0 && !header->found)
-    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples",
-                   front->input->name, FC_CHUNKS_MAX);
+    return fc_fail(error, FC_UNSUPPORTED, "%s: holds more than %d chunks ahead of its samples", input->name,
+                   FC_CHUNKS_MAX);
   if (walk.count > FC_CHUNKS_MAX) fc_tags_lose(header->tags, "chunks beyond the first 4096");
   header->missing = walk.missing;
   return there == 0;
@@ -218,14 +225,14 @@ static gboolean read_chunks(fc_pcm_header *header, fc_front *front, const fc_chu
 
 /* ---- AU ------------------------------------------------------------------------------ */
 
-static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) {
+static gboolean read_au(fc_pcm_header *header, fc_input *input, GError **error) {
   enum { HEAD = 24, NOTE_MOST = 65536 };
   static const struct {
-    int encoding, bytes;
-    gboolean floating;
-  } kinds[] = {{2, 1, FALSE}, {3, 2, FALSE}, {4, 3, FALSE}, {5, 4, FALSE}, {6, 4, TRUE}, {7, 8, TRUE}};
+    int encoding, subtype;
+  } kinds[] = {{1, SF_FORMAT_ULAW},   {2, SF_FORMAT_PCM_S8}, {3, SF_FORMAT_PCM_16}, {4, SF_FORMAT_PCM_24},
+               {5, SF_FORMAT_PCM_32}, {6, SF_FORMAT_FLOAT},  {7, SF_FORMAT_DOUBLE}, {27, SF_FORMAT_ALAW}};
   guint8 head[HEAD];
-  int there = fc_front_read(front, 0, head, HEAD, error);
+  int there = fc_chunk_read(input, 0, head, HEAD, error);
   if (there <= 0) return there == 0;
   const gboolean big = head[0] == '.';
   guint64 (*get)(const guint8 *, int) = big ? fc_big : fc_little;
@@ -236,10 +243,9 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   header->rate = (double)get(head + 16, 4);
   header->channels = get(head + 20, 4) <= MOST_CHANNELS ? (int)get(head + 20, 4) : 0;
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
-    if ((int)get(head + 12, 4) == kinds[i].encoding)
-      set_samples(header, kinds[i].floating, FALSE, kinds[i].bytes, big);
-  const gint64 left = front->input->seekable ? MAX(front->input->size - header->offset, 0) : G_MAXINT64;
-  if (header->size > left || !header->size || !front->input->seekable) {
+    if ((int)get(head + 12, 4) == kinds[i].encoding) set_samples(header, kinds[i].subtype, big);
+  const gint64 left = input->seekable ? MAX(input->size - header->offset, 0) : G_MAXINT64;
+  if (header->size > left || !header->size || !input->seekable) {
     if (fc_chunk_size_is_placeholder(header->size_said))
       header->size = -1;
     else if (header->size > left)
@@ -248,23 +254,22 @@ static gboolean read_au(fc_pcm_header *header, fc_front *front, GError **error) 
   g_autofree char *note = NULL;
   const gint64 length = header->offset - HEAD;
   if (length > 0 && length <= NOTE_MOST) note = g_malloc0((gsize)length + 1);
-  if (note) there = fc_front_read(front, HEAD, note, (gsize)length, error);
+  if (note) there = fc_chunk_read(input, HEAD, note, (gsize)length, error);
   if (note && there > 0 && *note) fc_tags_add_text(header->tags, "COMMENT", note, -1);
   return there >= 0;
 }
 
-gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error) {
-  const fc_chunk_layout *layout = fc_chunk_layout_at(front->input);
-  const gboolean au =
-      memcmp(front->input->head, ".snd", 4) == 0 || memcmp(front->input->head, "dns.", 4) == 0;
+gboolean fc_pcm_header_read(fc_pcm_header *header, fc_input *input, GError **error) {
+  const fc_chunk_layout *layout = fc_chunk_layout_at(input);
+  const gboolean au = memcmp(input->head, ".snd", 4) == 0 || memcmp(input->head, "dns.", 4) == 0;
   const gboolean rifx = layout && layout->family == FC_TAGS_RIFF && layout->big_endian;
   *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
   if (!layout && !au) return TRUE;
-  if (!(layout ? read_chunks(header, front, layout, error) : read_au(header, front, error))) return FALSE;
+  if (!(layout ? read_chunks(header, input, layout, error) : read_au(header, input, error))) return FALSE;
   if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is not a number */
   header->tags->channels = header->channels;
   header->tags->rate = (int)header->rate;
-  return fc_tags_check(header->tags, front->input->name, error);
+  return fc_tags_check(header->tags, input->name, error);
 }
 
 void fc_pcm_header_clear(fc_pcm_header *header) {

@@ -6,7 +6,6 @@
 #ifndef FC_MEDIA_PCM_HEADER_H
 #define FC_MEDIA_PCM_HEADER_H
 
-#include "media/array/item.h"
 #include "media/audio/audio.h"
 #include "media/audio/chunks.h"
 
@@ -15,14 +14,13 @@ G_BEGIN_DECLS
 typedef struct fc_pcm_header {
   const fc_item *item; /* of one sample; NULL: it is coded, or of a kind unknown here */
   gboolean swap;       /* the bytes of an item are not in this machine's order */
-  int sndfile;         /* libsndfile's format, as far as the samples are PCM */
+  int sndfile;         /* libsndfile's subtype, where there is an item */
   gboolean mpeg;       /* MPEG audio in WAV */
   gboolean unknown;    /* a format that libsndfile would take for integers */
   int channels;
   double rate;
-  int g711;        /* the tag of u-law or A-law in the extended format of W64; 0: it is none */
-  gint64 flags_at; /* where that format lies; in CAF where the format has its flags, ... */
-  int alac_depth;  /* ... and the bits of ALAC by its own header; 0: it is none */
+  gint64 flags_at;                  /* in CAF: where the format has its flags, ... */
+  int alac_depth;                   /* ... and the bits of ALAC by its own header; 0: it is none */
   gint64 block_frames, block_bytes; /* of samples in blocks; 0 */
 
   gboolean found;      /* the samples' chunk */
@@ -39,7 +37,7 @@ typedef struct fc_pcm_header {
 
 /* Reads the header of an input whose kind is known; of a pipe up to the samples, of a file all chunks. FALSE
  * with an error when it cannot be read; a header that makes no sense leaves `found` or `channels` unset. */
-gboolean fc_pcm_header_read(fc_pcm_header *header, fc_front *front, GError **error);
+gboolean fc_pcm_header_read(fc_pcm_header *header, fc_input *input, GError **error);
 void fc_pcm_header_clear(fc_pcm_header *header);
 
 G_END_DECLS

@@ -5,7 +5,7 @@
  *
  * The header is final from the start when the length is known, so that it may go into a pipe; when it is not,
  * it is written again at the end, and in WAV room is left for the sizes of RF64. libsndfile's own writers
- * wrap sizes at 4 GiB, and get odd sizes wrong in AIFF and CAF; u-law and A-law are packed by it.
+ * wrap sizes at 4 GiB, and get odd sizes wrong in AIFF and CAF.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "media/array/item.h"
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
+#include "media/audio/audio_tags.h"
 #include "media/file/bytes.h"
 
 #define DS64_SIZE 28
@@ -34,11 +34,9 @@ typedef struct pcm_encoder {
   gsize header_size; /* up to the first sample */
   gboolean open;     /* WAV that goes into a pipe before its length is known: sizes are placeholders */
   gboolean room;     /* for the sizes of RF64, which it is or may turn out to be */
-  GArray *chunks;    /* of fc_tag_chunk */
+  fc_tags *chunks;   /* nothing but these */
   guint32 mask;
   gboolean extensible; /* WAV has the form with a mask and a sub-format */
-  SNDFILE *companding; /* packs u-law and A-law; or NULL */
-  GError *problem;     /* of a write inside it */
 } pcm_encoder;
 
 static int subtype_of(const pcm_encoder *pcm) {
@@ -137,8 +135,8 @@ static void put_w64(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
 /* What the size in the file's header counts. */
 static guint64 riff_size(const pcm_encoder *pcm, gint64 frames, gsize ahead) {
   guint64 behind = 0;
-  for (guint i = 0; i < pcm->chunks->len; i++) {
-    const fc_tag_chunk *chunk = &g_array_index(pcm->chunks, fc_tag_chunk, i);
+  for (guint i = 0; i < pcm->chunks->chunks->len; i++) {
+    const fc_tag_chunk *chunk = &g_array_index(pcm->chunks->chunks, fc_tag_chunk, i);
     if (!chunk->ahead) behind += 8 + chunk->size + (chunk->size & 1);
   }
   const guint64 data = data_bytes(pcm, frames);
@@ -188,8 +186,9 @@ static const char *compression_of(const pcm_encoder *pcm) {
 
 static void put_chan(fc_blob *to, const pcm_encoder *pcm, const char *id) {
   guint8 chan[FC_CHAN_SIZE];
-  for (guint i = 0; i < pcm->chunks->len; i++)
-    if (memcmp(g_array_index(pcm->chunks, fc_tag_chunk, i).id, id, 4) == 0) return; /* the input's own */
+  for (guint i = 0; i < pcm->chunks->chunks->len; i++)
+    if (memcmp(g_array_index(pcm->chunks->chunks, fc_tag_chunk, i).id, id, 4) == 0)
+      return; /* the input's own */
   if (!pcm->mask || !fc_channel_mask_put_chan(pcm->mask, pcm->spec->channels, chan)) return;
   fc_chunk_put_head(to, pcm->layout, id, sizeof chan);
   fc_blob_put(to, chan, sizeof chan);
@@ -279,6 +278,11 @@ static void pack(const pcm_encoder *pcm, guint8 *to, const void *from, gsize cou
   const gsize bytes = (gsize)pcm->sample_bytes, size = fc_dtype_size(pcm->spec->samples.dtype);
   const gboolean big = is_big(pcm);
   const guint8 flip = subtype_of(pcm) == SF_FORMAT_PCM_U8 ? 0x80 : 0;
+  if (!fc_audio_is_pcm(pcm->spec->samples.format)) {
+    guint8 (*code_of)(gint16) = subtype_of(pcm) == SF_FORMAT_ULAW ? fc_ulaw_of : fc_alaw_of;
+    for (gsize i = 0; i < count; i++) to[i] = code_of(((const gint16 *)from)[i]);
+    return;
+  }
   if (bytes == size) {
     memcpy(to, from, count * size);
     if (big != (G_BYTE_ORDER == G_BIG_ENDIAN)) fc_items_swap(to, count, (int)size);
@@ -296,19 +300,9 @@ static gboolean lies_as_in_file(const pcm_encoder *pcm) {
          (gsize)pcm->sample_bytes == fc_dtype_size(pcm->spec->samples.dtype);
 }
 
-static gboolean write_companded(pcm_encoder *pcm, const void *frames, gint64 count, GError **error) {
-  const gint64 written = sf_writef_short(pcm->companding, frames, count);
-  if (pcm->problem)
-    g_propagate_error(error, g_steal_pointer(&pcm->problem));
-  else if (written != count)
-    fc_fail(error, FC_IO, "%s: cannot be encoded: %s", pcm->name, sf_strerror(pcm->companding));
-  return written == count;
-}
-
 static gboolean pcm_write(fc_encoder *base, const void *frames, gint64 count, GError **error) {
   pcm_encoder *pcm = (pcm_encoder *)base;
   pcm->frames += count;
-  if (pcm->companding) return write_companded(pcm, frames, count, error);
   if (lies_as_in_file(pcm)) return fc_output_write(pcm->output, frames, data_bytes(pcm, count), error);
   gsize left = (gsize)count * (gsize)pcm->spec->channels, size = fc_dtype_size(pcm->spec->samples.dtype);
   guint8 packed[BLOCK * 8];
@@ -320,41 +314,6 @@ static gboolean pcm_write(fc_encoder *base, const void *frames, gint64 count, GE
     left -= some;
   }
   return TRUE;
-}
-
-/* ---- u-law and A-law ----------------------------------------------------------------- */
-
-static sf_count_t vio_size(void *data) {
-  return 0;
-}
-
-static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
-  return 0;
-}
-
-static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
-  return 0;
-}
-
-static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
-  pcm_encoder *pcm = data;
-  return fc_output_write(pcm->output, from, (gsize)size, &pcm->problem) ? size : 0;
-}
-
-static sf_count_t vio_tell(void *data) {
-  return 0;
-}
-
-static SF_VIRTUAL_IO vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
-
-/* As a file without a header, of which our own is ahead. */
-static gboolean open_companding(pcm_encoder *pcm, GError **error) {
-  SF_INFO info = {.samplerate = pcm->spec->rate,
-                  .channels = pcm->spec->channels,
-                  .format = SF_FORMAT_RAW | subtype_of(pcm)};
-  if (fc_audio_is_pcm(pcm->spec->samples.format)) return TRUE;
-  pcm->companding = sf_open_virtual(&vio, SFM_WRITE, &info, pcm);
-  return pcm->companding || fc_fail(error, FC_NO_MEMORY, "%s: no memory to encode it", pcm->name);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------- */
@@ -396,9 +355,7 @@ static gboolean pcm_finish(fc_encoder *base, GError **error) {
 
 static void pcm_free(fc_encoder *base) {
   pcm_encoder *pcm = (pcm_encoder *)base;
-  if (pcm->companding) sf_close(pcm->companding);
-  if (pcm->chunks) g_array_unref(pcm->chunks);
-  g_clear_error(&pcm->problem);
+  fc_tags_unref(pcm->chunks);
   g_free(pcm);
 }
 
@@ -406,8 +363,8 @@ static void pcm_free(fc_encoder *base) {
  * chunk of odd size in RF64. */
 static void place_chunks(pcm_encoder *pcm) {
   gsize ahead = 0;
-  for (guint i = 0; i < pcm->chunks->len; i++) {
-    fc_tag_chunk *chunk = &g_array_index(pcm->chunks, fc_tag_chunk, i);
+  for (guint i = 0; i < pcm->chunks->chunks->len; i++) {
+    fc_tag_chunk *chunk = &g_array_index(pcm->chunks->chunks, fc_tag_chunk, i);
     if (pcm->room && chunk->size % 2) chunk->ahead = FALSE;
     if (!is_w64(pcm)) continue;
     chunk->ahead = TRUE;
@@ -418,16 +375,15 @@ static void place_chunks(pcm_encoder *pcm) {
     char title[5] = "";
     memcpy(title, chunk->id, 4);
     fc_media_add_word(pcm->spec->lost, g_strchomp(title));
-    g_array_remove_index(pcm->chunks, i--);
+    g_array_remove_index(pcm->chunks->chunks, i--);
   }
 }
 
 static gboolean choose_tags(pcm_encoder *pcm, GError **error) {
   const fc_audio_spec *spec = pcm->spec;
-  const fc_tag_family family = pcm->layout ? pcm->layout->family : FC_TAGS_OTHER;
-  pcm->chunks = pcm->layout ? fc_chunk_tags_choose(spec, family, spec->lost)
-                            : g_array_new(FALSE, FALSE, sizeof(fc_tag_chunk));
-  if (!pcm->chunks) return fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", pcm->name);
+  pcm->chunks = pcm->layout ? fc_chunk_tags_choose(spec, pcm->layout->family, pcm->name, error)
+                            : fc_tags_new(FC_TAGS_OTHER);
+  if (!pcm->chunks) return FALSE;
   pcm->mask = fc_channel_mask_choose(spec);
   if (is_w64(pcm) && spec->channels <= 2 && pcm->mask == 3) pcm->mask = 0;
   pcm->extensible = pcm->mask || (!is_w64(pcm) && spec->channels > 2);
@@ -436,14 +392,6 @@ static gboolean choose_tags(pcm_encoder *pcm, GError **error) {
 
 fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_audio_spec *spec,
                                GError **error) {
-  static const struct {
-    int major;
-    const char *magic;
-  } layouts[] = {{SF_FORMAT_WAV, "RIFF"},
-                 {SF_FORMAT_RF64, "RIFF"},
-                 {SF_FORMAT_W64, "riff"},
-                 {SF_FORMAT_AIFF, "FORM"},
-                 {SF_FORMAT_CAF, "caff"}};
   pcm_encoder *pcm = g_new0(pcm_encoder, 1);
   const gboolean known = spec->frames != FC_UNKNOWN;
   pcm->base = (fc_encoder){pcm_write, pcm_finish, pcm_free};
@@ -451,11 +399,10 @@ fc_encoder *fc_pcm_encoder_new(const char *name, fc_output *output, const fc_aud
   pcm->output = output;
   pcm->spec = spec;
   pcm->major = spec->samples.format & SF_FORMAT_TYPEMASK;
-  for (gsize i = 0; i < G_N_ELEMENTS(layouts); i++)
-    if (layouts[i].major == pcm->major) pcm->layout = fc_chunk_layout_of(layouts[i].magic);
-  pcm->sample_bytes = fc_audio_sample_bytes(spec->samples.format);
+  pcm->layout = fc_chunk_layout_of(pcm->major);
+  pcm->sample_bytes = fc_audio_item_of(spec->samples.format)->size;
   g_auto(fc_blob) header = {0};
-  if (choose_tags(pcm, error) && open_companding(pcm, error)) {
+  if (choose_tags(pcm, error)) {
     const gboolean wav = pcm->major == SF_FORMAT_WAV || pcm->major == SF_FORMAT_RF64;
     pcm->open = !known && pcm->major == SF_FORMAT_WAV && !fc_output_seekable(output);
     pcm->room = wav && !pcm->open && (pcm->major == SF_FORMAT_RF64 || !known || is_large(pcm));

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "media/audio/channel_layout.h"
-#include "media/audio/chunk_tags.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
 
@@ -34,7 +33,7 @@ typedef struct sndfile_encoder {
   gint64 waiting;      /* how many */
   fc_flac_front front; /* FLAC */
   fc_ogg_writer ogg;
-  GArray *chunks;  /* to append; or NULL */
+  fc_tags *chunks; /* to append; or NULL */
   GError *problem; /* of a write inside libsndfile */
 } sndfile_encoder;
 
@@ -153,9 +152,7 @@ static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count
 
 /* The chunks of a family can be appended to its files; W64 has libsndfile take them for samples. */
 static const fc_chunk_layout *layout_of(const sndfile_encoder *encoder) {
-  if (is_major(encoder, SF_FORMAT_WAV)) return fc_chunk_layout_of("RIFF");
-  if (is_major(encoder, SF_FORMAT_AIFF)) return fc_chunk_layout_of("FORM");
-  return NULL;
+  return is_major(encoder, SF_FORMAT_W64) ? NULL : fc_chunk_layout_of(encoder->spec->samples.format);
 }
 
 /* Opus counts at 48 kHz, of which all rates that it takes are whole parts. */
@@ -197,7 +194,7 @@ static void sndfile_free(fc_encoder *base) {
   if (encoder->file) sf_close(encoder->file);
   fc_ogg_writer_clear(&encoder->ogg);
   fc_blob_clear(&encoder->front.held);
-  if (encoder->chunks) g_array_unref(encoder->chunks);
+  fc_tags_unref(encoder->chunks);
   g_free(encoder->gathered);
   g_clear_error(&encoder->problem);
   g_free(encoder);
@@ -210,8 +207,8 @@ static gboolean put_tags(sndfile_encoder *encoder, GError **error) {
   const fc_audio_spec *spec = encoder->spec;
   fc_channel_mask_choose(spec); /* names it where it has no place */
   if (layout_of(encoder)) {
-    encoder->chunks = fc_chunk_tags_choose(spec, layout_of(encoder)->family, spec->lost);
-    return encoder->chunks || fc_fail(error, FC_NO_MEMORY, "%s: no memory for its metadata", encoder->name);
+    encoder->chunks = fc_chunk_tags_choose(spec, layout_of(encoder)->family, encoder->name, error);
+    return encoder->chunks != NULL;
   }
   if (!is_major(encoder, FC_SF_MPEG)) return TRUE;
   g_auto(fc_blob) tag = {0};

@@ -292,8 +292,8 @@ static gboolean check_stream(fc_batch *b, GError **error) {
     if (!is_stream(path)) continue;
     if (!b->spec.output)
       return fc_fail(error, FC_INVALID, "standard input cannot be part of a batch: give -i - alone");
-    g_autoptr(fc_input) input = fc_input_open("-", b->options.cancel, NULL);
-    if (!input || !fc_tar_is(input))
+    b->stream = fc_input_open("-", b->options.cancel, NULL);
+    if (!b->stream || !fc_tar_is(b->stream))
       return fc_fail(error, FC_INVALID, "%s is a %s, and standard input has no name to keep: give -o FILE",
                      b->spec.output, is_folder(b->spec.output) ? "folder" : "pattern");
   }
@@ -356,6 +356,7 @@ void fc_batch_free(fc_batch *b) {
   fc_collect_free(b->collect);
   fc_record_free(b->record);
   fc_tar_free(b->tar);
+  fc_input_free(b->stream);
   g_hash_table_unref(b->out_identities);
   g_free(b->pattern);
   g_free(b->encoder);

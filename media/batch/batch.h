@@ -38,6 +38,7 @@ struct fc_batch {
   guint entry;           /* the next input */
   gint64 index;          /* of the next sample */
   gint64 resumed, first; /* samples ahead of `first` are in archives that are there */
+  fc_input *stream;      /* standard input, looked at and not read yet; or NULL */
   fc_tar_reader *tar;    /* the archive at hand, */
   char *tar_name;        /* as it is called, */
   const fc_entry *tar_entry;

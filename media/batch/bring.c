@@ -147,7 +147,8 @@ static fc_task *next_member(fc_batch *b) {
 
 static fc_task *open_archive(fc_batch *b, const fc_entry *entry) {
   GError *why = NULL;
-  fc_input *input = fc_input_open(entry->path, b->options.cancel, &why);
+  fc_input *input =
+      b->stream ? g_steal_pointer(&b->stream) : fc_input_open(entry->path, b->options.cancel, &why);
   b->tar = input ? fc_tar_open(input, &why) : NULL;
   b->tar_name = fc_display_name(entry->path, "standard input");
   b->tar_entry = entry;

@@ -19,7 +19,6 @@
 
 struct fc_tar_reader {
   fc_input *input;
-  fc_reader reader;
   gint64 size, left, padding; /* of the member at hand */
   char *path;                 /* of it, for messages */
 };
@@ -59,7 +58,6 @@ gboolean fc_tar_is(const fc_input *input) {
 fc_tar_reader *fc_tar_open(fc_input *input, GError **error) {
   fc_tar_reader *tar = g_new0(fc_tar_reader, 1);
   tar->input = input;
-  tar->reader.input = input;
   if (fc_tar_is(input)) return tar;
   fc_fail(error, FC_IO, "%s: is not a tar archive (ustar, pax or GNU)", input->name);
   fc_tar_free(tar);
@@ -77,30 +75,15 @@ void fc_tar_free(fc_tar_reader *tar) {
 
 static gboolean fail_cut(const fc_tar_reader *tar, GError **error) {
   return fc_fail(error, FC_IO, "%s: is cut off at byte %" G_GINT64_FORMAT, tar->input->name,
-                 tar->reader.position);
-}
-
-/* What is skipped in a file is not read, where that is worth a system call. */
-static gboolean jump(fc_tar_reader *tar, gint64 size) {
-  fc_reader *reader = &tar->reader;
-  const gint64 held = (gint64)(reader->end - reader->start);
-  if (!tar->input->seekable || size < held + FC_READER_BLOCK || size > tar->input->size - reader->position ||
-      lseek(tar->input->fd, size - held, SEEK_CUR) < 0)
-    return FALSE;
-  reader->start = reader->end = 0;
-  reader->position += size;
-  return TRUE;
+                 tar->input->position);
 }
 
 static gboolean pass(fc_tar_reader *tar, gint64 size, GError **error) {
-  guint8 block[16384];
-  if (jump(tar, size)) return TRUE;
-  while (size > 0) {
-    const gssize got = fc_reader_read(&tar->reader, block, (gsize)MIN(size, (gint64)sizeof block), error);
-    if (got <= 0) return got < 0 ? FALSE : fail_cut(tar, error);
-    size -= got;
-  }
-  return TRUE;
+  fc_input *input = tar->input;
+  const gint64 most = (input->seekable ? input->size : G_MAXINT64) - input->position,
+               end = input->position + MIN(size, most);
+  if (!fc_input_go_to(input, end, error)) return FALSE;
+  return (size <= most && input->position == end) || fail_cut(tar, error);
 }
 
 static gboolean pass_member(fc_tar_reader *tar, GError **error) {
@@ -123,7 +106,7 @@ static GBytes *content(fc_tar_reader *tar, GError **error) {
       }
       data = larger;
     }
-    const gssize got = fc_reader_read(&tar->reader, data + done, MIN(room - done, (gsize)tar->left), error);
+    const gssize got = fc_input_read(tar->input, data + done, MIN(room - done, (gsize)tar->left), error);
     if (got == 0) fail_cut(tar, error);
     if (got <= 0) return NULL;
     done += (gsize)got, tar->left -= got;
@@ -168,7 +151,7 @@ static gboolean is_zero(const guint8 *block, gsize size) {
 static int read_header(fc_tar_reader *tar, guint8 *block, GError **error) {
   if (!pass_member(tar, error)) return -1;
   gssize got;
-  do got = fc_reader_read(&tar->reader, block, BLOCK, error);
+  do got = fc_input_read(tar->input, block, BLOCK, error);
   while (got == BLOCK && is_zero(block, BLOCK));
   if (got <= 0) return (int)got;
   if (got < BLOCK && is_zero(block, (gsize)got)) return 0;
@@ -176,7 +159,7 @@ static int read_header(fc_tar_reader *tar, guint8 *block, GError **error) {
   tar->size = tar->left = number(block + 124, 12);
   if (is_header(block) && tar->left >= 0) return 1;
   fc_fail(error, FC_IO, "%s: the header at byte %" G_GINT64_FORMAT " is damaged", tar->input->name,
-          tar->reader.position - BLOCK);
+          tar->input->position - BLOCK);
   return -1;
 }
 

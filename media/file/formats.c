@@ -51,7 +51,7 @@ static const fc_file_format formats[] = {
     {"bmp", "BMP", "bmp dib", 0, IMAGE, FC_LIB_STB, FC_LIB_STB_WRITE, NULL, NULL},
     {"tga", "TGA", "tga", 0, IMAGE, FC_LIB_STB, FC_LIB_STB_WRITE, NULL, NULL},
     {"npy", ".npy", "npy", 0, fc_npy_open, fc_array_create, OWN, OWN, NULL, NULL},
-    {"raw", "raw", "raw pcm", 0, fc_raw_open, fc_array_create, OWN, OWN, NULL, NULL},
+    {"raw", "raw", "raw pcm", 0, fc_raw_open, fc_array_create, OWN, OWN, fc_raw_reading, NULL},
 };
 
 static gboolean has_word(const char *words, const char *word) {
@@ -85,11 +85,10 @@ const fc_file_format *fc_format_by_extension(const char *path) {
   return extension ? find(extension, FALSE) : NULL;
 }
 
-char *fc_format_names(gboolean writing) {
+char *fc_format_names(void) {
   GString *list = g_string_new(NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
-    if (writing ? formats[i].create != NULL : formats[i].open != NULL)
-      g_string_append_printf(list, "%s%s", list->len ? ", " : "", formats[i].name);
+    g_string_append_printf(list, "%s%s", list->len ? ", " : "", formats[i].name);
   return g_string_free(list, FALSE);
 }
 

@@ -16,23 +16,28 @@ G_BEGIN_DECLS
 #define FC_SF_MPEG_LAYER_III 0x0082
 
 typedef struct fc_file_format fc_file_format;
+/* Takes over the input, also when it fails. */
+typedef fc_source *fc_open_fn(fc_input *input, const fc_file_format *format, const fc_media_options *options,
+                              GError **error);
+typedef fc_sink *fc_create_fn(const char *path, const fc_file_format *format, const fc_media_options *options,
+                              fc_source *like, GError **error);
 struct fc_file_format {
   const char *name;       /* as in --format: "wav" */
   const char *title;      /* for messages: "WAV" */
   const char *extensions; /* without dot, apart by blanks */
   int sndfile;            /* libsndfile's major format; 0 for others */
-  /* Takes over the input, also when it fails. */
-  fc_source *(*open)(fc_input *input, const fc_file_format *format, const fc_media_options *options,
-                     GError **error);
-  fc_sink *(*create)(const char *path, const fc_file_format *format, const fc_media_options *options,
-                     fc_source *like, GError **error); /* NULL: it is read, not written */
-  const char *reader, *writer;                         /* the libraries, with their versions */
-  const fc_file_option *reading, *writing;             /* tables of options, or NULL (options.h) */
+  fc_open_fn *open;
+  fc_create_fn *create;
+  const char *reader, *writer;             /* the libraries, with their versions */
+  const fc_file_option *reading, *writing; /* tables of options, or NULL (options.h) */
 };
 
-/* ... of image/. */
+/* The functions and options of image/, audio/ and array/. */
+fc_open_fn fc_image_open, fc_audio_open, fc_npy_open, fc_raw_open;
+fc_create_fn fc_image_create, fc_audio_create, fc_array_create;
 extern const fc_file_option fc_image_reading[], fc_jpeg_reading[], fc_png_writing[], fc_jpeg_writing[],
-    fc_webp_writing[], fc_tiff_writing[];
+    fc_webp_writing[], fc_tiff_writing[], fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[],
+    fc_ogg_writing[], fc_opus_writing[], fc_mp3_writing[], fc_raw_reading[];
 
 /* NULL when there is none. */
 const fc_file_format *fc_format_by_name(const char *name);
@@ -45,22 +50,8 @@ gboolean fc_probe_knows(const fc_input *input);
 /* The format of an output. */
 const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
 
-/* Options of outputs (media/audio/audio_out.c). */
-extern const fc_file_option fc_wav_writing[], fc_pcm_writing[], fc_flac_writing[], fc_ogg_writing[],
-    fc_opus_writing[], fc_mp3_writing[];
-fc_source *fc_audio_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_audio_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-fc_source *fc_image_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_image_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-fc_source *fc_npy_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_source *fc_raw_open(fc_input *, const fc_file_format *, const fc_media_options *, GError **);
-fc_sink *fc_array_create(const char *, const fc_file_format *, const fc_media_options *, fc_source *,
-                         GError **);
-
-/* "wav, rf64, ... or raw": what may be read, or written; g_free. */
-char *fc_format_names(gboolean writing);
+/* "wav, rf64, ..., raw"; g_free. */
+char *fc_format_names(void);
 
 /* Behind the last dot of the last part of a path; NULL when there is none. */
 const char *fc_extension_of(const char *path);

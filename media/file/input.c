@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * input.c - a file opened for reading: its first bytes, its size, and whether it can
- * be read anywhere. Pipes are looked at without taking anything out of them (tee), so
- * that a decoder which streams sees them from the start.
+ * be read anywhere. Of a pipe what was looked at is kept, so that a decoder which streams sees it from the
+ * start.
  */
 #include "media/file/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Enough of a file to tell its kind; a pipe is waited for until it has given these. */
 #define HEAD_WANTED 64
 /* A file may be looked at anywhere later. */
 #define HEAD_OF_FILE 512
-/* A pipe is asked again so often. */
-#define MOMENT 2000000
+/* Of the front of a pipe no more is kept: all the metadata that are taken, and what lies between. */
+#define TAKEN_MAX ((gsize)65 << 20)
 
 char *fc_display_name(const char *path, const char *standard) {
   return g_strdup(strcmp(path, "-") == 0 ? standard : path);
@@ -32,8 +32,47 @@ gboolean fc_input_check(const fc_input *input, GError **error) {
                                     input->name, input->problem_at, g_strerror(input->problem));
 }
 
+static gssize read_some(fc_input *input, void *to, gsize size, GError **error) {
+  for (;;) {
+    if (!fc_input_wait(input, error)) return -1;
+    gssize got = read(input->fd, to, MIN(size, (gsize)1 << 30));
+    if (got >= 0) return got;
+    if (fc_try_again(input->fd, POLLIN)) continue;
+    fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", input->name, input->position,
+            g_strerror(errno));
+    return -1;
+  }
+}
+
+/* Has so many bytes of a pipe taken from its start, or all; not many more, for others may wait to come. */
+static gboolean take(fc_input *input, gsize size, GError **error) {
+  fc_blob *taken = &input->taken;
+  if (size > TAKEN_MAX)
+    return fc_fail(error, FC_UNSUPPORTED,
+                   "%s: holds more than %" G_GSIZE_FORMAT " bytes ahead of its samples", input->name,
+                   TAKEN_MAX);
+  for (gssize got = 1; got > 0 && taken->size < size;) {
+    const gsize room = MAX(size - taken->size, FC_INPUT_HEAD);
+    guint8 *to = fc_blob_grow(taken, room);
+    if (!to) return fc_blob_check(taken, input->name, error);
+    got = read_some(input, to, room, error);
+    taken->size -= room - (gsize)MAX(got, 0);
+    if (got < 0) return FALSE;
+  }
+  return TRUE;
+}
+
+static gssize read_taken(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
+  if (!take(input, (guint64)offset > TAKEN_MAX ? G_MAXSIZE : (gsize)offset + size, error)) return -1;
+  if ((gsize)offset >= input->taken.size) return 0;
+  const gsize some = MIN(size, input->taken.size - (gsize)offset);
+  memcpy(to, input->taken.data + offset, some);
+  return (gssize)some;
+}
+
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error) {
   gsize done = 0;
+  if (!input->seekable) return read_taken(input, offset, to, size, error);
   while (done < size) {
     gint64 at = input->begins + offset + (gint64)done;
     gssize got = pread(input->fd, (char *)to + done, size - done, at);
@@ -50,51 +89,19 @@ gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GE
   return (gssize)done;
 }
 
-static gboolean hung_up(int fd) {
-  struct pollfd poll_fd = {fd, POLLIN, 0};
-  return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLHUP | POLLERR));
-}
-
-/* Duplicates what waits in the pipe, until that is enough to tell its kind, or all. */
-static gboolean peek_through(fc_input *input, const int between[2]) {
-  const struct timespec moment = {0, MOMENT};
-  for (;;) {
-    if (!fc_input_wait(input, NULL)) return FALSE;
-    gboolean last = hung_up(input->fd);
-    gssize waiting = tee(input->fd, between[1], FC_INPUT_HEAD, 0);
-    if (waiting < 0 && errno == EINTR) continue;
-    if (waiting < 0) return FALSE;
-    gssize got = waiting ? read(between[0], input->head, FC_INPUT_HEAD) : 0;
-    if (got < 0) return FALSE;
-    input->head_size = (gsize)got;
-    if (got == 0 || got >= HEAD_WANTED || last) return TRUE;
-    nanosleep(&moment, NULL);
-  }
-}
-
-/* FALSE where peeking does not work (a socket, a terminal, /dev/zero). */
-static gboolean peek(fc_input *input) {
-  int between[2];
-  if (pipe2(between, O_CLOEXEC) != 0) return FALSE;
-  gboolean peeked = peek_through(input, between);
-  close(between[0]);
-  close(between[1]);
-  return peeked;
-}
-
 static gboolean read_head(fc_input *input, GError **error) {
-  gssize got = fc_input_read_at(input, 0, input->head, HEAD_OF_FILE, error);
-  if (got < 0) return FALSE;
-  input->head_size = (gsize)got;
-  return TRUE;
+  if (!input->seekable && !take(input, HEAD_WANTED, error)) return FALSE;
+  const gsize wanted = input->seekable ? HEAD_OF_FILE : MIN(input->taken.size, FC_INPUT_HEAD);
+  const gssize got = fc_input_read_at(input, 0, input->head, wanted, error);
+  input->head_size = (gsize)MAX(got, 0);
+  return got >= 0;
 }
 
 gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error) {
   input->begins += offset;
   input->size -= offset;
-  if (lseek(input->fd, input->begins, SEEK_SET) < 0)
-    return fc_fail(error, FC_IO, "%s: reading failed: %s", input->name, g_strerror(errno));
-  return read_head(input, error);
+  input->position -= offset;
+  return fc_input_go_to(input, 0, error) && read_head(input, error);
 }
 
 gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to) {
@@ -125,7 +132,19 @@ static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
       input->name, most);
 }
 
-gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error) {
+/* What of a pipe was read and is still to be given out; returns how many bytes they are. */
+static gsize held(const fc_input *input, const guint8 **from) {
+  const gsize taken = input->taken.size, given = (gsize)input->position;
+  *from = given < taken ? input->taken.data + given : input->block + input->start;
+  return given < taken ? taken - given : input->end - input->start;
+}
+
+static void drop_held(fc_input *input) {
+  fc_blob_clear(&input->taken);
+  input->start = input->end = 0;
+}
+
+gboolean fc_input_spool(fc_input *input, gint64 most, GError **error) {
   if (!fc_input_wait(input, error)) return FALSE;
   int file = fc_spool_create(error);
   if (file < 0) {
@@ -136,9 +155,10 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
   struct stat info;
   gint64 room = room_for(file);
   gboolean bounded = room <= most;
+  const guint8 *from;
   most = MIN(most, room);
-  size = (gsize)MIN((gint64)size, most);
-  if (!fc_write_all(file, taken, size) || !fc_copy_all(input->fd, file, most - (gint64)size, &reading) ||
+  const gsize size = (gsize)MIN((gint64)held(input, &from), most);
+  if (!fc_write_all(file, from, size) || !fc_copy_all(input->fd, file, most - (gint64)size, &reading) ||
       fstat(file, &info) != 0 || lseek(file, 0, SEEK_SET) != 0) {
     fc_fail(error, FC_IO, "%s: %s failed: %s", input->name,
             reading ? "reading" : "keeping it in a temporary file (set TMPDIR to a larger disk)",
@@ -151,14 +171,16 @@ gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 m
     return fail_room(input, room, error);
   }
   close(input->fd);
+  drop_held(input);
   input->fd = file;
   input->seekable = TRUE;
   input->size = info.st_size;
+  input->position = 0;
   return read_head(input, error);
 }
 
 gboolean fc_input_make_seekable(fc_input *input, GError **error) {
-  return input->seekable || fc_input_spool(input, NULL, 0, G_MAXINT64, error);
+  return input->seekable || fc_input_spool(input, G_MAXINT64, error);
 }
 
 /* /dev/null is empty; /dev/zero would never end. */
@@ -173,14 +195,13 @@ static gboolean look_at_file(fc_input *input, const struct stat *info, GError **
     return fc_fail(error, FC_IO, "%s: is a directory; name a file in it", input->name);
   gint64 start = lseek(input->fd, 0, SEEK_CUR);
   input->seekable = S_ISREG(info->st_mode) && start == 0;
-  if (input->seekable) {
-    input->size = info->st_size;
-    return read_head(input, error);
-  }
-  if (isatty(input->fd))
+  if (input->seekable) input->size = info->st_size;
+  if (!input->seekable && isatty(input->fd))
     return fc_fail(error, FC_INVALID, "%s: is a terminal; name a file or pipe one in", input->name);
   if (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) return look_at_device(input, error);
-  return peek(input) || fc_input_make_seekable(input, error);
+  /* One that somebody has read from already is taken from there on. */
+  if (S_ISREG(info->st_mode) && !fc_input_make_seekable(input, error)) return FALSE;
+  return read_head(input, error);
 }
 
 static int open_path(const char *path, const char *name, GError **error) {
@@ -249,6 +270,8 @@ fc_input *fc_input_open_bytes(const char *path, GBytes *content, GError **error)
 void fc_input_free(fc_input *input) {
   if (!input) return;
   if (input->fd >= 0) close(input->fd);
+  fc_blob_clear(&input->taken);
+  g_free(input->block);
   g_free(input->name);
   g_free(input->path);
   g_free(input);
@@ -257,7 +280,7 @@ void fc_input_free(fc_input *input) {
 guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
   /* A pipe may have no end: one byte more than the limit tells enough. */
   gboolean file = input->seekable;
-  if (!file && !fc_input_spool(input, NULL, 0, (gint64)limit + 1, error)) return NULL;
+  if (!file && !fc_input_spool(input, (gint64)limit + 1, error)) return NULL;
   if (input->size < 0 || (guint64)input->size > limit) {
     if (file)
       fc_fail(error, FC_UNSUPPORTED, "%s: holds %" G_GINT64_FORMAT " bytes; the limit is %" G_GSIZE_FORMAT,
@@ -282,52 +305,115 @@ guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error)
 
 /* ---- in order ------------------------------------------------------------ */
 
-static gssize read_some(fc_reader *reader, void *to, gsize size, GError **error) {
-  for (;;) {
-    if (!fc_input_wait(reader->input, error)) return -1;
-    gssize got = read(reader->input->fd, to, MIN(size, (gsize)1 << 30));
-    if (got >= 0) return got;
-    if (fc_try_again(reader->input->fd, POLLIN)) continue;
-    fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", reader->input->name,
-            reader->position, g_strerror(errno));
-    return -1;
-  }
-}
-
-gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error) {
+gssize fc_input_read(fc_input *input, void *to, gsize size, GError **error) {
   gsize done = 0;
   while (done < size) {
-    gsize held = MIN(reader->end - reader->start, size - done);
-    if (held) {
-      memcpy((char *)to + done, reader->block + reader->start, held);
-      reader->start += held;
-      reader->position += (gint64)held;
-      done += held;
+    const guint8 *from;
+    const gsize some = MIN(held(input, &from), size - done);
+    if (some) {
+      const gboolean of_block = input->position >= (gint64)input->taken.size;
+      memcpy((char *)to + done, from, some);
+      if (of_block) input->start += some;
+      input->position += (gint64)some;
+      if (!of_block && input->position == (gint64)input->taken.size) fc_blob_clear(&input->taken);
+      done += some;
       continue;
     }
-    gboolean whole = size - done >= FC_READER_BLOCK;
-    gssize got = whole ? read_some(reader, (char *)to + done, size - done, error)
-                       : read_some(reader, reader->block, FC_READER_BLOCK, error);
+    const gboolean whole = size - done >= FC_INPUT_BLOCK;
+    if (!whole && !input->block) input->block = g_malloc(FC_INPUT_BLOCK);
+    const gssize got = whole ? read_some(input, (char *)to + done, size - done, error)
+                             : read_some(input, input->block, FC_INPUT_BLOCK, error);
     if (got < 0) return -1;
     if (got == 0) break;
     if (whole) {
       done += (gsize)got;
-      reader->position += got;
+      input->position += got;
     } else
-      reader->start = 0, reader->end = (gsize)got;
+      input->start = 0, input->end = (gsize)got;
   }
   return (gssize)done;
 }
 
-gboolean fc_reader_is_ready(const fc_reader *reader, int patience) {
-  struct pollfd coming = {reader->input->fd, POLLIN, 0};
-  return reader->start < reader->end || poll(&coming, 1, patience) > 0;
+gboolean fc_input_go_to(fc_input *input, gint64 offset, GError **error) {
+  const gint64 ahead = offset - input->position;
+  if (input->seekable && ahead >= 0 && ahead <= (gint64)(input->end - input->start)) {
+    input->start += (gsize)ahead;
+    input->position = offset;
+    return TRUE;
+  }
+  if (input->seekable) {
+    if (lseek(input->fd, input->begins + offset, SEEK_SET) < 0)
+      return fc_fail(error, FC_IO, "%s: reading failed: %s", input->name, g_strerror(errno));
+    input->position = offset;
+    input->start = input->end = 0;
+    return TRUE;
+  }
+  for (gssize got = 1; got > 0 && input->position < offset;) {
+    guint8 skipped[4096];
+    got = fc_input_read(input, skipped, (gsize)MIN((gint64)sizeof skipped, offset - input->position), error);
+    if (got < 0) return FALSE;
+  }
+  return TRUE;
 }
 
-gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error) {
-  const guint8 *taken = reader->block + reader->start;
-  if (!fc_input_spool(reader->input, taken, reader->end - reader->start, most, error)) return FALSE;
-  reader->position = 0;
-  reader->start = reader->end = 0;
+gboolean fc_input_is_ready(const fc_input *input, int patience) {
+  struct pollfd coming = {input->fd, POLLIN, 0};
+  const guint8 *from;
+  return held(input, &from) || poll(&coming, 1, patience) > 0;
+}
+
+/* ---- temporary files and whole writes ------------------------------------- */
+
+/* Bytes copied at a time. */
+#define COPIED ((gsize)256 << 10)
+
+static int unlinked_file(const char *dir) {
+  int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+  g_autofree char *path = g_build_filename(dir, "filterchain-XXXXXX", NULL);
+  fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0) unlink(path);
+  return fd;
+}
+
+int fc_spool_create(GError **error) {
+  const char *named = g_getenv("TMPDIR");
+  const char *const dirs[] = {named && *named ? named : "/var/tmp", "/tmp"};
+  int fd = -1;
+  for (gsize i = 0; i < G_N_ELEMENTS(dirs) && fd < 0; i++) fd = unlinked_file(dirs[i]);
+  if (fd < 0)
+    fc_fail(error, FC_IO, "no temporary file can be made in %s: %s; set TMPDIR to a folder", dirs[0],
+            g_strerror(errno));
+  return fd;
+}
+
+gboolean fc_try_again(int fd, short events) {
+  struct pollfd poll_fd = {fd, events, 0};
+  if (errno == EAGAIN) poll(&poll_fd, 1, -1);
+  return errno == EINTR || errno == EAGAIN;
+}
+
+gboolean fc_write_all(int fd, const void *from, gsize size) {
+  const char *at = from;
+  while (size) {
+    gssize written = write(fd, at, MIN(size, (gsize)1 << 30));
+    if (written < 0 && fc_try_again(fd, POLLOUT)) continue;
+    if (written < 0) return FALSE;
+    at += written;
+    size -= (gsize)written;
+  }
+  return TRUE;
+}
+
+gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading) {
+  g_autofree char *block = g_malloc(COPIED);
+  for (*reading = FALSE; most > 0;) {
+    gssize got = read(from, block, (gsize)MIN((gint64)COPIED, most));
+    if (got < 0 && fc_try_again(from, POLLIN)) continue;
+    *reading = got < 0;
+    if (got <= 0) return got == 0;
+    if (!fc_write_all(to, block, (gsize)got)) return FALSE;
+    most -= got;
+  }
   return TRUE;
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h - a file or a pipe that is read: at places, or one byte after the other with one system call a
- * block however small the pieces (fc_reader); and temporary files for what must be read back and forth.
+ * input.h - a file or a pipe that is read: at places, of a pipe near its start, or one byte after the other
+ * with one system call a block however small the pieces; and temporary files for what must be read back and
+ * forth.
  */
 #ifndef FC_MEDIA_INPUT_H
 #define FC_MEDIA_INPUT_H
 
-#include "media/file/media.h"
+#include "media/file/blob.h"
 
 G_BEGIN_DECLS
 
 /* Enough of a file to tell its kind. */
-#define FC_INPUT_HEAD 4096
+#define FC_INPUT_HEAD  4096
+#define FC_INPUT_BLOCK 65536
 
-/* A file opened for reading, at its start. */
+/* A file opened for reading. */
 typedef struct fc_input {
   char *name; /* for messages: the path, or "standard input" */
   char *path; /* NULL for standard input; its extension is a hint */
@@ -25,7 +27,12 @@ typedef struct fc_input {
   gint64 problem_at; /* and the place */
   const int *cancel; /* the caller's wish to stop, looked at while a pipe is waited for; or NULL */
   gsize head_size;
-  guint8 head[FC_INPUT_HEAD]; /* the first bytes, still to be read from fd */
+  guint8 head[FC_INPUT_HEAD]; /* the first bytes */
+
+  gint64 position; /* bytes given out in order */
+  fc_blob taken;   /* of a pipe: from its start what was read at places, until it is given out in order */
+  guint8 *block;   /* of FC_INPUT_BLOCK bytes, from the first read in order on: what comes next */
+  gsize start, end;
 } fc_input;
 
 /* Fails for what is no file to read: a directory, an empty file, a terminal. `cancel` may be NULL. */
@@ -38,15 +45,17 @@ void fc_input_free(fc_input *input); /* NULL is allowed */
 
 /* Copies a pipe into an unlinked temporary file, so that it may be read anywhere. */
 gboolean fc_input_make_seekable(fc_input *input, GError **error);
-/* The same of no more than `most` bytes: those that were taken out of the pipe already, and what
- * follows. The file takes the input's place, and begins with them. */
-gboolean fc_input_spool(fc_input *input, const void *taken, gsize size, gint64 most, GError **error);
+/* The same of no more than `most` bytes that are still to come: position 0 is from then on where reading in
+ * order stood. */
+gboolean fc_input_spool(fc_input *input, gint64 most, GError **error);
 
 /* Makes a seekable input begin so many bytes later. */
 gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error);
 
-/* The bytes at `offset` of a seekable input: as many as there are, up to `size`;
- * -1 with an error. Whoever takes what cannot be read for the end has fc_input_check called later. */
+/* The bytes at `offset`: as many as there are, up to `size`; -1 with an error. Of a pipe those near its
+ * start, before any are read in order. Whoever takes what cannot be read for the end has fc_input_check
+ * called later.
+ */
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
 /* Of zeros that fill something up so many bytes are looked at. */
 #define FC_INPUT_LOOK_MOST ((gint64)16 << 20)
@@ -65,26 +74,14 @@ char *fc_display_name(const char *path, const char *standard);
 
 /* ---- in order ------------------------------------------------------------ */
 
-#define FC_READER_BLOCK 65536
-
-typedef struct fc_reader {
-  fc_input *input; /* borrowed; from its start on */
-  gint64 position; /* bytes given out */
-  gsize start, end;
-  guint8 block[FC_READER_BLOCK];
-} fc_reader;
-
-/* Fewer than `size` only at the end; -1 with an error. */
-gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error);
-
+/* The next bytes; fewer than `size` only at the end; -1 with an error. */
+gssize fc_input_read(fc_input *input, void *to, gsize size, GError **error);
+/* Goes to a place; in a pipe not backwards. */
+gboolean fc_input_go_to(fc_input *input, gint64 offset, GError **error);
 /* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
-gboolean fc_reader_is_ready(const fc_reader *reader, int patience);
+gboolean fc_input_is_ready(const fc_input *input, int patience);
 
-/* Keeps what is still to be read from a pipe, `most` bytes of it, in a temporary file, so that its size is
- * known: position 0 of the input is from then on where the reader stands. */
-gboolean fc_reader_spool(fc_reader *reader, gint64 most, GError **error);
-
-/* ---- temporary files and whole writes (spool.c) ----------------------------- */
+/* ---- temporary files and whole writes --------------------------------------- */
 
 /* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
  * never memory), else /tmp. */

@@ -145,7 +145,7 @@ gboolean fc_given_options_check(const fc_given_options *options, const fc_file_o
     for (guint k = 0; k < i; k += 2)
       if (strcmp(options->words->pdata[k], key) == 0)
         return fc_fail(error, FC_INVALID, "%s: %s is given twice", name, key);
-    if (!is_allowed(option->values, value))
+    if (!is_allowed(option->values, value) && strcmp(value, option->standard) != 0)
       return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, option->values,
                      value);
   }
@@ -154,21 +154,19 @@ gboolean fc_given_options_check(const fc_given_options *options, const fc_file_o
 
 /* ---- asking ---------------------------------------------------------------- */
 
-gboolean fc_option_exists(const fc_file_option *table, const char *key) {
-  return find(table, key) != NULL;
-}
-
 const char *fc_option_text(const fc_given_options *options, const fc_file_option *table, const char *key) {
-  const char *value = find(table, key)->standard;
-  for (guint i = 0; options && i < options->words->len; i += 2)
+  const fc_file_option *option = find(table, key);
+  const char *value = option ? option->standard : NULL;
+  for (guint i = 0; option && options && i < options->words->len; i += 2)
     if (strcmp(options->words->pdata[i], key) == 0) value = options->words->pdata[i + 1];
   return value;
 }
 
 gint64 fc_option_number(const fc_given_options *options, const fc_file_option *table, const char *key) {
-  return g_ascii_strtoll(fc_option_text(options, table, key), NULL, 10);
+  const char *value = fc_option_text(options, table, key);
+  return value ? g_ascii_strtoll(value, NULL, 10) : 0;
 }
 
 gboolean fc_option_is_set(const fc_given_options *options, const fc_file_option *table, const char *key) {
-  return strcmp(fc_option_text(options, table, key), "yes") == 0;
+  return g_strcmp0(fc_option_text(options, table, key), "yes") == 0;
 }

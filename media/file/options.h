@@ -30,9 +30,7 @@ void fc_given_options_free(fc_given_options *options); /* NULL is allowed */
 gboolean fc_given_options_check(const fc_given_options *options, const fc_file_option *table,
                                 const char *name, const char *title, GError **error);
 
-/* Is there such a key? Of a table as above. */
-gboolean fc_option_exists(const fc_file_option *table, const char *key);
-/* The value given for a key of the table, or the standard one. */
+/* The value given for a key of the table, or the standard one; NULL (0, FALSE) where there is no such key. */
 const char *fc_option_text(const fc_given_options *options, const fc_file_option *table, const char *key);
 /* Of a range of integers. */
 gint64 fc_option_number(const fc_given_options *options, const fc_file_option *table, const char *key);

@@ -135,7 +135,7 @@ static const char *article_of(const fc_file_format *format) {
 static const fc_file_format *fail_unknown(const fc_input *input, GError **error) {
   const char *what = describe(input);
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
-  g_autofree char *known = fc_format_names(FALSE);
+  g_autofree char *known = fc_format_names();
   if (named && is_cut(input, named))
     fc_fail(error, FC_IO, "%s: is cut off within its first bytes", input->name);
   else if (what && named)
@@ -163,8 +163,8 @@ static gboolean has_mark(const fc_file_format *format) {
 
 static const fc_file_format *format_named(const char *name, gboolean writing, GError **error) {
   const fc_file_format *format = fc_format_by_name(name);
-  if (format && (writing ? format->create != NULL : format->open != NULL)) return format;
-  g_autofree char *known = fc_format_names(writing);
+  if (format) return format;
+  g_autofree char *known = fc_format_names();
   fc_fail(error, FC_INVALID, "no format \"%s\" to %s: there are %s", name, writing ? "write" : "read", known);
   return NULL;
 }
@@ -195,9 +195,10 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
     tagged = tagged && format && format->open == fc_audio_open;
     return tagged && !fc_id3_pass(input, error) ? NULL : format;
   }
-  if (options->in_raw) return format_named("raw", FALSE, error);
-  if (format) return tagged ? format_behind_tags(input, error) : format;
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
+  if (options->in_raw) return format_named("raw", FALSE, error);
+  if (options->in_options && named && named->open == fc_raw_open) return named; /* they say its layout */
+  if (format) return tagged ? format_behind_tags(input, error) : format;
   return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
 }
 
@@ -206,9 +207,9 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
 const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error) {
   if (options->out_format) return format_named(options->out_format, TRUE, error);
   const fc_file_format *format = fc_format_by_extension(path);
-  if (format && format->create) return format;
+  if (format) return format;
   g_autofree char *name = fc_display_name(path, "standard output");
-  g_autofree char *known = fc_format_names(TRUE);
+  g_autofree char *known = fc_format_names();
   const char *extension = fc_extension_of(path);
   if (strcmp(path, "-") == 0)
     fc_fail(error, FC_INVALID, "%s: has no name to tell a format by; give --format (%s)", name, known);

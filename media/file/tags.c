@@ -108,9 +108,33 @@ guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ah
   return chunk.data;
 }
 
-void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size) {
-  guint8 *to = fc_tags_add_chunk(tags, id, size, TRUE);
+void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size, gboolean ahead) {
+  guint8 *to = fc_tags_add_chunk(tags, id, size, ahead);
   if (to && size) memcpy(to, data, size);
+}
+
+/* Windows 1252, of which five bytes are not defined. */
+static gunichar windows_character(guint8 byte) {
+  static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
+                                  0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x009d, 0x017e, 0x0178};
+  return byte >= 0x80 && byte < 0xa0 ? low[byte - 0x80] : byte;
+}
+
+char *fc_text_to_utf8(const char *text, gsize size) {
+  enum { MOST = 3 }; /* bytes of such a character */
+  gsize length = 0;
+  const gboolean as_is = g_utf8_validate_len(text, size, NULL);
+  char *to = g_try_malloc((as_is ? 1 : MOST) * size + 1);
+  for (gsize i = 0; to && i < size; i++) {
+    if (as_is)
+      to[length++] = text[i];
+    else
+      length += (gsize)g_unichar_to_utf8(windows_character((guint8)text[i]), to + length);
+  }
+  if (to) to[length] = 0;
+  return to;
 }
 
 const char *fc_tag_text_title(const fc_tag_text *text) {

@@ -85,13 +85,17 @@ void fc_tags_add_text(fc_tags *tags, const char *name, const void *value, gssize
 void fc_tags_add_picture(fc_tags *tags, const void *block, gsize size);
 /* Room for the content of a chunk; NULL when there is none. */
 guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ahead);
-/* A whole chunk, ahead of samples or pixels. */
-void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size);
+/* A whole chunk. */
+void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size, gboolean ahead);
 /* Names something that is left out, once. */
 void fc_tags_lose(fc_tags *tags, const char *word);
 
 /* The name of a text for a warning: "texts" where it is no word that can be printed. */
 const char *fc_tag_text_title(const fc_tag_text *text);
+
+/* `text` as UTF-8: what is none is taken for what Windows has in its place. g_free; NULL when there is no
+ * memory. */
+char *fc_text_to_utf8(const char *text, gsize size);
 
 /* The first text of a name in any case, that is not empty, or NULL. */
 const char *fc_tags_text(const fc_tags *tags, const char *name);

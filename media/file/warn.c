@@ -28,6 +28,13 @@ void fc_media_note(const fc_media_options *options, const char *format, ...) {
   va_end(values);
 }
 
+gboolean fc_media_judge(const fc_media_options *options, const char *name, const char *fault,
+                        GError **error) {
+  if (!options->allow_truncated) return fc_fail(error, FC_IO, "%s: %s" FC_MEDIA_ADVICE, name, fault);
+  fc_media_warn(options, "%s: %s; the readable part is used", name, fault);
+  return TRUE;
+}
+
 /* Whether it is one of them, and not a piece of one: APP1 is none of APP13. */
 static gboolean has_word(const GString *words, const char *word) {
   gsize length = strlen(word);

@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* A file that is not whole: an error, or with --allow-truncated a warning. */
+gboolean fc_media_judge(const fc_media_options *options, const char *name, const char *fault, GError **error);
 /* What -v says. */
 void fc_media_note(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
 

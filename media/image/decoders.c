@@ -217,11 +217,12 @@ static helper *engage(fc_decoders *d, const fc_decode_request *request, int memo
   return NULL;
 }
 
-/* 2: the memory's child can do it; 1: it has none; 0: it has another one, or another size. */
+/* 2: the memory's child can do it, which may have been made for larger images; 1: it has none; 0: it has
+ * another one, or another size. */
 static int fitness(const fc_decode_memory *memory, gsize size, const fc_decode_request *request) {
-  if (memory->size < size || memory->size / 4 > size + KEPT_LEAST) return 0;
-  if (!memory->helper) return 1;
-  return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
+  if (memory->size < size) return 0;
+  if (memory->helper) return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
+  return memory->size / 4 <= size + KEPT_LEAST;
 }
 
 /* A power of two, so that images of many sizes find memory that fits. What is not touched takes none. */

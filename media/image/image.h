@@ -126,17 +126,10 @@ void fc_encode_metadata_clear(fc_encode_metadata *metadata);
 gboolean fc_encode_metadata_check(const fc_encode_metadata *metadata, const char *name, GError **error);
 
 /* A whole picture of 8 bits (TIFF: or 16) into an output, complete. `name` is for messages. */
-typedef gboolean (*fc_encode_fn)(const char *name, struct fc_output *output, const fc_picture *picture,
-                                 const fc_encode_settings *settings, const fc_encode_metadata *metadata,
-                                 GError **error);
-gboolean fc_encode_jpeg(const char *, struct fc_output *, const fc_picture *, const fc_encode_settings *,
-                        const fc_encode_metadata *, GError **);
-gboolean fc_encode_webp(const char *, struct fc_output *, const fc_picture *, const fc_encode_settings *,
-                        const fc_encode_metadata *, GError **);
-gboolean fc_encode_tiff(const char *, struct fc_output *, const fc_picture *, const fc_encode_settings *,
-                        const fc_encode_metadata *, GError **);
-gboolean fc_encode_stb(const char *, struct fc_output *, const fc_picture *, const fc_encode_settings *,
-                       const fc_encode_metadata *, GError **);
+typedef gboolean fc_encode_fn(const char *name, struct fc_output *output, const fc_picture *picture,
+                              const fc_encode_settings *settings, const fc_encode_metadata *metadata,
+                              GError **error);
+fc_encode_fn fc_encode_jpeg, fc_encode_webp, fc_encode_tiff, fc_encode_stb;
 
 /*
  * PNG of 8 or 16 bits, some rows at a time. `picture` says what they are together, without pixels; `chunks`

@@ -111,7 +111,7 @@ static void take_chunk(meta_reader *r, const guint8 *type, const guint8 *body, g
   if (fc_id_is_among(type, "acTL fcTL fdAT"))
     fc_tags_lose(tags, "further pictures");
   else if ((type[0] & 32) && holds_still(r, type))
-    fc_tags_put_chunk(tags, type, body, size);
+    fc_tags_put_chunk(tags, type, body, size, TRUE);
   else
     lose_type(tags, type);
 }
@@ -177,7 +177,7 @@ static void take_segment(meta_reader *r, int marker, const guint8 *body, gsize s
   if (name && *name)
     fc_tags_lose(tags, name);
   else if (!name && ((marker >= APP0 && marker <= APP15) || marker == COM))
-    fc_tags_put_chunk(tags, id, body, size);
+    fc_tags_put_chunk(tags, id, body, size, TRUE);
 }
 
 static void read_jpeg(meta_reader *r, const guint8 *file, gsize size) {

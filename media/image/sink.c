@@ -29,28 +29,26 @@ const fc_file_option fc_jpeg_writing[] = {
 /* What each format holds. */
 typedef struct image_form {
   const char *name;
-  fc_encode_fn encode; /* NULL: row by row, by fc_png_writer */
-  gboolean wide;       /* 16 bits too */
+  fc_encode_fn *encode; /* NULL: row by row, by fc_png_writer */
+  gboolean wide;        /* 16 bits too */
   gboolean grey_alpha, alpha;
   gint64 side; /* at most */
-  const fc_file_option *options;
 } image_form;
 
-static const image_form forms[] = {
-    {"png", NULL, TRUE, TRUE, TRUE, FC_IMAGE_SIDE_MAX, fc_png_writing},
+static const image_form forms[] = {{"png", NULL, TRUE, TRUE, TRUE, FC_IMAGE_SIDE_MAX},
 #ifdef FC_WITH_TURBOJPEG
-    {"jpg", fc_encode_jpeg, FALSE, FALSE, FALSE, 65500, fc_jpeg_writing},
+                                   {"jpg", fc_encode_jpeg, FALSE, FALSE, FALSE, 65500},
 #else
-    {"jpg", fc_encode_stb, FALSE, FALSE, FALSE, 65500, fc_jpeg_writing},
+                                   {"jpg", fc_encode_stb, FALSE, FALSE, FALSE, 65500},
 #endif
 #ifdef FC_WITH_WEBP
-    {"webp", fc_encode_webp, FALSE, TRUE, TRUE, 16383, fc_webp_writing},
+                                   {"webp", fc_encode_webp, FALSE, TRUE, TRUE, 16383},
 #endif
 #ifdef FC_WITH_TIFF
-    {"tiff", fc_encode_tiff, TRUE, TRUE, TRUE, FC_IMAGE_SIDE_MAX, fc_tiff_writing},
+                                   {"tiff", fc_encode_tiff, TRUE, TRUE, TRUE, FC_IMAGE_SIDE_MAX},
 #endif
-    {"bmp", fc_encode_stb, FALSE, FALSE, TRUE, 65535, NULL},
-    {"tga", fc_encode_stb, FALSE, TRUE, TRUE, 65535, NULL}};
+                                   {"bmp", fc_encode_stb, FALSE, FALSE, TRUE, 65535},
+                                   {"tga", fc_encode_stb, FALSE, TRUE, TRUE, 65535}};
 
 typedef struct image_sink {
   fc_sink base;
@@ -262,27 +260,22 @@ static gboolean parse_background(const char *text, guint8 colour[3]) {
   return TRUE;
 }
 
-/* One of the words of a choice, which outlives what was given. */
-static const char *word_of(const fc_given_options *given, const fc_file_option *table, const char *key) {
-  return fc_option_exists(table, key) ? g_intern_string(fc_option_text(given, table, key)) : "";
-}
-
+/* What the format has no option for stays 0. */
 static gboolean read_settings(image_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
-  const fc_file_option *table = sink->form->options;
-  fc_encode_settings *s = &sink->settings;
-  s->format = sink->form->name;
-  memset(s->background, 255, sizeof s->background);
-  if (fc_option_exists(table, "quality")) s->quality = (int)fc_option_number(given, table, "quality");
-  if (fc_option_exists(table, "level")) s->level = (int)fc_option_number(given, table, "level");
-  if (fc_option_exists(table, "effort")) s->effort = (int)fc_option_number(given, table, "effort");
-  s->lossless = fc_option_exists(table, "lossless") && fc_option_is_set(given, table, "lossless");
-  s->progressive = fc_option_exists(table, "progressive") && fc_option_is_set(given, table, "progressive");
-  s->subsampling = word_of(given, table, "subsampling");
-  s->compression = word_of(given, table, "compression");
-  const char *background =
-      fc_option_exists(table, "background") ? fc_option_text(given, table, "background") : "FFFFFF";
-  return parse_background(background, s->background) ||
+  const fc_file_option *table = sink->file->writing;
+  const char *background = fc_option_text(given, table, "background");
+  sink->settings =
+      (fc_encode_settings){.format = sink->form->name,
+                           .quality = (int)fc_option_number(given, table, "quality"),
+                           .level = (int)fc_option_number(given, table, "level"),
+                           .effort = (int)fc_option_number(given, table, "effort"),
+                           .lossless = fc_option_is_set(given, table, "lossless"),
+                           .progressive = fc_option_is_set(given, table, "progressive"),
+                           .subsampling = g_intern_string(fc_option_text(given, table, "subsampling")),
+                           .compression = g_intern_string(fc_option_text(given, table, "compression"))};
+  if (!background) background = "255";
+  return parse_background(background, sink->settings.background) ||
          fc_fail(error, FC_INVALID, "%s: background: expected RRGGBB or a number of 0 to 255, found \"%s\"",
                  sink->base.name, background);
 }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "core/base/buffer.h"
 #include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/warn.h"
@@ -63,14 +64,6 @@ static pixel_way way_through(const fc_picture *picture, int orientation) {
   }
 }
 
-static void copy_row(char *to, gint64 to_step, const char *from, gint64 from_step, gint64 count, gsize size) {
-  if (to_step == (gint64)size && from_step == (gint64)size) {
-    memcpy(to, from, (gsize)count * size);
-    return;
-  }
-  for (gint64 x = 0; x < count; x++) memcpy(to + x * to_step, from + x * from_step, size);
-}
-
 /* ---- decoding -------------------------------------------------------------- */
 
 static gint64 divided(gint64 side, int divisor) {
@@ -116,12 +109,15 @@ static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
   if (!source->picture.pixels && !decode(source, error)) return -1;
   if (base->by_rows) rows = MIN(rows - source->rows, into->shape[FC_AXIS_Y]);
   const fc_picture *picture = &source->picture;
-  pixel_way way = way_through(picture, source->header.orientation);
-  gint64 pixel = picture->channels * (gint64)fc_dtype_size(picture->dtype);
-  const char *start = (const char *)picture->pixels + (way.start + source->rows * way.row) * pixel;
-  for (gint64 y = 0; y < rows; y++)
-    copy_row(fc_view_at(into, 0, y, 0, 0), into->stride[FC_AXIS_X], start + y * way.row * pixel,
-             way.column * pixel, base->format.extent[FC_AXIS_X], (gsize)pixel);
+  const pixel_way way = way_through(picture, source->header.orientation);
+  const gint64 sample = (gint64)fc_dtype_size(picture->dtype), pixel = picture->channels * sample;
+  fc_view to = *into, from = *into;
+  from.data = (char *)picture->pixels + (way.start + source->rows * way.row) * pixel;
+  from.stride[FC_AXIS_Y] = way.row * pixel, from.stride[FC_AXIS_X] = way.column * pixel;
+  from.stride[FC_AXIS_C] = sample;
+  to.shape[FC_AXIS_N] = from.shape[FC_AXIS_N] = 1;
+  to.shape[FC_AXIS_Y] = from.shape[FC_AXIS_Y] = rows;
+  fc_view_copy(&to, &from);
   source->rows += rows;
   return base->by_rows ? rows : 1;
 }

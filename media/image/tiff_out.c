@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tiff_out.c - TIFF of 8 and 16 bits by libtiff, made in memory. */
 #include <string.h>
+#include <sys/mman.h>
 #include <tiffio.h>
+#include <unistd.h>
 
 #include "media/file/blob.h"
 #include "media/file/output.h"
@@ -9,47 +11,6 @@
 
 const fc_file_option fc_tiff_writing[] = {{"compression", "none|lzw|deflate", "deflate", "all are lossless"},
                                           {NULL, NULL, NULL, NULL}};
-
-/* ---- a file in memory ---------------------------------------------------- */
-
-typedef struct memory_file {
-  fc_blob bytes;
-  toff_t at;
-} memory_file;
-
-static tsize_t read_bytes(thandle_t handle, tdata_t to, tsize_t size) {
-  memory_file *m = handle;
-  tsize_t left = m->at < m->bytes.size ? (tsize_t)(m->bytes.size - m->at) : 0, some = MIN(size, left);
-  if (some > 0) memcpy(to, m->bytes.data + m->at, (gsize)some);
-  m->at += (toff_t)MAX(some, 0);
-  return some;
-}
-
-static tsize_t write_bytes(thandle_t handle, tdata_t from, tsize_t size) {
-  memory_file *m = handle;
-  const toff_t end = m->at + (toff_t)size;
-  const gsize more = end > m->bytes.size ? end - m->bytes.size : 0, before = m->bytes.size;
-  guint8 *grown = more ? fc_blob_grow(&m->bytes, more) : NULL;
-  if (more && !grown) return 0;
-  if (m->at > before) memset(m->bytes.data + before, 0, m->at - before);
-  memcpy(m->bytes.data + m->at, from, (gsize)size);
-  m->at = end;
-  return size;
-}
-
-static toff_t seek(thandle_t handle, toff_t offset, int whence) {
-  memory_file *m = handle;
-  m->at = offset + (whence == SEEK_CUR ? m->at : whence == SEEK_END ? m->bytes.size : 0);
-  return m->at;
-}
-
-static int close_file(thandle_t handle) {
-  return 0;
-}
-
-static toff_t size_of(thandle_t handle) {
-  return ((memory_file *)handle)->bytes.size;
-}
 
 /* ---- fields ---------------------------------------------------------------- */
 
@@ -99,24 +60,33 @@ static gboolean write_rows(TIFF *tiff, const fc_picture *p) {
   return TIFFWriteDirectory(tiff) == 1;
 }
 
+/* Into a file in memory, for libtiff goes back to its beginning. */
+static gboolean make(const char *name, int file, const fc_picture *p, const fc_encode_settings *settings,
+                     const fc_encode_metadata *metadata) {
+  TIFFSetErrorHandler(NULL);
+  TIFFSetWarningHandler(NULL);
+  const int own = dup(file); /* which libtiff closes */
+  TIFF *tiff = own < 0 ? NULL : TIFFFdOpen(own, name, "w");
+  if (!tiff && own >= 0) close(own);
+  if (!tiff) return FALSE;
+  set_form(tiff, p, settings);
+  set_metadata(tiff, metadata);
+  const gboolean made = write_rows(tiff, p);
+  TIFFClose(tiff);
+  return made;
+}
+
 gboolean fc_encode_tiff(const char *name, struct fc_output *output, const fc_picture *p,
                         const fc_encode_settings *settings, const fc_encode_metadata *metadata,
                         GError **error) {
-  memory_file file = {0};
-  TIFFSetErrorHandler(NULL);
-  TIFFSetWarningHandler(NULL);
-  TIFF *tiff =
-      TIFFClientOpen(name, "w", &file, read_bytes, write_bytes, seek, close_file, size_of, NULL, NULL);
-  gboolean made = tiff != NULL;
-  if (tiff) {
-    set_form(tiff, p, settings);
-    set_metadata(tiff, metadata);
-    made = write_rows(tiff, p);
-    TIFFClose(tiff);
-  }
-  if (!made || file.bytes.failed) fc_fail(error, FC_NO_MEMORY, "%s: no memory to encode it", name);
-  gboolean done =
-      made && !file.bytes.failed && fc_output_write(output, file.bytes.data, file.bytes.size, error);
-  fc_blob_clear(&file.bytes);
+  const int file = memfd_create("filterchain-tiff", MFD_CLOEXEC);
+  const gboolean made = file >= 0 && make(name, file, p, settings, metadata);
+  const off_t size = made ? lseek(file, 0, SEEK_END) : 0;
+  void *bytes = size > 0 ? mmap(NULL, (gsize)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  const gboolean done = bytes != MAP_FAILED
+                            ? fc_output_write(output, bytes, (gsize)size, error)
+                            : fc_fail(error, FC_NO_MEMORY, "%s: no memory to encode it", name);
+  if (bytes != MAP_FAILED) munmap(bytes, (gsize)size);
+  if (file >= 0) close(file);
   return done;
 }

@@ -9,6 +9,7 @@ import random
 import resource
 import stat
 import struct
+import unittest
 
 import harness
 
@@ -427,6 +428,32 @@ class Inputs(Bad):
         harness.write_wav(self.path("odd.wav"), harness.tone(400), rate=11025)
         self.expect(2, "out.opus: Opus takes 8000, 12000, 16000, 24000 or 48000 Hz, not 11025; use .ogg or .flac",
                     "-i", "odd.wav", output="out.opus")
+
+
+    @unittest.skipUnless("libjpeg-turbo" in harness.formats(), "stb_image reports no damage")
+    def test_flipped_bits(self):
+        """Three bits of the coded data. PNG has checksums, which find them all; of JPEG, which has none, libjpeg-turbo finds what breaks
+        the coding. The others are read, of the size that they have."""
+        self.write("noise.npy", b"")
+        harness.write_npy(self.path("noise.npy"), (96, 128, 3), [random.Random(i // 3).randrange(256) for i in range(96 * 128 * 3)])
+        found = {}
+        for kind, name, options, begin in (("png", "x.png", "", b"IDAT"), ("baseline", "x.jpg", ":progressive=no", b"\xff\xda"),
+                                           ("progressive", "x.jpg", ":progressive=yes", b"\xff\xda")):
+            self.succeed("-i", "noise.npy", "-p", "convert:u8", "-p", "gauss:1", "-o", name + options)
+            whole = self.read(name)
+            start, end = whole.index(begin) + 16, len(whole) - 20
+            for seed in range(20):
+                draw, data = random.Random(seed), bytearray(whole)
+                for _ in range(3):
+                    data[draw.randrange(start, end)] ^= 1 << draw.randrange(8)
+                done = self.run_command("-i", self.write("d" + name, bytes(data)), "-o", "out.npy")
+                self.assertIn(done.returncode, (0, 1))
+                found[kind] = found.get(kind, 0) + done.returncode
+                if done.returncode:
+                    self.assertRegex(done.stderr, r"is damaged|is cut off")
+        self.assertEqual(found["png"], 20)
+        self.assertGreaterEqual(found["baseline"], 5)
+        self.assertGreaterEqual(found["progressive"], 10)
 
 
 class Masks(Bad):

@@ -88,7 +88,8 @@ class Readme(harness.Case):
         os.mkdir(self.path("photos"))
         for name in ("in.png", "b.png", "photos/1.png"):
             shutil.copy(os.path.join(examples, "picture.png"), self.path(name))
-        for command in ("filterchain -p tone:noise:length=130s:rate=16000:channels=2 -o in.wav", "filterchain -i in.png -o in.jpg"):
+        for command in ("filterchain -p tone:noise:length=130s:rate=16000:channels=2 -o in.wav", "filterchain -i in.png -o in.jpg",
+                        "filterchain -i a.wav -o in.raw"):
             self.assertEqual(self.run_line(command, self.folder).returncode, 0)
 
     def test_every_table(self):

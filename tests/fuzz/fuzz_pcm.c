@@ -26,13 +26,8 @@ static void check(const fc_pcm_header *header) {
 /* FALSE where the input could not be read as one of these. */
 static gboolean read_header(const char *path, fc_pcm_header *header) {
   g_autoptr(fc_input) input = fc_input_open(path, NULL, NULL);
-  g_autofree fc_reader *reader = g_new0(fc_reader, 1);
-  fc_front front = {.input = input, .reader = reader};
-  reader->input = input;
   *header = (fc_pcm_header){0};
-  gboolean read = input && fc_pcm_header_read(header, &front, NULL);
-  fc_blob_clear(&front.taken);
-  return read;
+  return input && fc_pcm_header_read(header, input, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const guint8 *data, gsize size) {

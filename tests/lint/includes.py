@@ -118,7 +118,24 @@ def check(root):
             if reason:
                 line = text.count("\n", 0, match.start(1)) + 1
                 complaints.append(f"{path}:{line}: {reason}")
-    return complaints, count
+    return complaints + circles(root, "media"), count
+
+
+def circles(root, folder):
+    """Sources of a folder that include each other in a circle, a header and what implements it being one."""
+    includes = {}
+    for path in tree.sources(root, (".c", ".h")):
+        if path.startswith(folder + "/"):
+            named = {match.group(2)[:-2] for match in INCLUDE.finditer(tree.read(root, path)) if match.group(1) == '"'}
+            includes.setdefault(path[:-2], set()).update(named)
+    for name in includes:
+        includes[name] = {other for other in includes[name] if other in includes and other != name}
+    while ends := [name for name, others in includes.items() if not others or not any(name in of for of in includes.values())]:
+        for name in ends:
+            del includes[name]
+        for others in includes.values():
+            others.difference_update(ends)
+    return [f"{name}.c: stands in a circle with {', '.join(sorted(others))}" for name, others in sorted(includes.items())]
 
 
 # A tree for the self-test: file, its include, whether that is a wrong arrow.
@@ -148,6 +165,10 @@ ARROWS = (
     ("plugins/s.c", "<glib.h>", True),
     ("media/m.h", '"core/contract/view.h"', False),
     ("media/n.c", '"cli/x.h"', True),
+    ("media/o.c", '"media/p.h"', True),
+    ("media/p.c", '"media/o.h"', True),
+    ("media/o.h", '"core/contract/view.h"', False),
+    ("media/p.h", '"core/contract/view.h"', False),
     ("check/c.c", '"core/contract/view.h"', False),
     ("check/d.c", '"media/m.h"', True),
     ("cli/x.h", '"core/contract/filterchain.h"', False),

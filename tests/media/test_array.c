@@ -361,16 +361,18 @@ static void test_raw_mistakes(void) {
   static const struct {
     const char *layout, *message;
   } mistakes[] = {
-      {"dtype=f16,rate=1", "raw layout: dtype: \"f16\": expected u8, i16, u16, i32, f32 or f64"},
+      {"dtype=f16,rate=1", "raw layout: dtype: expected u8|i16|u16|i32|f32|f64, found \"f16\""},
       {"channels=2,rate=8000", "raw layout: dtype is missing, as in dtype=f32,channels=2,rate=48000"},
       {"dtype=u8",
        "raw layout: rate is missing (or width and height), as in dtype=f32,channels=2,rate=48000"},
       {"dtype=u8,width=3", "raw layout: an image needs both width and height"},
-      {"dtype=u8,rate=0", "raw layout: rate: \"0\": expected 1 to 1000000000"},
-      {"dtype=u8,rate=8000,layout=chunky", "raw layout: layout: \"chunky\": expected interleaved or planar"},
-      {"dtype", "raw layout: \"dtype\": expected key=value, as in dtype=f32,channels=2,rate=48000"},
-      {"dtype=u8,depth=3", "raw layout: unknown \"depth\": there are dtype, channels, rate, width, height, "
-                           "length, layout and endian"},
+      {"dtype=u8,rate=0", "raw layout: rate: expected 1..1000000000, found \"0\""},
+      {"dtype=u8,rate=8000,layout=chunky",
+       "raw layout: layout: expected interleaved|planar, found \"chunky\""},
+      {"dtype", "raw layout: dtype: expected u8|i16|u16|i32|f32|f64, found \"yes\""},
+      {"dtype=u8,depth=3",
+       "raw layout: no option \"depth\" of raw: there are dtype, channels, rate, width, height, length, "
+       "layout, endian (a colon in a file's name is written \\:)"},
   };
   g_autofree char *path = scratch("m.raw");
   store(path, "12345678", 7);

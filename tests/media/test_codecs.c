@@ -50,11 +50,40 @@ static void test_any_chunks(void) {
   }
 }
 
+/* All samples to the code that libsndfile has for them, and all codes to its samples. */
+static void test_g711(void) {
+  static const struct {
+    int subtype;
+    char kind;
+    guint8 (*code_of)(gint16);
+  } laws[] = {{SF_FORMAT_ULAW, 'm', fc_ulaw_of}, {SF_FORMAT_ALAW, 'a', fc_alaw_of}};
+  enum { SAMPLES = 65536 };
+  g_autofree char *path = scratch("g711.raw");
+  g_autofree gint16 *samples = g_new(gint16, SAMPLES);
+  for (int i = 0; i < SAMPLES; i++) samples[i] = (gint16)(i - 32768);
+  for (gsize k = 0; k < G_N_ELEMENTS(laws); k++) {
+    SF_INFO info = {.samplerate = 8000, .channels = 1, .format = SF_FORMAT_RAW | laws[k].subtype};
+    SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+    g_assert_cmpint(sf_write_short(file, samples, SAMPLES), ==, SAMPLES);
+    sf_close(file);
+    bytes codes = load(path);
+    for (int i = 0; i < SAMPLES; i++) g_assert_cmpint(laws[k].code_of(samples[i]), ==, codes.data[i]);
+    g_autofree float *want = g_new(float, SAMPLES), *got = g_new(float, SAMPLES);
+    file = sf_open(path, SFM_READ, &info);
+    g_assert_cmpint(sf_read_float(file, want, SAMPLES), ==, SAMPLES);
+    sf_close(file);
+    g_assert_cmpint(fc_items_convert(fc_item_find(laws[k].kind, 1), codes.data, SAMPLES, got), ==, -1);
+    g_assert_cmpmem(got, SAMPLES * sizeof *got, want, SAMPLES * sizeof *want);
+    clear_bytes(&codes);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
   g_test_add_func("/media/codecs/empty-ogg", test_empty_ogg);
   g_test_add_func("/media/codecs/any-chunks", test_any_chunks);
+  g_test_add_func("/media/codecs/g711", test_g711);
   int status = g_test_run();
   scratch_remove();
   return status;

@@ -7,7 +7,7 @@
 #include <sndfile.h>
 #include <string.h>
 
-#include "media/audio/comments.h"
+#include "media/audio/audio_tags.h"
 #include "media/audio/ogg_stream.h"
 #include "tests/media/support.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "media/audio/chunks.h"
-#include "media/audio/flac_blocks.h"
+#include "media/audio/audio_tags.h"
 #include "tests/media/support.h"
 
 /* ---- files to copy -------------------------------------------------------- */
@@ -68,10 +68,9 @@ static gboolean has_chunk(const char *path, const char *id, const char *content)
   GError *error = NULL;
   g_autoptr(fc_input) input = fc_input_open(path, NULL, &error);
   g_assert_no_error(error);
-  fc_front front = {.input = input};
   fc_chunk_walk walk;
   fc_chunk chunk;
-  g_assert_true(fc_chunk_walk_begin(&walk, &front, fc_chunk_layout_at(input), &error));
+  g_assert_true(fc_chunk_walk_begin(&walk, input, fc_chunk_layout_at(input), &error));
   while (fc_chunk_walk_next(&walk, &chunk, &error) > 0) {
     char text[64] = "";
     if (memcmp(chunk.id, id, 4) != 0) continue;

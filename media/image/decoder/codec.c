@@ -9,7 +9,7 @@
  * components, 2 bytes each, padded to blocks; lossless WebP the picture as ARGB and its transforms; TIFF a
  * strip, which may be all of it, and a copy as RGBA; stb_image up to three pictures of 8 bytes a pixel. */
 static const struct {
-  fc_decode_fn decode;
+  fc_decode_fn *decode;
   gsize pixel, file;
 } codecs[] = {
 #ifdef FC_WITH_SPNG
@@ -56,7 +56,7 @@ gboolean fc_decode_shape(const fc_decode_task *task, fc_decode_report *report, g
 }
 
 void fc_decode(const fc_decode_task *task, fc_decode_report *report) {
-  fc_decode_fn decode = (guint)task->kind < G_N_ELEMENTS(codecs) ? codecs[task->kind].decode : NULL;
+  fc_decode_fn *decode = (guint)task->kind < G_N_ELEMENTS(codecs) ? codecs[task->kind].decode : NULL;
   report->decoded = decode ? decode(task, report)
                            : fc_decode_fail(report, FC_CORRUPTED, "this build has no decoder for it");
 }

@@ -40,13 +40,8 @@ typedef struct fc_decode_report {
 
 /* Sets width, height, channels and bits, and fills the pixels; on failure returns FALSE with reason and
  * damage. */
-typedef gboolean (*fc_decode_fn)(const fc_decode_task *task, fc_decode_report *report);
-
-gboolean fc_decode_png(const fc_decode_task *task, fc_decode_report *report);
-gboolean fc_decode_jpeg(const fc_decode_task *task, fc_decode_report *report);
-gboolean fc_decode_webp(const fc_decode_task *task, fc_decode_report *report);
-gboolean fc_decode_tiff(const fc_decode_task *task, fc_decode_report *report);
-gboolean fc_decode_stb(const fc_decode_task *task, fc_decode_report *report);
+typedef gboolean fc_decode_fn(const fc_decode_task *task, fc_decode_report *report);
+fc_decode_fn fc_decode_png, fc_decode_jpeg, fc_decode_webp, fc_decode_tiff, fc_decode_stb;
 
 /* By the table. Calls nothing but malloc's family of what might make a system call. */
 void fc_decode(const fc_decode_task *task, fc_decode_report *report);
