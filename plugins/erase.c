@@ -46,11 +46,6 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return FC_OK;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
-}
-
 /* The value as the view's elements. */
 static fc_place paint_of(const fc_arg *value, const fc_view *out) {
   fc_place paint = {.n_codes = (int32_t)value->count};
@@ -67,66 +62,35 @@ static void narrow(fc_view *v, int axis, int64_t lo, int64_t hi) {
   v->origin[axis] = lo, v->shape[axis] = hi - lo;
 }
 
-typedef fc_status (*gather_fn)(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream);
-typedef fc_status (*place_fn)(const fc_place *p, const fc_view *in, const fc_view *out, void *stream);
-
-static fc_status each(const fc_host *host, const prepared_state *state, const fc_job *job, gather_fn copy,
-                      place_fn fill) {
-  const fc_arg *const *args = state->args;
+static fc_status copy(const random_frame *f, void *stream) {
   const fc_gather same = {0};
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  const fc_place paint = paint_of(args[VALUE], job->out);
-  fc_status status = copy(&same, job->in[0], job->out, job->stream);
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    const uint64_t key = random_frame_key(host, job, n);
-    fc_view part = random_frame(job->out, n), nothing = part;
-    random_rectangle r;
-    if (fc_random_even(key, 0) >= args[P]->floats[0] ||
-        !random_rectangle_of(key, 1, part.extent[FC_AXIS_X], part.extent[FC_AXIS_Y], args[AREA]->floats,
-                             args[RATIO]->floats, &r))
-      continue;
-    narrow(&part, FC_AXIS_X, r.x, r.x + r.width);
-    narrow(&part, FC_AXIS_Y, r.y, r.y + r.height);
-    part = alpha_channels(&part, 0, state->colors);
-    nothing.extent[FC_AXIS_X] = nothing.extent[FC_AXIS_Y] = 0;
-    if (fc_view_count(&part) > 0) status = fill(&paint, &nothing, &part, job->stream);
-  }
-  return status;
-}
-
-static fc_status copy_on_cpu(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream) {
   (void)stream;
-  return fc_gather_cpu(g, in, out);
+  return RANDOM_CALL(f->version, fc_gather_cpu(&same, &f->in, &f->out), fc_gather_ref(&same, &f->in, &f->out),
+                     fc_gather_cuda(&same, &f->in, &f->out, stream));
 }
 
-static fc_status fill_on_cpu(const fc_place *p, const fc_view *in, const fc_view *out, void *stream) {
-  (void)stream;
-  return fc_place_cpu(p, in, out);
+static fc_status erase(const fc_host *host, const void *prepared, const fc_job *job, const random_frame *f) {
+  const prepared_state *state = prepared;
+  const fc_arg *const *args = state->args;
+  fc_view part = f->out, nothing = part;
+  random_rectangle r;
+  (void)host;
+  const fc_status status = copy(f, job->stream);
+  if (status != FC_OK || fc_random_even(f->key, 0) >= args[P]->floats[0] ||
+      !random_rectangle_of(f->key, 1, part.extent[FC_AXIS_X], part.extent[FC_AXIS_Y], args[AREA]->floats,
+                           args[RATIO]->floats, &r))
+    return status;
+  const fc_place paint = paint_of(args[VALUE], &part);
+  narrow(&part, FC_AXIS_X, r.x, r.x + r.width);
+  narrow(&part, FC_AXIS_Y, r.y, r.y + r.height);
+  part = alpha_channels(&part, 0, state->colors);
+  nothing.extent[FC_AXIS_X] = nothing.extent[FC_AXIS_Y] = 0;
+  if (fc_view_count(&part) == 0) return FC_OK;
+  return RANDOM_CALL(f->version, fc_place_cpu(&paint, &nothing, &part), fc_place_ref(&paint, &nothing, &part),
+                     fc_place_cuda(&paint, &nothing, &part, job->stream));
 }
 
-static fc_status copy_by_definition(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream) {
-  (void)stream;
-  return fc_gather_ref(g, in, out);
-}
-
-static fc_status fill_by_definition(const fc_place *p, const fc_view *in, const fc_view *out, void *stream) {
-  (void)stream;
-  return fc_place_ref(p, in, out);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, copy_on_cpu, fill_on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, copy_by_definition, fill_by_definition);
-}
-
-#if FC_HAVE_CUDA
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, fc_gather_cuda, fc_place_cuda);
-}
-#endif
+RANDOM_PROCESSES(erase)
 
 static const fc_operator erase_operator = {
     .size = sizeof(fc_operator),
@@ -153,6 +117,6 @@ static const fc_operator erase_operator = {
                  NULL, NULL)),
     .create = create,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(prepare, release, process_cpu, process_cuda, process_reference),
+    RANDOM_BACKENDS(prepare, random_release, NULL, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("erase", erase_operator)

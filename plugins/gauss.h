@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gauss.h - masks of a Gaussian, sampled, whose sum is exactly 1 in the type computed with: for gauss and
- * sharpen.
+ * gauss.h - what gauss and sharpen share: an instance with masks of a Gaussian, sampled, whose sum is exactly
+ * 1 in the type computed with.
  */
 #ifndef FC_PLUGINS_GAUSS_H
 #define FC_PLUGINS_GAUSS_H
@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/contract/fc_helpers.h"
+#include "plugins/border.h"
+#include "plugins/sepconv_state.h"
 
 #define GAUSS_RADIUS_MOST 32767
 
@@ -64,12 +65,53 @@ static inline fc_status gauss_mask_make(const fc_host *host, double sigma, doubl
   return FC_OK;
 }
 
-/* Along rows and down columns, of the arguments sigma and truncate. */
-static inline fc_status gauss_masks_make(const fc_host *host, const fc_arg *sigma, const fc_arg *truncate,
-                                         gauss_mask *x, gauss_mask *y) {
-  const double reach = truncate->floats[0];
-  fc_status status = gauss_mask_make(host, sigma->floats[0], reach, x);
-  return status == FC_OK ? gauss_mask_make(host, sigma->floats[sigma->count > 1], reach, y) : status;
+/* ---- the instance ---------------------------------------------------------------- */
+
+/* Its arguments begin with sigma; GAUSS_TRUNCATE_PARAM, BORDER_PARAM and BORDER_VALUE_PARAM are its last. */
+typedef struct gauss {
+  const fc_arg *const *args; /* the host's */
+  const fc_arg *border, *value;
+  gauss_mask x, y;
+} gauss;
+
+static inline void gauss_destroy(void *instance) {
+  gauss *self = instance;
+  if (!self) return;
+  gauss_mask_clear(&self->x);
+  gauss_mask_clear(&self->y);
+  free(self);
+}
+
+static inline fc_status gauss_create_of(const fc_host *host, const fc_arg *const *args, int n_args,
+                                        void **instance) {
+  const fc_arg *sigma = args[0], *truncate = args[n_args - 3], *border = args[n_args - 2],
+               *value = args[n_args - 1];
+  fc_status status = border_check(host, border, value);
+  if (status != FC_OK) return status;
+  gauss *self = calloc(1, sizeof *self);
+  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  *self = (gauss){.args = args, .border = border, .value = value};
+  status = gauss_mask_make(host, sigma->floats[0], truncate->floats[0], &self->x);
+  if (status == FC_OK)
+    status = gauss_mask_make(host, sigma->floats[sigma->count > 1], truncate->floats[0], &self->y);
+  if (status != FC_OK)
+    gauss_destroy(self);
+  else
+    *instance = self;
+  return status;
+}
+
+static inline void gauss_terms(const gauss *self, fc_terms *terms) {
+  mask2d_terms(terms, self->y.count, self->x.count);
+  border_terms(self->border, self->value, terms);
+  terms->work = 2.0 * (double)(self->x.count + self->y.count);
+}
+
+sepconv_taps sepconv_taps_of(const void *instance, int compute) {
+  const gauss *self = instance;
+  const int wide = compute == FC_F64;
+  return (sepconv_taps){wide ? self->x.wide : self->x.single, wide ? self->y.wide : self->y.single,
+                        self->x.count, self->y.count};
 }
 
 #endif

@@ -78,61 +78,27 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return FC_OK;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
-}
-
 static size_t scratch(const void *prepared, const fc_job *job) {
   (void)job;
   return fc_twist_scratch(&((const prepared_state *)prepared)->work);
 }
 
-typedef fc_status (*twist_fn)(const fc_twist *t, const fc_view *in, const fc_view *out, const fc_job *job);
-
-static fc_status each(const fc_host *host, const prepared_state *state, const fc_job *job, twist_fn run) {
-  fc_status status = FC_OK;
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    const uint64_t key = random_frame_key(host, job, n);
-    const fc_view out = random_frame(job->out, n), in = random_frame(job->in[0], n);
-    fc_twist work = state->work;
-    double drawn[4];
-    for (int i = BRIGHTNESS; i <= HUE; i++) {
-      const range r = range_of(state->args[i], i == HUE ? 0 : 1);
-      drawn[i] = fc_random_between(key, (uint64_t)i, r.low, r.high);
-    }
-    fc_twist_set(&work, drawn[BRIGHTNESS], drawn[CONTRAST], drawn[SATURATION], drawn[HUE]);
-    status = run(&work, &in, &out, job);
+static fc_status twist(const fc_host *host, const void *prepared, const fc_job *job, const random_frame *f) {
+  const prepared_state *state = prepared;
+  fc_twist work = state->work;
+  double drawn[4];
+  (void)host;
+  for (int i = BRIGHTNESS; i <= HUE; i++) {
+    const range r = range_of(state->args[i], i == HUE ? 0 : 1);
+    drawn[i] = fc_random_between(f->key, (uint64_t)i, r.low, r.high);
   }
-  return status;
+  fc_twist_set(&work, drawn[BRIGHTNESS], drawn[CONTRAST], drawn[SATURATION], drawn[HUE]);
+  return RANDOM_CALL(f->version, fc_twist_cpu(&work, &f->in, &f->out, job->scratch, job->notes),
+                     fc_twist_ref(&work, &f->in, &f->out, job->notes),
+                     fc_twist_cuda(&work, &f->in, &f->out, job->stream, job->notes));
 }
 
-static fc_status on_cpu(const fc_twist *t, const fc_view *in, const fc_view *out, const fc_job *job) {
-  return fc_twist_cpu(t, in, out, job->scratch, job->notes);
-}
-
-static fc_status by_definition(const fc_twist *t, const fc_view *in, const fc_view *out, const fc_job *job) {
-  return fc_twist_ref(t, in, out, job->notes);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, by_definition);
-}
-
-#if FC_HAVE_CUDA
-static fc_status on_cuda(const fc_twist *t, const fc_view *in, const fc_view *out, const fc_job *job) {
-  return fc_twist_cuda(t, in, out, job->stream, job->notes);
-}
-
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, on_cuda);
-}
-#endif
+RANDOM_PROCESSES(twist)
 
 /* ---- descriptor ------------------------------------------------------------------ */
 
@@ -171,8 +137,6 @@ static const fc_operator jitter_operator = {
         WHITE_PARAM),
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    RANDOM_BACKENDS(prepare, random_release, scratch, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("jitter", jitter_operator)

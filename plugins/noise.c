@@ -27,57 +27,22 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return FC_OK;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
-}
-
 static size_t scratch(const void *prepared, const fc_job *job) {
   (void)job;
   return fc_noise_scratch(prepared);
 }
 
-typedef fc_status (*noise_fn)(const fc_noise *noise, const fc_view *in, const fc_view *out,
-                              const fc_job *job);
-
-static fc_status each(const fc_host *host, const void *prepared, const fc_job *job, noise_fn run) {
-  fc_status status = FC_OK;
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    fc_noise noise = *(const fc_noise *)prepared;
-    noise.key = random_frame_key(host, job, n);
-    const fc_view out = random_frame(job->out, n), in = random_frame(job->in[0], n);
-    status = run(&noise, &in, &out, job);
-  }
-  return status;
+static fc_status add_noise(const fc_host *host, const void *prepared, const fc_job *job,
+                           const random_frame *f) {
+  fc_noise noise = *(const fc_noise *)prepared;
+  (void)host;
+  noise.key = f->key;
+  return RANDOM_CALL(f->version, fc_noise_cpu(&noise, &f->in, &f->out, job->scratch, job->notes),
+                     fc_noise_ref(&noise, &f->in, &f->out, job->notes),
+                     fc_noise_cuda(&noise, &f->in, &f->out, job->stream, job->notes));
 }
 
-static fc_status on_cpu(const fc_noise *noise, const fc_view *in, const fc_view *out, const fc_job *job) {
-  return fc_noise_cpu(noise, in, out, job->scratch, job->notes);
-}
-
-static fc_status by_definition(const fc_noise *noise, const fc_view *in, const fc_view *out,
-                               const fc_job *job) {
-  return fc_noise_ref(noise, in, out, job->notes);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, by_definition);
-}
-
-#if FC_HAVE_CUDA
-static fc_status on_cuda(const fc_noise *noise, const fc_view *in, const fc_view *out, const fc_job *job) {
-  return fc_noise_cuda(noise, in, out, job->stream, job->notes);
-}
-
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, on_cuda);
-}
-#endif
+RANDOM_PROCESSES(add_noise)
 
 static const fc_operator noise_operator = {
     .size = sizeof(fc_operator),
@@ -106,8 +71,6 @@ static const fc_operator noise_operator = {
                       "no")),
     .create = fc_create_args,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    RANDOM_BACKENDS(prepare, random_release, scratch, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("noise", noise_operator)

@@ -12,8 +12,27 @@
 #include "filters/base/power.h"
 #include "plugins/single.h"
 
-/* One frame of a view. */
-static inline fc_view random_frame(const fc_view *v, int64_t n) {
+/* Which of an operator's versions runs. */
+typedef enum random_version { RANDOM_CPU, RANDOM_REFERENCE, RANDOM_CUDA } random_version;
+
+/* The call of that version; of a device's there is nothing in a build without CUDA. */
+#if FC_HAVE_CUDA
+#define RANDOM_CALL(version, cpu, reference, cuda)                                                           \
+  ((version) == RANDOM_CUDA ? (cuda) : (version) == RANDOM_REFERENCE ? (reference) : (cpu))
+#else
+#define RANDOM_CALL(version, cpu, reference, cuda) ((version) == RANDOM_REFERENCE ? (reference) : (cpu))
+#endif
+
+/* One frame of a job, and its key. */
+typedef struct random_frame {
+  fc_view in, out;
+  uint64_t key;
+  random_version version;
+} random_frame;
+typedef fc_status (*random_frame_fn)(const fc_host *host, const void *prepared, const fc_job *job,
+                                     const random_frame *frame);
+
+static inline fc_view random_frame_of(const fc_view *v, int64_t n) {
   fc_view frame = *v;
   frame.data = fc_view_at(v, n, 0, 0, 0);
   frame.origin[FC_AXIS_N] += n;
@@ -21,9 +40,21 @@ static inline fc_view random_frame(const fc_view *v, int64_t n) {
   return frame;
 }
 
-/* The key of frame n of the output. */
-static inline uint64_t random_frame_key(const fc_host *host, const fc_job *job, int64_t n) {
-  return fc_random_key(host, job->out->origin[FC_AXIS_N] + n);
+static inline fc_status random_each(const fc_host *host, const void *prepared, const fc_job *job,
+                                    random_version version, random_frame_fn run) {
+  fc_status status = FC_OK;
+  if (fc_view_count(job->out) == 0) return FC_OK;
+  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
+    const random_frame frame = {random_frame_of(job->in[0], n), random_frame_of(job->out, n),
+                                fc_random_key(host, job->out->origin[FC_AXIS_N] + n), version};
+    status = run(host, prepared, job, &frame);
+  }
+  return status;
+}
+
+static inline void random_release(const fc_host *host, void *prepared) {
+  (void)host;
+  free(prepared);
 }
 
 /* All of the input's rows and columns are looked at. */
@@ -76,10 +107,25 @@ static inline fc_status random_check_pair(const fc_host *host, const char *name,
   "and "                                                                                                     \
   "another in each epoch."
 
-/* Both backends and the reference of an operator that defines NAME_with(host, prepared, job, reference), and
- * NAME_cuda where CUDA is built. Numbers go into kernels by value: not for graphs. */
-#define RANDOM_BACKENDS(prepare, release, cpu, cuda, reference_fn)                                           \
-  .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, cpu), FC_ON_CUDA(0, prepare, release, NULL, cuda)), \
-  .reference = FC_ON_CPU(prepare, release, NULL, reference_fn)
+/* Defines the process functions of all versions, by one for a frame; RANDOM_BACKENDS of the descriptor names
+ * them. Numbers go into kernels by value: not for graphs. */
+#define RANDOM_PROCESS(name, version, frame)                                                                 \
+  static fc_status name(const fc_host *host, const void *prepared, const fc_job *job) {                      \
+    return random_each(host, prepared, job, version, frame);                                                 \
+  }
+#if FC_HAVE_CUDA
+#define RANDOM_PROCESSES(frame)                                                                              \
+  RANDOM_PROCESS(process_cpu, RANDOM_CPU, frame)                                                             \
+  RANDOM_PROCESS(process_reference, RANDOM_REFERENCE, frame)                                                 \
+  RANDOM_PROCESS(process_cuda, RANDOM_CUDA, frame)
+#else
+#define RANDOM_PROCESSES(frame)                                                                              \
+  RANDOM_PROCESS(process_cpu, RANDOM_CPU, frame)                                                             \
+  RANDOM_PROCESS(process_reference, RANDOM_REFERENCE, frame)
+#endif
+#define RANDOM_BACKENDS(prepare, release, scratch, scratch_cuda)                                             \
+  .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),                                    \
+                       FC_ON_CUDA(0, prepare, release, scratch_cuda, process_cuda)),                         \
+  .reference = FC_ON_CPU(prepare, release, scratch, process_reference)
 
 #endif

@@ -4,8 +4,6 @@
 #include "filters/pointwise/gather.h"
 #include "plugins/random.h"
 
-typedef fc_status (*gather_fn)(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream);
-
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const fc_arg *size = ((const fc_arg *const *)instance)[0];
   const int64_t width = size->ints[0], height = size->ints[size->count - 1];
@@ -22,49 +20,18 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-static fc_status each(const fc_host *host, const fc_job *job, gather_fn run) {
-  const int64_t *from = job->in[0]->extent, *to = job->out->extent;
-  fc_status status = FC_OK;
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    const uint64_t key = random_frame_key(host, job, n);
-    const fc_view out = random_frame(job->out, n), in = random_frame(job->in[0], n);
-    const int64_t x = fc_random_below(key, 0, from[FC_AXIS_X] - to[FC_AXIS_X] + 1),
-                  y = fc_random_below(key, 1, from[FC_AXIS_Y] - to[FC_AXIS_Y] + 1);
-    const fc_gather work = {.shift_y = y + out.origin[FC_AXIS_Y] - in.origin[FC_AXIS_Y],
-                            .shift_x = x + out.origin[FC_AXIS_X] - in.origin[FC_AXIS_X]};
-    status = run(&work, &in, &out, job->stream);
-  }
-  return status;
+static fc_status crop(const fc_host *host, const void *prepared, const fc_job *job, const random_frame *f) {
+  const int64_t *from = f->in.extent, *to = f->out.extent;
+  const int64_t x = fc_random_below(f->key, 0, from[FC_AXIS_X] - to[FC_AXIS_X] + 1),
+                y = fc_random_below(f->key, 1, from[FC_AXIS_Y] - to[FC_AXIS_Y] + 1);
+  const fc_gather work = {.shift_y = y + f->out.origin[FC_AXIS_Y] - f->in.origin[FC_AXIS_Y],
+                          .shift_x = x + f->out.origin[FC_AXIS_X] - f->in.origin[FC_AXIS_X]};
+  (void)host, (void)prepared, (void)job;
+  return RANDOM_CALL(f->version, fc_gather_cpu(&work, &f->in, &f->out), fc_gather_ref(&work, &f->in, &f->out),
+                     fc_gather_cuda(&work, &f->in, &f->out, job->stream));
 }
 
-static fc_status gather_on_cpu(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream) {
-  (void)stream;
-  return fc_gather_cpu(g, in, out);
-}
-
-static fc_status gather_by_definition(const fc_gather *g, const fc_view *in, const fc_view *out,
-                                      void *stream) {
-  (void)stream;
-  return fc_gather_ref(g, in, out);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *instance, const fc_job *job) {
-  (void)instance;
-  return each(host, job, gather_on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *instance, const fc_job *job) {
-  (void)instance;
-  return each(host, job, gather_by_definition);
-}
-
-#if FC_HAVE_CUDA
-static fc_status process_cuda(const fc_host *host, const void *instance, const fc_job *job) {
-  (void)instance;
-  return each(host, job, fc_gather_cuda);
-}
-#endif
+RANDOM_PROCESSES(crop)
 
 static const fc_operator random_crop_operator = {
     .size = sizeof(fc_operator),
@@ -84,6 +51,6 @@ static const fc_operator random_crop_operator = {
                                 FC_INT_BETWEEN(1, INT32_MAX), NULL, NULL, NULL)),
     .create = fc_create_args,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(NULL, NULL, process_cpu, process_cuda, process_reference),
+    RANDOM_BACKENDS(NULL, NULL, NULL, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("random_crop", random_crop_operator)

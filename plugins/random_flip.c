@@ -7,8 +7,6 @@
 enum { FLIP_X = 1, FLIP_Y = 2 };
 enum { AXIS, P, N_PARAMS };
 
-typedef fc_status (*permute_fn)(const fc_permute *p, const fc_view *in, const fc_view *out, void *stream);
-
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const int axis = (int)((const fc_arg *const *)instance)[AXIS]->ints[0];
   fc_reach *reach = terms->needs[0]->reach;
@@ -29,48 +27,20 @@ static fc_view aligned(const fc_view *in, const fc_view *out, const fc_permute *
   return seen;
 }
 
-static fc_status each(const fc_host *host, const void *instance, const fc_job *job, permute_fn run) {
+static fc_status mirror(const fc_host *host, const void *instance, const fc_job *job, const random_frame *f) {
   const fc_arg *const *args = instance;
   const int axis = (int)args[AXIS]->ints[0];
   const double p = args[P]->floats[0];
-  fc_status status = FC_OK;
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    const uint64_t key = random_frame_key(host, job, n);
-    fc_permute flip = FC_PERMUTE_NONE;
-    flip.reversed[FC_AXIS_X] = (axis & FLIP_X) && fc_random_even(key, 0) < p;
-    flip.reversed[FC_AXIS_Y] = (axis & FLIP_Y) && fc_random_even(key, 1) < p;
-    const fc_view out = random_frame(job->out, n), frame = random_frame(job->in[0], n);
-    const fc_view in = aligned(&frame, &out, &flip);
-    status = run(&flip, &in, &out, job->stream);
-  }
-  return status;
+  fc_permute flip = FC_PERMUTE_NONE;
+  (void)host, (void)job;
+  flip.reversed[FC_AXIS_X] = (axis & FLIP_X) && fc_random_even(f->key, 0) < p;
+  flip.reversed[FC_AXIS_Y] = (axis & FLIP_Y) && fc_random_even(f->key, 1) < p;
+  const fc_view in = aligned(&f->in, &f->out, &flip);
+  return RANDOM_CALL(f->version, fc_permute_cpu(&flip, &in, &f->out), fc_permute_ref(&flip, &in, &f->out),
+                     fc_permute_cuda(&flip, &in, &f->out, job->stream));
 }
 
-static fc_status permute_on_cpu(const fc_permute *p, const fc_view *in, const fc_view *out, void *stream) {
-  (void)stream;
-  return fc_permute_cpu(p, in, out);
-}
-
-static fc_status permute_by_definition(const fc_permute *p, const fc_view *in, const fc_view *out,
-                                       void *stream) {
-  (void)stream;
-  return fc_permute_ref(p, in, out);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *instance, const fc_job *job) {
-  return each(host, instance, job, permute_on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *instance, const fc_job *job) {
-  return each(host, instance, job, permute_by_definition);
-}
-
-#if FC_HAVE_CUDA
-static fc_status process_cuda(const fc_host *host, const void *instance, const fc_job *job) {
-  return each(host, instance, job, fc_permute_cuda);
-}
-#endif
+RANDOM_PROCESSES(mirror)
 
 static const fc_operator random_flip_operator = {
     .size = sizeof(fc_operator),
@@ -92,6 +62,6 @@ static const fc_operator random_flip_operator = {
                        RANDOM_P_PARAM("The probability of each.")),
     .create = fc_create_args,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(NULL, NULL, process_cpu, process_cuda, process_reference),
+    RANDOM_BACKENDS(NULL, NULL, NULL, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("random_flip", random_flip_operator)

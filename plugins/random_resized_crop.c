@@ -51,11 +51,6 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return FC_OK;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
-}
-
 /* The rectangle as a signal of its own. */
 static fc_view rectangle_view(const fc_view *in, const random_rectangle *r) {
   fc_view part = *in;
@@ -78,18 +73,14 @@ static random_rectangle central(int64_t width, int64_t height, const double rati
   return r;
 }
 
-static random_rectangle drawn(const fc_host *host, const prepared_state *state, const fc_job *job,
-                              int64_t n) {
-  const int64_t width = job->in[0]->extent[FC_AXIS_X], height = job->in[0]->extent[FC_AXIS_Y];
+static random_rectangle drawn(const prepared_state *state, const random_frame *f) {
+  const int64_t width = f->in.extent[FC_AXIS_X], height = f->in.extent[FC_AXIS_Y];
   const double *area = state->args[AREA]->floats, *ratio = state->args[RATIO]->floats;
   random_rectangle r;
-  if (random_rectangle_of(random_frame_key(host, job, n), 0, width, height, area, ratio, &r)) return r;
-  return central(width, height, ratio);
+  return random_rectangle_of(f->key, 0, width, height, area, ratio, &r) ? r : central(width, height, ratio);
 }
 
 typedef size_t (*scratch_fn)(const fc_resample *r, const fc_view *in, const fc_view *out);
-typedef fc_status (*resample_fn)(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
-                                 void *stream);
 
 /* More than any rectangle needs: a smaller one is resampled by fewer taps, and twice leaves room for where it
  * takes another way. It is looked at again when it is drawn. */
@@ -106,55 +97,32 @@ static size_t scratch_by(const prepared_state *state, const fc_job *job, scratch
   return 2 * most;
 }
 
-static fc_status each(const fc_host *host, const prepared_state *state, const fc_job *job, scratch_fn scratch,
-                      resample_fn run) {
-  fc_status status = FC_OK;
-  if (fc_view_count(job->out) == 0) return FC_OK;
-  for (int64_t n = 0; n < job->out->shape[FC_AXIS_N] && status == FC_OK; n++) {
-    const random_rectangle r = drawn(host, state, job, n);
-    const fc_view out = random_frame(job->out, n), frame = random_frame(job->in[0], n),
-                  in = rectangle_view(&frame, &r);
-    if (scratch(&state->work, &in, &out) > job->scratch_bytes)
-      return host->fail(host, FC_FATAL, "a rectangle of %lld x %lld needs more scratch than was foreseen",
-                        (long long)r.width, (long long)r.height);
-    status = run(&state->work, &in, &out, job->scratch, job->stream);
-  }
-  return status;
-}
-
-static fc_status resample_on_cpu(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
-                                 void *stream) {
-  (void)stream;
-  return fc_resample_cpu(r, in, out, scratch);
-}
-
-static fc_status resample_by_definition(const fc_resample *r, const fc_view *in, const fc_view *out,
-                                        void *scratch, void *stream) {
-  (void)stream;
-  return fc_resample_ref(r, in, out, scratch);
-}
-
-static size_t scratch_cpu(const void *prepared, const fc_job *job) {
+static size_t scratch(const void *prepared, const fc_job *job) {
   return scratch_by(prepared, job, fc_resample_scratch);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, fc_resample_scratch, resample_on_cpu);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, fc_resample_scratch, resample_by_definition);
 }
 
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   return scratch_by(prepared, job, fc_resample_cuda_scratch);
 }
-
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  return each(host, prepared, job, fc_resample_cuda_scratch, fc_resample_cuda);
-}
 #endif
+
+static fc_status resize(const fc_host *host, const void *prepared, const fc_job *job, const random_frame *f) {
+  const prepared_state *state = prepared;
+  const fc_resample *work = &state->work;
+  const random_rectangle r = drawn(state, f);
+  const fc_view in = rectangle_view(&f->in, &r);
+  if (RANDOM_CALL(f->version, fc_resample_scratch(work, &in, &f->out),
+                  fc_resample_scratch(work, &in, &f->out),
+                  fc_resample_cuda_scratch(work, &in, &f->out)) > job->scratch_bytes)
+    return host->fail(host, FC_FATAL, "a rectangle of %lld x %lld needs more scratch than was foreseen",
+                      (long long)r.width, (long long)r.height);
+  return RANDOM_CALL(f->version, fc_resample_cpu(work, &in, &f->out, job->scratch),
+                     fc_resample_ref(work, &in, &f->out, job->scratch),
+                     fc_resample_cuda(work, &in, &f->out, job->scratch, job->stream));
+}
+
+RANDOM_PROCESSES(resize)
 
 static const fc_operator random_resized_crop_operator = {
     .size = sizeof(fc_operator),
@@ -193,8 +161,6 @@ static const fc_operator random_resized_crop_operator = {
         FC_BOOL_PARAM(0, "antialias", "Whether shrinking takes the mean over all pixels.", "yes")),
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch_cpu, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, scratch_cuda, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch_cpu, process_reference),
+    RANDOM_BACKENDS(prepare, random_release, scratch, scratch_cuda),
 };
 SINGLE_OPERATOR_PLUGIN("random_resized_crop", random_resized_crop_operator)

@@ -22,6 +22,7 @@ typedef struct sepconv_taps {
 sepconv_taps sepconv_taps_of(const void *instance, int compute);
 
 typedef struct sepconv_state {
+  const void *instance;
   fc_sepconv filter;
   mask2d_taps x, y; /* the host's memory */
   int device;
@@ -40,7 +41,7 @@ static inline fc_status sepconv_prepare(const fc_host *host, void *instance, con
   const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
   sepconv_state *state = calloc(1, sizeof *state);
   if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
-  state->device = setup->device;
+  state->instance = instance, state->device = setup->device;
   fc_status status = mask2d_taps_make(host, setup, taps.x, taps.nx, &state->x);
   if (status == FC_OK) status = mask2d_taps_make(host, setup, taps.y, taps.ny, &state->y);
   state->filter = (fc_sepconv){
@@ -94,9 +95,9 @@ static inline fc_status sepconv_describe(const fc_host *host, void *instance, co
   return mask2d_describe(setup, "fc_separable", taps.ny, taps.nx, (const double *const[]){taps.x, taps.y},
                          (const int64_t[]){taps.nx, taps.ny}, 2, function);
 }
-FC_FUSIBLE(sepconv_extension, sepconv_describe)
 
-/* The members of fc_operator that follow from all this. */
+/* The members of fc_operator that follow from all this; FC_FUSIBLE(sepconv_extension, sepconv_describe) goes
+ * ahead. */
 #define SEPCONV_BACKENDS                                                                                     \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, sepconv_cpu_scratch, sepconv_cpu_process),        \

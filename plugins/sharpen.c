@@ -1,119 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /* sharpen.c - the operator sharpen: an unsharp mask; the work is filters/local/sharpen.h. */
-#include "filters/base/samples.h"
 #include "filters/local/sharpen.h"
-#include "plugins/border.h"
 #include "plugins/gauss.h"
-#include "plugins/mask2d.h"
-#include "plugins/single.h"
 
 enum { SIGMA, AMOUNT, THRESHOLD, TRUNCATE, BORDER, VALUE, N_PARAMS };
 
-typedef struct sharpen {
-  const fc_arg *const *args; /* the host's */
-  gauss_mask x, y;
-} sharpen;
-
-static void destroy(void *instance) {
-  sharpen *self = instance;
-  if (!self) return;
-  gauss_mask_clear(&self->x);
-  gauss_mask_clear(&self->y);
-  free(self);
-}
-
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  fc_status status = border_check(host, args[BORDER], args[VALUE]);
-  if (status != FC_OK) return status;
-  sharpen *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  self->args = args;
-  status = gauss_masks_make(host, args[SIGMA], args[TRUNCATE], &self->x, &self->y);
-  if (status != FC_OK)
-    destroy(self);
-  else
-    *instance = self;
-  return status;
+  return gauss_create_of(host, args, N_PARAMS, instance);
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
-  const sharpen *self = instance;
   (void)host;
-  mask2d_terms(terms, self->y.count, self->x.count);
-  border_terms(self->args[BORDER], self->args[VALUE], terms);
-  terms->work = 2.0 * (double)(self->x.count + self->y.count) + 4;
+  gauss_terms(instance, terms);
+  terms->work += 4;
   return FC_OK;
 }
 
 /* ---- running ------------------------------------------------------------------ */
 
-typedef struct sharpen_state {
-  fc_sharpen filter;
-  mask2d_taps x, y; /* the host's memory */
-  int device;
-} sharpen_state;
-
-static void release(const fc_host *host, void *prepared) {
-  sharpen_state *state = prepared;
-  if (!state) return;
-  mask2d_taps_clear(host, state->device, &state->x);
-  mask2d_taps_clear(host, state->device, &state->y);
-  free(state);
-}
-
-static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  const sharpen *self = instance;
-  const int wide = setup->compute == FC_F64;
-  sharpen_state *state = calloc(1, sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  state->device = setup->device;
-  fc_status status =
-      mask2d_taps_make(host, setup, wide ? self->x.wide : self->x.single, self->x.count, &state->x);
-  if (status == FC_OK)
-    status = mask2d_taps_make(host, setup, wide ? self->y.wide : self->y.single, self->y.count, &state->y);
-  state->filter = (fc_sharpen){.blur = {.compute = setup->compute,
-                                        .isa = fc_isa_best(),
-                                        .rank = 1,
-                                        .nx = self->x.count,
-                                        .ny = self->y.count,
-                                        .x = state->x.host,
-                                        .y = state->y.host,
-                                        .device_x = state->x.device,
-                                        .device_y = state->y.device},
-                               .amount = self->args[AMOUNT]->floats[0],
-                               .threshold = self->args[THRESHOLD]->floats[0]};
-  if (status != FC_OK)
-    release(host, state);
-  else
-    *prepared = state;
-  return status;
+static fc_sharpen sharpen_of(const void *prepared) {
+  const sepconv_state *state = prepared;
+  const fc_arg *const *args = ((const gauss *)state->instance)->args;
+  return (fc_sharpen){state->filter, args[AMOUNT]->floats[0], args[THRESHOLD]->floats[0]};
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_sharpen_scratch(&((const sharpen_state *)prepared)->filter, job->out);
+  const fc_sharpen s = sharpen_of(prepared);
+  return fc_sharpen_scratch(&s, job->out);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sharpen_state *state = prepared;
+  const fc_sharpen s = sharpen_of(prepared);
   (void)host;
-  return fc_sharpen_cpu(&state->filter, job->in[0], job->out, job->scratch, job->notes);
+  return fc_sharpen_cpu(&s, job->in[0], job->out, job->scratch, job->notes);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sharpen_state *state = prepared;
+  const fc_sharpen s = sharpen_of(prepared);
   (void)host;
-  return fc_sharpen_ref(&state->filter, job->in[0], job->out, job->scratch, job->notes);
+  return fc_sharpen_ref(&s, job->in[0], job->out, job->scratch, job->notes);
 }
 
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
-  return fc_sharpen_cuda_scratch(&((const sharpen_state *)prepared)->filter, job->out);
+  const fc_sharpen s = sharpen_of(prepared);
+  return fc_sharpen_cuda_scratch(&s, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  const sharpen_state *state = prepared;
+  const fc_sharpen s = sharpen_of(prepared);
   (void)host;
-  return fc_sharpen_cuda(&state->filter, job->in[0], job->out, job->scratch, job->stream, job->notes);
+  return fc_sharpen_cuda(&s, job->in[0], job->out, job->scratch, job->stream, job->notes);
 }
 #endif
 
@@ -144,10 +81,11 @@ static const fc_operator sharpen_operator = {
                                       NULL, "0", FC_FLOAT_BETWEEN(0, 1e9)),
                        GAUSS_TRUNCATE_PARAM, BORDER_PARAM, BORDER_VALUE_PARAM),
     .create = create,
-    .destroy = destroy,
+    .destroy = gauss_destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, cuda_scratch, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
+    .backends =
+        BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, scratch, process_cpu),
+                 FC_ON_CUDA(FC_BACKEND_GRAPH, sepconv_prepare, sepconv_release, cuda_scratch, process_cuda)),
+    .reference = FC_ON_CPU(sepconv_prepare, sepconv_release, scratch, process_reference),
 };
 SINGLE_OPERATOR_PLUGIN("sharpen", sharpen_operator)

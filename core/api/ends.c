@@ -298,6 +298,9 @@ gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError
     o->sides[k] = fc_source_cast(o->sides[k], plan->sides[k].format.dtype);
     if (plan->sides[k].random && !load(o, &o->sides[k], error)) return FALSE;
   }
+  fc_range looked[FC_AXES];
+  if (o->source && o->source->window && fc_plan_looks_at((fc_plan *)plan, looked))
+    o->source->window(o->source, looked[FC_AXIS_Y], looked[FC_AXIS_X]);
   if (o->query.borrowed && !plan->borrowed) { /* copied like a file */
     o->source = fc_memory_source_new(o->in);
     o->sink = fc_memory_sink_new(o->out);

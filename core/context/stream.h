@@ -12,6 +12,7 @@
 #ifndef FC_STREAM_H
 #define FC_STREAM_H
 
+#include "core/base/demand.h"
 #include "core/contract/filterchain.h"
 
 G_BEGIN_DECLS
@@ -41,6 +42,10 @@ struct fc_source {
   /* NULL, or the user wants it: before the first read, makes it deliver an image of 1/divisor of its size (2,
    * 4 or 8), sides rounded up, for less than the whole costs; its format's extent changes. */
   void (*shrink)(fc_source *source, int divisor);
+
+  /* NULL, or: before the first read, is told which rows and columns of an image are looked at; what it
+   * delivers of others may be anything. */
+  void (*window)(fc_source *source, fc_range rows, fc_range columns);
   void (*free)(fc_source *source); /* frees the struct too */
 };
 

@@ -137,6 +137,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
   /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
   fc_chunk_link *first = &chunk->links[0];
+  memcpy(chunk->looked, first->made, sizeof chunk->looked);
   keep_before(first, plan->cut, plan->slack);
   for (int a = 0; a < FC_AXES && !(plan->n && plan->stages[0].generator); a++) {
     if (a == FC_AXIS_N && plan->cut == FC_AXIS_Y)
@@ -162,6 +163,19 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   for (guint s = 0; s < chunk->last; s++)
     if (plan->stages[s].passthrough)
       memcpy(chunk->links[s + 1].held, chunk->links[s].held, sizeof chunk->links[s].held);
+}
+
+gboolean fc_plan_looks_at(fc_plan *plan, fc_range ranges[FC_AXES]) {
+  const gint64 extent = plan->links[plan->n].extent[plan->cut];
+  if (plan->measures || plan->carries || extent < 0) return FALSE;
+  fc_chunker *c = fc_chunker_new(plan);
+  fc_chunk *chunk = fc_chunk_new(plan);
+  chunk->last = plan->n, chunk->deliver = (fc_range){0, extent};
+  demand(c, chunk);
+  memcpy(ranges, chunk->looked, sizeof chunk->looked);
+  fc_chunk_free(chunk);
+  fc_chunker_free(c);
+  return TRUE;
 }
 
 /* Plans the next stretch of link `last`, no further than `end`. */

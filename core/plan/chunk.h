@@ -26,12 +26,13 @@ typedef struct fc_chunk_link {
 } fc_chunk_link;
 
 typedef struct fc_chunk {
-  guint last;           /* the link it ends at: plan->n, or a measuring stage's output */
-  fc_range deliver;     /* on the cut axis of that link: what is written */
-  gint64 frame;         /* of a batch that goes by rows, the one it lies in */
-  gboolean interior;    /* no stage's output touches an end of the cut axis */
-  fc_chunk_link *links; /* plan->n + 1 */
-  fc_chunk_link *sides; /* plan->n_sides */
+  guint last;               /* the link it ends at: plan->n, or a measuring stage's output */
+  fc_range deliver;         /* on the cut axis of that link: what is written */
+  gint64 frame;             /* of a batch that goes by rows, the one it lies in */
+  fc_range looked[FC_AXES]; /* of link 0, what is looked at; made is whole frames */
+  gboolean interior;        /* no stage's output touches an end of the cut axis */
+  fc_chunk_link *links;     /* plan->n + 1 */
+  fc_chunk_link *sides;     /* plan->n_sides */
 } fc_chunk;
 
 typedef struct fc_chunker fc_chunker;
@@ -52,6 +53,9 @@ void fc_chunker_commit(fc_chunker *chunker, const fc_chunk *chunk);
 /* The longest next chunk that looks at no more than the first `have` elements of link 0, for a session; FALSE
  * when that makes nothing yet. Of plans that measure nothing ahead of others. */
 gboolean fc_chunker_within(fc_chunker *chunker, fc_chunk *chunk, gint64 have);
+
+/* What all chunks together look at of link 0; FALSE where that is not told ahead of the run. */
+gboolean fc_plan_looks_at(fc_plan *plan, fc_range ranges[FC_AXES]);
 
 /* A number that two chunks share when every stage does the same work for both but for
  * the position on the cut axis; 0 when a chunk is like no other. */

@@ -350,6 +350,59 @@ static void across_values(const fc_resample_table *table, int64_t from, int64_t 
   across_pass(table, from, count, channels, turned, base, to, 1);
 }
 
+#if defined(__AVX512BW__)
+/* A pair of taps is two permutations of the group's 64 values. */
+FC_INLINE void along_pass(const fc_resample_table *table, const fc_resample_groups *groups, int64_t channels,
+                          const void *row, int64_t values, void *to, int pass) {
+  const vec step = OP(set1_epi16)((int16_t)channels);
+  const vec least = OP(set1_epi16)(pass || table->limits ? 0 : INT16_MIN);
+  const vec most = OP(set1_epi16)(pass ? 255 : table->limits ? FC_RESAMPLE_VALUE_MOST : INT16_MAX);
+  const int16_t *w = groups->weights;
+  for (int64_t i = 0; i < groups->count; i++) {
+    const int64_t at = groups->first[i], left = values - at;
+    const uint64_t there = left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1;
+    const __mmask32 made = (__mmask32)((UINT64_C(1) << groups->values[i]) - 1);
+    vec a, b, begin = LOADV(groups->begin + 32 * i), low = half(pass), high = low;
+    if (pass) {
+      a = _mm512_maskz_loadu_epi16((__mmask32)there, (const int16_t *)row + at);
+      b = _mm512_maskz_loadu_epi16((__mmask32)(there >> 32), (const int16_t *)row + at + 32);
+    } else {
+      const vec both = _mm512_maskz_loadu_epi8(there, (const uint8_t *)row + at);
+      a = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(both));
+      b = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(both, 1));
+    }
+    for (int64_t k = 0; k < groups->pairs; k++, w += 64) {
+      const vec one = _mm512_permutex2var_epi16(a, begin, b);
+      begin = OP(add_epi16)(begin, step);
+      const vec other = _mm512_permutex2var_epi16(a, begin, b);
+      begin = OP(add_epi16)(begin, step);
+      ADD_PAIRS(low, OP(unpacklo_epi16)(one, other), LOADV(w));
+      ADD_PAIRS(high, OP(unpackhi_epi16)(one, other), LOADV(w + 32));
+    }
+    const vec result = OP(min_epi16)(OP(max_epi16)(packed(low, high, pass), least), most);
+    if (pass)
+      _mm512_mask_cvtepi16_storeu_epi8(to, made, result), to = (uint8_t *)to + groups->values[i];
+    else
+      _mm512_mask_storeu_epi16(to, made, result), to = (int16_t *)to + groups->values[i];
+  }
+}
+
+static void along_bytes(const fc_resample_table *table, const fc_resample_groups *groups, int64_t channels,
+                        const void *row, int64_t values, void *to) {
+  along_pass(table, groups, channels, row, values, to, 0);
+}
+
+static void along_values(const fc_resample_table *table, const fc_resample_groups *groups, int64_t channels,
+                         const void *row, int64_t values, void *to) {
+  along_pass(table, groups, channels, row, values, to, 1);
+}
+#define ALONG                                                                                                \
+  { along_bytes, along_values }
+#else
+#define ALONG                                                                                                \
+  { NULL, NULL }
+#endif
+
 static void filter_values(const fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps,
                           double *values) {
   fc_resample_values(axis, o, first, taps, values);
@@ -362,6 +415,7 @@ const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     {turn_bytes, turn_values},
     {across_bytes, across_values},
     {back_values, back_bytes},
+    ALONG,
     filter_values,
     NULL,
     NULL,

@@ -16,6 +16,10 @@
 #include "filters/resample/resample_kernels.h"
 #include "filters/resample/resample_math.h"
 
+/* Sums of bytes along a row as it lies are for windows of so many pairs of taps at most, if so many of them
+ * at least lie within the 64 values that are permuted at once. */
+#define PAIRS_MOST    3
+#define WINDOWS_LEAST 4
 /* Bytes of a block of turned columns, unless one output needs more. */
 #define BLOCK_BYTES 32768
 
@@ -27,8 +31,10 @@ typedef struct work {
   int picks;                    /* of a row only those pixels are loaded that windows have */
   int64_t channels;             /* that lie side by side in a row here */
   const fc_resample_steps *k;
+  int64_t group, lanes;     /* windows that fit into a group of `along`, or 0; rows at a time */
   int64_t sample, value;    /* bytes: of a loaded element, of what is between the passes */
   fc_resample_table tx, ty; /* of the output view's columns and rows */
+  fc_resample_groups groups;
   int64_t *picked;          /* where each window begins beyond `low` */
   int64_t low, columns;     /* input columns that are looked at */
   int64_t slots, mid_slots; /* rows of the rings */
@@ -56,6 +62,26 @@ static void lay_table(fc_resample_table *t, const fc_resample_axis *a, int64_t c
   t->weights = take(at, count * t->room * weight);
 }
 
+/* Windows that surely fit into a group; 0: too few, or too large ones. For any layout of so many channels. */
+static int64_t group_of(const work *w, int64_t channels) {
+  const int64_t taps = w->x.filter == FC_RESAMPLE_AREA ? w->x.most : (int64_t)(2 * w->x.support) + 1;
+  const int64_t room = 64 / channels;
+  int64_t windows = w->picks ? room / taps : 1 + (int64_t)((double)(room - 1 - taps) / w->x.scale);
+  if (!w->codes || !w->k->along[0] || w->x.filter == FC_RESAMPLE_NEAREST || taps > 2 * PAIRS_MOST ||
+      room < taps + 1)
+    return 0;
+  windows = fc_smaller(windows, 32 / channels);
+  return windows < WINDOWS_LEAST ? 0 : windows;
+}
+
+static void lay_groups(work *w, int64_t width, char **at) {
+  const int64_t count = w->group ? fc_round_up(width, w->group) / w->group : 0;
+  w->groups.first = take(at, count * (int64_t)sizeof *w->groups.first);
+  w->groups.values = take(at, count * (int64_t)sizeof *w->groups.values);
+  w->groups.begin = take(at, count * 32 * (int64_t)sizeof *w->groups.begin);
+  w->groups.weights = take(at, count * PAIRS_MOST * 64 * (int64_t)sizeof *w->groups.weights);
+}
+
 static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_view *out) {
   w->r = r, w->in = in, w->out = out;
   w->x = fc_resample_axis_of(r, in->extent[FC_AXIS_X], out->extent[FC_AXIS_X]);
@@ -70,6 +96,8 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
              5 * w->x.reach < w->x.scale;
   w->whole = r->alpha || (fc_is_interleaved(in) && fc_is_interleaved(out));
   w->channels = w->whole ? out->shape[FC_AXIS_C] : 1;
+  w->group = group_of(w, fc_larger(out->shape[FC_AXIS_C], 1));
+  w->lanes = w->group ? 1 : w->k->lanes;
 }
 
 /* An odd number of cache lines, so that elements above each other lie in different sets of a cache. */
@@ -82,13 +110,14 @@ static int64_t row_of_lines(int64_t bytes) {
 static size_t lay(work *w, char *scratch) {
   char *at = scratch;
   const int64_t height = w->out->shape[FC_AXIS_Y], width = w->out->shape[FC_AXIS_X];
-  const int64_t channels = fc_larger(w->out->shape[FC_AXIS_C], 1), lanes = w->k->lanes;
+  const int64_t channels = fc_larger(w->out->shape[FC_AXIS_C], 1), lanes = w->lanes;
   const int64_t weight = w->codes ? 2 : w->value;
   const int64_t columns =
       fc_smaller((int64_t)((double)width * w->x.scale) + w->x.most + 2, w->in->extent[FC_AXIS_X]);
   lay_table(&w->tx, &w->x, width, w->codes, weight, &at);
   lay_table(&w->ty, &w->y, height, w->codes, weight, &at);
   w->picked = take(&at, w->picks ? width * (int64_t)sizeof *w->picked : 0);
+  lay_groups(w, width, &at);
   w->slots = fc_larger(w->y.most, lanes);
   w->mid_slots = w->down_first ? lanes : w->y.most + lanes;
   w->span = fc_larger(w->x.most, BLOCK_BYTES / (w->value * lanes * channels));
@@ -99,8 +128,8 @@ static size_t lay(work *w, char *scratch) {
   w->loaded = take(&at, w->slots * w->loaded_row);
   w->mid = take(&at, w->mid_slots * w->mid_row);
   const int64_t pixel = channels * lanes * w->value, block = fc_larger(BLOCK_BYTES, w->x.most * pixel);
-  w->turned = take(&at, block + pixel);
-  w->crossed = take(&at, block);
+  w->turned = take(&at, w->group ? 0 : block + pixel);
+  w->crossed = take(&at, w->group ? 0 : block);
   w->lines = take(&at, (lanes + 1) * w->line_row);
   w->values = take(&at, fc_larger(w->x.most, w->y.most) * (int64_t)sizeof(double));
   w->rows = take(&at, fc_larger(w->y.most + 1, lanes) * (int64_t)sizeof(void *));
@@ -126,6 +155,38 @@ static void fill_table(const work *w, fc_resample_table *t, const fc_resample_ax
   }
 }
 
+/* One value's window: where it begins, and its weights, of which `along` takes those of eight values by
+ * fours. */
+static void put_window(fc_resample_groups *g, int64_t group, int64_t value, int64_t begin,
+                       const int16_t *weights, int64_t taps) {
+  const int64_t place = value / 8 * 4 + value % 4, upper = value % 8 / 4;
+  g->begin[32 * group + value] = (uint16_t)begin;
+  for (int64_t k = 0; k < taps; k++)
+    g->weights[(group * g->pairs + k / 2) * 64 + upper * 32 + 2 * place + k % 2] = weights[k];
+}
+
+static void fill_groups(work *w) {
+  const fc_resample_table *t = &w->tx;
+  fc_resample_groups *g = &w->groups;
+  const int64_t width = w->out->shape[FC_AXIS_X], channels = w->channels;
+  g->count = 0, g->pairs = 1;
+  for (int64_t x = 0; x < width; x++) g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
+  for (int64_t x = 0, count; x < width; x += count, g->count++) {
+    const int64_t base = t->first[x];
+    memset(g->begin + 32 * g->count, 0, 32 * sizeof *g->begin);
+    memset(g->weights + 64 * g->pairs * g->count, 0, (size_t)(64 * g->pairs) * sizeof *g->weights);
+    for (count = 0; x + count < width && (count + 1) * channels <= 32; count++) {
+      const int64_t from = t->first[x + count] - base, taps = t->taps[x + count];
+      if ((from + taps) * channels > 64) break;
+      for (int64_t c = 0; c < channels; c++)
+        put_window(g, g->count, count * channels + c, from * channels + c,
+                   (const int16_t *)(const void *)t->weights + (x + count) * t->room, taps);
+    }
+    g->first[g->count] = (base - w->low) * channels;
+    g->values[g->count] = count * channels;
+  }
+}
+
 static void fill_tables(work *w) {
   const int64_t width = w->out->shape[FC_AXIS_X], height = w->out->shape[FC_AXIS_Y];
   w->tx.limits = w->ty.limits = fc_resample_limits(w->r, w->codes);
@@ -133,15 +194,15 @@ static void fill_tables(work *w) {
   fill_table(w, &w->ty, &w->y, w->out->origin[FC_AXIS_Y], height);
   w->low = w->tx.first[0];
   w->columns = w->tx.first[width - 1] + w->tx.taps[width - 1] - w->low;
-  if (!w->picks) return;
-  /* Windows follow one another in what is loaded. */
   int64_t position = 0;
-  for (int64_t x = 0; x < width; x++) {
+  /* Windows follow one another in what is loaded. */
+  for (int64_t x = 0; w->picks && x < width; x++) {
     w->picked[x] = w->tx.first[x] - w->low;
     w->tx.first[x] = w->low + position;
     position += w->tx.taps[x];
   }
-  w->columns = position;
+  if (w->picks) w->columns = position;
+  if (w->group) fill_groups(w);
 }
 
 int64_t fc_resample_halo(const fc_resample *r, int64_t in, int64_t out) {
@@ -352,6 +413,10 @@ static void finish_line(const work *w, int64_t n, int64_t y, int64_t c, int64_t 
 static void sum_across(const work *w, int pass, int64_t element_bytes) {
   const fc_resample_steps *k = w->k;
   const fc_resample_table *t = &w->tx;
+  if (w->group) {
+    k->along[pass](t, &w->groups, w->channels, w->rows[0], w->columns * w->channels, w->ends[0]);
+    return;
+  }
   const int64_t width = w->out->shape[FC_AXIS_X], lanes = k->lanes, pixel = w->channels * lanes * w->value;
   const int64_t made = w->codes && pass ? 1 : w->value;
   for (int64_t x = 0, count; x < width; x += count) {
@@ -386,7 +451,7 @@ static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count
 
 static void columns_first(const work *w, int64_t n, int64_t c) {
   const fc_resample_table *t = &w->ty;
-  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->k->lanes;
+  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->lanes;
   int64_t loaded = t->first[0];
   for (int64_t y = 0; y < height; y += lanes) {
     const int64_t count = fc_smaller(lanes, height - y);
@@ -407,7 +472,7 @@ static void columns_first(const work *w, int64_t n, int64_t c) {
 
 /* Input rows [from, from + count), at most `lanes`, summed along into their slots. */
 static void make_rows(const work *w, int64_t n, int64_t c, int64_t from, int64_t count) {
-  const int64_t lanes = w->k->lanes;
+  const int64_t lanes = w->lanes;
   for (int64_t r = 0; r < lanes; r++) {
     w->rows[r] = row_of(w, n, from + fc_smaller(r, count - 1), c, r < count);
     w->ends[r] = r < count ? w->mid + (from + r) % w->mid_slots * w->mid_row : w->lines + lanes * w->line_row;
@@ -417,7 +482,7 @@ static void make_rows(const work *w, int64_t n, int64_t c, int64_t from, int64_t
 
 static void rows_first(const work *w, int64_t n, int64_t c) {
   const fc_resample_table *t = &w->ty;
-  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->k->lanes;
+  const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->lanes;
   const int64_t all = t->first[height - 1] + t->taps[height - 1];
   int64_t made = t->first[0];
   for (int64_t y = 0; y < height; y++) {

@@ -4,8 +4,9 @@
  *
  * A sum down columns goes along a row, a vector after the other. A sum along rows takes `lanes` rows at a
  * time, turned: element i of them side by side, so that it too goes a vector after the other, whatever the
- * channels. Of the arrays of two, [0] is the first pass and [1] the second: of bytes the first takes bytes
- * and makes values of 6 bits after the point, in 16, and the second makes bytes of them; else both are alike.
+ * channels; or one row by permutations, where an instruction set has them. Of the arrays of two, [0] is the
+ * first pass and [1] the second: of bytes the first takes bytes and makes values of 6 bits after the point,
+ * in 16, and the second makes bytes of them; else both are alike.
  */
 #ifndef FC_FILTERS_RESAMPLE_KERNELS_H
 #define FC_FILTERS_RESAMPLE_KERNELS_H
@@ -22,6 +23,15 @@ typedef struct fc_resample_table {
   char *weights; /* int16_t, or the compute type */
 } fc_resample_table;
 
+/* The same in groups of at most 32 values of which the windows lie within 64 values of the input. */
+typedef struct fc_resample_groups {
+  int64_t count, pairs; /* pairs of taps a window */
+  int64_t *first;       /* a group: the value of the input that it begins with, */
+  int64_t *values;      /* and how many it makes */
+  uint16_t *begin;      /* 32 a group: of each value where its window begins, from there on */
+  int16_t *weights;     /* 64 a group and pair of taps, in the order in which `along` takes them */
+} fc_resample_groups;
+
 typedef struct fc_resample_steps {
   int64_t lanes, value_bytes; /* value_bytes: of what is turned */
   /* to[i] = sum of weights[k] rows[k][i]. Of bytes taps are even. */
@@ -33,6 +43,9 @@ typedef struct fc_resample_steps {
                     const void *turned, int64_t base, void *to);
   /* rows[r][i] = from[i * lanes + r]. */
   void (*back[2])(const void *turned, int64_t count, void *const *rows);
+  /* The sums along one row of so many values, not turned, by groups; NULL: there is no such way. */
+  void (*along[2])(const fc_resample_table *table, const fc_resample_groups *groups, int64_t channels,
+                   const void *row, int64_t values, void *to);
   /* fc_resample_values. */
   void (*values)(const struct fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps, double *values);
   /* Colours times the last channel; divided by it, or 0 where it is not above 0. Not of bytes. */

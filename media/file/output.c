@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -44,8 +43,8 @@ struct fc_output {
   int to; /* SPOOL: where they go in the end; else -1 */
   gboolean existed;
   struct stat before; /* the target, if it existed */
-  guint8 *block;
-  gsize filled;
+  guint8 *block;      /* KEEP: all of it */
+  gsize filled, room;
   gint64 written; /* bytes before the block */
 };
 
@@ -255,7 +254,7 @@ fc_output *fc_output_open(const char *path, unsigned flags, GError **error) {
   output->fd = output->to = -1;
   output->flags = flags;
   output->name = fc_display_name(path, "standard output");
-  output->block = g_malloc(BLOCK);
+  output->block = g_malloc(BLOCK), output->room = BLOCK;
   int descriptor = descriptor_of(path);
   gboolean opened =
       descriptor >= 0 ? open_descriptor(output, descriptor, error) : open_target(output, path, error);
@@ -268,13 +267,8 @@ fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_o
   fc_output *output = g_new0(fc_output, 1);
   output->name = g_strdup(path);
   output->way = KEEP, output->kept = options->out_bytes;
-  output->block = g_malloc(BLOCK);
-  output->to = -1;
-  output->fd = memfd_create("filterchain-output", MFD_CLOEXEC);
-  if (output->fd >= 0) return output;
-  fc_fail(error, FC_NO_MEMORY, "%s: no memory for the output: %s", path, g_strerror(errno));
-  fc_output_free(output);
-  return NULL;
+  output->fd = output->to = -1;
+  return output;
 }
 
 /* ---- writing ----------------------------------------------------------- */
@@ -285,6 +279,7 @@ static gboolean fail_write(fc_output *output, GError **error) {
 }
 
 static gboolean flush(fc_output *output, GError **error) {
+  if (output->way == KEEP) return TRUE;
   if (output->filled && !fc_write_all(output->fd, output->block, output->filled))
     return fail_write(output, error);
   output->written += (gint64)output->filled;
@@ -292,8 +287,22 @@ static gboolean flush(fc_output *output, GError **error) {
   return TRUE;
 }
 
+/* KEEP: room for so much more. */
+static gboolean grow(fc_output *output, gsize size, GError **error) {
+  gsize room = MAX(output->room, BLOCK);
+  while (room - output->filled < size && room <= G_MAXSIZE / 2) room *= 2;
+  guint8 *block = room - output->filled < size ? NULL : g_try_realloc(output->block, room);
+  if (!block)
+    return fc_fail(error, FC_NO_MEMORY, "%s: no memory for the output's %" G_GSIZE_FORMAT " bytes",
+                   output->name, output->filled + size);
+  output->block = block, output->room = room;
+  return TRUE;
+}
+
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error) {
-  if (size > BLOCK - output->filled) {
+  if (size > output->room - output->filled && output->way == KEEP) {
+    if (!grow(output, size, error)) return FALSE;
+  } else if (size > output->room - output->filled) {
     if (!flush(output, error)) return FALSE;
     if (size >= BLOCK) {
       if (!fc_write_all(output->fd, from, size)) return fail_write(output, error);
@@ -317,15 +326,22 @@ gint64 fc_output_size(const fc_output *output) {
 gboolean fc_output_write_at(fc_output *output, gint64 offset, const void *from, gsize size, GError **error) {
   g_assert(fc_output_seekable(output));
   if (!flush(output, error)) return FALSE;
-  gsize over = (gsize)CLAMP(output->written - offset, 0, (gint64)size);
-  if (lseek(output->fd, offset, SEEK_SET) < 0 || !fc_write_all(output->fd, from, over) ||
-      lseek(output->fd, output->written, SEEK_SET) < 0)
+  gsize over = (gsize)CLAMP(fc_output_size(output) - offset, 0, (gint64)size);
+  if (output->way == KEEP)
+    memcpy(output->block + offset, from, over);
+  else if (lseek(output->fd, offset, SEEK_SET) < 0 || !fc_write_all(output->fd, from, over) ||
+           lseek(output->fd, output->written, SEEK_SET) < 0)
     return fail_write(output, error);
   return fc_output_write(output, (const char *)from + over, size - over, error);
 }
 
 gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size) {
   if (!flush(output, NULL)) return -1;
+  if (output->way == KEEP) {
+    const gsize some = (gsize)CLAMP(fc_output_size(output) - offset, 0, (gint64)size);
+    if (some) memcpy(to, output->block + offset, some);
+    return (gssize)some;
+  }
   return pread(output->fd, to, size, offset);
 }
 
@@ -453,16 +469,9 @@ static gboolean send_spooled(fc_output *output) {
 }
 
 static gboolean hand_over(fc_output *output) {
-  const gsize size = (gsize)output->written;
-  g_autofree guint8 *data = g_try_malloc(MAX(size, 1));
-  errno = ENOMEM;
-  if (!data) return FALSE;
-  for (gsize done = 0; done < size;) {
-    const gssize got = pread(output->fd, data + done, size - done, (off_t)done); /* 2 GB at most */
-    if (got <= 0 && !(got < 0 && errno == EINTR)) return FALSE;
-    if (got > 0) done += (gsize)got;
-  }
-  *output->kept = g_bytes_new_take(g_steal_pointer(&data), size);
+  guint8 *data = g_try_realloc(output->block, MAX(output->filled, 1)); /* smaller */
+  *output->kept = g_bytes_new_take(data ? data : output->block, output->filled);
+  output->block = NULL;
   return TRUE;
 }
 

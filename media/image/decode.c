@@ -102,7 +102,8 @@ static fc_decode_request request_of(gsize size, const fc_image_header *header, c
                              .pixels = padded,
                              .room = (room + 63) / 64 * 64,
                              .exact_room = exact && room <= POPULATED_MAX ? room : 0,
-                             .file_size = size};
+                             .file_size = size,
+                             .window = wish->window};
 }
 
 static gboolean take_result(const char *name, const fc_decode_request *request, fc_decoders_result result,

@@ -26,7 +26,7 @@ G_BEGIN_DECLS
 
 /* What parent and helper tell each other, over a socket of packets; with the request comes a
  * descriptor of the memory, which a kept child has already. The helper's first word is an answer. */
-#define FC_DECODE_MAGIC 0x66636433u /* of this protocol: another version's helper is not used */
+#define FC_DECODE_MAGIC 0x66636434u /* of this protocol: another version's helper is not used */
 
 typedef struct fc_decode_request {
   guint32 magic;
@@ -38,6 +38,7 @@ typedef struct fc_decode_request {
   guint64 room;       /* of the pixels, which are behind the report */
   guint64 exact_room; /* of them so many bytes are surely needed */
   guint64 file_size;  /* behind the pixels */
+  fc_decode_window window;
 } fc_decode_request;
 
 typedef struct fc_decode_answer {

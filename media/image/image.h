@@ -75,9 +75,15 @@ typedef struct fc_picture {
   fc_decoders *decoders;           /* whose it is */
 } fc_picture;
 
+/* Pixels of the decoded picture, from its top left; of width 0: all of them. */
+typedef struct fc_decode_window {
+  gint32 left, top, width, height;
+} fc_decode_window;
+
 typedef struct fc_decode_wish {
-  int scale;        /* 1; of JPEG also 2, 4, 8: a picture of 1/scale of the size, rounded up */
-  gboolean lenient; /* a picture that is not whole is wanted; what is missing is zero */
+  int scale;               /* 1; of JPEG also 2, 4, 8: a picture of 1/scale of the size, rounded up */
+  gboolean lenient;        /* a picture that is not whole is wanted; what is missing is zero */
+  fc_decode_window window; /* what is looked at of it; the rest may be anything. Not with lenient */
 } fc_decode_wish;
 
 /*

@@ -23,8 +23,9 @@ typedef struct image_source {
   gsize size;
   fc_image_header header;
   fc_decode_wish wish;
-  fc_picture picture; /* without pixels until it is decoded */
-  gint64 rows;        /* delivered */
+  fc_picture picture;                   /* without pixels until it is decoded */
+  gint64 rows;                          /* delivered */
+  fc_range looked_rows, looked_columns; /* of the upright picture, what is looked at */
 } image_source;
 
 #define ORIENT                                                                                               \
@@ -82,6 +83,33 @@ static void set_format(image_source *source, int channels, int dtype) {
                   .layout = FC_INTERLEAVED,
                   .alpha = channels % 2 == 0 ? FC_ALPHA_STRAIGHT : FC_ALPHA_NONE,
                   .extent = {1, lying ? width : height, lying ? height : width, channels}};
+  source->looked_rows = (fc_range){0, lying ? width : height};
+  source->looked_columns = (fc_range){0, lying ? height : width};
+}
+
+/* A range of what there is. */
+static fc_range within(fc_range range, gint64 extent) {
+  const gint64 lo = CLAMP(range.lo, 0, extent);
+  return (fc_range){lo, CLAMP(range.hi, lo, extent)};
+}
+
+static void image_window(fc_source *base, fc_range rows, fc_range columns) {
+  image_source *source = (image_source *)base;
+  const gint64 *extent = base->format.extent;
+  const fc_image_header *h = &source->header;
+  const fc_picture stored = {.width = divided(h->width, source->wish.scale),
+                             .height = divided(h->height, source->wish.scale)};
+  const pixel_way way = way_through(&stored, h->orientation);
+  source->looked_rows = rows = within(rows, extent[FC_AXIS_Y]);
+  source->looked_columns = columns = within(columns, extent[FC_AXIS_X]);
+  if (fc_range_empty(rows) || fc_range_empty(columns) || source->wish.lenient) return;
+  /* Two corners of it, as they are stored. */
+  const gint64 a = way.start + rows.lo * way.row + columns.lo * way.column,
+               b = way.start + (rows.hi - 1) * way.row + (columns.hi - 1) * way.column,
+               left = MIN(a % stored.width, b % stored.width), top = MIN(a, b) / stored.width;
+  source->wish.window = (fc_decode_window){(gint32)left, (gint32)top,
+                                           (gint32)(MAX(a % stored.width, b % stored.width) - left + 1),
+                                           (gint32)(MAX(a, b) / stored.width - top + 1)};
 }
 
 static void image_shrink(fc_source *base, int divisor) {
@@ -111,12 +139,18 @@ static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
   const fc_picture *picture = &source->picture;
   const pixel_way way = way_through(picture, source->header.orientation);
   const gint64 sample = (gint64)fc_dtype_size(picture->dtype), pixel = picture->channels * sample;
+  const fc_range columns = source->looked_columns;
+  const gint64 first = MAX(source->looked_rows.lo - source->rows, 0);
+  const gint64 end = MIN(rows, source->looked_rows.hi - source->rows);
   fc_view to = *into, from = *into;
-  from.data = (char *)picture->pixels + (way.start + source->rows * way.row) * pixel;
+  to.data = fc_view_at(into, 0, first, columns.lo, 0);
+  from.data = (char *)picture->pixels +
+              (way.start + (source->rows + first) * way.row + columns.lo * way.column) * pixel;
   from.stride[FC_AXIS_Y] = way.row * pixel, from.stride[FC_AXIS_X] = way.column * pixel;
   from.stride[FC_AXIS_C] = sample;
   to.shape[FC_AXIS_N] = from.shape[FC_AXIS_N] = 1;
-  to.shape[FC_AXIS_Y] = from.shape[FC_AXIS_Y] = rows;
+  to.shape[FC_AXIS_Y] = from.shape[FC_AXIS_Y] = MAX(end - first, 0);
+  to.shape[FC_AXIS_X] = from.shape[FC_AXIS_X] = fc_range_length(columns);
   fc_view_copy(&to, &from);
   source->rows += rows;
   return base->by_rows ? rows : 1;
@@ -199,6 +233,7 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
   source->head.tags = fc_image_tags_read(source->file, source->size, header);
   if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
   if (!scale) source->head.base.shrink = image_shrink;
+  if (later && CAN_SHRINK) source->head.base.window = image_window;
   if (!later && !decode(source, error)) return FALSE;
   set_format(source, later ? header->channels : source->picture.channels,
              later ? FC_U8 : source->picture.dtype);

@@ -154,6 +154,36 @@ class Geometry(harness.Case):
             said = self.run_command("-v", "-i", "turned.png", "-o", "out.png").stderr
             self.assertEqual(f"EXIF orientation {number} says" in said, number > 1, said)
 
+    def test_parts_of_jpegs(self):
+        """What is looked at of a JPEG alone is transformed: that is, to the last bit, what the whole picture has there,
+        however it is coded, scaled and turned; and damage to what is not looked at is found all the same."""
+        dice = random.Random(7)
+        rows = [[(3 * x + 2 * y + 40 * c + dice.randrange(40)) % 256 for x in range(203) for c in range(3)] for y in range(141)]
+        harness.write_png(self.path("in.png"), rows, 3)
+        for coding in ("subsampling=420", "subsampling=422", "subsampling=444", "subsampling=420:progressive=yes"):
+            self.succeed("-q", "-i", "in.png", "-o", f"plain.jpg:quality=90:{coding}")
+            plain = self.read("plain.jpg")
+            for number in range(1, 9):
+                body = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01" + struct.pack(">HH", number, 0) + b"\0\0\0\0"
+                self.write("turned.jpg", plain[:2] + b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body + plain[2:])
+                source = "turned.jpg:scale=" + dice.choice(("1", "1", "1/2", "1/4"))
+                self.succeed("-q", "-i", source, "-o", "whole.png")
+                whole = harness.read_png(self.path("whole.png"))[0]
+                for _ in range(2):
+                    left, top = dice.randrange(len(whole[0]) // 3), dice.randrange(len(whole))
+                    width, height = dice.randint(1, len(whole[0]) // 3 - left), dice.randint(1, len(whole) - top)
+                    stage = f"crop:x={left}:y={top}:width={width}:height={height}"
+                    self.succeed("-q", "-i", source, "-p", stage, "-o", "part.png", "--chunk", str(dice.choice((5, 1000))))
+                    part = harness.read_png(self.path("part.png"))[0]
+                    self.assertEqual(part, [row[3 * left:3 * (left + width)] for row in whole[top:top + height]], (coding, source, number, stage))
+            begin = plain.rindex(b"\xff\xda")
+            for share in (0.2, 0.5, 0.8, 0.97):
+                at = begin + int(share * (len(plain) - begin))
+                self.write("bad.jpg", plain[:at] + b"\xff\xd9" + plain[at:])
+                whole = self.fails(1, "-i", "bad.jpg", "-o", "whole.png")
+                for stage in ("crop:x=80:y=60:width=40:height=9", "crop:x=0:y=0:width=1:height=1"):
+                    self.assertEqual(self.fails(1, "-i", "bad.jpg", "-p", stage, "-o", "part.png"), whole, (coding, share, stage))
+
     def test_layout(self):
         data = self.run_stages("crop:8x6", "convert:f32", "layout:chw", out="out.npy")
         shape, values = harness.read_npy(self.path("out.npy"))

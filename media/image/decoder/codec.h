@@ -17,13 +17,14 @@ typedef struct fc_decode_task {
   fc_image_kind kind;
   const guint8 *file;
   gsize size;
-  gint64 width, height; /* that the header says, before scaling */
-  int channels;         /* likewise, of JPEG: 1 or 3 */
-  int scale;            /* 1, 2, 4 or 8: decode at 1/scale; more than 1 only of JPEG */
-  gboolean lenient;     /* a picture of which a part is missing or damaged is wanted */
-  guint8 *pixels;       /* rows from the top, dense; zeros for the first image of a child, which alone may be
-                           delivered in part */
-  gsize room;           /* bytes there */
+  gint64 width, height;    /* that the header says, before scaling */
+  int channels;            /* likewise, of JPEG: 1 or 3 */
+  int scale;               /* 1, 2, 4 or 8: decode at 1/scale; more than 1 only of JPEG */
+  fc_decode_window window; /* what is looked at of the scaled picture; others may be left as they are */
+  gboolean lenient;        /* a picture of which a part is missing or damaged is wanted */
+  guint8 *pixels; /* rows from the top, dense; zeros for the first image of a child, which alone may be
+                     delivered in part */
+  gsize room;     /* bytes there */
 } fc_decode_task;
 
 /* Cut off, or corrupted in parts: a picture could be had with `lenient`; corrupted: there is none. */

@@ -40,6 +40,7 @@ typedef struct jpeg_reader {
     gboolean last_bit;       /* and of no other */
   } skipped[MAX_COMPONENTS]; /* components of which not all of the coefficients but the first is wanted */
   int n_skipped;
+  JDIMENSION width;   /* of the picture */
   gboolean has_shape; /* the report says how large the picture is */
 } jpeg_reader;
 
@@ -202,6 +203,42 @@ static void begin(jpeg_reader *reader) {
   if (reader->n_skipped) jpeg->do_block_smoothing = FALSE; /* which would make up what was skipped */
 }
 
+/* A pixel is smoothed with neighbours no further than this, which are decoded too. */
+#define BESIDE 4
+
+/* Rows of pixels, of which `left` is the first column. */
+static void read_rows(jpeg_reader *reader, JDIMENSION left, JDIMENSION end) {
+  struct jpeg_decompress_struct *jpeg = &reader->jpeg;
+  const fc_decode_task *task = reader->task;
+  const gsize pixel = (gsize)jpeg->output_components, row = (gsize)reader->width * pixel;
+  while (jpeg->output_scanline < end) {
+    JSAMPROW rows[8];
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+      rows[i] = task->pixels + MIN(jpeg->output_scanline + i, end - 1) * row + left * pixel;
+    jpeg_read_scanlines(jpeg, rows, MIN(G_N_ELEMENTS(rows), end - jpeg->output_scanline));
+  }
+}
+
+/* What is not looked at is only decoded as far as finding damage takes: without a transform, and in rows of
+ * it, without colours. */
+static void read_window(jpeg_reader *reader) {
+  struct jpeg_decompress_struct *jpeg = &reader->jpeg;
+  const fc_decode_window *w = &reader->task->window;
+  const JDIMENSION across = (JDIMENSION)(jpeg->max_h_samp_factor * DCTSIZE / reader->task->scale),
+                   down = (JDIMENSION)(jpeg->max_v_samp_factor * DCTSIZE / reader->task->scale),
+                   right = MIN((JDIMENSION)(w->left + w->width + BESIDE), jpeg->output_width),
+                   end = MIN((JDIMENSION)(w->top + w->height), jpeg->output_height),
+                   last = (jpeg->output_height - 1) / down * down;
+  JDIMENSION left = (JDIMENSION)MAX(w->left - BESIDE, 0) / across * across, width = right - left;
+  const JDIMENSION top = (JDIMENSION)MAX(w->top - BESIDE, 0) / down * down;
+  jpeg_crop_scanline(jpeg, &left, &width);
+  if (top) jpeg_skip_scanlines(jpeg, top);
+  read_rows(reader, left, end);
+  /* To skip to the very end would be to leave the rest unread. */
+  if (jpeg->output_scanline < last) jpeg_skip_scanlines(jpeg, last - jpeg->output_scanline);
+  read_rows(reader, left, jpeg->output_height);
+}
+
 /* All that libjpeg does; it leaves by longjmp. */
 static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
   struct jpeg_decompress_struct *jpeg = &reader->jpeg;
@@ -213,14 +250,12 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
   const gsize row = (gsize)jpeg->output_width * (gsize)(inks ? 4 : task->channels);
   if (inks && (task->channels != 3 || row * jpeg->output_height > task->room))
     return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
-  reader->has_shape = TRUE;
+  reader->has_shape = TRUE, reader->width = jpeg->output_width;
   jpeg_start_decompress(jpeg);
-  while (jpeg->output_scanline < jpeg->output_height) {
-    JSAMPROW rows[8];
-    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
-      rows[i] = task->pixels + MIN(jpeg->output_scanline + i, jpeg->output_height - 1) * row;
-    jpeg_read_scanlines(jpeg, rows, MIN(G_N_ELEMENTS(rows), jpeg->output_height - jpeg->output_scanline));
-  }
+  if (task->window.width > 0 && !inks && !task->lenient)
+    read_window(reader);
+  else
+    read_rows(reader, 0, jpeg->output_height);
   jpeg_finish_decompress(jpeg);
   if (inks) inks_to_rgb(task->pixels, (gsize)jpeg->output_width * jpeg->output_height);
   return TRUE;

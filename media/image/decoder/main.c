@@ -74,6 +74,7 @@ static int decode(const fc_decode_request *request, char *shared) {
                                .height = request->height,
                                .channels = request->channels,
                                .scale = request->scale,
+                               .window = request->window,
                                .lenient = request->lenient,
                                .pixels = (guint8 *)shared + FC_DECODE_REPORT_SIZE,
                                .room = request->room};
