@@ -208,6 +208,7 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
                          .files = o->files,
                          .rows = rows,
                          .borrowed = o->borrowed,
+                         .seeks = o->source && o->source->seek,
                          .device = o->in ? o->in->device : FC_HOST,
                          .touch = touch,
                          .options = o->options};

@@ -238,6 +238,15 @@ static gint64 array_read(fc_source *base, const fc_view *into, GError **error) {
   return got;
 }
 
+static gboolean array_seek(fc_source *base, gint64 position, GError **error) {
+  array_source *source = (array_source *)base;
+  const gint64 channels = base->format.extent[FC_AXIS_C];
+  source->position = position, source->elements = position * channels;
+  return source->file.strided ||
+         fc_reader_seek(source->reader, source->file.offset + source->elements * source->file.item->size,
+                        error);
+}
+
 static void array_free(fc_source *base) {
   array_source *source = (array_source *)base;
   fc_input_free(source->input);
@@ -341,8 +350,10 @@ fc_source *fc_array_source_new(fc_input *input, fc_reader *reader, const fc_arra
   source->reader = reader;
   source->file = *file;
   source->options = *options;
-  if (check_size(source, error) && prepare_strided(source, error) && reserve_piece(source, error))
+  if (check_size(source, error) && prepare_strided(source, error) && reserve_piece(source, error)) {
+    if (input->seekable && file->format.kind == FC_AUDIO) source->base.seek = array_seek;
     return &source->base;
+  }
   array_free(&source->base);
   return NULL;
 }

@@ -4,9 +4,7 @@
  * array source: an offset, a type and a stride. What is coded goes on to libmpg123 or libsndfile, together
  * with what the header says.
  */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "media/array/array.h"
 #include "media/audio/pcm_header.h"
@@ -44,6 +42,12 @@ static gint64 pcm_read(fc_source *base, const fc_view *into, GError **error) {
   return fc_audio_judge(base->name, fault, &source->options, error) ? got : -1;
 }
 
+static gboolean pcm_seek(fc_source *base, gint64 position, GError **error) {
+  pcm_source *source = (pcm_source *)base;
+  source->position = position;
+  return source->array->seek(source->array, position, error);
+}
+
 static void pcm_close(fc_file_source *file) {
   pcm_source *source = (pcm_source *)file;
   if (source->array) source->array->free(source->array);
@@ -78,12 +82,7 @@ static gboolean count_frames(pcm_source *source, const fc_pcm_header *header, co
 
 /* Moves the reader behind what was taken of a pipe; or opens one at the samples. FALSE with an error. */
 static gboolean go_to_samples(fc_front *front, gint64 offset, GError **error) {
-  if (front->input->seekable) {
-    if (lseek(front->input->fd, front->input->begins + offset, SEEK_SET) < 0)
-      return fc_fail(error, FC_IO, "%s: reading failed: %s", front->input->name, g_strerror(errno));
-    front->reader->position = offset;
-    return TRUE;
-  }
+  if (front->input->seekable) return fc_reader_seek(front->reader, offset, error);
   gssize got = 1;
   while (got > 0 && front->reader->position < offset) {
     guint8 skipped[4096];
@@ -134,6 +133,7 @@ static fc_source *open_samples(fc_front *front, const fc_pcm_header *header, con
     return NULL;
   }
   base->format = source->array->format;
+  if (source->array->seek) base->seek = pcm_seek;
   /* Of a pipe that may end sooner only the end tells. */
   base->format.extent[FC_AXIS_X] = pipe && options->allow_truncated ? FC_UNKNOWN : source->promised;
   source->file.tags->frames = base->format.extent[FC_AXIS_X];

@@ -319,6 +319,15 @@ gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error) {
   return (gssize)done;
 }
 
+gboolean fc_reader_seek(fc_reader *reader, gint64 position, GError **error) {
+  if (lseek(reader->input->fd, (off_t)(reader->input->begins + position), SEEK_SET) < 0)
+    return fc_fail(error, FC_IO, "%s: reading failed at byte %" G_GINT64_FORMAT ": %s", reader->input->name,
+                   position, g_strerror(errno));
+  reader->position = position;
+  reader->start = reader->end = 0;
+  return TRUE;
+}
+
 gboolean fc_reader_is_ready(const fc_reader *reader, int patience) {
   struct pollfd coming = {reader->input->fd, POLLIN, 0};
   return reader->start < reader->end || poll(&coming, 1, patience) > 0;

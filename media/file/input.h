@@ -77,6 +77,9 @@ typedef struct fc_reader {
 /* Fewer than `size` only at the end; -1 with an error. */
 gssize fc_reader_read(fc_reader *reader, void *to, gsize size, GError **error);
 
+/* Goes on at this place of a seekable input. */
+gboolean fc_reader_seek(fc_reader *reader, gint64 position, GError **error);
+
 /* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
 gboolean fc_reader_is_ready(const fc_reader *reader, int patience);
 

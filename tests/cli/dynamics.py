@@ -252,6 +252,22 @@ class Pictures(Case):
         self.assertEqual(self.read("a.png"), self.read("b.png"))
         self.succeed("-i", "in.wav", "-p", "waveform:width=300", "-o", "w.png")
 
+    def test_piece_by_piece(self):
+        """The picture does not depend on chunks, threads or how the sound comes; --dry-run says that it is drawn of a survey."""
+        self.succeed("-p", "tone:noise:length=200000:channels=2:rate=48000", "-o", "in.wav")
+        for stage in ("spectrogram:fft=512", "waveform"):
+            self.succeed("-i", "-", "-p", "delay:0,7", "-p", stage, "-o", "pipe.png", input=self.read("in.wav"), text=False)
+            for options in ([], ["-j", "1"], ["-j", "4", "--chunk", "5"]):
+                self.succeed("-i", "in.wav", "-p", "delay:0,7", "-p", stage, "-o", "file.png", *options)
+                self.assertEqual(self.read("file.png"), self.read("pipe.png"))
+            self.assertIn("piece by piece", self.succeed("-i", "in.wav", "-p", stage, "-o", "file.png", "--dry-run"))
+
+    def test_beside_measurements(self):
+        """What measures ahead of a picture sees the sound once, what comes behind sees the picture."""
+        self.succeed("-p", "tone:noise:length=20000:rate=48000", "-o", "in.wav")
+        said = self.succeed("-i", "in.wav", "-p", "stats:count", "-p", "waveform:width=300:height=100", "-p", "stats:count", "-o", "out.png")
+        self.assertEqual(re.findall(r"count\D*(\d+)", said), ["20000", "90000"])
+
     def test_refuses(self):
         self.succeed("-p", "tone:length=100:channels=40", "-o", "in.wav")
         self.assertIn("mix", self.fails(2, "-i", "in.wav", "-p", "waveform", "-o", "out.png"))

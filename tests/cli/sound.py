@@ -149,6 +149,31 @@ class Edits(harness.Case):
         self.assertEqual(self.result("reverse", how=("--chunk", "777")), counting(8000)[::-1])
         self.assertEqual(self.result("reverse", "reverse"), counting(8000))
 
+    def test_reverse_piece_by_piece(self):
+        """Files are read from their end, what stands ahead of it is asked for backwards, with its borders; the rest is held."""
+        self.succeed("-p", "tone:noise:length=50000:channels=2:rate=48000", "-p", "convert:i16", "-o", "in.wav")
+        ahead = ["-p", "gain:0.5", "-p", "conv1d:[1,2,3,4,5]/15:border=reflect", "-p", "resample:44100"]
+        self.succeed("-q", "-i", "in.wav", *ahead, "-o", "ahead.wav")
+        want = harness.read_wav(self.path("ahead.wav"))[0]
+        for name in ("in.wav", "in.aiff", "in.flac", "in.caf", "in.w64", "in.ogg"):
+            if name != "in.wav":
+                self.succeed("-q", "-i", "in.wav", "-o", name)
+            for how in (["--chunk", "1000", "-j", "2"], ["--chunk", "7001", "-j", "1"], []):
+                done = self.succeed("-i", name, *ahead, "-p", "reverse", "-o", "out.wav", *how, "--dry-run")
+                self.assertEqual("backwards" in done, name != "in.ogg", name)
+                self.succeed("-q", "-i", name, *ahead, "-p", "reverse", "-o", "out.wav", *how)
+                got = harness.read_wav(self.path("out.wav"))[0]
+                if name == "in.ogg":
+                    self.assertEqual(len(got), len(want))
+                    continue
+                self.assertEqual(got[0::2][::-1], want[0::2], (name, how))
+                self.assertEqual(got[1::2][::-1], want[1::2], (name, how))
+        for held in (["-p", "biquad:lowpass:freq=1000"], ["-p", "stats"], ["-p", "mixin:in.wav"]):
+            self.assertNotIn("backwards", self.succeed("-i", "in.wav", *held, "-p", "reverse", "-o", "out.wav", "--dry-run"))
+        self.succeed("-q", "-p", "tone:length=30000:channels=1", "-p", "reverse", "-p", "convert:i16", "-o", "a.wav", "--chunk", "1000")
+        self.succeed("-q", "-p", "tone:length=30000:channels=1", "-p", "convert:i16", "-o", "b.wav")
+        self.assertEqual(harness.read_wav(self.path("a.wav"))[0][::-1], harness.read_wav(self.path("b.wav"))[0])
+
     def test_fade(self):
         harness.write_wav(self.path("flat.wav"), [10000] * 8000, rate=8000)
         for shape, curve in (("linear", lambda u: u), ("cosine", lambda u: (1 - math.cos(math.pi * u)) / 2),
