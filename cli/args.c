@@ -16,7 +16,7 @@ const option options[] = {
      "file, folder, 'FOLDER/**/*.jpg', @LIST (one path a line) or .tar; - is standard input"},
     {"recursive", 'r', OPTION_FLAG, AT(recursive), FOR_RUN, NULL, "with a folder, also its subfolders"},
     {"concat", 0, OPTION_FLAG, AT(concat), FOR_RUN, NULL,
-     "join several sounds, one after another, into one output"},
+     "join several sounds, or those of a folder by name, one after another"},
     {"operator", 'p', OPTION_LIST, AT(stages), FOR_RUN | FOR_PLOT | FOR_DESIGN, "OP[:ARG]...",
      "a stage of the chain; stages run in the order given"},
     {"output", 'o', OPTION_TEXT, AT(output), FOR_PLOT | FOR_DESIGN, "FILE",

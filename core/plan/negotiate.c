@@ -450,6 +450,19 @@ static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   return fc_reach_is_whole(r) || (outside && images);
 }
 
+static gboolean looks_out(const fc_plan *plan, guint s) {
+  const fc_reach *r = &plan->stages[s].reach[plan->cut];
+  return !plan->stages[s].generator &&
+         (fc_reach_is_whole(r) || r->before > 0 || r->after > 0 ||
+          sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]));
+}
+
+gboolean fc_plan_is_whole(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  if (ps->generator || ps->part == FC_PART_MAKE) return FALSE;
+  return fc_reach_is_whole(&ps->reach[plan->cut]) || (looks_out(plan, s) && ps->border == FC_BORDER_WRAP);
+}
+
 void fc_plan_summarise(fc_plan *plan) {
   plan->whole = plan->measures = plan->carries = plan->reflects = plan->turned = FALSE;
   plan->slack = 0, plan->surveyed = 0;
@@ -460,17 +473,13 @@ void fc_plan_summarise(fc_plan *plan) {
       continue;
     }
     const fc_reach *r = &ps->reach[plan->cut];
-    gboolean everything = fc_reach_is_whole(r);
-    gboolean looks_out =
-        everything || r->before > 0 || r->after > 0 ||
-        sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]);
-    if (ps->generator) looks_out = everything = FALSE;
-    if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
+    if (fc_plan_is_whole(plan, s)) plan->whole = TRUE;
     /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
      * element that is looked at from beyond it only. */
     gboolean mirrors = ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101;
     gboolean shifted = r->before < 0 || r->after < 0;
-    if ((looks_out && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE)) plan->reflects = TRUE;
+    if ((looks_out(plan, s) && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE))
+      plan->reflects = TRUE;
     if (ps->turned) plan->turned = TRUE;
     if (ps->measure_bytes) plan->measures = TRUE;
     if (ps->carry_bytes) plan->carries = TRUE;

@@ -155,6 +155,9 @@ static inline gboolean fc_reach_is_whole(const fc_reach *r) {
   return r->before == FC_WHOLE || r->after == FC_WHOLE;
 }
 
+/* Does the stage need all of its input along the cut axis at once? */
+gboolean fc_plan_is_whole(const fc_plan *plan, guint s);
+
 /* Is the input memory of a device, where all stages must run? */
 static inline gboolean fc_plan_stays(const fc_plan *plan) {
   return plan->borrowed && plan->n_devices > 0;

@@ -38,6 +38,7 @@ typedef struct resolved {
 typedef struct parsing {
   const char *op; /* for messages; NULL: none */
   const fc_param *param;
+  const fc_operator *siblings; /* whose parameter it is; NULL: not said */
   fc_table_loader load;
   void *load_data;
   gboolean check_only; /* files are not opened */
@@ -123,14 +124,33 @@ char *fc_param_expected(const fc_param *param) {
   }
 }
 
+static gboolean has_unit(const fc_param *param, const char *unit) {
+  return param->unit && strcmp(param->unit, unit) == 0;
+}
+
+/* Where a time was given, which the operator takes elsewhere: ": a time goes with before, after". Else "". */
+static char *elsewhere(const parsing *p, const char *word, gsize length) {
+  double seconds;
+  g_autoptr(GString) names = g_string_new(NULL);
+  if (!p->siblings || has_unit(p->param, "samples") || !fc_time_scan(word, length, &seconds))
+    return g_strdup("");
+  for (guint i = 0; i < p->siblings->n_params; i++)
+    if (has_unit(p->siblings->params[i], "samples"))
+      g_string_append_printf(names, "%s%s", names->len ? ", " : "; a time goes with ",
+                             p->siblings->params[i]->name);
+  return g_strdup(names->str);
+}
+
 /* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
 static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
                            GError **error) {
   char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
-  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
-          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
+  g_autofree char *times = elsewhere(p, word, length);
+  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s%s", p->op, p->param->name, quote, shown,
+          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "",
+          times);
   g_free(shown);
   g_free(expected);
   return FALSE;
@@ -155,10 +175,6 @@ static gboolean is_lost(const char *word, const char *end) {
   for (; word < end && *word != 'e' && *word != 'E'; word++)
     if (*word >= '1' && *word <= '9') return TRUE;
   return FALSE;
-}
-
-static gboolean has_unit(const fc_param *param, const char *unit) {
-  return param->unit && strcmp(param->unit, unit) == 0;
 }
 
 /* A time stands for a number that is told when the rate is known. */
@@ -564,7 +580,7 @@ static void sum_up(const fc_operator *op, resolved *r) {
 
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error) {
-  parsing p = {.op = op->name, .load = load, .load_data = load_data};
+  parsing p = {.op = op->name, .siblings = op, .load = load, .load_data = load_data};
   const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = assign(op, stage, owners, error);
@@ -597,7 +613,7 @@ static gboolean take_value(const fc_operator *op, const fc_param *param, const f
 
 fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values, fc_table_loader load,
                            void *load_data, GError **error) {
-  parsing p = {.op = op->name, .load = load, .load_data = load_data};
+  parsing p = {.op = op->name, .siblings = op, .load = load, .load_data = load_data};
   g_autofree const fc_value **owners = g_new0(const fc_value *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = TRUE;

@@ -239,6 +239,11 @@ static gint64 read_cast(fc_source *source, const fc_view *into, GError **error) 
   return got;
 }
 
+static gboolean seek_cast(fc_source *source, gint64 position, GError **error) {
+  cast_source *me = (cast_source *)source;
+  return me->inner->seek(me->inner, position, error);
+}
+
 static void free_cast(fc_source *source) {
   cast_source *me = (cast_source *)source;
   me->inner->free(me->inner);
@@ -256,7 +261,7 @@ fc_source *fc_source_cast(fc_source *source, int dtype) {
   me->base.format.layout = FC_INTERLEAVED;
   me->base.name = g_strdup(source->name);
   me->base.can_rows = source->can_rows, me->base.by_rows = source->by_rows;
-  me->base.read = read_cast;
+  me->base.read = read_cast, me->base.seek = source->seek ? seek_cast : NULL;
   me->base.free = free_cast;
   return &me->base;
 }

@@ -303,11 +303,18 @@ class Plot(Case):
 
     def test_refuses(self):
         for stages, what in ((["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
-                             (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone")):
+                             (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone"),
+                             (["reverse"], "reverse: it needs the whole signal")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
         self.assertIn("name it p.svg", self.fails(2, "plot", "-p", "gain:2", "-o", "p.png"))
+
+    def test_warns_once(self):
+        """Though the chain is asked several times."""
+        self.succeed("-p", "tone:noise:length=100:rate=44100", "-o", "room.wav")
+        said = self.run_command("plot", "-p", "conv1d:room.wav", "-o", "p.svg").stderr
+        self.assertEqual(said, "filterchain: warning: conv1d: room.wav is resampled from 44100 to 48000 Hz\n")
 
     def test_the_linear_part(self):
         done = self.run_command("plot", "-p", "gain:0.5", "-p", "compand:-20,-20,0,-10", "-p", "conv1d:[1,1]", "-o", "part.svg")

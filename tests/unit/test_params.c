@@ -366,7 +366,8 @@ static void test_units(void) {
     expect_error(&error, refused[i].message);
   }
   g_assert_null(resolve_as(&cuts, "cuts:count=1s", NULL, &error));
-  expect_error(&error, "cuts: count: 1s is not a number: expected a whole number of pixels");
+  expect_error(&error,
+               "cuts: count: 1s is not a number: expected a whole number of pixels; a time goes with start");
   g_assert_null(resolve_as(&cuts, "cuts:freq=1s", NULL, &error));
   expect_error(&error, "cuts: freq: 1s is not a number: expected a number of Hz");
 }
