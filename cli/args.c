@@ -34,7 +34,7 @@ const option options[] = {
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64",
      "type of floating-point arithmetic (default f32; f64 for input of more than 24 bits)"},
     {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN | FOR_GPU, "auto|no|wait",
-     "fuse neighbouring stages into GPU kernels (default auto); wait: until compiled"},
+     "run neighbouring stages as one, to the same bits (default auto); wait: until compiled"},
     {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N",
      "how many samples, images, or rows of an image to process at a time", 1, G_MAXINT64},
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",

@@ -590,6 +590,33 @@ typedef struct fc_mask_designer {
                       int64_t *count);
 } fc_mask_designer;
 
+/* ---- extension "cascade/1" ----------------------------------------------- */
+
+/* Reached by operator->extension(op, FC_CASCADE): an fc_cascade, of an operator that filters sound by
+ * recursive sections of second order in a row, its state in doubles and zero where a stream begins.
+ * Neighbours of the kind are run on the CPU as one stage of the first one's operator, to the same bits. */
+#define FC_CASCADE "cascade/1"
+
+/* y = b0 x + b1 x' + b2 x'' - a1 y' - a2 y'', of the sample and those before it. */
+typedef struct fc_section {
+  double b0, b1, b2, a1, a2;
+  uint32_t rounded; /* to float, before the next section takes it: what is stored where stages are run one by
+                       one */
+  uint32_t reserved;
+} fc_section;
+
+typedef struct fc_cascade {
+  uint32_t size;
+  uint32_t most; /* sections that one stage may have */
+  /* As negotiate: a host thread, no device, pure. How many sections there are for a signal of this rate,
+   * which are written to `sections` if there is `room` for all. */
+  fc_status (*design)(const fc_host *host, void *self, double rate, fc_section *sections, uint32_t room,
+                      uint32_t *count);
+  /* As prepare of the CPU's backend, whose other functions take the state: of these sections. */
+  fc_status (*prepare)(const fc_host *host, void *self, const fc_setup *setup, const fc_section *sections,
+                       uint32_t count, void **state);
+} fc_cascade;
+
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);
 typedef const fc_plugin *(*fc_plugin_entry_fn)(void);

@@ -409,6 +409,7 @@ gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **erro
     const fc_format *was = &before->links[s + 1], *now = &plan->links[s + 1];
     const fc_plan_stage *old = &before->stages[s], *ps = &plan->stages[s];
     if (!negotiate_stage(plan, s, was->dtype, error)) return FALSE;
+    if (ps->joined) plan->stages[s].carry_bytes = old->carry_bytes, plan->stages[s].work = old->work;
     if (now->dtype != was->dtype || now->kind != was->kind || now->layout != was->layout ||
         now->extent[FC_AXIS_C] != was->extent[FC_AXIS_C] || ps->border != old->border ||
         ps->measure_bytes != old->measure_bytes || ps->carry_bytes != old->carry_bytes)

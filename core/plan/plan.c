@@ -156,6 +156,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   if (!plan) return NULL;
   plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
   if (!fc_plan_choose_device(plan, query, error)) return NULL;
+  if (plan->n_devices == 0 && plan->fuse != FC_FUSE_NO && !fc_plan_join(plan, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
   if (plan->borrowed && query->device == FC_HOST && (plan->n_devices || !can_borrow(plan))) {
     plan->borrowed = FALSE;

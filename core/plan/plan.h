@@ -39,6 +39,7 @@ typedef struct fc_plan_stage {
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
   int part;            /* fc_survey_part */
+  guint joined;        /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
   gboolean turned;     /* goes through its input from the end to the beginning, along the cut axis */
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
@@ -250,6 +251,8 @@ void fc_plan_fuse(fc_plan *plan);
 /* Of `n` stages from `stage` on, with room for so many. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);
+/* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */
+gboolean fc_plan_join(fc_plan *plan, GError **error);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 

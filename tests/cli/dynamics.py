@@ -227,6 +227,29 @@ class Dynamics(Case):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 
+class Cascades(Case):
+    def test_neighbours_are_one_stage(self):
+        """To the bits of the stages one by one, which stats between them, or --fuse=no, makes of them."""
+        bands = [f"biquad:peak:freq={f}:gain={g}dB" for f, g in ((60, 3), (300, -2), (1000, 4), (3000, -5), (7000, 2))]
+        chains = {"sections": bands, "of two operators": ["biquad:highpass:freq=80:sections=3", "equalizer:100,1k,5k:gain=3dB,-2dB,4dB", *bands[:2]],
+                  "with others": [bands[0], bands[1], "gain:0.5", bands[2], "limiter", bands[3], bands[4]],
+                  "more than 64 sections": ["biquad:lowpass:freq=9000:sections=40"] * 2 + ["biquad:lowpass:freq=12000:sections=3"]}
+        for channels in (1, 2, 5):
+            self.succeed("-q", "-p", f"tone:noise:length=30000:channels={channels}:level=0.3:rate=48000", "-p", "convert:i16", "-o", "in.wav")
+            for what, stages in chains.items():
+                for more in ([], ["--precision", "f64"]):
+                    words = ["-q", "-i", "in.wav", *(w for s in stages for w in ("-p", s)), *more, "--device", "cpu"]
+                    self.succeed(*words, "-o", "one.wav:dtype=f32", "--fuse", "no", "-j", "1")
+                    for how in (["-j", "1"], ["-j", "3", "--chunk", "1000"]):
+                        self.succeed(*words, "-o", "all.wav:dtype=f32", *how)
+                        self.assertEqual(self.read("one.wav"), self.read("all.wav"), (channels, what, more, how))
+                self.assertNotIn("cascade", self.succeed(*words, "-o", "o.wav", "--fuse", "no", "--dry-run"))
+                self.assertIn("one cascade with the", self.succeed(*words, "-o", "o.wav", "--dry-run"))
+        self.succeed("-q", "-i", "-", "-p", bands[0], "-p", bands[1], "-o", "pipe.wav", input=self.read("in.wav"), text=False)
+        self.succeed("-q", "-i", "in.wav", "-p", bands[0], "-p", bands[1], "-o", "file.wav", "--fuse", "no")
+        self.assertEqual(self.read("pipe.wav"), self.read("file.wav"))
+
+
 class Pictures(Case):
     def test_spectrogram(self):
         """A tone of 2 kHz is the brightest row of the picture, the same for every number of threads and chunk."""
