@@ -23,8 +23,9 @@ typedef struct settings {
   gboolean json, only_failed, list;
   char **plugin_dirs;
   guint counts[CHECK_STATUSES], ran; /* ran: tests on a backend that were not skipped */
+  gboolean met;                      /* a file has the operator of --op */
   const char *last_path;
-  GString *lines; /* of JSON */
+  GString *lines, *errors; /* of JSON */
 } settings;
 
 static const char *const status_names[CHECK_STATUSES] = {"passed", "failed", "skipped", "excluded"};
@@ -56,7 +57,8 @@ static gboolean take_settings(settings *s, gint64 only, double seconds, gint64 c
     return complain("--tolerance: expected a number, 0 or larger");
   s->options.op = s->op, s->options.backend = s->backend, s->options.test = s->test;
   if (s->backend && strcmp(s->backend, "cpu") && strcmp(s->backend, "cuda") && strcmp(s->backend, "all"))
-    return complain("--backend: expected cpu, cuda or all");
+    return complain(fc_has_cuda() ? "--backend: expected cpu, cuda or all"
+                                  : "--backend: expected cpu or all");
   if (s->test && !is_test(s->test)) return complain("--test: no test of that name; --list names them");
   if (only >= 0 && (!s->seed || !s->op))
     return complain("--case: a case is one of an operator and a seed; add --op and --seed");
@@ -73,7 +75,8 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
       {"json", 0, 0, G_OPTION_ARG_NONE, &s->json, "Results as JSON", NULL},
       {"only-failed", 0, 0, G_OPTION_ARG_NONE, &s->only_failed, "Print what has failed, and the sum", NULL},
       {"op", 0, 0, G_OPTION_ARG_STRING, &s->op, "This operator only", "NAME"},
-      {"backend", 0, 0, G_OPTION_ARG_STRING, &s->backend, "cpu, cuda or all (the default)", "NAME"},
+      {"backend", 0, 0, G_OPTION_ARG_STRING, &s->backend,
+       fc_has_cuda() ? "cpu, cuda or all (the default)" : "cpu or all (the default)", "NAME"},
       {"test", 0, 0, G_OPTION_ARG_STRING, &s->test, "This test only", "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed, "Repeat the run of this seed", "N"},
       {"case", 0, 0, G_OPTION_ARG_INT64, &only, "This case only", "N"},
@@ -108,12 +111,7 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
 
 /* ---- reports ------------------------------------------------------------------------------------- */
 
-static void add_string(GString *to, const char *key, const char *value) {
-  g_string_append_printf(to, "%s\"%s\": ", to->str[to->len - 1] == '{' ? "" : ", ", key);
-  if (!value) {
-    g_string_append(to, "null");
-    return;
-  }
+static void add_value(GString *to, const char *value) {
   g_autofree char *valid = g_utf8_make_valid(value, -1);
   g_string_append_c(to, '"');
   for (const char *c = valid; *c; c++) {
@@ -123,6 +121,26 @@ static void add_string(GString *to, const char *key, const char *value) {
       g_string_append_printf(to, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
   }
   g_string_append_c(to, '"');
+}
+
+static void add_string(GString *to, const char *key, const char *value) {
+  g_string_append_printf(to, "%s\"%s\": ", to->str[to->len - 1] == '{' ? "" : ", ", key);
+  if (value)
+    add_value(to, value);
+  else
+    g_string_append(to, "null");
+}
+
+/* What was asked for cannot be: the others are tested all the same. */
+static gboolean refuse(settings *s, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean refuse(settings *s, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  if (s->errors->len) g_string_append(s->errors, ", ");
+  add_value(s->errors, text);
+  return complain(text);
 }
 
 static void report_json(settings *s, const check_outcome *o) {
@@ -169,9 +187,10 @@ static void print_sum(const settings *s) {
   const guint *n = s->counts;
   if (s->json)
     printf("{\"seed\": \"%" G_GUINT64_FORMAT
-           "\", \"passed\": %u, \"failed\": %u, \"skipped\": %u, \"excluded\": %u, \"results\": [%s\n]}\n",
+           "\", \"passed\": %u, \"failed\": %u, \"skipped\": %u, \"excluded\": %u, \"errors\": [%s], "
+           "\"results\": [%s\n]}\n",
            s->options.harness.seed, n[CHECK_PASSED], n[CHECK_FAILED], n[CHECK_SKIPPED], n[CHECK_EXCLUDED],
-           s->lines->str);
+           s->errors->str, s->lines->str);
   else
     printf("%u passed, %u failed, %u skipped, %u excluded; --seed %" G_GUINT64_FORMAT "\n", n[CHECK_PASSED],
            n[CHECK_FAILED], n[CHECK_SKIPPED], n[CHECK_EXCLUDED], s->options.harness.seed);
@@ -185,15 +204,15 @@ static gint compare_names(gconstpointer a, gconstpointer b) {
 
 static gboolean check_folder(settings *s, const char *folder) {
   GDir *open = g_dir_open(folder, 0, NULL);
-  if (!open) return complain("a folder that cannot be read");
+  if (!open) return refuse(s, "%s: a folder that cannot be read", folder);
   g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
   for (const char *name = g_dir_read_name(open); name; name = g_dir_read_name(open))
     if (g_str_has_suffix(name, ".so")) g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
   g_dir_close(open);
   g_ptr_array_sort(paths, compare_names);
-  for (guint i = 0; i < paths->len; i++) check_file(paths->pdata[i], &s->options, on_outcome, s);
+  for (guint i = 0; i < paths->len; i++) s->met |= check_file(paths->pdata[i], &s->options, on_outcome, s);
   s->last_path = NULL;
-  return paths->len > 0 || complain("a folder without a plugin (NAME.so)");
+  return paths->len > 0 || refuse(s, "%s: a folder without a plugin (NAME.so)", folder);
 }
 
 /* An operator by name, wherever the command would find it. */
@@ -204,11 +223,11 @@ static gboolean check_operator(settings *s, const char *name) {
   for (guint i = 0; s->plugin_dirs && s->plugin_dirs[i]; i++)
     fc_context_add_plugin_dir(context, s->plugin_dirs[i]);
   const fc_operator *op = fc_context_find(context, name, &error);
-  if (!op) return complain(error->message);
+  if (!op) return refuse(s, "%s", error->message);
   fc_context_plugin_of(context, op, &path);
   check_options options = s->options;
   options.op = op->name;
-  check_file(path, &options, on_outcome, s);
+  s->met |= check_file(path, &options, on_outcome, s) && g_strcmp0(s->op, op->name) == 0;
   s->last_path = NULL;
   return TRUE;
 }
@@ -217,7 +236,7 @@ static gboolean check_one(settings *s, const char *what) {
   if (g_file_test(what, G_FILE_TEST_IS_DIR)) return check_folder(s, what);
   if (!strchr(what, '/') && !g_str_has_suffix(what, ".so")) return check_operator(s, what);
   g_autofree char *path = g_canonicalize_filename(what, NULL);
-  check_file(path, &s->options, on_outcome, s);
+  s->met |= check_file(path, &s->options, on_outcome, s);
   s->last_path = NULL;
   return TRUE;
 }
@@ -229,25 +248,29 @@ static void clear(settings *s) {
   g_free(s->seed);
   g_strfreev(s->plugin_dirs);
   g_string_free(s->lines, TRUE);
+  g_string_free(s->errors, TRUE);
 }
 
 static int run(settings *s, int argc, char **argv) {
   gboolean understood = TRUE;
   if (!read_settings(s, &argc, &argv)) return 2;
   if (s->list) {
-    for (const check_test *t = check_tests; t->name; t++) printf("%-10s  %s\n", t->name, t->summary);
+    for (const check_test *t = check_tests; t->name; t++)
+      if (fc_has_cuda() || strcmp(t->name, "stream") != 0) printf("%-10s  %s\n", t->name, t->summary);
     return 0;
   }
   for (int i = 1; i < argc; i++) understood &= check_one(s, argv[i]);
-  if (!understood) return 2;
+  if (s->op && !s->met && understood && !s->counts[CHECK_FAILED])
+    understood = refuse(s, "--op: no operator \"%s\" in what was tested", s->op);
   print_sum(s);
+  if (!understood) return 2;
   const gboolean idle = s->ran == 0 && g_strcmp0(s->backend, "cuda") == 0; /* no device, or nothing for it */
   if (s->counts[CHECK_FAILED]) return 1;
   return idle ? NOTHING_DONE : 0;
 }
 
 int main(int argc, char **argv) {
-  settings s = {.lines = g_string_new(NULL)};
+  settings s = {.lines = g_string_new(NULL), .errors = g_string_new(NULL)};
   const int status = run(&s, argc, argv);
   clear(&s);
   return status;

@@ -27,7 +27,7 @@ const check_test check_tests[] = {
     {"halo", "process touches nothing beyond what was asked for (guard pages)"},
     {"calls", "process allocates nothing and prints nothing"},
     {"results", "terms, values, cuts, threads, borders, notes, state, measurements; against the reference"},
-    {"function", "the device function's text gives the bits of process"},
+    {"function", "its function as text, if it has one, gives the bits of process"},
     {"stream", "on a device: only on the job's stream, without waiting"},
     {"instances", "two instances do not meet, one after the other or in two threads"},
     {"memory", "nothing stays behind of an instance"},
@@ -418,21 +418,25 @@ static void check_backend(walk *w, const struct listed *op, const char *backend)
   }
 }
 
-static void check_operators(walk *w) {
+static gboolean check_operators(walk *w) {
+  gboolean met = FALSE;
   struct listed *list = g_memdup2(w->s->operators, sizeof w->s->operators);
   const guint n = w->s->n_operators;
   for (guint i = 0; i < n; i++) {
     if (!is_wanted(w->options->op, list[i].name)) continue;
+    met = TRUE;
     if (is_wanted(w->options->test, "descriptor") && is_wanted(w->options->backend, "cpu"))
       run_one(w, list[i].name, NULL, "descriptor");
     if (list[i].on_host) check_backend(w, &list[i], "cpu");
     if (list[i].on_cuda) check_backend(w, &list[i], "cuda");
   }
   g_free(list);
+  return met;
 }
 
-void check_file(const char *path, const check_options *options, check_report report, void *data) {
+gboolean check_file(const char *path, const check_options *options, check_report report, void *data) {
   g_autoptr(GError) error = NULL;
+  gboolean met = FALSE;
   walk w = {path, options, report, data, NULL, exclusions_read(path, &error)};
   w.s = mmap(NULL, sizeof *w.s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (w.s == MAP_FAILED) g_error("no memory to share");
@@ -442,8 +446,9 @@ void check_file(const char *path, const check_options *options, check_report rep
     tell(&w, NULL, NULL, "load");
   } else {
     run_one(&w, NULL, NULL, "load");
-    check_operators(&w);
+    met = check_operators(&w);
   }
   g_ptr_array_unref(w.exclusions);
   munmap(w.s, sizeof *w.s);
+  return met;
 }

@@ -36,8 +36,8 @@ typedef struct check_outcome {
 
 typedef void (*check_report)(const check_outcome *o, void *data);
 
-/* All tests of a file, in order, each told of as it ends. */
-void check_file(const char *path, const check_options *options, check_report report, void *data);
+/* All tests of a file, in order, each told of as it ends; whether it has the operator that was asked for. */
+gboolean check_file(const char *path, const check_options *options, check_report report, void *data);
 
 /* The names of all tests, with what each looks at; ends with NULL. */
 typedef struct check_test {

@@ -27,8 +27,6 @@ const option options[] = {
      1, 1000000000},
     {"device", 0, OPTION_TEXT, AT(device), FOR_RUN | FOR_GPU, "auto|cpu|cuda[:N,...]",
      "where to compute (default auto); cuda:all uses every GPU"},
-    {"device", 0, OPTION_TEXT, AT(device), FOR_RUN | FOR_NO_GPU, "auto|cpu",
-     "where to compute; this build has one choice, the CPU"},
     {"threads", 'j', OPTION_NUMBER, AT(threads), FOR_RUN, "N",
      "CPU threads (default: one for each available core)", 1, 4096},
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64",
@@ -78,7 +76,7 @@ const option options[] = {
      "progress on standard error (default auto: on a terminal)"},
     {"json", 0, OPTION_FLAG, AT(json), FOR_RUN | FOR_LIST | FOR_INSPECT, NULL, "print results as JSON"},
     {"lang", 0, OPTION_CHOICE, AT(lang), FOR_NEW, "c|c++", "language of the plugin (default c)"},
-    {"cuda", 0, OPTION_FLAG, AT(cuda), FOR_NEW, NULL, "add a device function and a CUDA kernel"},
+    {"cuda", 0, OPTION_FLAG, AT(cuda), FOR_NEW | FOR_GPU, NULL, "add a device function and a CUDA kernel"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), FOR_ALL, NULL, "print errors and results only"},
     {"verbose", 'v', OPTION_FLAG, AT(verbose), FOR_ALL, NULL, "print what is done, where and why"},
     {"plugin-dir", 0, OPTION_LIST, AT(plugin_dirs), FOR_ALL, "DIR",
@@ -261,7 +259,7 @@ gboolean arguments_parse(arguments *a, command_set command, char **argv, GError 
 }
 
 gboolean option_shown(const option *o) {
-  return !(o->commands & (fc_has_cuda() ? FOR_NO_GPU : FOR_GPU));
+  return fc_has_cuda() || !(o->commands & FOR_GPU);
 }
 
 void options_print(command_set command) {

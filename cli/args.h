@@ -18,8 +18,7 @@ typedef enum command_set {
   FOR_DESIGN = 32,
   FOR_NEW = 64,
   FOR_ALL = 127,
-  FOR_GPU = 128,   /* help shows it only where the build has CUDA, */
-  FOR_NO_GPU = 256 /* or only where it has not */
+  FOR_GPU = 128 /* help shows it only where the build has CUDA */
 } command_set;
 
 /* Texts are borrowed from argv. */

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/progress.h"
-#include "cli/histogram.h"
-#include "cli/plot.h"
+#include "cli/plot/histogram.h"
+#include "cli/plot/plot.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 
@@ -31,9 +31,10 @@ typedef struct work {
   const char **followers; /* with --concat the others, and NULL; or NULL */
   GPtrArray *joined;      /* with --concat the inputs, with those of folders, or NULL */
   fc_batch_spec spec;
-  fc_batch *batch; /* NULL: it is one file */
-  FILE *failures;  /* what --failed names, or NULL */
-  char *folder;    /* that was made for the outputs, or NULL */
+  fc_batch *batch;   /* NULL: it is one file */
+  FILE *failures;    /* what --failed names, or NULL */
+  char *folder;      /* that was made for the outputs, or NULL */
+  gsize folder_made; /* so much of its path was the first level that was made */
   progress bar;
   totals totals;
   json report; /* text NULL: none is asked for */
@@ -368,22 +369,45 @@ static char *wanted_folder(work *w) {
   return filled ? g_path_get_dirname(one->out_path) : NULL;
 }
 
+/* Whether a level of a path ends there. */
+static gboolean is_level(const char *path, gsize at) {
+  return at > 0 && path[at - 1] != '/' && (path[at] == '/' || !path[at]);
+}
+
+/* How much of a path its first level is that is not there. */
+static gsize first_missing(const char *path) {
+  gsize missing = strlen(path);
+  for (gsize at = missing; at > 0; at--) {
+    g_autofree char *part = g_strndup(path, at);
+    if (!is_level(path, at)) continue;
+    if (g_file_test(part, G_FILE_TEST_EXISTS)) break;
+    missing = at;
+  }
+  return missing;
+}
+
 static gboolean make_folder(work *w, GError **error) {
   g_autofree char *folder = wanted_folder(w);
   if (!folder || g_file_test(folder, G_FILE_TEST_IS_DIR)) return TRUE;
-  if ((g_str_has_suffix(folder, "/") ? g_mkdir(folder, 0777) : g_mkdir_with_parents(folder, 0777)) == 0) {
-    w->folder = g_steal_pointer(&folder);
-    return TRUE;
-  }
-  if (w->batch && errno == ENOENT) return TRUE; /* it makes folders as they are needed */
-  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be created: %s", folder, g_strerror(errno));
+  w->folder_made = first_missing(folder);
+  w->folder = g_steal_pointer(&folder);
+  if (g_mkdir_with_parents(w->folder, 0777) == 0) return TRUE;
+  g_set_error(error, FC_ERROR, FC_IO, "%s: the folder cannot be created: %s", w->folder, g_strerror(errno));
   return FALSE;
+}
+
+/* The levels that were made; one stays if something was put into it. */
+static void remove_folder(const work *w) {
+  for (gsize at = w->folder ? strlen(w->folder) : 0; at >= w->folder_made && at > 0; at--) {
+    if (!is_level(w->folder, at)) continue;
+    w->folder[at] = '\0'; /* what is behind it is gone already */
+    g_rmdir(w->folder);
+  }
 }
 
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
-  how.count_clipped = TRUE;
   how.device = a->device;
   how.threads = (int)a->threads;
   how.precision = a->precision < 0 ? -1 : a->precision == 0 ? FC_F32 : FC_F64;
@@ -414,10 +438,12 @@ static exit_status failure_of(const GError *error) {
 }
 
 static void describe_run(const outcome *o, const fc_result *r) {
-  double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
-  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s, %.1f MB to and from the device", o->label,
+  const double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
+  g_autofree char *moved =
+      megabytes > 0 ? g_strdup_printf(", %.1f MB to and from the device", megabytes) : g_strdup("");
+  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s%s", o->label,
            o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
-           megabytes);
+           moved);
 }
 
 static gboolean tells_of(const char *message, const char *name) {
@@ -693,7 +719,7 @@ static exit_status run_chain(work *w) {
     status = say_gerror(error);
   else
     status = w->args->preview[0] ? preview(w) : w->args->dry_run ? explain_all(w) : run_all(w);
-  if (w->folder) g_rmdir(w->folder); /* stays if something was put into it */
+  remove_folder(w);
   g_free(w->folder);
   g_free(w->followers);
   if (w->joined) g_ptr_array_unref(w->joined);

@@ -203,7 +203,7 @@ static const fc_param *const params[N_PARAMS] = {
     [FLIP] = FC_BOOL_PARAM(
         0, "flip",
         "yes convolves: the mask is an impulse response, its centre tap (n-1)/2, as in numpy.convolve. no "
-        "correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV, PyTorch and texts on CUDA.",
+        "correlates: y[i] = sum of x[i - n/2 + j] m[j], as in OpenCV and PyTorch.",
         "yes"),
     [NORMALIZE] = FC_BOOL_PARAM(
         0, "normalize", "Divide each mask by the sum of its taps, so that a constant signal keeps its value.",

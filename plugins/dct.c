@@ -343,7 +343,7 @@ static const char doc[] =
     "Definitions are those of scipy.fft.dct: type II is X[k] = 2 sum x[i] cos(pi k (2i+1) / 2N), type III "
     "its transpose with the first term once; norm=ortho scales by sqrt(1/2N), the first coefficient by "
     "sqrt(1/4N). The transform is done as a matrix product, at a cost of 2 N flop a value, or, where that "
-    "is faster (from some 40 values on, on a GPU from 17), as a fast transform, at about 2.5 log2 N. A NaN "
+    "is faster (from some 40 values on), as a fast transform, at about 2.5 log2 N. A NaN "
     "or infinity leaves no finite value in its block.";
 
 static const fc_operator dct = {

@@ -35,7 +35,7 @@ static const fc_operator gamma_operator = {
            "scikit-image: above 1 shadows get darker, below 1 lighter; black and white stay. 1/2.2 is "
            "0.4545. Values below 0 become 0; those above white are raised like the others, and clipped only "
            "where integers are stored. (ImageMagick's -gamma and the gamma of levels are the reciprocal.)\n\n"
-           "Powers are our own, the same bits on every processor and device.",
+           "Powers are our own, the same bits on every processor.",
     .examples = FC_TEXTS("gamma:2.2", "gamma:0.4545", "gamma:1.5:gain=0.9"),
     .example_docs = FC_TEXTS("darker shadows", "lighter shadows", "darker, then 0.9 times"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "gamma", "The exponent.", NULL, NULL,

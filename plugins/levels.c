@@ -49,7 +49,7 @@ static const fc_operator levels_operator = {
         "-level). Levels are values of the image, 0 to 255 with 8 bits.\n\n"
         "    levels:16:white=235        the range of video to that of pictures\n"
         "    levels:out_black=255:out_white=0     a negative\n\n"
-        "Powers are our own, the same bits on every processor and device.",
+        "Powers are our own, the same bits on every processor.",
     .examples = FC_TEXTS("levels:16:white=235", "levels:black=20:white=200:gamma=1.4",
                          "levels:out_black=255:out_white=0", "levels:gamma=0.8:out_black=10:out_white=240"),
     .example_docs =

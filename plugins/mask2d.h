@@ -16,7 +16,7 @@
   FC_BOOL_PARAM(0, "flip",                                                                                   \
                 "yes convolves: a single bright pixel becomes the mask itself, whose centre is (n-1)/2 on "  \
                 "either axis. no correlates: the mask lies on the image as it is written, n/2 of it left "   \
-                "of and above the pixel, as in OpenCV's filter2D, PyTorch and texts on CUDA.",               \
+                "of and above the pixel, as in OpenCV's filter2D and PyTorch.",                              \
                 "yes")
 #define MASK2D_NORMALIZE_PARAM                                                                               \
   FC_BOOL_PARAM(0, "normalize",                                                                              \

@@ -99,8 +99,9 @@ static const fc_operator mix_operator = {
            "mix:2,1,0 turns RGB into BGR, and mix:0,1,2 drops an image's alpha.\n\n"
            "Samples are copied as they are. To add channels up, as from stereo to mono or from RGB to grey, "
            "use matrix: matrix:[0.5,0.5].",
-    .examples = FC_TEXTS("mix:1,0", "mix:0", "mix:0,0"),
-    .example_docs = FC_TEXTS("swap left and right", "the left channel alone", "left on both channels"),
+    .examples = FC_TEXTS("mix:0", "mix:0,0", "mix:2,1,0"),
+    .example_docs = FC_TEXTS("the left channel alone", "left on both channels", "swap red and blue"),
+    .example_commands = FC_TEXTS("", "", "-i in.png ... -o out.png"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_PARAM(FC_INT, FC_PARAM_MAIN | FC_PARAM_REQUIRED | FC_PARAM_LIST, MOST, "channels",
                                 "For each channel of the output the channel of the input that it is, counted "

@@ -145,6 +145,9 @@ static const fc_operator mixin_operator = {
         "values, 0 to 255 or 65535.",
     .examples = FC_TEXTS("mixin:other.wav", "mixin:other.wav:gain=0.5", "mixin:other.wav:gain=-6dB:end=loop"),
     .example_docs = FC_TEXTS("add another sound", "add it at half", "add it softly, repeated"),
+    .example_commands =
+        FC_TEXTS("-i in.wav ... -p gain:-6dB -o out.wav", "-i in.wav ... -p gain:-4dB -o out.wav",
+                 "-i in.wav ... -p gain:-4dB -o out.wav"),
     FC_EVERY_SIGNAL,
     FC_OPERATOR_PARAMS(FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "The second signal."),
                        FC_FLOAT_PARAM(FC_PARAM_DECIBEL, "gain",

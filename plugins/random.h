@@ -72,7 +72,7 @@ static inline fc_status random_check_pair(const fc_host *host, const char *name,
 #define RANDOM_DOC                                                                                           \
   "\n\nWhat is drawn depends on --seed, --epoch, the input's name, the frame's number and the stage's "      \
   "place in "                                                                                                \
-  "the chain, and on nothing else: it is the same for any number of threads, shards, chunks and devices, "   \
+  "the chain, and on nothing else: it is the same for any number of threads, shards and chunks, "            \
   "and "                                                                                                     \
   "another in each epoch."
 

@@ -243,7 +243,7 @@ static const fc_operator resize_operator = {
         "those of OpenCV's INTER_LINEAR and INTER_CUBIC. Positions are half-pixel centres. Bicubic is "
         "Keys' cubic of a = -1/2, without antialiasing of a = -3/4. filter=area is OpenCV's INTER_AREA where "
         "images shrink. The side that follows from proportions is rounded to the nearest pixel.\n\n"
-        "Samples keep their type and are rounded to it. They are the same bits on every processor and GPU. "
+        "Samples keep their type and are rounded to it. They are the same bits on every processor. "
         "Colours are weighted by an alpha channel that is not premultiplied, so that invisible pixels leave "
         "no fringe.",
     .examples =

@@ -133,6 +133,8 @@ static const fc_operator sharpen_operator = {
            "(clip ahead of the output says that it is meant).",
     .examples = FC_TEXTS("sharpen", "sharpen:1.5:amount=0.6:threshold=3", "sharpen:2,1:amount=-0.5"),
     .example_docs = FC_TEXTS("unsharp mask", "wider, sparing flat areas", "softer"),
+    .example_commands = FC_TEXTS("-i in.png ... -p clip:min=0:max=255 -o out.png",
+                                 "-i in.png ... -p clip:min=0:max=255 -o out.png", ""),
     FC_OPERATOR_PARAMS(GAUSS_SIGMA_PARAM(FC_PARAM_MAIN, "1"),
                        FC_FLOAT_PARAM(0, "amount", "How much of the difference is added; below 0 blurs.",
                                       NULL, "1", FC_FLOAT_BETWEEN(-100, 100)),

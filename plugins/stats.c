@@ -220,9 +220,8 @@ static const fc_operator stats_operator = {
         "sum / count / 32768. All other results for integers are computed from these sums.\n\n"
         "Floating-point samples are added in double, pairwise, and the variance is taken from deviations, "
         "so that a large offset does not drown it. NaN and infinite samples are counted, and ignored by all "
-        "other statistics; a statistic of no samples is NaN. The result does not depend on chunks, threads "
-        "or "
-        "device, to the bit.",
+        "other statistics; a statistic of no samples is NaN. The result does not depend on chunks or "
+        "threads, to the bit.",
     .examples = examples,
     .example_docs = FC_TEXTS("measure everything", "peak and RMS alone", "look for NaN"),
     .n_params = N_PARAMS,

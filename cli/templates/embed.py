@@ -10,7 +10,7 @@ import sys
 
 def main(output, paths):
     with open(output, "w", encoding="utf-8") as to:
-        to.write('#include "cli/new.h"\nconst new_template new_templates[] = {\n')
+        to.write('#include "cli/templates/new.h"\nconst new_template new_templates[] = {\n')
         for path in paths:
             with open(path, encoding="utf-8") as file:
                 lines = file.read().splitlines(keepends=True)

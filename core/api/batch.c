@@ -111,7 +111,6 @@ static void run(batch *b, guint number, fc_task *task) {
   if (task->format) options.out_format = task->format;
   if (task->random_name) options.random_name = task->random_name;
   options.in_bytes = task->content;
-  options.count_clipped = FALSE; /* no file is filtered twice */
   options.out_bytes = task->keep ? &task->made : NULL;
   if (!task->pass && !task->why)
     fc_chain_run_file(b->chains[number], task->input, task->output, &options, &task->result, &task->why);

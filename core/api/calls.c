@@ -6,7 +6,6 @@
  * differs is where samples come from and go to.
  */
 #include "core/base/error.h"
-#include "core/api/clipped.h"
 #include "core/api/ends.h"
 #include "core/run/memory.h"
 #include "core/api/passes.h"
@@ -62,8 +61,7 @@ typedef struct attempt {
   const fc_options *options;
   fc_trace *trace;
   fc_result *result;
-  gboolean counting; /* the run is repeated for a warning's figures */
-  gboolean again;    /* it failed, and the CPU may take over, from the beginning */
+  gboolean again; /* it failed, and the CPU may take over, from the beginning */
 } attempt;
 
 /* Runs by a plan. Before anything was read it is tried again with smaller chunks when memory runs out, and on
@@ -117,9 +115,8 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   fc_ends ends;
   if (!fc_opened_ends(o, plan, &ends, error)) return FALSE;
   a->ends = &ends;
-  if (!a->counting)
-    fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s",
-                   plan->n_devices ? "the GPU" : "the CPU", plan->reason);
+  fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
+                 plan->reason);
   fc_run *ready = fc_ready_take(a->chain, key);
   gboolean began = FALSE;
   if (!ready) return run_plan(a, plan, key, error);
@@ -157,44 +154,6 @@ static gboolean run_once(attempt *a, GError **error) {
   fc_trace_free(a->trace);
   if (starting) a->chain->context->driver->start_wait(starting);
   return ok;
-}
-
-/* ---- what was clipped ----------------------------------------------------------------- */
-
-#define COUNT_WITHIN 1.0 /* seconds that a run may have taken which is repeated for the warning's figures */
-
-/* How much of the output: the chain once more, into a sink that counts. NULL: that cannot be told. */
-static char *count_clipped(const attempt *a, const fc_clipped *clipped) {
-  const gboolean again =
-      a->options->in_bytes || !a->between.input || g_file_test(a->between.input, G_FILE_TEST_IS_REGULAR);
-  if (!a->options->count_clipped || !clipped->last || !again || a->options->followers ||
-      a->result->seconds > COUNT_WITHIN || fc_passes_count(a->chain))
-    return NULL;
-  fc_clip_count count;
-  fc_options o = *a->options;
-  attempt b = *a;
-  o.trace = NULL, o.progress = NULL, o.out_bytes = NULL;
-  b.options = &o, b.trace = NULL, b.counting = TRUE, b.result = fc_result_new();
-  const fc_between between = {.input = a->between.input, .in = a->between.in, .later = TRUE};
-  fc_opened *opened = fc_opened_new(a->chain, &between, &o, NULL);
-  if (opened) opened->sink = fc_clip_sink_new(clipped->kind, clipped->dtype, &count);
-  gboolean ok = opened && run_opened(&b, opened, NULL) && count.clipped > 0;
-  fc_opened_free(opened);
-  fc_result_free(b.result);
-  return ok ? fc_clip_text(&count, clipped->kind, clipped->dtype) : NULL;
-}
-
-static void warn_clipped(const attempt *a) {
-  const fc_clipped *clipped = fc_result_clipped(a->result);
-  if (!clipped->stage) return;
-  g_autofree char *counted = a->between.output ? count_clipped(a, clipped) : NULL;
-  if (!counted)
-    counted = g_strdup_printf("some values exceeded the range of %s and were clipped",
-                              fc_dtype_name(clipped->dtype));
-  fc_context_log(a->chain->context, FC_LOG_WARNING, "%s: %s: %s: lower the gain, or write floating point%s",
-                 clipped->output, clipped->stage, counted,
-                 clipped->noise ? " (the noise alone may exceed it where samples touch the ends of the range)"
-                                : "");
 }
 
 /* ---- passes ---------------------------------------------------------------------- */
@@ -287,7 +246,8 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
     ok = run_passes(a, once, &why);
   }
   a->result->seconds = (double)(g_get_monotonic_time() - start) / 1e6;
-  if (ok) warn_clipped(a);
+  const char *clipped = ok ? fc_result_clipped(a->result) : NULL;
+  if (clipped) fc_context_log(chain->context, FC_LOG_WARNING, "%s", clipped);
   if (reason) fc_result_set_reason(a->result, reason);
   if (!ok) g_propagate_error(error, why);
   if ((ok || a->result->n_measured > 0) && result)

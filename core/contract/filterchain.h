@@ -224,9 +224,6 @@ typedef struct fc_options {
   /* The input's content, instead of a file, whose name is for messages, and its ending; and where what the
    * output would hold goes when all went well, instead of a file; g_bytes_unref. NULL: files. */
   GBytes *in_bytes, **out_bytes;
-  /* Of files: where values were clipped in a run of less than a second, the input is filtered once more, to
-   * tell in the warning how many they were and the peak. Not in batches. */
-  gboolean count_clipped;
   /* What random operators draw depends on these alone, their place in the chain and the frame's: the user's
    * seed, which time the data are gone through, and the input's name. NULL: the input's path as it was given;
    * memory has none, so whoever gives views names each. Of a batch the library names each input: by its path
@@ -239,7 +236,7 @@ typedef struct fc_options {
 #define FC_OPTIONS_INIT                                                                                      \
   {                                                                                                          \
     sizeof(fc_options), NULL, 0, -1, 0, FALSE, FALSE, FALSE, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, \
-        0, NULL, NULL, NULL, NULL, FALSE, 0, 0, NULL                                                         \
+        0, NULL, NULL, NULL, NULL, 0, 0, NULL                                                                \
   }
 
 /* One measured value. */

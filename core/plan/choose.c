@@ -135,8 +135,8 @@ static int count_devices(const fc_plan *plan, gboolean touch, char **why) {
 }
 
 static gboolean unknown_device(const char *device, GError **error) {
-  return fc_fail(error, FC_INVALID,
-                 "unknown device \"%s\": expected auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all", device);
+  return fc_fail(error, FC_INVALID, "unknown device \"%s\": expected auto%s", device,
+                 fc_has_cuda() ? ", cpu, cuda, cuda:N, cuda:N,M or cuda:all" : " or cpu");
 }
 
 /* "cuda", "cuda:N", "cuda:N,M,...", "cuda:all". */
@@ -176,7 +176,7 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   const fc_driver *driver = plan->chain->context->driver;
   double cpu, gpu;
   if (!driver) {
-    fc_plan_set_reason(plan, "built without CUDA");
+    fc_plan_set_reason(plan, "the only choice of this build");
     return;
   }
   fc_plan_predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);

@@ -100,7 +100,7 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
 }
 
 static void append_devices(GString *s, const fc_plan *plan) {
-  g_string_append(s, "\ndevice  ");
+  g_string_append(s, "\nruns on ");
   for (guint d = 0; d < plan->n_devices; d++)
     g_string_append_printf(s, "%s%d", d ? "," : "cuda:", fc_device_ordinal(plan->devices[d]));
   g_string_append_printf(s, "%s: %s", plan->n_devices ? "" : "cpu", plan->reason);

@@ -9,6 +9,7 @@
 #include "core/registry/table.h"
 #include "core/registry/units.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,9 +37,9 @@ typedef struct resolved {
 
 /* What parsing one value needs to know. */
 typedef struct parsing {
-  const char *op; /* for messages; NULL: none */
+  const char *op; /* for messages */
   const fc_param *param;
-  const fc_operator *siblings; /* whose parameter it is; NULL: not said */
+  const fc_operator *of; /* whose other parameters may have been meant; NULL: unknown */
   fc_table_loader load;
   void *load_data;
   gboolean check_only; /* files are not opened */
@@ -128,29 +129,48 @@ static gboolean has_unit(const fc_param *param, const char *unit) {
   return param->unit && strcmp(param->unit, unit) == 0;
 }
 
-/* Where a time was given, which the operator takes elsewhere: ": a time goes with before, after". Else "". */
-static char *elsewhere(const parsing *p, const char *word, gsize length) {
-  double seconds;
-  g_autoptr(GString) names = g_string_new(NULL);
-  if (!p->siblings || has_unit(p->param, "samples") || !fc_time_scan(word, length, &seconds))
-    return g_strdup("");
-  for (guint i = 0; i < p->siblings->n_params; i++)
-    if (has_unit(p->siblings->params[i], "samples"))
-      g_string_append_printf(names, "%s%s", names->len ? ", " : "; a time goes with ",
-                             p->siblings->params[i]->name);
-  return g_strdup(names->str);
+/* Is what stands behind a number its unit, by either name? */
+static gboolean is_unit(const char *text, const char *end, const char *unit, const char *other) {
+  const gsize length = (gsize)(end - text);
+  for (int i = 0; i < 2; i++, unit = other)
+    if (unit && length && strlen(unit) == length && g_ascii_strncasecmp(text, unit, length) == 0) return TRUE;
+  return FALSE;
+}
+
+/* A number with a unit that this parameter takes. */
+static gboolean fits_unit(const fc_param *param, const char *word, gsize length) {
+  double number;
+  const char *end = word + length, *after = fc_number_scan(word, end, &number);
+  if (has_unit(param, "samples") && fc_time_scan(word, length, &number)) return TRUE;
+  if (!after || after == end) return FALSE;
+  return is_unit(after, end, param->unit, param->flags & FC_PARAM_DECIBEL ? "dB" : NULL) ||
+         (has_unit(param, "Hz") && fc_frequency_unit(after, (gsize)(end - after)) > 0);
+}
+
+/* "before=1s or after=1s": parameters, three at most, that take a value of this unit, but for one; NULL:
+ * there are none. g_free. */
+static char *other_params(const fc_operator *op, const fc_param *but, const char *word, gsize length) {
+  GString *text = g_string_new(NULL);
+  guint n = 0;
+  for (guint i = 0; op && i < op->n_params && n < 3; i++)
+    if (op->params[i] != but && fits_unit(op->params[i], word, length))
+      g_string_append_printf(text, "%s%s=%.*s", n++ ? " or " : "", op->params[i]->name, (int)length, word);
+  return g_string_free(text, n == 0);
 }
 
 /* "conv1d: window: WORD is WRONG: expected 1 to 100 samples". */
 static gboolean fail_value(const parsing *p, const char *word, gsize length, const char *wrong,
                            GError **error) {
+  const gboolean fits = fits_unit(p->param, word, length);
+  g_autofree char *others = fits ? NULL : other_params(p->of, p->param, word, length);
+  if (others)
+    return fc_fail(error, FC_INVALID, "%s: %s: %.*s %s: did you mean %s?", p->op, p->param->name, (int)length,
+                   word, wrong, others);
   char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
-  g_autofree char *times = elsewhere(p, word, length);
-  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s%s", p->op, p->param->name, quote, shown,
-          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "",
-          times);
+  fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote, shown,
+          quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "", level ? "dB" : "");
   g_free(shown);
   g_free(expected);
   return FALSE;
@@ -221,14 +241,6 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
   return TRUE;
 }
 
-/* Is what stands behind a number its unit, by either name? */
-static gboolean is_unit(const char *text, const char *end, const char *unit, const char *other) {
-  const gsize length = (gsize)(end - text);
-  for (int i = 0; i < 2; i++, unit = other)
-    if (unit && length && strlen(unit) == length && g_ascii_strncasecmp(text, unit, length) == 0) return TRUE;
-  return FALSE;
-}
-
 static gboolean parse_float(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number;
   const char *end = word + length;
@@ -243,6 +255,9 @@ static gboolean parse_float(const parsing *p, value *v, const char *word, gsize 
     number *= factor;
   else if (after != end && !is_unit(after, end, p->param->unit, NULL))
     return fail_value(p, word, length, "is not a number", error);
+  if (fabs(number) > FLT_MAX && !has_limit(p->param, FC_LIMIT_MAX)) /* or no number at all */
+    return fc_fail(error, FC_INVALID, "%s: %s: %.*s is too large: the largest number is 3.4e38", p->op,
+                   p->param->name, (int)length, word);
   if (!isfinite(number)) return fail_value(p, word, length, "is out of range", error);
   if (lost || (decibel && number == 0)) return fail_value(p, word, length, "is too small", error);
   if (!check_float(p, number, word, length, error)) return FALSE;
@@ -477,8 +492,9 @@ static int find_param(const fc_operator *op, const char *key) {
 }
 
 /* The rest of 1:30, which ':' has cut: two digits, given to an operator that counts samples. */
-static gboolean is_cut_time(const fc_operator *op, const char *word) {
+static gboolean is_cut_time(const fc_operator *op, const char *before, const char *word) {
   gboolean counts = FALSE;
+  if (!before || before[strspn(before, "0123456789")]) return FALSE;
   for (guint i = 0; i < op->n_params; i++) counts |= has_unit(op->params[i], "samples");
   return counts && g_ascii_isdigit(word[0]) && g_ascii_isdigit(word[1]) && (!word[2] || word[2] == '.');
 }
@@ -490,13 +506,21 @@ static gboolean takes_file(const fc_operator *op) {
   return FALSE;
 }
 
-static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, GError **error) {
+/* `before`: the value ahead of it, or NULL. */
+static gboolean fail_bare(const fc_operator *op, const fc_stage_arg *arg, const char *before,
+                          GError **error) {
+  const int main = find_param(op, NULL);
+  g_autofree char *others =
+      other_params(op, main < 0 ? NULL : op->params[main], arg->value, strlen(arg->value));
   char *shown = fc_quote_for_message(arg->value, strlen(arg->value)), *all = show_names(op);
   if (find_param(op, arg->value) >= 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" needs a value: %s=...", op->name, shown, shown);
   else if (op->n_params == 0)
     fc_fail(error, FC_INVALID, "%s: \"%s\" is unexpected: it takes no parameters", op->name, shown);
-  else if (!arg->quoted && is_cut_time(op, arg->value))
+  else if (others)
+    fc_fail(error, FC_INVALID, "%s: \"%s\" belongs to no parameter: did you mean %s?", op->name, shown,
+            others);
+  else if (!arg->quoted && is_cut_time(op, before, arg->value))
     fc_fail(
         error, FC_INVALID,
         "%s: \"%s\" belongs to no parameter: a time is written with its hours, 0:01:30, or in quotes, '1:30'",
@@ -514,10 +538,11 @@ static gboolean assign(const fc_operator *op, const fc_stage_text *stage, const 
                        GError **error) {
   for (guint i = 0; i < stage->n_args; i++) {
     const fc_stage_arg *arg = &stage->args[i];
+    const char *before = i ? stage->args[i - 1].value : NULL;
     int which = find_param(op, arg->key);
     if (which < 0)
-      return arg->key ? fail_unknown(op, arg->key, arg->value, error) : fail_bare(op, arg, error);
-    if (owners[which] && !arg->key) return fail_bare(op, arg, error);
+      return arg->key ? fail_unknown(op, arg->key, arg->value, error) : fail_bare(op, arg, before, error);
+    if (owners[which] && !arg->key) return fail_bare(op, arg, before, error);
     if (owners[which])
       return fc_fail(error, FC_INVALID, "%s: \"%s\" is given twice", op->name, op->params[which]->name);
     owners[which] = arg;
@@ -561,7 +586,20 @@ static resolved *new_resolved(guint n) {
   return r;
 }
 
-/* Which inputs are there, in the order of the parameters, and what was given that should no longer be. */
+/* -6, where -6dB is more likely to be meant. */
+static void warn_of_factor(const fc_operator *op, const fc_param *param, const fc_arg *arg, GPtrArray *to) {
+  const gboolean plain = arg->given && param->flags & FC_PARAM_DECIBEL && !strpbrk(arg->text, "bB");
+  for (guint i = 0; plain && arg->floats && i < arg->count; i++)
+    if (arg->floats[i] < -1) {
+      g_ptr_array_add(to,
+                      g_strdup_printf("%s: %s: %g is a factor, which also inverts the phase; decibels are "
+                                      "written %gdB",
+                                      op->name, param->name, arg->floats[i], arg->floats[i]));
+      return;
+    }
+}
+
+/* Which inputs are there, in the order of the parameters, and what was given that is hardly meant. */
 static void sum_up(const fc_operator *op, resolved *r) {
   for (guint i = 0; i < op->n_params; i++) {
     const fc_param *param = op->params[i];
@@ -569,6 +607,7 @@ static void sum_up(const fc_operator *op, resolved *r) {
     if (arg->given && param->deprecated)
       g_ptr_array_add(r->warnings, g_strdup_printf("%s: \"%s\" is deprecated: %s", op->name, param->name,
                                                    param->deprecated));
+    warn_of_factor(op, param, arg, r->warnings);
     if (r->values[i].seconds) r->pub.timed = TRUE;
     if (param->type != FC_INPUT || !arg->given) continue;
     r->inputs[r->pub.n_inputs++] = arg;
@@ -580,7 +619,7 @@ static void sum_up(const fc_operator *op, resolved *r) {
 
 fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_table_loader load,
                          void *load_data, GError **error) {
-  parsing p = {.op = op->name, .siblings = op, .load = load, .load_data = load_data};
+  parsing p = {.op = op->name, .of = op, .load = load, .load_data = load_data};
   const fc_stage_arg **owners = g_new0(const fc_stage_arg *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = assign(op, stage, owners, error);
@@ -613,7 +652,7 @@ static gboolean take_value(const fc_operator *op, const fc_param *param, const f
 
 fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values, fc_table_loader load,
                            void *load_data, GError **error) {
-  parsing p = {.op = op->name, .siblings = op, .load = load, .load_data = load_data};
+  parsing p = {.op = op->name, .of = op, .load = load, .load_data = load_data};
   g_autofree const fc_value **owners = g_new0(const fc_value *, op->n_params + 1);
   resolved *r = new_resolved(op->n_params);
   gboolean ok = TRUE;

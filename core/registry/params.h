@@ -28,7 +28,7 @@ typedef struct fc_args {
   const fc_arg *const *inputs;
   /* Some are times, which are not samples yet: operators are given fc_args_at_rate of these, never these. */
   gboolean timed;
-  const char *const *warnings; /* lines for the log, ends with NULL: deprecated parameters that were given */
+  const char *const *warnings; /* lines for the log, ends with NULL: what was given and is hardly meant */
 } fc_args;
 
 /*

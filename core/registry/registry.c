@@ -406,11 +406,54 @@ static gboolean has_rejected(const fc_registry *r) {
   return FALSE;
 }
 
+/* ": did you mean "resample:RATE"?" for rate, the main parameter of an operator, and "biquad:highpass" for
+ * one of its choices; NULL: there are none, or too many. g_free. */
+static char *main_value_hint(const GPtrArray *all, const char *name) {
+  GString *hint = g_string_new(NULL);
+  guint n = 0;
+  for (guint i = 0; i < all->len; i++) {
+    const fc_operator *op = all->pdata[i];
+    for (guint k = 0; k < op->n_params; k++) {
+      const fc_param *p = op->params[k];
+      g_autofree char *upper = g_ascii_strup(p->name, -1);
+      const char *value = strcmp(p->name, name) == 0 && p->type != FC_ENUM ? upper : NULL;
+      for (const fc_choice *const *c = p->choices; c && *c && !value; c++)
+        if ((*c)->value != FC_REFUSED && strcmp((*c)->name, name) == 0) value = name;
+      if (!(p->flags & FC_PARAM_MAIN) || !value) continue;
+      g_string_append_printf(hint, "%s\"%s:%s\"", n++ ? " or " : ": did you mean ", op->name, value);
+    }
+  }
+  g_string_append_c(hint, '?');
+  return g_string_free(hint, n == 0 || n > 2);
+}
+
+static gboolean has_word(const char *text, const char *word) {
+  const gsize length = strlen(word);
+  for (const char *at = text; (at = strcasestr(at, word)); at++)
+    if ((at == text || !g_ascii_isalpha(at[-1])) && !g_ascii_isalpha(at[length])) return TRUE;
+  return FALSE;
+}
+
+/* ": see gauss (blur images by a Gaussian)" for blur, a word of summaries; NULL: no such word, or of too
+ * many. g_free. */
+static char *summary_hint(const GPtrArray *all, const char *name) {
+  GString *hint = g_string_new(NULL);
+  guint n = 0;
+  for (guint i = 0; i < all->len; i++) {
+    const fc_operator *op = all->pdata[i];
+    if (strlen(name) > 2 && has_word(op->summary, name))
+      g_string_append_printf(hint, "%s%s (%s)", n++ ? " or " : ": see ", op->name, op->summary);
+  }
+  return g_string_free(hint, n == 0 || n > 2);
+}
+
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   GPtrArray *all = all_operators(r);
   const char **names = g_new0(const char *, all->len + 1);
   for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  char *hint = fc_did_you_mean(name, names), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  char *hint = main_value_hint(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  if (!hint) hint = summary_hint(all, name);
+  if (!hint) hint = fc_did_you_mean(name, names);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);
   else if (why)

@@ -11,7 +11,7 @@ typedef struct full_result {
   GPtrArray *measured; /* of fc_measured */
   guint stage;
   const char *operator_name;
-  fc_clipped clipped;
+  char *clipped;
 } full_result;
 
 fc_result *fc_result_new(void) {
@@ -28,6 +28,7 @@ void fc_result_free(fc_result *result) {
   if (!r) return;
   g_string_chunk_free(r->strings);
   g_ptr_array_free(r->measured, TRUE);
+  g_free(r->clipped);
   g_free(r);
 }
 
@@ -44,15 +45,14 @@ void fc_result_set_reason(fc_result *result, const char *reason) {
   result->reason = g_string_chunk_insert(((full_result *)result)->strings, reason);
 }
 
-void fc_result_set_clipped(fc_result *result, const fc_clipped *clipped) {
+void fc_result_set_clipped(fc_result *result, const char *output, const char *sentence) {
   full_result *r = (full_result *)result;
-  r->clipped = *clipped;
-  r->clipped.stage = g_string_chunk_insert(r->strings, clipped->stage);
-  r->clipped.output = g_string_chunk_insert(r->strings, clipped->output);
+  g_free(r->clipped);
+  r->clipped = g_strdup_printf("%s: %s", output, sentence);
 }
 
-const fc_clipped *fc_result_clipped(const fc_result *result) {
-  return &((const full_result *)result)->clipped;
+const char *fc_result_clipped(const fc_result *result) {
+  return ((const full_result *)result)->clipped;
 }
 
 void fc_result_stage(fc_result *result, guint stage, const char *operator_name) {

@@ -14,17 +14,9 @@ void fc_result_set_device(fc_result *result, const char *device);
 void fc_result_set_reason(fc_result *result, const char *reason);
 /* The stage that is measured by from now on; the name is the operator's. */
 void fc_result_stage(fc_result *result, guint stage, const char *operator_name);
-/* What was clipped first: a stage's output, as integers of that type. */
-typedef struct fc_clipped {
-  const char *stage;  /* the operator's name; NULL: nothing was clipped */
-  const char *output; /* for messages */
-  int kind, dtype;
-  gboolean noise; /* it adds noise, which may exceed the range of what did not */
-  gboolean last;  /* the same values are the chain's output */
-} fc_clipped;
-
-void fc_result_set_clipped(fc_result *result, const fc_clipped *clipped);
-const fc_clipped *fc_result_clipped(const fc_result *result);
+/* What was clipped, and what to do, in a sentence about the output; NULL: nothing was. */
+void fc_result_set_clipped(fc_result *result, const char *output, const char *sentence);
+const char *fc_result_clipped(const fc_result *result);
 void fc_result_add(fc_result *result, const fc_measurement *value);
 
 G_END_DECLS

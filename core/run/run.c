@@ -8,6 +8,7 @@
 #include "core/device/kernels.h"
 #include "core/run/borrow.h"
 #include "core/run/feed.h"
+#include "core/run/notes.h"
 #include "core/run/result.h"
 
 #include <string.h>
@@ -345,7 +346,7 @@ static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **er
 static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   fc_slot *slot = me->slot;
   const fc_plan *plan = slot->states->plan;
-  if (!fc_workspace_check_notes(me->w, r->ends->name, error)) return FALSE;
+  if (!fc_notes_check(me->w, r->ends->name, error)) return FALSE;
   for (guint i = 0; i < slot->chunk->last; i++)
     if (plan->stages[i].measure_bytes && !collect(r, slot, i, error)) return FALSE;
   fc_trace_memory(r->trace);
@@ -549,7 +550,7 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
     fc_workspace *w = &r->workspaces[i];
     r->entered[i] = r->computed[i] = 0;
     w->trace = r->trace, w->bytes_up = w->bytes_down = 0;
-    memset(w->notes, 0, FC_NOTES * sizeof(guint32) * MAX(r->plan->n, 1));
+    fc_notes_begin(w);
     r->borrows[i].in = ends->in, r->borrows[i].out = ends->out;
     if (r->trace && w->runner->watch) w->runner->watch(w->runner, r->trace);
   }
@@ -585,12 +586,11 @@ static gboolean finish(fc_run *r, fc_result *result, GError **error) {
   gboolean ok = TRUE;
   for (guint i = 0; i < r->n_workspaces && ok; i++) {
     fc_workspace *w = &r->workspaces[i];
-    ok = w->runner->finish(w->runner, error) && fc_workspace_check_notes(w, r->ends->name, error);
-    fc_clipped clipped = {.output = r->ends->name};
-    if (ok && !fc_result_clipped(result)->stage && fc_workspace_clipped(w, &clipped))
-      fc_result_set_clipped(result, &clipped);
+    ok = w->runner->finish(w->runner, error) && fc_notes_check(w, r->ends->name, error);
     result->bytes_up += w->bytes_up, result->bytes_down += w->bytes_down;
   }
+  g_autofree char *clipped = ok ? fc_notes_clipped(r->workspaces, r->n_workspaces, r->now) : NULL;
+  if (clipped) fc_result_set_clipped(result, r->ends->name, clipped);
   result->chunks = r->number;
   fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
   return ok && fc_run_report(r, result, error);
@@ -683,5 +683,5 @@ gboolean fc_run_enqueue(fc_run *r, const fc_view *in, const fc_view *out, GError
 }
 
 gboolean fc_run_check(fc_run *r, const char *name, GError **error) {
-  return fc_workspace_check_notes(&r->workspaces[0], name, error);
+  return fc_notes_check(&r->workspaces[0], name, error);
 }

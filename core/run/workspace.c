@@ -7,6 +7,7 @@
 #include "core/run/workspace.h"
 
 #include "core/base/error.h"
+#include "core/run/notes.h"
 
 #include <string.h>
 
@@ -182,7 +183,9 @@ gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, 
   w->plain = plan->n_devices && !fc_states_capturable(states);
   for (guint s = 0; s < plan->n && !fc_plan_stays(plan); s++) leaves |= plan->stages[s].on_host;
   if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
-  w->notes = fc_workspace_alloc(w, FC_NOTES * sizeof(guint32) * MAX(plan->n, 1), TRUE, "notes", error);
+  w->notes =
+      fc_workspace_alloc(w, FC_COUNTED_WORDS * sizeof(guint32) * MAX(plan->n, 1), TRUE, "notes", error);
+  w->stored = g_new0(gint64, plan->n + 1);
   if (!w->notes || !init_links(w, error) || !init_scratch(w, error)) return FALSE;
   w->n_slots = fc_plan_slots(plan);
   for (guint i = 0; i < w->n_slots; i++)
@@ -201,6 +204,7 @@ void fc_workspace_clear(fc_workspace *w, gboolean broken) {
   fc_lease_return(w->lease, broken);
   fc_states_unref(w->states);
   g_free(w->links);
+  g_free(w->stored);
   g_free(w->bounce_in);
   g_free(w->bounce_out);
   memset(w, 0, sizeof *w);
@@ -349,7 +353,7 @@ static fc_job job_of(const call *c, const fc_view *const *in, const fc_view *out
                   .measure = c->measure,
                   .measure_stride = c->measure_stride,
                   .carry = c->carry,
-                  .notes = c->work->notes + FC_NOTES * c->stage};
+                  .notes = fc_notes_of(c->work, c->stage)};
 }
 
 static void run_tile(guint index, guint thread, void *data) {
@@ -364,7 +368,7 @@ static void run_tile(guint index, guint thread, void *data) {
   if (c->ps->turned && axis == (int)c->plan->cut) from = fc_range_turned(from, c->out.extent[axis]);
   if (!c->ps->generator) in = input_of(&c->in, r, axis, from.lo, from.hi);
   if (!c->ps->op) {
-    fc_view_convert(&out, &in, c->work->notes + FC_NOTES * c->stage);
+    fc_view_convert(&out, &in, fc_notes_of(c->work, c->stage));
     return;
   }
   const fc_view *ins[1 + FC_INPUTS_MOST] = {&in};
@@ -390,13 +394,14 @@ static gboolean run_on_cpu(call *c, GError **error) {
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
+  __atomic_fetch_add(&c->work->stored[c->stage], fc_view_count(&c->out), __ATOMIC_RELAXED);
   if (!c->ps->op) return TRUE;
   return fc_stage_host_check(&c->ps->stage->host, c->ps->name, "processing", (fc_status)c->status, error);
 }
 
 static gboolean run_on_device(call *c, GError **error) {
   fc_workspace *w = c->work;
-  if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, w->notes + FC_NOTES * c->stage, error);
+  if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, fc_notes_of(w, c->stage), error);
   const fc_view *ins[1 + FC_INPUTS_MOST] = {&c->in};
   for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &c->sides[k];
   fc_job job = job_of(c, ins, &c->out);
@@ -611,7 +616,7 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   fc_view out = fc_buffer_view(&w->links[end], to, &plan->links[end]), in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
-  if (!done && !fc_fused_run(fused, w->runner, &in, &out, w->notes + FC_NOTES * (end - 1), &done, error))
+  if (!done && !fc_fused_run(fused, w->runner, &in, &out, fc_notes_of(w, end - 1), &done, error))
     return FALSE;
   if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
   *stages = done ? end - s : 0;
@@ -681,60 +686,5 @@ gboolean fc_states_capturable(const fc_states *states) {
     if (states->plan->stages[s].on_host) return FALSE;
     if (states->stages[s].backend && !(states->stages[s].backend->flags & FC_BACKEND_GRAPH)) return FALSE;
   }
-  return TRUE;
-}
-
-/* ---- notes ---------------------------------------------------------------------------------- */
-
-gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **error) {
-  const fc_plan *plan = w->states->plan;
-  for (guint s = 0; s < plan->n; s++)
-    if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_NAN]))
-      return fc_fail(error, FC_IO,
-                     "%s: %s: a NaN (not a number) cannot be stored as %s: repair the input, or write "
-                     "floating point",
-                     name, plan->stages[s].name, fc_dtype_name(plan->links[s + 1].dtype));
-  return TRUE;
-}
-
-/* The stage whose noise may be what was clipped at this one: itself, or the one before a conversion; or -1.
- */
-static int noise_at(const fc_plan *plan, int stage) {
-  for (int s = stage; s >= 0 && s >= stage - 1; s--)
-    if (plan->stages[s].op && plan->stages[s].op->flags & FC_OP_NOISE) return s;
-  return -1;
-}
-
-/* Integers that are stored as such cannot exceed their range by themselves; code values of more bits can. */
-static gboolean only_noise(const fc_plan *plan, int stage) {
-  int noise = noise_at(plan, stage);
-  if (noise < 0) return FALSE;
-  const fc_format *in = &plan->links[noise], *out = &plan->links[stage + 1];
-  return !fc_dtype_is_float(in->dtype) && (in->dtype == out->dtype || in->kind == FC_AUDIO);
-}
-
-static int first_clipped(const fc_workspace *w) {
-  for (guint s = 0; s < w->states->plan->n; s++)
-    if (g_atomic_int_get((gint *)&w->notes[FC_NOTES * s + FC_NOTE_CLIPPED]) &&
-        !only_noise(w->states->plan, (int)s))
-      return (int)s;
-  return -1;
-}
-
-/* Whether stages behind this one only copy what it stores. */
-static gboolean is_last(const fc_plan *plan, int stage) {
-  for (guint s = (guint)stage + 1; s < plan->n; s++)
-    if (!plan->stages[s].op || !(plan->stages[s].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
-      return FALSE;
-  return TRUE;
-}
-
-gboolean fc_workspace_clipped(const fc_workspace *w, fc_clipped *clipped) {
-  const fc_plan *plan = w->states->plan;
-  const int stage = first_clipped(w);
-  if (stage < 0) return FALSE;
-  const fc_format *out = &plan->links[stage + 1];
-  *clipped = (fc_clipped){plan->stages[stage].name,   clipped->output,     out->kind, out->dtype,
-                          noise_at(plan, stage) >= 0, is_last(plan, stage)};
   return TRUE;
 }

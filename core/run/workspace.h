@@ -55,7 +55,8 @@ typedef struct fc_workspace {
   fc_buffer *links;                  /* n + 1; first and last are pointed at a slot's */
   fc_buffer *bounce_in, *bounce_out; /* a stage: host copies of the links around one that leaves the device */
   void *scratch, *host_scratch;      /* of every thread, one after another */
-  guint32 *notes;                    /* FC_NOTES words a stage, which the device can write */
+  guint32 *notes;                    /* FC_COUNTED_WORDS a stage, which the device can write (notes.h) */
+  gint64 *stored;                    /* a stage: so many values it has made on the CPU; atomic */
   gboolean plain;                    /* graphs are not to be used: a stage refuses capture */
   guint n_slots;
   fc_slot slots[FC_SLOTS];
@@ -104,12 +105,6 @@ gboolean fc_workspace_run_edges(fc_workspace *w, fc_slot *slot, guint stage, con
 
 /* Can every stage's work be captured in a graph? */
 gboolean fc_states_capturable(const fc_states *states);
-
-/* Fails with a sentence that begins with `name`, the file, if a stage has met a NaN on its way to an
- * integer. */
-gboolean fc_workspace_check_notes(fc_workspace *w, const char *name, GError **error);
-/* The first stage that clamped values into an integer's range; FALSE: none did. `output` is left alone. */
-gboolean fc_workspace_clipped(const fc_workspace *w, fc_clipped *clipped);
 
 G_END_DECLS
 

@@ -15,6 +15,7 @@
  */
 #include <string.h>
 
+#include "core/contract/rows_table.h"
 #include "filters/base/isa.h"
 #include "filters/base/samples.h"
 
@@ -55,10 +56,26 @@ FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
       for (int64_t i = 0; i < count; i++) AT(T, to, i, stride) = (T)from[i];                                 \
   }
 
-static void note(uint32_t *notes, int nan, int clipped) {
-  if (!notes) return;
-  if (nan) __atomic_store_n(&notes[0], 1, __ATOMIC_RELAXED);
-  if (clipped) __atomic_store_n(&notes[1], 1, __ATOMIC_RELAXED);
+/* The bits of floats that are not negative have the order of the floats. */
+static void note_most(uint32_t *to, float excess) {
+  uint32_t bits, seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+  memcpy(&bits, &excess, sizeof bits);
+  while (bits > seen &&
+         !__atomic_compare_exchange_n(to, &seen, bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+static void note_count(uint32_t *to, uint32_t count) {
+  uint32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED), sum;
+  do sum = count > UINT32_MAX - seen ? UINT32_MAX : seen + count;
+  while (!__atomic_compare_exchange_n(to, &seen, sum, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+static void note_clipped(uint32_t *notes, uint32_t count, float above, float below) {
+  note_count(&notes[FC_COUNTED], count);
+  /* A half is rounded to even: beyond the highest code, which is odd, but not below the lowest. */
+  if (above >= 0.5f) note_most(&notes[FC_COUNTED_ABOVE], above);
+  if (below > 0.5f) note_most(&notes[FC_COUNTED_BELOW], below);
 }
 
 /* R is the type that rounding happens in: F, but double for i32, whose greatest
@@ -66,7 +83,8 @@ static void note(uint32_t *notes, int nan, int clipped) {
  *
  * What is to be noted is gathered as integers, which costs less than a comparison for each
  * sample: the largest magnitude, which shows a NaN, and what clamping has changed. A run with a
- * NaN in it is stored again by the loop that sees to them. */
+ * NaN in it is stored again by the loop that sees to them, and one in which something was clipped is gone
+ * through once more to count, if that is wanted: signals that are not clipped pay nothing for it. */
 #define STORE_RUN 1024
 
 #define DEFINE_STORE(T, F, R, BITS, MAGIC)                                                                   \
@@ -91,14 +109,41 @@ static void note(uint32_t *notes, int nan, int clipped) {
     }                                                                                                        \
     return largest > INFINITE_##BITS ? -1 : changed != 0;                                                    \
   }                                                                                                          \
+  static void note_run_##F##_##T(const F *restrict from, int64_t count, R inverse, R low, R high,            \
+                                 uint32_t *notes) {                                                          \
+    BITS above = 0, below = 0, beyond = 0;                                                                   \
+    R most_above, most_below;                                                                                \
+    if (!notes) return;                                                                                      \
+    if (__atomic_load_n(&notes[1], __ATOMIC_RELAXED) != FC_COUNTING) {                                       \
+      __atomic_store_n(&notes[1], 1, __ATOMIC_RELAXED);                                                      \
+      return;                                                                                                \
+    }                                                                                                        \
+    for (int64_t i = 0; i < count; i++) {                                                                    \
+      R v = (R)from[i] * inverse, over = v - high, under = low - v;                                          \
+      BITS bits;                                                                                             \
+      over = over > 0 ? over : 0, under = under > 0 ? under : 0;                                             \
+      memcpy(&bits, &over, sizeof bits);                                                                     \
+      above = bits > above ? bits : above;                                                                   \
+      memcpy(&bits, &under, sizeof bits);                                                                    \
+      below = bits > below ? bits : below;                                                                   \
+      v = v < low - 1 ? low - 1 : v;                                                                         \
+      v = v > high + 1 ? high + 1 : v;                                                                       \
+      R r = (v + (R)MAGIC) - (R)MAGIC;                                                                       \
+      beyond += (r < low) | (r > high);                                                                      \
+    }                                                                                                        \
+    memcpy(&most_above, &above, sizeof above);                                                               \
+    memcpy(&most_below, &below, sizeof below);                                                               \
+    note_clipped(notes, (uint32_t)beyond, (float)most_above, (float)most_below);                             \
+  }                                                                                                          \
   static void store_nans_##F##_##T(void *restrict to, int64_t stride, const F *restrict from, int64_t count, \
                                    R inverse, R low, R high, int32_t bias, uint32_t *notes) {                \
     for (int64_t i = 0; i < count; i++) {                                                                    \
       F zero = 0;                                                                                            \
       int nan = from[i] != from[i];                                                                          \
-      int clipped = store_loop_##F##_##T((char *)to + i * stride, stride, nan ? &zero : from + i, 1,         \
-                                         inverse, low, high, bias);                                          \
-      note(notes, nan, clipped);                                                                             \
+      if (store_loop_##F##_##T((char *)to + i * stride, stride, nan ? &zero : from + i, 1, inverse, low,     \
+                               high, bias))                                                                  \
+        note_run_##F##_##T(from + i, 1, inverse, low, high, notes);                                          \
+      if (nan && notes) __atomic_store_n(&notes[0], 1, __ATOMIC_RELAXED);                                    \
     }                                                                                                        \
   }                                                                                                          \
   static void store_##F##_##T(void *to, int64_t stride, const F *from, int64_t count, fc_scaling map,        \
@@ -113,8 +158,8 @@ static void note(uint32_t *notes, int nan, int clipped) {
               : store_loop_##F##_##T(out, stride, from + i, n, inverse, low, high, (int32_t)map.bias);       \
       if (seen < 0)                                                                                          \
         store_nans_##F##_##T(out, stride, from + i, n, inverse, low, high, (int32_t)map.bias, notes);        \
-      else                                                                                                   \
-        note(notes, 0, seen);                                                                                \
+      else if (seen > 0)                                                                                     \
+        note_run_##F##_##T(from + i, n, inverse, low, high, notes);                                          \
     }                                                                                                        \
   }
 

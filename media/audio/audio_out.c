@@ -252,18 +252,25 @@ static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) 
   return TRUE;
 }
 
+static void warn_clipped(const audio_sink *sink) {
+  const fc_clipping *c = &sink->clipped;
+  const double over = 20 * log10(c->peak); /* decibels */
+  g_autofree char *less = isinf(over)
+                              ? g_strdup("repair the input, which holds infinite values,")
+                              : g_strdup_printf("add gain:-%.1fdB to the chain,", ceil(10 * over) / 10);
+  fc_media_warn(
+      &sink->options,
+      "%s: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+      " values (%.2g %%) exceeded the range of %d bits and were clipped, the peak by %.2g dB: %s or "
+      "write floating point (-o NAME.wav:dtype=f32)",
+      sink->base.name, c->count, c->values, 100.0 * (double)c->count / (double)c->values, sink->samples.bits,
+      over, less);
+}
+
 static gboolean audio_commit(fc_sink *base, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!sink->encoder->finish(sink->encoder, error) || !fc_output_commit(sink->output, error)) return FALSE;
-  if (sink->clipped.count)
-    fc_media_warn(
-        &sink->options,
-        "%s: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-        " values (%.2g %%) exceeded the range of %d bits and were clipped, the peak by %.2g dB: lower "
-        "the gain, or write floating point",
-        base->name, sink->clipped.count, sink->clipped.values,
-        100.0 * (double)sink->clipped.count / (double)sink->clipped.values, sink->samples.bits,
-        20 * log10(sink->clipped.peak));
+  if (sink->clipped.count) warn_clipped(sink);
   fc_tags_warn_lost(sink->tags, &sink->options, base->name, sink->lost);
   return TRUE;
 }

@@ -116,6 +116,17 @@ class Check(harness.Case):
             done = self.run_command("check", *wrong)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
+    def test_what_is_not_there(self):
+        """The others are tested, and JSON stays JSON."""
+        path = os.path.join(MODULES, "none.so")
+        for words, said in (((path, "nosuch"), "no operator \"nosuch\""), ((path, "--op", "typo"), "--op: no operator \"typo\"")):
+            done = self.run_command("check", *words, "--json", "--test", "descriptor", "--seed", "5")
+            report = json.loads(done.stdout)
+            self.assertEqual((done.returncode, len(report["errors"])), (2, 1), done.stderr)
+            self.assertIn(said, report["errors"][0])
+            self.assertIn(report["errors"][0], done.stderr)
+        self.assertEqual(report["results"][0]["status"], "passed")
+
 
 if __name__ == "__main__":
     harness.main()

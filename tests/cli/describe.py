@@ -55,9 +55,8 @@ class Inspect(harness.Case):
             for param in op["params"]:
                 self.assertTrue(param["doc"], f"{op['name']}: {param['name']}")
 
-    def test_examples_run_as_they_are_printed(self):
-        harness.write_wav(self.path("in.wav"), [s // 4 for s in harness.tone(20000, 2)], channels=2, rate=48000)
-        harness.write_png(self.path("in.png"), [[80 + x + y + 20 * c for x in range(48) for c in range(3)] for y in range(40)], 3)
+    def run_examples(self):
+        """All that are printed, on in.wav and in.png of this folder: none fails, clips or warns."""
         shutil.copy(self.path("in.wav"), self.path("other.wav"))
         for end in ("png", "wav"):
             shutil.copy(self.path("in." + end), self.path("reference." + end))
@@ -71,6 +70,16 @@ class Inspect(harness.Case):
                 with self.subTest(line):
                     done = self.run_command(*command[1:])
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_examples_run_as_they_are_printed(self):
+        harness.write_wav(self.path("in.wav"), [s // 4 for s in harness.tone(20000, 2)], channels=2, rate=48000)
+        harness.write_png(self.path("in.png"), [[80 + x + y + 20 * c for x in range(48) for c in range(3)] for y in range(40)], 3)
+        self.run_examples()
+
+    def test_examples_run_on_the_shipped_files(self):
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "speech.wav"), self.path("in.wav"))
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "picture.png"), self.path("in.png"))
+        self.run_examples()
 
     def test_channels_count_from_0(self):
         for op in OPERATORS:
@@ -91,12 +100,38 @@ class Inspect(harness.Case):
         self.assertIn("nowhere.so", self.fails(2, "inspect", "./nowhere.so"))
 
 
+class Shells(harness.Case):
+    """What a script for any shell answers."""
+
+    def check_words(self, complete):
+        """Values of parameters, options behind files' names, and the options of check with their values."""
+        def answers(line):
+            return {answer.split(":")[-1] for answer in complete(line)}
+
+        for op in OPERATORS:
+            known = {f"{param['name']}={value}" for param in op["params"] if param["type"] in ("enum", "bool")
+                     for value in (["yes", "no"] if param["type"] == "bool" else [choice["name"] for choice in param["choices"]])}
+            if known:
+                self.assertLessEqual(known, answers(f"filterchain -p {op['name']}:"))
+        self.assertLessEqual({"quality=", "subsampling=420", "progressive=yes", "background="}, answers("filterchain -i a.png -o a.b.jpeg:"))
+        self.assertEqual(answers("filterchain -o a.wav:d"), {f"dtype={name}" for name in ("input", "u8", "i16", "i24", "i32", "f32", "f64")})
+        self.assertEqual(answers("filterchain -o a.jpg:quality=9:subs"), {f"subsampling={name}" for name in ("auto", "444", "422", "420")})
+        self.assertEqual(answers("filterchain -i a.jpg:sc"), {f"scale={name}" for name in ("1", "1/2", "1/4", "1/8", "auto")})
+        self.assertEqual(answers("filterchain -i a.wav:") - set(self.files()), set())
+        for command in ("check", "bench"):
+            known = set(re.findall(r"--[a-z][a-z-]+", self.succeed(command, "--help")))
+            self.assertLessEqual(known, answers(f"filterchain {command} --"))
+        self.assertEqual(answers("filterchain check gain --test h"), {"halo"})
+        self.assertLessEqual({"cpu", "all"}, answers("filterchain check gain --backend "))
+        self.assertLessEqual({"gain", "gamma"}, answers("filterchain check --op ga"))
+
+
 @unittest.skipUnless(shutil.which("bash"), "no bash here")
-class Completion(harness.Case):
+class Completion(Shells):
     """The script is loaded by a real bash and asked what it would answer."""
 
     def complete(self, line):
-        script = self.write("completion", self.succeed("completion", "bash"))
+        script = "completion" if os.path.exists(self.path("completion")) else self.write("completion", self.succeed("completion", "bash"))
         words = re.split(r"\s+", line)
         ask = (f"source {script}; COMP_LINE=$1 COMP_POINT=${{#1}} COMP_WORDS=(); compopt() {{ :; }}; "
                'shift; COMP_WORDS=("$@"); _filterchain; printf "%s\\n" "${COMPREPLY[@]}"')
@@ -104,6 +139,14 @@ class Completion(harness.Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.stderr, "", line)
         return [answer.strip() for answer in done.stdout.split("\n") if answer]
+
+    def test_words(self):
+        self.check_words(self.complete)
+
+    def test_nothing_typed_is_run(self):
+        self.complete("filterchain -p $(touch${IFS}run):")
+        self.complete("filterchain -o $(touch${IFS}run).jpg:q")
+        self.assertNotIn("run", self.files())
 
     def test_operators(self):
         self.assertEqual(sorted(self.complete("filterchain -p ")), sorted(op["name"] for op in OPERATORS))
@@ -147,10 +190,10 @@ class Completion(harness.Case):
         self.assertLessEqual({"wav", "png", "raw"}, set(self.complete("filterchain --in-format ")))
 
     def test_options_and_commands(self):
-        devices = self.complete("filterchain --device ")
-        self.assertLessEqual({"auto", "cpu"}, set(devices))
-        self.assertEqual("cuda" in devices, "CUDA" in self.succeed("--version"))
-        self.assertEqual("--fuse" in self.complete("filterchain --fu"), "cuda" in devices)
+        cuda = "CPU only" not in self.succeed("--version")
+        self.assertEqual({"auto", "cpu", "cuda"} <= set(self.complete("filterchain --device ")), cuda)
+        for option in ("--fuse", "--device"):
+            self.assertEqual(option in self.complete(f"filterchain {option[:-2]}"), cuda)
         self.assertEqual(sorted(self.complete("filterchain check ga"))[:2], ["gain", "gamma"])
         self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
         self.assertEqual(self.complete("filterchain ins"), ["inspect"])
@@ -161,7 +204,7 @@ class Completion(harness.Case):
         self.assertEqual(self.complete("filterchain -i mus"), ["music.wav"])
 
 
-class OtherShells(harness.Case):
+class OtherShells(Shells):
     """Scripts for other shells answer like bash's."""
 
     def check_answers(self, complete):
@@ -174,6 +217,7 @@ class OtherShells(harness.Case):
         self.assertEqual(complete("filterchain --progress j"), ["json"])
         self.assertIn("inspect", complete("filterchain ins"))
         self.assertIn("gain", complete("filterchain check ga"))
+        self.check_words(complete)
 
     def ask(self, shell, *words):
         done = subprocess.run([shell, *words], cwd=self.folder, check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -4,6 +4,7 @@
 what to do instead. Where such a line names a command or a stage, that is tried too. tests/cli/readme.py runs the README's own
 commands, describe.py those of inspect."""
 import os
+import re
 import shutil
 import struct
 
@@ -37,6 +38,15 @@ class FirstContact(harness.Case):
     def test_slips(self):
         self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", "lowpas:3k", "-o", "out.wav"),
                          'no operator "lowpas" (filterchain list shows all)')
+        for stage, hint in (("rate:48k", '"resample:RATE"'), ("highpass:80", '"biquad:highpass"'), ("normalize:-1dB", "peak=-1dB"),
+                            ("pad:1s", "before=1s or after=1s"), ("crop:0.5s", "start=0.5s or length=0.5s"), ("fade:2s", "in=2s or out=2s"), ("equalizer:100:3dB", "gain=3dB"),
+                            ("fir:3k", "lowpass=3k or highpass=3k or bandpass=3k")):
+            self.refused(f"did you mean .*{re.escape(hint)}", "-i", "speech.wav", "-p", stage, "-o", "out.wav")
+        self.refused("resize: size: 48k is not a number: expected", "-i", "picture.png", "-p", "resize:48k", "-o", "out.png")
+        self.refused(r'no operator "blur": see conv2d \(.*\) or gauss \(blur images by a Gaussian\)', "-i", "picture.png", "-p", "blur:3", "-o", "out.png")
+        for stage in ("gain:1e39", "gain:800dB"):
+            self.refused(rf"gain: gain: {stage[5:]} is too large: the largest number is 3\.4e38", "-i", "speech.wav", "-p", stage, "-o", "out.wav")
+        self.warns("-6 is a factor, which also inverts the phase; decibels are written -6dB", "-i", "speech.wav", "-p", "gain:-6", "-o", "out.wav")
         self.refused('no operator "spectogram": did you mean "spectrogram"', "-i", "speech.wav", "-p", "spectogram", "-o", "o.png")
         self.refused('did you mean "--device"', "-i", "speech.wav", "--devise", "cpu", "-o", "out.wav")
         self.refused("no output: give one with -o FILE", "-i", "speech.wav", "-p", "gain:2")
@@ -47,13 +57,18 @@ class FirstContact(harness.Case):
         """The warning tells how much, and by how much the gain is to be lowered."""
         self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.wav")
-        self.warns(r"out.flac: 392 of 48640 values .* 24 bits .* the peak by 6\.4 dB",
+        self.warns(r"out.flac: 392 of 48640 values .* 24 bits .* the peak by 6\.4 dB: add gain:-6\.5dB to the chain",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.flac:dtype=i24")
         done = self.run_command("-i", "speech.wav", "-p", "gain:3", "-p", "gain:-6.5dB", "-o", "out.wav")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         shutil.copy(self.path("speech.wav"), self.path("second.wav"))
         batch = self.run_command("-i", "speech.wav", "second.wav", "-p", "gain:3", "-o", "many/")
-        self.assertEqual((batch.returncode, batch.stderr.count("some values exceeded the range of i16")), (0, 2))  # not run twice
+        self.assertEqual((batch.returncode, batch.stderr.count("392 of 48640 values")), (0, 2))
+        # Where there is no gain to be lowered: what is added is enough.
+        self.warns(r"mixin: 61 of .* the peak by 2\.9 dB: add gain:-3\.0dB to the chain", "-i", "speech.wav", "-p", "mixin:second.wav", "-o", "out.wav")
+        self.succeed("-i", "speech.wav", "-p", "mixin:second.wav", "-p", "gain:-3.0dB", "-o", "out.wav")
+        self.warns(r"write floating point \(-o NAME\.wav:dtype=f32\)", "-i", "speech.wav", "-p", "mixin:second.wav", "-o", "out.wav")
+        self.succeed("-i", "speech.wav", "-p", "mixin:second.wav", "-o", "NAME.wav:dtype=f32")
 
     def test_a_mask(self):
         self.succeed("-i", "speech.wav", "-p", "conv1d:mask.txt", "-o", "out.wav")
@@ -85,8 +100,13 @@ class FirstContact(harness.Case):
             self.succeed("-i", name, "-p", mix, "-p", luma, "-o", "out.png")
 
     def test_too_bright(self):
-        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped; all values range from 104 to 510",
+        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped, up to 510: lower the gain",
                    "-i", "picture.png", "-p", "gain:2", "-o", "out.png")
+        self.warns(r"sharpen: 552 of 192000 values .* up to 314\.59: add clip:min=0:max=255 to the chain if .*\(-o NAME\.npy\)",
+                   "-i", "picture.png", "-p", "sharpen", "-o", "out.png")
+        self.succeed("-i", "picture.png", "-p", "sharpen", "-p", "clip:min=0:max=255", "-o", "clip.png")
+        self.assertEqual(harness.read_png(self.path("clip.png")), harness.read_png(self.path("out.png")))
+        self.succeed("-i", "picture.png", "-p", "sharpen", "-o", "NAME.npy")
 
     def test_words_of_other_programs(self):
         self.refused("resize: unknown parameter \"fit\": did you mean mode=fill?", "-i", "picture.png", "-p", "resize:64x64:fit=cover", "-o", "o.png")

@@ -110,7 +110,7 @@ class Readme(harness.Case):
         shutil.copy(os.path.join(harness.SOURCE, "examples", "mask.txt"), self.path("mask.txt"))
         self.write("gauss.txt", "1 4 6 4 1\n")
         self.succeed("-i", "a.wav", "-o", "in.flac")
-        pages = ["README.md", "cli/filterchain.1", *(os.path.join("docs", name) for name in os.listdir(os.path.join(harness.SOURCE, "docs")))]
+        pages = ["README.md", "cli/man/filterchain.1", *(os.path.join("docs", name) for name in os.listdir(os.path.join(harness.SOURCE, "docs")))]
         texts = {page: text_of(page) for page in pages if page.endswith((".md", ".1"))}
         texts["--help"] = self.succeed("--help")
         lines = {(page, command.strip()) for page, text in texts.items()

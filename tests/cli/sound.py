@@ -147,7 +147,7 @@ class Edits(harness.Case):
         self.assertIn("2 delays for 1 channel", self.fails(2, "-i", "in.wav", "-p", "delay:1,2", "-o", "o.wav"))
 
     def test_a_time_for_images(self):
-        self.assertIn("a time goes with before, after", self.fails(2, "-i", "in.wav", "-p", "pad:1s", "-o", "o.wav"))
+        self.assertIn("did you mean before=1s or after=1s?", self.fails(2, "-i", "in.wav", "-p", "pad:1s", "-o", "o.wav"))
 
     def test_reverse(self):
         self.assertEqual(self.result("reverse", how=("--chunk", "777")), counting(8000)[::-1])

@@ -27,18 +27,30 @@ class Help(harness.Case):
 
     def test_the_manual_page_names_every_option(self):
         options = set(re.findall(r"--[a-z-]+", self.succeed("--help") + self.succeed("plot", "--help")))
-        with open(os.path.join(harness.SOURCE, "cli", "filterchain.1"), encoding="utf-8") as file:
+        with open(os.path.join(harness.SOURCE, "cli", "man", "filterchain.1"), encoding="utf-8") as file:
             manual = file.read().replace("\\-", "-")
         self.assertEqual(options - set(re.findall(r"--[a-z-]+", manual)), set())
-        self.assertLessEqual(set(re.findall(r"--[a-z-]+", manual)) - options, {"--fuse", "--lang", "--cuda"})  # not in this help, or not without CUDA
+        self.assertLessEqual(set(re.findall(r"--[a-z-]+", manual)) - options, {"--device", "--fuse", "--lang", "--cuda"})  # not in this help, or not without CUDA
+
+    def test_manual_pages_mark_what_needs_cuda(self):
+        """They are the same whatever was built."""
+        for page in ("filterchain.1", "filterchain-plugin.7"):
+            with open(os.path.join(harness.SOURCE, "cli", "man", page), encoding="utf-8") as file:
+                for entry in re.split(r"\n\.(?:TP|SS|SH|PP)", file.read()):
+                    if re.search(r"\b(GPUs?|CUDA)\b|\bdevices?\b", entry):
+                        self.assertRegex(entry, "(?i)with CUDA", page)
 
     def test_a_build_without_cuda_does_not_speak_of_a_gpu(self):
         if "CPU only" not in self.succeed("--version"):
             self.skipTest("a build with CUDA")
         sound = os.path.join(harness.SOURCE, "examples", "speech.wav")
         chain = ("-i", sound, "-p", "fir:lowpass=3k:taps=1023", "-o", "out.wav")
-        for text in (self.succeed("--help"), self.succeed("bench", "--help"), self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr):
-            self.assertNotRegex(text if isinstance(text, str) else text.decode(), r"GPU|cuda")
+        told = [self.succeed(*chain, "--dry-run"), self.run_command(*chain, "-v").stderr, self.succeed("check", "--list")]
+        told += [self.succeed(*command, "--help") for command in ([], ["bench"], ["check"], ["new"], ["plot"], ["design"])]
+        told += [self.succeed("inspect", op["name"]) for op in harness.operators()] + [self.succeed("completion", shell) for shell in ("bash", "fish", "zsh")]
+        for text in told:
+            self.assertNotRegex(text, r"(?i)\b(gpus?|cuda|devices?)\b")
+        self.assertEqual(self.fails(2, *chain, "--device", "gpu"), 'unknown device "gpu": expected auto or cpu')
 
 
 class Mistakes(harness.Case):

@@ -2,8 +2,11 @@
 /*
  * test_samples.c - loads and stores of every instruction set, element type, kind and
  * stride against the definition, in long double: value = (code - bias) * scale, and
- * back with half-to-even rounding, clamping and notes.
+ * back with half-to-even rounding, clamping and notes, counted or not. With --time: what counting costs.
  */
+#include <time.h>
+
+#include "core/contract/rows_table.h"
 #include "tests/filters/check.h"
 #include "filters/base/samples.h"
 
@@ -12,8 +15,14 @@ static const int64_t counts[] = {0, 1, 2, 3, 7, 16, 31, 64, 67, 257, 1009};
 
 static const double lowest[] = {0, -32768, 0, INT32_MIN}, highest[] = {255, 32767, 65535, INT32_MAX};
 
+/* Of what was clipped. */
+typedef struct tally {
+  uint32_t count;
+  double above, below;
+} tally;
+
 /* What a store should leave, and what it should note. */
-static double code_expected(double value, int kind, int dtype, uint32_t *notes) {
+static double code_expected(double value, int kind, int dtype, uint32_t *notes, tally *t) {
   fc_scaling map = fc_scaling_of(kind, dtype);
   if (dtype == FC_F32) return (float)value;
   if (dtype == FC_F64) return value;
@@ -22,7 +31,12 @@ static double code_expected(double value, int kind, int dtype, uint32_t *notes) 
     return map.bias;
   }
   long double r = nearbyintl((long double)value / map.scale) + map.bias;
-  if (r < lowest[dtype] || r > highest[dtype]) notes[1] = 1;
+  if (r < lowest[dtype] || r > highest[dtype]) {
+    const double code = value / map.scale + map.bias;
+    notes[1] = 1;
+    t->count++;
+    t->above = fmax(t->above, code - highest[dtype]), t->below = fmax(t->below, lowest[dtype] - code);
+  }
   return (double)(r < lowest[dtype] ? lowest[dtype] : r > highest[dtype] ? highest[dtype] : r);
 }
 
@@ -84,11 +98,35 @@ static double hard_value(int64_t i, int kind, int dtype, int special) {
   return code * map.scale;
 }
 
+static double excess_of(uint32_t bits) {
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return (double)number;
+}
+
+/* What is noted beside a NaN, as flags or as a count. */
+static void notes_check(const uint32_t *notes, const uint32_t *want, const tally *t, int counting,
+                        const char *isa, const char *type) {
+  const double above = excess_of(notes[FC_COUNTED_ABOVE]), below = excess_of(notes[FC_COUNTED_BELOW]);
+  CHECK(notes[0] == want[0], "%s store %s: NaN noted as %u, not %u", isa, type, notes[0], want[0]);
+  CHECK(notes[1] == (counting ? FC_COUNTING : want[1]), "%s store %s: clipping noted as %u", isa, type,
+        notes[1]);
+  if (!counting) return;
+  CHECK(notes[FC_COUNTED] == t->count, "%s store %s: counted %u, not %u", isa, type, notes[FC_COUNTED],
+        t->count);
+  CHECK(above == t->above || fabs(above - t->above) <= 1e-3 * t->above + 1e-3,
+        "%s store %s: %g above, not %g", isa, type, above, t->above);
+  CHECK(below == t->below || fabs(below - t->below) <= 1e-3 * t->below + 1e-3,
+        "%s store %s: %g below, not %g", isa, type, below, t->below);
+}
+
 static void store_check(const fc_samples_kernels *k, int compute, int kind, int dtype, int64_t count,
                         int64_t step, int special, const char *isa) {
   strip s = strip_new(dtype, count, step);
   guarded in = guarded_new((size_t)count * fc_dtype_size(compute));
-  uint32_t notes[2] = {0, 0}, want_notes[2] = {0, 0};
+  const int counting = (int)random_int(0, 1);
+  uint32_t notes[FC_COUNTED_WORDS] = {0, counting ? FC_COUNTING : 0}, want_notes[2] = {0, 0};
+  tally t = {0};
   for (int64_t i = 0; i < count; i++)
     element_set((char *)in.data + i * (int64_t)fc_dtype_size(compute), compute,
                 hard_value(i, kind, dtype, special));
@@ -98,14 +136,13 @@ static void store_check(const fc_samples_kernels *k, int compute, int kind, int 
     k->store_f64[dtype](s.first, s.stride, in.data, count, fc_scaling_of(kind, dtype), notes);
   for (int64_t i = 0; i < count; i++) {
     double value = element_get((char *)in.data + i * (int64_t)fc_dtype_size(compute), compute);
-    double want = code_expected(value, kind, dtype, want_notes);
+    double want = code_expected(value, kind, dtype, want_notes, &t);
     double got = element_get(s.first + i * s.stride, dtype);
     CHECK(got == want || (isnan(got) && isnan(want)),
           "%s store %s to %s, kind %d, step %" PRId64 ": %.17g gave %.17g, not %.17g", isa,
           fc_dtype_name(compute), fc_dtype_name(dtype), kind, step, value, got, want);
   }
-  CHECK(notes[0] == want_notes[0] && notes[1] == want_notes[1], "%s store %s: notes %u %u, not %u %u", isa,
-        fc_dtype_name(dtype), notes[0], notes[1], want_notes[0], want_notes[1]);
+  notes_check(notes, want_notes, &t, counting, isa, fc_dtype_name(dtype));
   /* What lies between the elements is not ours. */
   for (int64_t i = 0; step == 2 && i < count; i++)
     CHECK((unsigned char)s.first[i * s.stride + s.stride - 1] == GUARD_PATTERN, "%s store %s: wrote in a gap",
@@ -146,9 +183,61 @@ static void round_trip_check(void) {
   CHECK(back[0] == 0, "NaN became %d", back[0]);
 }
 
-int main(void) {
+/* A count that is full stays so; and one that a plugin's own store has spoilt is not gone on with. */
+static void full_check(void) {
+  uint32_t notes[FC_COUNTED_WORDS] = {0, FC_COUNTING, UINT32_MAX - 1};
+  const float high[] = {2, 0, 2, 2};
+  int16_t codes[4];
+  fc_store(codes, 2, high, FC_F32, 4, FC_AUDIO, FC_I16, notes);
+  CHECK(notes[FC_COUNTED] == UINT32_MAX, "the count went on to %u", notes[FC_COUNTED]);
+  uint32_t spoilt[FC_COUNTED_WORDS] = {0, 1, 7};
+  fc_store(codes, 2, high, FC_F32, 4, FC_AUDIO, FC_I16, spoilt);
+  CHECK(spoilt[1] == 1 && spoilt[FC_COUNTED] == 7, "flag %u, count %u", spoilt[1], spoilt[FC_COUNTED]);
+  CHECK(excess_of(notes[FC_COUNTED_ABOVE]) == 2 * 32768 - 32767, "above: %g",
+        excess_of(notes[FC_COUNTED_ABOVE]));
+}
+
+/* ---- --time ------------------------------------------------------------------------------ */
+
+#define TIMED 65536
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least of many, in ns a value. */
+static double store_time(const float *values, int dtype, int counting) {
+  static int32_t codes[TIMED];
+  double best = INFINITY;
+  for (int round = 0; round < 300; round++) {
+    uint32_t notes[FC_COUNTED_WORDS] = {0, counting ? FC_COUNTING : 0};
+    const double start = seconds();
+    fc_store(codes, (int64_t)fc_dtype_size(dtype), values, FC_F32, TIMED, FC_AUDIO, dtype, notes);
+    best = fmin(best, seconds() - start);
+  }
+  return best / TIMED * 1e9;
+}
+
+static int print_times(void) {
+  static float values[TIMED];
+  static const int one_in[] = {0, 10000, 100, 2};
+  for (int dtype = FC_U8; dtype <= FC_I32; dtype++)
+    for (int i = 0; i < 4; i++) {
+      for (int k = 0; k < TIMED; k++)
+        values[k] = (float)(random_real() * 0.9 + (one_in[i] && k % one_in[i] == 0 ? 2 : 0));
+      printf("%s, clipped 1 in %d: flag %.3f ns a value, count %.3f\n", fc_dtype_name(dtype), one_in[i],
+             store_time(values, dtype, 0), store_time(values, dtype, 1));
+    }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--time") == 0) return print_times();
   random_start(1);
   for (int isa = 0; isa <= (int)fc_isa_best(); isa++) isa_check((fc_isa)isa);
   round_trip_check();
+  full_check();
   return check_result();
 }

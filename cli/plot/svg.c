@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_svg.c - see plot.h. Sizes are pixels; a viewer scales them. */
-#include "cli/plot.h"
+/* svg.c - see plot.h. Sizes are pixels; a viewer scales them. */
+#include "cli/plot/plot.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * linear and does the same at any time. Times are relative to the impulse, so that what looks ahead has a
  * negative delay.
  */
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 
 #include "cli/command.h"
 #include "cli/report.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `filterchain new NAME`: a plugin of one's own to start from, as a project that builds and passes its test.
  */
-#include "cli/new.h"
+#include "cli/templates/new.h"
 
 #include "cli/command.h"
 

@@ -5,9 +5,9 @@
  * others. Heights are parts of all samples, of sound in powers of ten: most of it is near 0, and what is
  * clipped is rare.
  */
-#include "cli/histogram.h"
+#include "cli/plot/histogram.h"
 
-#include "cli/plot.h"
+#include "cli/plot/plot.h"
 
 #include <math.h>
 #include <string.h>
