@@ -80,12 +80,14 @@ static exit_status program_run(const char *name, char **argv) {
 
 static void on_log(fc_log_level level, const char *message, void *data) {
   const arguments *a = data;
-  if (level == FC_LOG_ERROR)
+  if (level == FC_LOG_ERROR) {
     say_error("%s", message);
-  else if (level == FC_LOG_WARNING)
-    say_note("warning: %s", message);
-  else if (a->verbose)
+  } else if (level == FC_LOG_WARNING) {
+    g_autofree char *text = g_strconcat("warning: ", message, NULL);
+    say_once(text);
+  } else if (a->verbose) {
     say_note("%s", message);
+  }
 }
 
 fc_context *command_context(const arguments *a) {

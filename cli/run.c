@@ -29,6 +29,7 @@ typedef struct work {
   GPtrArray *outcomes;    /* of outcome: the one file, or none of a batch */
   const char *first[2];   /* with --concat the first input, which names the output; and NULL */
   const char **followers; /* with --concat the others, and NULL; or NULL */
+  GPtrArray *joined;      /* with --concat the inputs, with those of folders, or NULL */
   fc_batch_spec spec;
   fc_batch *batch;   /* NULL: it is one file */
   FILE *failures;    /* what --failed names, or NULL */
@@ -285,11 +286,51 @@ static gboolean pair_one(work *w, gboolean named, GError **error) {
   return TRUE;
 }
 
+/* All that are joined are open at a time: as many as the system allows, not as many as it begins with. */
+static void allow_files(void) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* With --concat the files of folders, patterns and lists take their place among the inputs, but for the
+ * output of an earlier run. */
+static gboolean expand_joined(work *w, GError **error) {
+  const arguments *a = w->args;
+  g_autofree char *output = a->output ? fc_file_split(a->output, FALSE, NULL) : NULL;
+  w->joined = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < a->inputs->len; i++) {
+    const char *one[] = {a->inputs->pdata[i], NULL};
+    const fc_batch_spec spec = {.size = sizeof spec, .inputs = one, .recursive = a->recursive};
+    g_autoptr(fc_batch) files = NULL;
+    if (is_stream(one[0]) || !fc_batch_is(&spec)) {
+      g_ptr_array_add(w->joined, g_strdup(one[0]));
+      continue;
+    }
+    if (!(files = fc_batch_new(w->chain, &spec, &w->options, error))) return FALSE;
+    if (fc_batch_count(files) < 0)
+      return refuse(error, "%s: --concat joins files, not what archives hold", one[0]);
+    for (gint64 k = 0; k < fc_batch_count(files); k++) {
+      g_autofree char *name = NULL, *none = NULL;
+      fc_batch_names(files, k, &name, &none);
+      g_autofree char *path = fc_file_split(name, TRUE, NULL);
+      if (!output || !same_file(path, output)) g_ptr_array_add(w->joined, g_steal_pointer(&name));
+    }
+  }
+  if (!w->joined->len) return refuse(error, NO_INPUT);
+  w->followers = g_new0(const char *, w->joined->len);
+  for (guint i = 1; i < w->joined->len; i++) w->followers[i - 1] = w->joined->pdata[i];
+  w->options.followers = w->followers;
+  a->inputs->pdata[0] = w->joined->pdata[0]; /* it names the output */
+  allow_files();
+  return TRUE;
+}
+
 /* Which output each input goes to. */
 static gboolean pair_outputs(work *w, GError **error) {
   const arguments *a = w->args;
   g_autofree char *output = a->output ? fc_file_split(a->output, FALSE, NULL) : NULL;
-  const gboolean joined = a->concat && a->inputs->len > 1;
   gboolean folder = output && !is_stream(output) &&
                     (g_str_has_suffix(output, "/") || g_file_test(output, G_FILE_TEST_IS_DIR));
   if (!output && !a->preview[0] && !chain_measures(w->chain))
@@ -298,9 +339,10 @@ static gboolean pair_outputs(work *w, GError **error) {
   const fc_operator *generator = generator_of(w->chain);
   if (generator) return pair_generated(w, generator, folder, error);
   if (!a->inputs->len) return refuse(error, NO_INPUT);
+  if (a->concat && !expand_joined(w, error)) return FALSE;
   w->first[0] = a->inputs->pdata[0];
   w->spec = (fc_batch_spec){.size = sizeof w->spec,
-                            .inputs = joined ? w->first : (const char *const *)a->inputs->pdata,
+                            .inputs = w->joined ? w->first : (const char *const *)a->inputs->pdata,
                             .output = a->preview[0] ? NULL : a->output,
                             .stages = (const char *const *)a->stages->pdata,
                             .recursive = a->recursive,
@@ -363,14 +405,6 @@ static void remove_folder(const work *w) {
   }
 }
 
-/* All that are joined are open at a time: as many as the system allows, not as many as it begins with. */
-static void allow_files(void) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static void fill_options(work *w) {
   const arguments *a = w->args;
   fc_options how = FC_OPTIONS_INIT;
@@ -392,12 +426,6 @@ static void fill_options(work *w) {
   how.progress = progress_update;
   how.progress_data = &w->bar;
   how.cancel = signals_cancel();
-  if (a->concat && a->inputs->len > 1) {
-    w->followers = g_new0(const char *, a->inputs->len);
-    memcpy(w->followers, a->inputs->pdata + 1, (a->inputs->len - 1) * sizeof *w->followers);
-    how.followers = w->followers;
-    allow_files();
-  }
   w->options = how;
 }
 
@@ -694,6 +722,7 @@ static exit_status run_chain(work *w) {
   remove_folder(w);
   g_free(w->folder);
   g_free(w->followers);
+  if (w->joined) g_ptr_array_unref(w->joined);
   if (w->report.text) g_string_free(w->report.text, TRUE);
   g_free(w->plot);
   g_ptr_array_unref(w->outcomes);

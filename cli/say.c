@@ -56,6 +56,16 @@ exit_status say_gerror(const GError *error) {
   return usage ? EXIT_USAGE : EXIT_FAILED;
 }
 
+void say_once(const char *text) {
+  static char *last;
+  g_mutex_lock(&mutex);
+  const gboolean again = last && strcmp(last, text) == 0;
+  g_free(last);
+  last = g_strdup(text);
+  g_mutex_unlock(&mutex);
+  if (!again) say_note("%s", text);
+}
+
 void say_raw(const char *line) {
   g_mutex_lock(&mutex);
   erase_bar();

@@ -23,6 +23,8 @@ void say_set_quiet(gboolean quiet);
 /* "filterchain: MESSAGE", on one line whatever the message holds. */
 void say_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void say_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
+/* The same of a line that is no repetition of the one before. */
+void say_once(const char *text);
 
 /* Says what an error about the command line or the chain says, and returns its status. */
 exit_status say_gerror(const GError *error);

@@ -2,8 +2,6 @@
 /*
  * biquad.c - the operator biquad: recursive second-order filters; the work is filters/recursive/biquad.h.
  */
-#include <stdlib.h>
-
 #include "plugins/biquad_state.h"
 #include "plugins/decibels.h"
 #include "plugins/single.h"
@@ -82,28 +80,26 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 
 /* ---- running ------------------------------------------------------------------ */
 
-static void design(arguments args, double rate, fc_biquad_section *sections) {
+static fc_status design(const fc_host *host, void *self, double rate, fc_section *sections, uint32_t room,
+                        uint32_t *count) {
+  arguments args = self;
   const int n = sections_of(args), type = args[TYPE]->count ? (int)args[TYPE]->ints[0] : 0;
-  for (int i = 0; i < n; i++) {
+  (void)host;
+  *count = (uint32_t)n;
+  for (int i = 0; i < n && *count <= room; i++) {
     if (args[COEFFICIENTS]->count) {
-      sections[i] = row_of(args[COEFFICIENTS]->table, i);
+      sections[i] = biquad_section_of(row_of(args[COEFFICIENTS]->table, i));
       continue;
     }
     double q = args[Q]->count ? args[Q]->floats[0]
                               : fc_biquad_butterworth(is_pass(type) ? i : 0, is_pass(type) ? n : 1);
-    sections[i] =
-        fc_biquad_design((fc_biquad_form)type, args[FREQ]->floats[0] / rate, q, args[GAIN]->floats[0]);
+    sections[i] = biquad_section_of(
+        fc_biquad_design((fc_biquad_form)type, args[FREQ]->floats[0] / rate, q, args[GAIN]->floats[0]));
   }
+  return FC_OK;
 }
 
-static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
-  arguments args = self;
-  biquad_state *state = NULL;
-  fc_status status = biquad_state_new(host, setup->device, sections_of(args), &state);
-  if (status != FC_OK) return status;
-  design(args, setup->in[0]->rate, state->sections);
-  return biquad_state_ready(host, state, prepared);
-}
+BIQUAD_PREPARE(design)
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -171,7 +167,7 @@ static const fc_operator biquad_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    BIQUAD_BACKENDS(prepare),
+    BIQUAD_BACKENDS,
 };
 
 SINGLE_OPERATOR_PLUGIN("biquad", biquad_operator)

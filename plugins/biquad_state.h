@@ -7,6 +7,7 @@
 #define FC_PLUGINS_BIQUAD_STATE_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/contract/fc_helpers.h"
 #include "filters/recursive/biquad.h"
@@ -33,7 +34,7 @@ static inline fc_status biquad_state_new(const fc_host *host, int32_t device, in
   state->device = device;
   state->sections =
       (fc_biquad_section *)host->alloc(host, FC_HOST, (size_t)sections * sizeof(fc_biquad_section));
-  state->work = (fc_biquad){sections, fc_isa_best(), state->sections, NULL};
+  state->work = (fc_biquad){.sections = sections, .isa = fc_isa_best(), .section = state->sections};
   if (state->sections) {
     *made = state;
     return FC_OK;
@@ -58,6 +59,37 @@ static inline fc_status biquad_state_ready(const fc_host *host, biquad_state *st
   else
     *prepared = state;
   return status;
+}
+
+/* As fc_cascade has it. */
+typedef fc_status (*biquad_design)(const fc_host *host, void *self, double rate, fc_section *sections,
+                                   uint32_t room, uint32_t *count);
+
+static inline fc_status biquad_state_of(const fc_host *host, void *self, const fc_setup *setup,
+                                        const fc_section *sections, uint32_t count, void **prepared) {
+  biquad_state *state = NULL;
+  const fc_status status = biquad_state_new(host, setup->device, (int)count, &state);
+  (void)self;
+  if (status != FC_OK) return status;
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_section *s = &sections[i];
+    state->sections[i] = (fc_biquad_section){s->b0, s->b1, s->b2, s->a1, s->a2};
+    if (s->rounded) state->work.rounded |= (uint64_t)1 << i;
+  }
+  return biquad_state_ready(host, state, prepared);
+}
+
+/* An operator's own sections. */
+static inline fc_status biquad_state_prepare(const fc_host *host, void *self, const fc_setup *setup,
+                                             biquad_design design, void **prepared) {
+  fc_section sections[FC_BIQUAD_MOST];
+  uint32_t count = 0;
+  const fc_status status = design(host, self, setup->in[0]->rate, sections, FC_BIQUAD_MOST, &count);
+  return status == FC_OK ? biquad_state_of(host, self, setup, sections, count, prepared) : status;
+}
+
+static inline fc_section biquad_section_of(fc_biquad_section s) {
+  return (fc_section){.b0 = s.b0, .b1 = s.b1, .b2 = s.b2, .a1 = s.a1, .a2 = s.a2};
 }
 
 /* What negotiate says of so many sections. */
@@ -92,8 +124,20 @@ static inline fc_status biquad_state_cuda(const fc_host *host, const void *prepa
 }
 #endif
 
+/* Defines what BIQUAD_BACKENDS refers to, from a biquad_design. */
+#define BIQUAD_PREPARE(design)                                                                               \
+  static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {        \
+    return biquad_state_prepare(host, self, setup, design, prepared);                                        \
+  }                                                                                                          \
+  static const void *extension(const fc_operator *op, const char *name) {                                    \
+    static const fc_cascade cascade = {sizeof cascade, FC_BIQUAD_MOST, design, biquad_state_of};             \
+    (void)op;                                                                                                \
+    return strcmp(name, FC_CASCADE) == 0 ? &cascade : NULL;                                                  \
+  }
+
 /* Members of an fc_operator. */
-#define BIQUAD_BACKENDS(prepare)                                                                             \
+#define BIQUAD_BACKENDS                                                                                      \
+  .extension = extension,                                                                                    \
   .backends = BACKENDS(FC_ON_CPU(prepare, biquad_state_free, biquad_state_scratch, biquad_state_cpu),        \
                        FC_ON_CUDA(0, prepare, biquad_state_free, NULL, biquad_state_cuda)),                  \
   .reference = FC_ON_CPU(prepare, biquad_state_free, NULL, biquad_state_reference)

@@ -50,22 +50,24 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   return FC_OK;
 }
 
-static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
+static fc_status design(const fc_host *host, void *self, double rate, fc_section *sections, uint32_t room,
+                        uint32_t *count) {
   arguments args = self;
   const int bands = (int)args[FREQ]->count, shelves = args[ENDS]->ints[0] == ENDS_SHELF;
-  biquad_state *state = NULL;
-  fc_status status = biquad_state_new(host, setup->device, bands, &state);
-  if (status != FC_OK) return status;
-  for (int i = 0; i < bands; i++) {
+  (void)host;
+  *count = (uint32_t)bands;
+  for (int i = 0; i < bands && *count <= room; i++) {
     const fc_biquad_form form = !shelves         ? FC_BIQUAD_PEAK
                                 : i == 0         ? FC_BIQUAD_LOWSHELF
                                 : i == bands - 1 ? FC_BIQUAD_HIGHSHELF
                                                  : FC_BIQUAD_PEAK;
-    state->sections[i] = fc_biquad_design(form, args[FREQ]->floats[i] / setup->in[0]->rate,
-                                          value_of(args[Q], i), value_of(args[GAIN], i));
+    sections[i] = biquad_section_of(
+        fc_biquad_design(form, args[FREQ]->floats[i] / rate, value_of(args[Q], i), value_of(args[GAIN], i)));
   }
-  return biquad_state_ready(host, state, prepared);
+  return FC_OK;
 }
+
+BIQUAD_PREPARE(design)
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -111,7 +113,7 @@ static const fc_operator equalizer_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    BIQUAD_BACKENDS(prepare),
+    BIQUAD_BACKENDS,
 };
 
 SINGLE_OPERATOR_PLUGIN("equalizer", equalizer_operator)

@@ -4,7 +4,10 @@
 #include "plugins/gather.h"
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  terms->needs[0]->reach[FC_AXIS_T].before = terms->needs[0]->reach[FC_AXIS_T].after = FC_WHOLE;
+  if (FC_HAS(terms, turn) && terms->turn & FC_TURN_POSSIBLE)
+    terms->turn |= FC_TURN_WANTED;
+  else
+    terms->needs[0]->reach[FC_AXIS_T].before = terms->needs[0]->reach[FC_AXIS_T].after = FC_WHOLE;
   terms->out->time_num = terms->out->time_den = 0;
   return FC_OK;
 }
@@ -13,10 +16,11 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   return gather_prepare(host, setup, (fc_gather){0}, 0, prepared);
 }
 
-/* What the output begins with is as far from the input's end as it is from the output's beginning. */
+/* What the output begins with is as far from the input's end as it is from the output's beginning; the view
+ * has all of the input, or what the output is made of. */
 static fc_view backwards(const fc_job *job) {
   fc_view v = *job->in[0];
-  const int64_t last = v.shape[FC_AXIS_T] - 1 - job->out->origin[FC_AXIS_T];
+  const int64_t last = v.extent[FC_AXIS_T] - 1 - job->out->origin[FC_AXIS_T] - v.origin[FC_AXIS_T];
   v.data = (char *)v.data + last * v.stride[FC_AXIS_T];
   v.stride[FC_AXIS_T] = -v.stride[FC_AXIS_T];
   v.shape[FC_AXIS_T] = job->out->shape[FC_AXIS_T];
@@ -47,8 +51,9 @@ static const fc_operator reverse_operator = {
     .name = "reverse",
     .summary = "reverse sound in time",
     .doc =
-        "Reverses the order of the samples; they are copied as they are. The whole sound is read into memory "
-        "first.\n\n"
+        "Reverses the order of the samples; they are copied as they are. A file is read from its end to its "
+        "beginning, piece by piece. What can be had in order only is held in memory first: a pipe, an MP3 "
+        "file, sound behind a stage that carries state or measures, or that has a further input.\n\n"
         "    reverse",
     .examples = FC_TEXTS("reverse"),
     .example_docs = FC_TEXTS("backwards"),

@@ -204,6 +204,7 @@ void fc_opened_free(fc_opened *o) {
 static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
   fc_plan_query query = o->query;
   query.touch = touch;
+  query.seeks = o->source && o->source->seek;
   query.rows = o->source ? o->source->can_rows : query.borrowed;
   if (o->sink) query.rows = query.rows && o->sink->can_rows;
   for (guint k = 0; k < o->n_sides; k++) query.rows = query.rows && o->sides[k]->can_rows;

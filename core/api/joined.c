@@ -54,6 +54,15 @@ static gint64 read_joined(fc_source *source, const fc_view *into, GError **error
   return done;
 }
 
+static gboolean seek_joined(fc_source *source, gint64 position, GError **error) {
+  joined_source *me = (joined_source *)source;
+  for (me->at = 0; me->at + 1 < me->n && position >= me->parts[me->at]->format.extent[FC_AXIS_X]; me->at++)
+    position -= me->parts[me->at]->format.extent[FC_AXIS_X];
+  for (guint i = me->at; i < me->n; i++, position = 0)
+    if (!me->parts[i]->seek(me->parts[i], position, error)) return FALSE;
+  return TRUE;
+}
+
 static void free_joined(fc_source *source) {
   joined_source *me = (joined_source *)source;
   for (guint i = 0; i < me->n; i++) me->parts[i]->free(me->parts[i]);
@@ -80,6 +89,9 @@ fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
     gint64 *extent = &all->extent[FC_AXIS_X], more = f->extent[FC_AXIS_X];
     *extent = *extent < 0 || more < 0 || *extent > G_MAXINT64 - more ? FC_UNKNOWN : *extent + more;
   }
+  gboolean seeks = all->extent[FC_AXIS_X] >= 0;
+  for (guint i = 0; i < n; i++) seeks = seeks && sources[i]->seek;
+  if (seeks) me->base.seek = seek_joined;
   for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype);
   if (ok) return &me->base;
   free_joined(&me->base);

@@ -111,9 +111,11 @@ static gboolean start(fc_session *s, const fc_format *in, int dtype, GError **er
   s->opened = fc_opened_formats(s->chain, &format, dtype, &s->options, error);
   s->plan = s->opened ? fc_opened_plan(s->opened, TRUE, error) : NULL;
   if (!s->plan) return FALSE;
-  if (s->plan->whole)
-    return fc_fail(error, FC_UNSUPPORTED,
-                   "a stage needs the whole signal at once, which a session does not have");
+  for (guint i = 0; i < s->plan->n && s->plan->whole; i++)
+    if (fc_plan_is_whole(s->plan, i))
+      return fc_fail(error, FC_UNSUPPORTED,
+                     "%s: it needs the whole signal at once, which a session does not have",
+                     s->plan->stages[i].name);
   if (s->plan->n && s->plan->stages[0].generator)
     return fc_fail(error, FC_UNSUPPORTED, "%s: it takes no signal, so there is nothing to push",
                    s->plan->stages[0].name);

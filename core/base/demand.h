@@ -34,6 +34,10 @@ static inline gboolean fc_range_empty(fc_range r) {
 static inline gboolean fc_range_same(fc_range a, fc_range b) {
   return a.lo == b.lo && a.hi == b.hi;
 }
+/* Counted from the other end of a signal of `extent` elements. */
+static inline fc_range fc_range_turned(fc_range r, gint64 extent) {
+  return (fc_range){extent - r.hi, extent - r.lo};
+}
 /* The elements of a box. */
 static inline gint64 fc_ranges_count(const fc_range range[FC_AXES]) {
   gint64 count = 1;

@@ -264,7 +264,7 @@ static fc_format without_extents(const fc_format *f, gboolean shaped) {
 
 static gboolean same(const fc_prepared *a, const fc_prepared *b) {
   return a->backend == b->backend && a->device == b->device && a->compute == b->compute &&
-         a->n_in == b->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0 &&
+         a->joined == b->joined && a->n_in == b->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0 &&
          memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
 
@@ -279,6 +279,33 @@ static fc_prepared *find(fc_stage *stage, const fc_prepared *wanted) {
   return NULL;
 }
 
+gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
+                           GError **error) {
+  const fc_cascade *cascade = fc_operator_extension(stage->op, FC_CASCADE);
+  void *self = NULL;
+  if (!fc_stage_instance(stage, rate, &self, error)) return FALSE;
+  fc_enter_operator(stage->op->name);
+  const fc_status status = cascade->design(&stage->host.base, self, rate, sections, room, count);
+  fc_enter_operator(NULL);
+  return fc_stage_host_check(&stage->host, stage->op->name, "designing its sections", status, error);
+}
+
+/* The sections of stages from `stage` on in a row, each rounded to float at its end where that is what is
+ * computed in; g_free. */
+static fc_section *sections_of(fc_stage *stage, const fc_prepared *p, guint *n, GError **error) {
+  const fc_cascade *cascade = fc_operator_extension(stage->op, FC_CASCADE);
+  fc_section *all = g_new0(fc_section, cascade->most);
+  *n = 0;
+  for (guint i = 0, more = 0; i < p->joined; i++, *n += more) {
+    if (*n) all[*n - 1].rounded = p->compute == FC_F32;
+    if (!fc_stage_sections(stage + i, p->in[0].rate, all + *n, cascade->most - *n, &more, error)) {
+      g_free(all);
+      return NULL;
+    }
+  }
+  return all;
+}
+
 static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   void *self = NULL;
   if (!fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
@@ -288,20 +315,27 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   const fc_format *in[1 + FC_INPUTS_MOST];
   for (guint i = 0; i < p->n_in; i++) in[i] = &p->in[i];
   fc_setup setup = {sizeof setup, p->device, p->compute, p->n_in, in, &p->out};
+  guint n = 0;
+  g_autofree fc_section *sections = p->joined ? sections_of(stage, p, &n, error) : NULL;
+  if (p->joined && !sections) return FALSE;
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
+  const fc_cascade *cascade = sections ? fc_operator_extension(stage->op, FC_CASCADE) : NULL;
   fc_status status =
-      FC_CALLED(stage->op->name, p->backend->prepare(&stage->host.base, self, &setup, &p->state));
+      FC_CALLED(stage->op->name,
+                cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
+                        : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
   if (p->device != FC_HOST) driver->leave(before);
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
 }
 
-fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
-                              guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
-                              GError **error) {
+fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_backend *backend, gint32 device,
+                              int compute, guint n_in, gboolean any_size, const fc_format *const *in,
+                              const fc_format *out, GError **error) {
   const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
   g_autofree fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
+  wanted->joined = joined;
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
   for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], shaped);
   wanted->out = without_extents(out, shaped);

@@ -23,6 +23,7 @@ typedef struct fc_prepared {
   const fc_backend *backend;
   gint32 device;
   int compute;
+  guint joined; /* stages from its own on that are one cascade; 0: itself alone */
   guint n_in;
   fc_format *in; /* n_in of them, without the extents that prepare was not told */
   fc_format out;
@@ -75,10 +76,15 @@ const fc_two_passes *fc_stage_passes(const fc_stage *stage);
  * now unless it is there, and lives as long as the chain. FALSE: a time is out of range, or create failed. */
 gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **error);
 
-/* The prepared state of a stage, made now unless it is there already; one reference. */
-fc_prepared *fc_stage_prepare(fc_stage *stage, const fc_backend *backend, gint32 device, int compute,
-                              guint n_in, gboolean any_size, const fc_format *const *in, const fc_format *out,
-                              GError **error);
+/* The recursive sections of a stage whose operator has FC_CASCADE, as its `design` tells them. */
+gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
+                           GError **error);
+
+/* The prepared state of a stage, or of `joined` from it on as one cascade; made now unless it is there
+ * already; one reference. */
+fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_backend *backend, gint32 device,
+                              int compute, guint n_in, gboolean any_size, const fc_format *const *in,
+                              const fc_format *out, GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
 /* Instance number `i` of the chain for a batch, from 0 (itself): kept from one batch to the next. */
 fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error);

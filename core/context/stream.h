@@ -39,6 +39,9 @@ struct fc_source {
    */
   gint64 (*read)(fc_source *source, const fc_view *into, GError **error);
 
+  /* NULL, or for sound of known length: the next read begins at this frame. */
+  gboolean (*seek)(fc_source *source, gint64 position, GError **error);
+
   /* NULL, or the user wants it: before the first read, makes it deliver an image of 1/divisor of its size (2,
    * 4 or 8), sides rounded up, for less than the whole costs; its format's extent changes. */
   void (*shrink)(fc_source *source, int divisor);

@@ -344,8 +344,28 @@ typedef struct fc_terms {
   /* Set by an operator that has a version for a device, but none of what is wanted here: with these
    * arguments, in this pass. It is then run on the host. */
   uint32_t on_host;
-  uint32_t reserved;
+  /* The host sets FC_TURN_POSSIBLE where it can go through in[0] backwards in time: its length is known, and
+   * any part of it can be had. An operator whose output o is input extent - 1 - o then adds FC_TURN_WANTED,
+   * asks for no halo on that axis, and is given a view of those elements that its output is made of. */
+  uint32_t turn;
+  /* Of an operator with FC_OP_SURVEYS the host says for which part it asks, fc_survey_part; else 0. */
+  uint32_t part;
 } fc_terms;
+
+#define FC_TURN_POSSIBLE 1u
+#define FC_TURN_WANTED   2u
+
+/* The parts that a stage of FC_OP_SURVEYS is run in, as stages of their own, by one instance. */
+typedef enum fc_survey_part {
+  FC_PART_ALL = 0, /* at once, with all of the input in one view: where the host cannot do otherwise */
+  /* Looks at the signal piece by piece and measures it (measure_bytes): `collect` keeps what will be made of
+   * it. Output elements, of which there are as many as blocks, or align times as many, need not be written.
+   */
+  FC_PART_SURVEY = 1,
+  /* Makes the output, after all blocks were collected. Its input is what the survey has put out, of which it
+   * asks for all (FC_WHOLE), and is given nothing: a view of shape 0. */
+  FC_PART_MAKE = 2
+} fc_survey_part;
 
 /* ---- running ---------------------------------------------------------- */
 
@@ -440,6 +460,10 @@ typedef struct fc_backend {
   32u /* must have measured all of the signal before it can make any, with some arguments at least:          \
          extension "two-passes/1" */
 
+/* Makes something of a signal of known length that is small beside it (a picture of sound): it can see all of
+ * the signal first, piece by piece, and make its output then: fc_survey_part. */
+#define FC_OP_SURVEYS (1u << 16)
+
 typedef struct fc_operator fc_operator;
 struct fc_operator {
   uint32_t size;
@@ -463,9 +487,10 @@ struct fc_operator {
   /* One for each kind of device, ends with NULL; at least one. */
   const fc_backend *const *backends;
 
-  /* Measurements: collect takes `count` blocks in signal order, from one thread
-   * at a time; report, once at the end, calls host->measured, and MAY fail the run, when what was measured is
-   * beyond what the user allows. Both NULL if terms.measure_bytes is always 0. reset before a new stream. */
+  /* Measurements, also of a survey, which has no report: collect takes `count` blocks in signal order, from
+   * one thread at a time; report, once at the end, calls host->measured, and MAY fail the run, when what was
+   * measured is beyond what the user allows. Both NULL if terms.measure_bytes is always 0. reset before a new
+   * stream. */
   void (*reset)(void *self);
   fc_status (*collect)(const fc_host *host, void *self, const void *blocks, int64_t count);
   fc_status (*report)(const fc_host *host, void *self);
@@ -564,6 +589,33 @@ typedef struct fc_mask_designer {
   fc_status (*design)(const fc_host *host, void *self, double rate, double *taps, int64_t room,
                       int64_t *count);
 } fc_mask_designer;
+
+/* ---- extension "cascade/1" ----------------------------------------------- */
+
+/* Reached by operator->extension(op, FC_CASCADE): an fc_cascade, of an operator that filters sound by
+ * recursive sections of second order in a row, its state in doubles and zero where a stream begins.
+ * Neighbours of the kind are run on the CPU as one stage of the first one's operator, to the same bits. */
+#define FC_CASCADE "cascade/1"
+
+/* y = b0 x + b1 x' + b2 x'' - a1 y' - a2 y'', of the sample and those before it. */
+typedef struct fc_section {
+  double b0, b1, b2, a1, a2;
+  uint32_t rounded; /* to float, before the next section takes it: what is stored where stages are run one by
+                       one */
+  uint32_t reserved;
+} fc_section;
+
+typedef struct fc_cascade {
+  uint32_t size;
+  uint32_t most; /* sections that one stage may have */
+  /* As negotiate: a host thread, no device, pure. How many sections there are for a signal of this rate,
+   * which are written to `sections` if there is `room` for all. */
+  fc_status (*design)(const fc_host *host, void *self, double rate, fc_section *sections, uint32_t room,
+                      uint32_t *count);
+  /* As prepare of the CPU's backend, whose other functions take the state: of these sections. */
+  fc_status (*prepare)(const fc_host *host, void *self, const fc_setup *setup, const fc_section *sections,
+                       uint32_t count, void **state);
+} fc_cascade;
 
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);

@@ -101,9 +101,13 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
     fc_range now = out->made[a] = widen(plan, covered, s, a, out->made[a], out);
     if (cut) now.lo = out->fresh;
     if (cut && !(now.lo > 0 && (extent < 0 || now.hi < extent))) chunk->interior = FALSE;
-    if (ps->generator)
+    if (cut && ps->turned) now = fc_range_turned(now, extent);
+    if (ps->generator) {
       set_span(in, a, (fc_span){{0, 0}, {0, 0}, {0, 0}, {0, 0}});
-    else
+    } else if (ps->part == FC_PART_MAKE) { /* nothing, once all has been seen */
+      const gint64 end = cut ? plan->links[s].extent[a] : 0;
+      set_span(in, a, (fc_span){{end, end}, {end, end}, {end, end}, {end, end}});
+    } else
       set_span(in, a, fc_reach_need(&ps->reach[a], ps->border, now, plan->links[s].extent[a]));
     for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
       const fc_plan_side *side = &plan->sides[k];

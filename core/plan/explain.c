@@ -74,11 +74,19 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
     g_string_append(s, " (by its device function; where that cannot be compiled, on cpu)");
   else if (ps->on_host)
     g_string_append(s, " (no CUDA version: one download and one upload a chunk)");
-  append_halo(s, ps->reach, ps->border, plan->links[i].kind);
+  if (ps->part == FC_PART_MAKE)
+    g_string_append(s, "; made of what the survey has kept");
+  else
+    append_halo(s, ps->reach, ps->border, plan->links[i].kind);
+  if (ps->part == FC_PART_SURVEY) g_string_append(s, "; a survey, piece by piece");
   if (ps->carry_bytes)
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
   if (ps->stage && fc_stage_passes(ps->stage))
     g_string_append(s, "; measures its whole input first, so the input is read twice");
+  if (ps->joined)
+    g_string_append_printf(s, "; one cascade with the %u stage%s behind it", ps->joined - 1,
+                           ps->joined > 2 ? "s" : "");
+  if (ps->turned) g_string_append(s, "; goes through its input backwards");
   if (ps->note) g_string_append_printf(s, "; %s", ps->note);
   for (guint k = ps->side; k < ps->side + ps->n_sides; k++) {
     const fc_plan_side *side = &plan->sides[k];
@@ -116,9 +124,10 @@ static void append_blocks(GString *s, const fc_plan *plan) {
 }
 
 static void append_work(GString *s, const fc_plan *plan) {
+  const gint64 chunk = plan->surveyed ? fc_plan_stretch(plan, 0) : plan->chunk;
   g_autofree char *rework = fc_plan_rework_text(plan);
   g_string_append_printf(s, "\ncompute %s, chunks of %" G_GINT64_FORMAT " %s", fc_dtype_name(plan->compute),
-                         plan->chunk, fc_plan_unit(plan, plan->chunk));
+                         chunk, fc_plan_unit(plan, chunk));
   append_blocks(s, plan);
   if (plan->n_devices == 0)
     g_string_append_printf(s, ", %d at a time on %d thread%s", plan->crew, plan->threads,

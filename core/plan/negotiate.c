@@ -86,6 +86,10 @@ static gboolean check_kinds(const fc_plan_stage *ps, const fc_format *in, const 
   return TRUE;
 }
 
+static gboolean is_pointwise_in_time(const fc_reach *r) {
+  return !r->before && !r->after && r->num == r->den && r->align == 1;
+}
+
 static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_format *out, GError **error) {
   const fc_operator *op = ps->op;
   const gboolean keeps = (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) != 0;
@@ -93,7 +97,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
   if (!keeps && !(op->dtypes_out & FC_DTYPE_BIT(out->dtype)))
     return broken(ps->name, error, "an element type it does not store");
   if (keeps && out->dtype != in->dtype) return broken(ps->name, error, "a change of element type");
-  if (ps->measure_bytes && !(op->collect && op->report))
+  if (ps->measure_bytes && !(op->collect && (op->report || ps->part == FC_PART_SURVEY)))
     return broken(ps->name, error, "it measures and has nobody to collect and report that");
   if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
     return broken(ps->name, error, "partial results or carried state of more than there can be");
@@ -102,6 +106,9 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
   if (ps->generator) ps->border = FC_BORDER_NONE;
   if (!ps->generator && !check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
   if (!check_kinds(ps, in, out, error)) return FALSE;
+  if (ps->turned && (ps->n_sides || !is_pointwise_in_time(&ps->reach[FC_AXIS_X]) ||
+                     out->extent[FC_AXIS_X] != in->extent[FC_AXIS_X]))
+    return broken(ps->name, error, "it goes backwards and asks for more than what its output is made of");
   for (int a = 0; a < FC_AXES; a++) {
     const fc_reach *r = &ps->reach[a];
     if (out->extent[a] < FC_UNKNOWN) return broken(ps->name, error, "a negative extent");
@@ -173,6 +180,21 @@ static void reset_need(fc_need *need) {
   for (int a = 0; a < FC_AXES; a++) need->reach[a] = no_reach;
 }
 
+/* Can what comes into a stage be had from its end to its beginning? Not where it goes forwards only: through
+ * state, blocks that are collected in order, further inputs, or a source that cannot seek. */
+static gboolean can_turn(const fc_plan *plan, guint s) {
+  const fc_format *in = &plan->links[s];
+  const gboolean generated = plan->stages[0].generator;
+  if (in->kind != FC_AUDIO || plan->cut != FC_AXIS_X || in->extent[FC_AXIS_X] < 0 || plan->borrowed ||
+      plan->links[0].live || !(generated || plan->seeks))
+    return FALSE;
+  for (guint i = 0; i < s; i++) {
+    const fc_plan_stage *ps = &plan->stages[i];
+    if (ps->carry_bytes || ps->measure_bytes || ps->n_sides) return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
   fc_format *out = &plan->links[s + 1];
@@ -185,6 +207,8 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   for (guint i = 0; i <= n; i++) reset_need(&needs[i]), pointers[i] = &needs[i];
   fc_terms terms = {
       .size = sizeof terms, .compute = plan->compute, .n_in = n, .in = in, .out = out, .needs = pointers};
+  terms.part = (uint32_t)ps->part;
+  if (!ps->generator && can_turn(plan, s)) terms.turn = FC_TURN_POSSIBLE;
   fc_status status = FC_CALLED(
       ps->name, ps->op->negotiate ? ps->op->negotiate(&ps->stage->host.base, ps->self, &terms) : FC_OK);
   /* Each is valid alone: the chain does not fit the input. */
@@ -195,6 +219,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
   ps->any_size = terms.any_size != 0, ps->host_only = terms.on_host != 0;
+  ps->turned = terms.turn == (FC_TURN_POSSIBLE | FC_TURN_WANTED);
   ps->measure_bytes = terms.measure_bytes, ps->carry_bytes = terms.carry_bytes, ps->work = terms.work;
   g_free(ps->note);
   ps->note = g_steal_pointer(&ps->stage->host.remark);
@@ -288,6 +313,22 @@ static void insert_cast(fc_plan *plan, guint s) {
     if (plan->sides[k].stage >= s) plan->sides[k].stage++;
 }
 
+/* Is the stage run in two parts? Of a signal in the caller's memory nothing would be saved by that; and live
+ * sound has no end. */
+static gboolean surveys(const fc_plan *plan, guint s) {
+  const fc_format *in = &plan->links[s];
+  return plan->stages[s].op->flags & FC_OP_SURVEYS && in->kind == FC_AUDIO && in->extent[FC_AXIS_X] >= 0 &&
+         plan->cut == FC_AXIS_X && !plan->borrowed && !plan->links[0].live && !plan->stages[s].n_sides;
+}
+
+/* Puts the survey of stage s ahead of it. */
+static void insert_survey(fc_plan *plan, guint s) {
+  const fc_plan_stage stage = plan->stages[s];
+  insert_cast(plan, s);
+  plan->stages[s] = stage;
+  plan->stages[s].part = FC_PART_SURVEY, plan->stages[s + 1].part = FC_PART_MAKE;
+}
+
 static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     const fc_operator *op = plan->stages[s].op;
@@ -300,6 +341,10 @@ static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
         plan->links[s + 1].bits = fc_dtype_bits(to);
         s++;
       }
+    }
+    if (!plan->stages[s].generator && surveys(plan, s)) {
+      insert_survey(plan, s);
+      if (!negotiate_stage(plan, s++, wanted, error)) return FALSE;
     }
     if (!negotiate_stage(plan, s, wanted, error)) return FALSE;
   }
@@ -363,6 +408,7 @@ gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **erro
     const fc_format *was = &before->links[s + 1], *now = &plan->links[s + 1];
     const fc_plan_stage *old = &before->stages[s], *ps = &plan->stages[s];
     if (!negotiate_stage(plan, s, was->dtype, error)) return FALSE;
+    if (ps->joined) plan->stages[s].carry_bytes = old->carry_bytes, plan->stages[s].work = old->work;
     if (now->dtype != was->dtype || now->kind != was->kind || now->layout != was->layout ||
         now->extent[FC_AXIS_C] != was->extent[FC_AXIS_C] || ps->border != old->border ||
         ps->measure_bytes != old->measure_bytes || ps->carry_bytes != old->carry_bytes)
@@ -404,26 +450,40 @@ static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   return fc_reach_is_whole(r) || (outside && images);
 }
 
+static gboolean looks_out(const fc_plan *plan, guint s) {
+  const fc_reach *r = &plan->stages[s].reach[plan->cut];
+  return !plan->stages[s].generator &&
+         (fc_reach_is_whole(r) || r->before > 0 || r->after > 0 ||
+          sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]));
+}
+
+gboolean fc_plan_is_whole(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  if (ps->generator || ps->part == FC_PART_MAKE) return FALSE;
+  return fc_reach_is_whole(&ps->reach[plan->cut]) || (looks_out(plan, s) && ps->border == FC_BORDER_WRAP);
+}
+
 void fc_plan_summarise(fc_plan *plan) {
-  plan->whole = plan->measures = plan->carries = plan->reflects = FALSE;
-  plan->slack = 0;
+  plan->whole = plan->measures = plan->carries = plan->reflects = plan->turned = FALSE;
+  plan->slack = 0, plan->surveyed = 0;
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
+    if (ps->part == FC_PART_MAKE) {
+      plan->surveyed = s;
+      continue;
+    }
     const fc_reach *r = &ps->reach[plan->cut];
-    gboolean everything = fc_reach_is_whole(r);
-    gboolean looks_out =
-        everything || r->before > 0 || r->after > 0 ||
-        sticks_out(r, plan->links[s].extent[plan->cut], plan->links[s + 1].extent[plan->cut]);
-    if (ps->generator) looks_out = everything = FALSE;
-    if (everything || (looks_out && ps->border == FC_BORDER_WRAP)) plan->whole = TRUE;
+    if (fc_plan_is_whole(plan, s)) plan->whole = TRUE;
     /* Mirrored elements may lie behind the chunk that looks at them, and so may a last
      * element that is looked at from beyond it only. */
     gboolean mirrors = ps->border == FC_BORDER_REFLECT || ps->border == FC_BORDER_REFLECT101;
     gboolean shifted = r->before < 0 || r->after < 0;
-    if ((looks_out && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE)) plan->reflects = TRUE;
+    if ((looks_out(plan, s) && mirrors) || (shifted && ps->border == FC_BORDER_REPLICATE))
+      plan->reflects = TRUE;
+    if (ps->turned) plan->turned = TRUE;
     if (ps->measure_bytes) plan->measures = TRUE;
     if (ps->carry_bytes) plan->carries = TRUE;
   }
   for (guint k = 0; k < plan->n_sides; k++) plan->sides[k].random = is_random(plan, &plan->sides[k]);
-  if (!plan->whole && plan->reflects && !plan->borrowed) plan->slack = fc_plan_span(plan, 0);
+  if (!plan->whole && plan->reflects && !plan->borrowed && !plan->turned) plan->slack = fc_plan_span(plan, 0);
 }

@@ -14,13 +14,13 @@ static gboolean needs_f64(const fc_format *in) {
   return in->dtype == FC_F64 || (in->dtype == FC_I32 && in->bits > 24);
 }
 
-/* With room for a cast ahead of every stage and one at the end. */
+/* With room for a cast ahead of every stage, which may be two, and one at the end. */
 static fc_plan *make_plan(fc_chain *chain) {
   fc_plan *plan = g_new0(fc_plan, 1);
   plan->references = 1;
   plan->chain = chain;
-  plan->stages = g_new0(fc_plan_stage, 2 * chain->n + 2);
-  plan->links = g_new0(fc_format, 2 * chain->n + 3);
+  plan->stages = g_new0(fc_plan_stage, 3 * chain->n + 2);
+  plan->links = g_new0(fc_format, 3 * chain->n + 3);
   for (guint i = 0; i < chain->n; i++) plan->n_sides += chain->stages[i].n_inputs;
   plan->sides = g_new0(fc_plan_side, MAX(plan->n_sides, 1));
   return plan;
@@ -132,7 +132,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
   if (!query->in) plan->links[0].dtype = plan->compute;
   plan->links[0].live = o && o->latency > 0;
   plan->stored = query->stored, plan->stored_bits = MIN(query->bits, 64);
-  plan->files = query->files, plan->borrowed = query->borrowed;
+  plan->files = query->files, plan->borrowed = query->borrowed, plan->seeks = query->seeks;
   plan->cut = fc_stream_axis(plan->links[0].kind);
   if (!fc_plan_negotiate(plan, query, error)) {
     fc_plan_unref(plan);
@@ -148,7 +148,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
 
 /* A chunk of borrowed memory is worked on by itself; where that cannot be, it is copied like a file. */
 static gboolean can_borrow(const fc_plan *plan) {
-  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries;
+  return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries && !plan->turned;
 }
 
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error) {
@@ -156,6 +156,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   if (!plan) return NULL;
   plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
   if (!fc_plan_choose_device(plan, query, error)) return NULL;
+  if (plan->n_devices == 0 && plan->fuse != FC_FUSE_NO && !fc_plan_join(plan, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
   if (plan->borrowed && query->device == FC_HOST && (plan->n_devices || !can_borrow(plan))) {
     plan->borrowed = FALSE;

@@ -38,6 +38,9 @@ typedef struct fc_plan_stage {
   double work; /* flop an output element */
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
+  int part;            /* fc_survey_part */
+  guint joined;        /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
+  gboolean turned;     /* goes through its input from the end to the beginning, along the cut axis */
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
   gboolean on_host;    /* a run on a device leaves it for this stage */
@@ -82,19 +85,23 @@ typedef struct fc_plan {
   gboolean measures; /* some stage measures */
   gboolean carries;  /* some stage carries state from chunk to chunk */
   gboolean reflects; /* some border has images inside the signal */
+  gboolean turned;   /* some stage goes backwards: the source is asked for stretches in any order */
+  gboolean seeks;    /* it can be */
   guint n_devices;   /* 0: the CPU */
   gint32 devices[FC_DEVICES_MOST];
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
   char *reason;         /* for the device */
-  gint64 chunk;         /* elements of the last link's cut axis at a time */
-  gint64 asked;         /* how many the user wants; 0: as many as suit */
-  gint64 freely;        /* how many it would be if memory had no limit */
-  gint64 multiple;      /* of which a chunk is, so that no stage's block is computed twice */
-  int threads;          /* CPU threads in all */
-  int crew;             /* how many chunks are worked on at a time on the CPU, each by threads / crew */
-  gboolean live;        /* chunks are as short as a latency wants them */
-  double scratch;       /* bytes that stages on the CPU work in; 0 until they are prepared */
-  gint64 slack;         /* elements of link 0 to keep behind a chunk, for reflecting borders */
+  guint surveyed;  /* this many stages are run for a survey, before the next one makes anything; 0: none */
+  gint64 stretch;  /* of the last link of these so many elements at a time; `chunk` is all that is made */
+  gint64 chunk;    /* elements of the last link's cut axis at a time */
+  gint64 asked;    /* how many the user wants; 0: as many as suit */
+  gint64 freely;   /* how many it would be if memory had no limit */
+  gint64 multiple; /* of which a chunk is, so that no stage's block is computed twice */
+  int threads;     /* CPU threads in all */
+  int crew;        /* how many chunks are worked on at a time on the CPU, each by threads / crew */
+  gboolean live;   /* chunks are as short as a latency wants them */
+  double scratch;  /* bytes that stages on the CPU work in; 0 until they are prepared */
+  gint64 slack;    /* elements of link 0 to keep behind a chunk, for reflecting borders */
 } fc_plan;
 
 /* What a plan is made from. */
@@ -109,6 +116,7 @@ typedef struct fc_plan_query {
   gboolean files;            /* for the prediction: files take time too */
   gboolean rows;             /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;         /* see fc_plan */
+  gboolean seeks;            /* the source of the chain's signal can be read from any place */
   gint32 device;             /* FC_HOST: as the options say; else the caller's memory is on it */
   gboolean touch;            /* devices may be asked; FALSE for --dry-run */
   const fc_options *options; /* may be NULL */
@@ -147,6 +155,9 @@ static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
 static inline gboolean fc_reach_is_whole(const fc_reach *r) {
   return r->before == FC_WHOLE || r->after == FC_WHOLE;
 }
+
+/* Does the stage need all of its input along the cut axis at once? */
+gboolean fc_plan_is_whole(const fc_plan *plan, guint s);
 
 /* Is the input memory of a device, where all stages must run? */
 static inline gboolean fc_plan_stays(const fc_plan *plan) {
@@ -240,6 +251,8 @@ void fc_plan_fuse(fc_plan *plan);
 /* Of `n` stages from `stage` on, with room for so many. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);
+/* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */
+gboolean fc_plan_join(fc_plan *plan, GError **error);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 

@@ -23,7 +23,10 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   gint64 length = plan->chunk;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    if (!fc_reach_is_whole(r)) length = fc_scale_floor(length, r->num, r->den);
+    if (plan->stages[s].part == FC_PART_MAKE)
+      length = plan->stretch;
+    else if (!fc_reach_is_whole(r))
+      length = fc_scale_floor(length, r->num, r->den);
   }
   return MAX(length, 1);
 }
@@ -63,6 +66,10 @@ static gint64 span_of(const fc_plan *plan, guint link, gboolean read) {
   gint64 span = 0;
   for (guint s = plan->n; s-- > link;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
+    if (plan->stages[s].part == FC_PART_MAKE) {
+      span = 0;
+      continue;
+    }
     span = overlap_before(r, r->align, plan->stages[s].border, span, plan->links[s].extent[plan->cut],
                           plan->links[s + 1].extent[plan->cut]);
     /* The rest is less than another block would take: else it would have been made. */
@@ -95,7 +102,8 @@ gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_X];
     gboolean moves = r->before == -r->after && r->num == r->den;
     gint64 in = plan->links[s].extent[FC_AXIS_X], out = plan->links[s + 1].extent[FC_AXIS_X];
-    if (plan->stages[s].generator || fc_reach_is_whole(r) || (r->num == r->den && !moves && in != out))
+    if (plan->stages[s].generator || plan->stages[s].turned || fc_reach_is_whole(r) ||
+        (r->num == r->den && !moves && in != out))
       return FALSE;
     if (moves) shift += (double)r->after * scale;
     scale *= (double)r->num / (double)r->den;
@@ -149,6 +157,11 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
     const fc_plan_stage *ps = &plan->stages[l - 1];
     const fc_reach *r = &ps->reach[axis];
     gint64 before = plan->links[l - 1].extent[axis], after = plan->links[l].extent[axis];
+    if (ps->part == FC_PART_MAKE) { /* what is ahead of it is run by itself */
+      held = made = cut ? MIN(plan->stretch, before) : before;
+      gap = out = 0;
+      continue;
+    }
     gint64 longest = ps->generator ? 0 : fc_reach_longest(r, ps->border, made, before, after);
     if (!fc_reach_is_whole(r)) {
       gap = fc_scale_ceil(gap, r->num, r->den) + MAX(-(r->before + r->after), 0) + 1;
@@ -343,6 +356,8 @@ static gint64 find_multiple(const fc_plan *plan) {
     /* An element of the last link is num/den of this stage's output. */
     gint64 divisor = fc_common_divisor(num, den);
     num /= divisor, den /= divisor;
+    /* A survey's blocks are no whole number of samples, of which one is then made twice. */
+    if (plan->surveyed && r->align == 1) den = 1;
     gint64 align = r->align / fc_common_divisor(r->align, num) * den,
            common = fc_common_divisor(multiple, align);
     if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
@@ -391,7 +406,7 @@ static gint64 halo_of(const fc_plan *plan) {
 static gint64 natural_chunk(const fc_plan *plan) {
   double budget = plan->n_devices ? GPU_CHUNK_BYTES : plan->borrowed ? CPU_BORROWED_BYTES : CPU_CHUNK_BYTES;
   gint64 chunk = (gint64)MAX(budget / widest(plan), 1);
-  if (plan->cut == FC_AXIS_X) chunk = MAX(chunk, 1024);
+  if (plan->cut == FC_AXIS_X && !plan->surveyed) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo_of(plan));
   if (plan->n_devices == 0 && plan->multiple > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * plan->multiple);
   return round_up(chunk, plan->multiple);
@@ -552,7 +567,7 @@ static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
     leave_room(plan);
 }
 
-gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
+static gboolean choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
   gint64 asked = options ? options->chunk : 0;
   const double latency = options ? options->latency : 0;
   plan->threads = fc_pool_size(options ? options->threads : 0);
@@ -579,4 +594,17 @@ gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError *
   plan->freely = plan->chunk;
   shrink_to_fit(plan, asked > 0);
   return check_fits(plan, error);
+}
+
+/* The stages of a survey are a plan of their own, which ends where what has been seen is made something of;
+ * that is one chunk. */
+gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
+  const guint n = plan->n;
+  if (!plan->surveyed) return choose_chunk(plan, options, error);
+  plan->n = plan->surveyed;
+  const gboolean ok = choose_chunk(plan, options, error);
+  plan->n = n;
+  plan->stretch = plan->chunk;
+  plan->chunk = plan->freely = MAX(plan->links[n].extent[plan->cut], 1);
+  return ok && check_fits(plan, error);
 }

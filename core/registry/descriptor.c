@@ -362,7 +362,7 @@ static gboolean check_backends(const fc_operator *op, GError **error) {
 /* What it does, as far as its flags and callbacks tell: none may contradict another. */
 static gboolean check_behaviour(const fc_operator *op, GError **error) {
   const guint32 known = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH | FC_OP_NOISE | FC_OP_KEEPS_MEANING |
-                        FC_OP_GENERATOR | FC_OP_TWO_PASSES;
+                        FC_OP_GENERATOR | FC_OP_TWO_PASSES | FC_OP_SURVEYS;
   gboolean generates = (op->flags & FC_OP_GENERATOR) != 0;
   if (!check_flags(op->flags, known, error)) return FALSE;
   if (!op->kinds) return fc_fail(error, FC_INVALID, "it takes no kind of media");
@@ -372,7 +372,7 @@ static gboolean check_behaviour(const fc_operator *op, GError **error) {
     return fc_fail(error, FC_INVALID, "a generator has no input to keep anything of");
   if (generates && !op->negotiate)
     return fc_fail(error, FC_INVALID, "a generator without negotiate does not say what it makes");
-  if ((op->collect == NULL) != (op->report == NULL))
+  if ((op->collect == NULL) != (op->report == NULL) && !(op->flags & FC_OP_SURVEYS))
     return fc_fail(error, FC_INVALID, "collect and report go together, one is missing");
   if ((op->flags & FC_OP_TWO_PASSES) && (generates || !op->report || !op->extension))
     return fc_fail(error, FC_INVALID,

@@ -26,6 +26,7 @@ static fc_buffer *buffer_of(const fc_feed *feed, fc_slot *slot) {
 /* How many elements before the next one a chunk may look at once more. */
 static gint64 looks_back(const fc_feed *feed, const fc_plan *plan) {
   if (feed->side >= 0) return fc_plan_side_span(plan, (guint)feed->side);
+  if (plan->turned) return 0; /* what is looked at again is read again */
   /* A plan that needs all of it at once has one chunk, or some that each do. */
   if (plan->whole) return plan->measures || plan->carries ? plan->links[0].extent[plan->cut] : 0;
   return fc_plan_span(plan, 0);
@@ -170,6 +171,10 @@ gboolean fc_feed_fill(fc_feed *feed, fc_slot *slot, GError **error) {
   fc_buffer_hold(buffer_of(feed, slot), twin ? link->made : link->held, link->view[FC_AXIS_X].lo);
   if (feed->side >= 0 && plan->sides[feed->side].random) return fill_random(feed, slot, error);
   if (fc_range_empty(link->made[feed->axis])) return TRUE;
+  if (feed->side < 0 && plan->turned) {
+    feed->read_to = link->made[feed->axis].lo;
+    return feed->source->seek(feed->source, feed->read_to, error) && read_rest(feed, slot, error);
+  }
   if (!next_frame(feed, slot, error) || !restore_tail(feed, slot, error) ||
       !skip_to(feed, slot, link->made[feed->axis].lo, error))
     return FALSE;
@@ -229,6 +234,11 @@ static gint64 read_cast(fc_source *source, const fc_view *into, GError **error) 
   return got;
 }
 
+static gboolean seek_cast(fc_source *source, gint64 position, GError **error) {
+  cast_source *me = (cast_source *)source;
+  return me->inner->seek(me->inner, position, error);
+}
+
 static void free_cast(fc_source *source) {
   cast_source *me = (cast_source *)source;
   me->inner->free(me->inner);
@@ -246,7 +256,7 @@ fc_source *fc_source_cast(fc_source *source, int dtype) {
   me->base.format.layout = FC_INTERLEAVED;
   me->base.name = g_strdup(source->name);
   me->base.can_rows = source->can_rows, me->base.by_rows = source->by_rows;
-  me->base.read = read_cast;
+  me->base.read = read_cast, me->base.seek = source->seek ? seek_cast : NULL;
   me->base.free = free_cast;
   return &me->base;
 }

@@ -91,6 +91,11 @@ static gint64 read_memory(fc_source *source, const fc_view *into, GError **error
   return count;
 }
 
+static gboolean seek_memory(fc_source *source, gint64 position, GError **error) {
+  ((memory_source *)source)->position = position;
+  return TRUE;
+}
+
 static void free_memory_source(fc_source *source) {
   memory_source *me = (memory_source *)source;
   fc_pool_free(me->crew);
@@ -107,7 +112,7 @@ fc_source *fc_memory_source_new(const fc_view *view) {
   fc_format_of_view(view, &me->base.format);
   me->base.name = g_strdup("memory");
   me->base.can_rows = view->kind != FC_AUDIO;
-  me->base.read = read_memory;
+  me->base.read = read_memory, me->base.seek = seek_memory;
   me->base.free = free_memory_source;
   return &me->base;
 }

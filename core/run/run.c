@@ -120,9 +120,14 @@ static void give_states(fc_run *r, worker *me) {
   me->slot->states = fc_states_ref(states);
 }
 
+/* The link by which progress is told. */
+static guint told_link(const fc_plan *plan) {
+  return plan->surveyed ? plan->surveyed : plan->n;
+}
+
 /* By which chunks are cut from now on; takes it and its states over. */
 static void set_plan(fc_run *r, fc_plan *plan, fc_states *const *states) {
-  const gint64 extent = plan->links[plan->n].extent[plan->cut];
+  const gint64 extent = plan->links[told_link(plan)].extent[plan->cut];
   r->now = plan;
   memcpy(r->now_states, states, MAX(plan->n_devices, 1) * sizeof *states);
   pthread_mutex_lock(&r->mutex);
@@ -344,9 +349,9 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   for (guint i = 0; i < slot->chunk->last; i++)
     if (plan->stages[i].measure_bytes && !collect(r, slot, i, error)) return FALSE;
   fc_trace_memory(r->trace);
-  if (slot->chunk->last == plan->n) {
-    gint64 done =
-        slot->chunk->deliver.hi + slot->chunk->frame * MAX(plan->links[plan->n].extent[plan->cut], 0);
+  if (slot->chunk->last == told_link(plan)) {
+    gint64 done = slot->chunk->deliver.hi +
+                  slot->chunk->frame * MAX(plan->links[slot->chunk->last].extent[plan->cut], 0);
     pthread_mutex_lock(&r->mutex);
     r->done = plan->borrowed ? r->done + fc_range_length(slot->chunk->deliver) : MAX(r->done, done);
     pthread_mutex_unlock(&r->mutex);
@@ -375,6 +380,10 @@ static gboolean report_progress(fc_run *r, GError **error) {
 
 static gboolean one_chunk(fc_run *r, worker *me, GError **error) {
   if (!await(r, &r->computed[me->workspace], me->turn)) return FALSE;
+  /* What is made of a survey is made when all of it has been collected. */
+  if (r->plan->surveyed && me->slot->chunk->last > r->plan->surveyed &&
+      !await(r, &r->released, me->slot->number))
+    return FALSE;
   if (!compute(r, me, error)) return FALSE;
   advance(r, &r->computed[me->workspace]);
   if (on_device(r) && !me->w->runner->wait(me->w->runner, me->slot->index, error)) return FALSE;

@@ -112,9 +112,9 @@ static gboolean prepare(fc_states *states, guint s, guint device, const fc_state
     const fc_format *in[1 + FC_INPUTS_MOST] = {&plan->links[s]};
     for (guint k = 0; k < ps->n_sides; k++) in[1 + k] = &plan->sides[ps->side + k].format;
     state->backend = fc_backend_for(ps->op, host ? FC_KIND_HOST : FC_KIND_CUDA);
-    state->prepared =
-        fc_stage_prepare(ps->stage, state->backend, host ? FC_HOST : plan->devices[device], plan->compute,
-                         ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
+    state->prepared = fc_stage_prepare(
+        ps->stage, ps->joined, state->backend, host ? FC_HOST : plan->devices[device], plan->compute,
+        ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
     if (!state->prepared) return FALSE;
   }
   choose_tiles(state, plan, s, first);

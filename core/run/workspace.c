@@ -365,7 +365,9 @@ static void run_tile(guint index, guint thread, void *data) {
   gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
   gint64 hi = MIN(lo + c->tile, end);
   fc_view out = sub_view(&c->out, axis, lo, hi), in = c->in, sides[FC_INPUTS_MOST];
-  if (!c->ps->generator) in = input_of(&c->in, r, axis, lo, hi);
+  fc_range from = {lo, hi};
+  if (c->ps->turned && axis == (int)c->plan->cut) from = fc_range_turned(from, c->out.extent[axis]);
+  if (!c->ps->generator) in = input_of(&c->in, r, axis, from.lo, from.hi);
   if (!c->ps->op) {
     fc_view_convert(&out, &in, fc_notes_of(c->work, c->stage));
     return;

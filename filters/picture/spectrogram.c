@@ -69,42 +69,65 @@ size_t fc_spectrogram_scratch(const fc_spectrogram *s) {
   return lay_out(s, NULL, NULL);
 }
 
-/* The frame that begins at a sample, windowed; beyond the ends there is silence. */
-static void load_frame(const fc_spectrogram *s, const work *w, const fc_view *in, int64_t from,
-                       int64_t channel, int64_t lane, int64_t lanes) {
-  const int64_t n = s->plan->n, length = in->shape[FC_AXIS_T];
-  const int64_t lo = from < 0 ? -from : 0, hi = from + n > length ? length - from : n;
+/* A block has no more spectra than this, where that does not make too many blocks. */
+#define FRAMES_MOST 16
+#define BLOCKS_MOST 1024
+
+fc_spectrogram_grid fc_spectrogram_grid_of(const fc_spectrogram *s, int64_t length) {
+  const int64_t width = fc_panels_box(&s->panels, 1, 0).width, columns = length < width ? length : width;
+  fc_spectrogram_grid g = {length, columns, 1, 1};
+  if (columns == 0) return g;
+  const double hop = (double)s->plan->n / 2, span = (double)length / (double)columns;
+  const int64_t frames = span > hop ? (int64_t)ceil(span / hop) : 1;
+  g.blocks = (frames + FRAMES_MOST - 1) / FRAMES_MOST;
+  if (g.blocks > BLOCKS_MOST) g.blocks = BLOCKS_MOST;
+  g.frames = (frames + g.blocks - 1) / g.blocks;
+  return g;
+}
+
+size_t fc_spectrogram_block_bytes(const fc_spectrogram *s, int64_t channels) {
+  return (size_t)(channels * s->plan->bins) * sizeof(double);
+}
+
+int64_t fc_spectrogram_halo(const fc_spectrogram *s) {
+  return s->plan->n / 2 + 1; /* a centre is rounded */
+}
+
+/* Spectrum `frame` of all, windowed; beyond the ends there is silence. */
+static void load_frame(const fc_spectrogram *s, const fc_spectrogram_grid *g, const work *w,
+                       const fc_view *in, int64_t frame, int64_t channel, int64_t lane, int64_t lanes) {
+  const double frames = (double)(g->columns * g->blocks * g->frames),
+               centre = (double)g->length * ((double)frame + 0.5) / frames;
+  const int64_t n = s->plan->n, from = (int64_t)floor(centre + 0.5) - n / 2;
+  const int64_t lo = from < 0 ? -from : 0, hi = from + n > g->length ? g->length - from : n;
   memset(w->row, 0, (size_t)n * sizeof *w->row);
   if (hi > lo)
-    fc_load_f32(w->row + lo, fc_view_at(in, 0, 0, from + lo, channel), in->stride[FC_AXIS_T], hi - lo,
-                in->kind, in->dtype);
+    fc_load_f32(w->row + lo, fc_view_at(in, 0, 0, from + lo - in->origin[FC_AXIS_T], channel),
+                in->stride[FC_AXIS_T], hi - lo, in->kind, in->dtype);
   for (int64_t i = 0; i < n; i++) w->x[i * lanes + lane] = w->row[i] * s->window[i];
 }
 
-/* Decibels of each bin, of the column that shows the samples from `from` to `to`. */
-static void measure_column(const fc_spectrogram *s, const work *w, const fc_view *in, double from, double to,
-                           int64_t channel) {
-  const int64_t n = s->plan->n, bins = s->plan->bins, lanes = fc_rfft_lanes(s->plan);
-  const double hop = (double)n / 2, span = to - from;
-  const int64_t frames = span > hop ? (int64_t)ceil(span / hop) : 1;
-  memset(w->power, 0, (size_t)bins * sizeof *w->power);
-  for (int64_t i = 0; i < frames; i += lanes) {
-    const int64_t count = frames - i < lanes ? frames - i : lanes;
-    memset(w->x, 0, (size_t)(n * lanes) * sizeof *w->x);
-    for (int64_t l = 0; l < count; l++) {
-      const double centre = from + span * ((double)(i + l) + 0.5) / (double)frames;
-      load_frame(s, w, in, (int64_t)floor(centre + 0.5) - n / 2, channel, l, lanes);
-    }
-    fc_rfft_forward(s->plan, w->x, w->re, w->im, lanes, w->transform);
-    for (int64_t b = 0; b < bins; b++)
-      for (int64_t l = 0; l < count; l++) {
-        const double re = w->re[b * lanes + l], im = w->im[b * lanes + l];
-        w->power[b] += re * re + im * im;
+void fc_spectrogram_blocks(const fc_spectrogram *s, const fc_spectrogram_grid *g, const fc_view *in,
+                           int64_t first, int64_t count, double *powers, void *scratch) {
+  const int64_t n = s->plan->n, bins = s->plan->bins, lanes = fc_rfft_lanes(s->plan),
+                channels = in->shape[FC_AXIS_C], frames = count * g->frames;
+  work w;
+  lay_out(s, scratch, &w);
+  memset(powers, 0, (size_t)count * fc_spectrogram_block_bytes(s, channels));
+  for (int64_t c = 0; c < channels; c++)
+    for (int64_t i = 0; i < frames; i += lanes) {
+      const int64_t some = frames - i < lanes ? frames - i : lanes;
+      if (some < lanes) memset(w.x, 0, (size_t)(n * lanes) * sizeof *w.x);
+      for (int64_t l = 0; l < some; l++) load_frame(s, g, &w, in, first * g->frames + i + l, c, l, lanes);
+      fc_rfft_forward(s->plan, w.x, w.re, w.im, lanes, w.transform);
+      for (int64_t l = 0; l < some; l++) {
+        double *power = powers + ((i + l) / g->frames * channels + c) * bins;
+        for (int64_t b = 0; b < bins; b++) {
+          const double re = w.re[b * lanes + l], im = w.im[b * lanes + l];
+          power[b] += re * re + im * im;
+        }
       }
-  }
-  const double full = s->window_sum * s->window_sum / 4 * (double)frames;
-  for (int64_t b = 0; b < bins; b++)
-    w->power[b] = w->power[b] > full * 1e-30 ? 10 * log10(w->power[b] / full) : FLOOR;
+    }
 }
 
 /* Between two heights of the panel. */
@@ -123,17 +146,58 @@ static double level_between(const fc_spectrogram *s, const double *level, double
   return most;
 }
 
-static void draw_panel(const fc_spectrogram *s, const work *w, const fc_view *in, const fc_view *out,
-                       fc_box panel, int64_t channel) {
-  const double length = (double)in->shape[FC_AXIS_T], width = (double)panel.width,
-               height = (double)panel.height;
-  for (int64_t x = 0; x < panel.width; x++) {
-    measure_column(s, w, in, length * (double)x / width, length * (double)(x + 1) / width, channel);
-    for (int64_t y = 0; y < panel.height; y++) {
-      const double lower = (height - 1 - (double)y) / height,
-                   level = level_between(s, w->power, lower, lower + 1 / height);
-      fc_canvas_set(out, panel.x + x, panel.y + y, fc_color_of(s->colors, 1 + (level - s->top) / s->range));
+/* ---- levels ---------------------------------------------------------------------- */
+
+size_t fc_spectrogram_meter_bytes(const fc_spectrogram *s, const fc_spectrogram_grid *g, int64_t channels) {
+  return fc_spectrogram_block_bytes(s, channels) +
+         (size_t)(g->columns * channels * s->panels.height) * sizeof(float);
+}
+
+fc_spectrogram_meter fc_spectrogram_meter_of(const fc_spectrogram *s, const fc_spectrogram_grid *g,
+                                             int64_t channels, void *memory) {
+  return (fc_spectrogram_meter){*g, channels, 0, memory,
+                                (float *)((double *)memory + channels * s->plan->bins)};
+}
+
+static float *levels_of(const fc_spectrogram *s, const fc_spectrogram_meter *m, int64_t column,
+                        int64_t channel) {
+  return m->levels + (column * m->channels + channel) * s->panels.height;
+}
+
+/* Of a column whose blocks are all there. */
+static void end_column(const fc_spectrogram *s, const fc_spectrogram_meter *m, int64_t column) {
+  const double full = s->window_sum * s->window_sum / 4 * (double)(m->grid.blocks * m->grid.frames);
+  for (int64_t c = 0; c < m->channels; c++) {
+    double *power = m->sum + c * s->plan->bins;
+    float *levels = levels_of(s, m, column, c);
+    const int64_t rows = fc_panels_box(&s->panels, m->channels, c).height;
+    for (int64_t b = 0; b < s->plan->bins; b++)
+      power[b] = power[b] > full * 1e-30 ? 10 * log10(power[b] / full) : FLOOR;
+    for (int64_t y = 0; y < rows; y++) {
+      const double lower = (double)(rows - 1 - y) / (double)rows;
+      levels[y] = (float)level_between(s, power, lower, lower + 1 / (double)rows);
     }
+  }
+}
+
+void fc_spectrogram_add(const fc_spectrogram *s, fc_spectrogram_meter *m, const double *powers,
+                        int64_t count) {
+  const int64_t bins = m->channels * s->plan->bins;
+  for (int64_t i = 0; i < count; i++, m->taken++) {
+    const int64_t part = m->taken % m->grid.blocks;
+    for (int64_t b = 0; b < bins; b++) m->sum[b] = (part ? m->sum[b] : 0) + powers[i * bins + b];
+    if (part == m->grid.blocks - 1) end_column(s, m, m->taken / m->grid.blocks);
+  }
+}
+
+static void draw_panel(const fc_spectrogram *s, const fc_spectrogram_meter *m, const fc_view *out,
+                       fc_box panel, int64_t channel) {
+  const int64_t columns = m->grid.columns;
+  for (int64_t x = 0; x < panel.width; x++) {
+    const float *levels = columns ? levels_of(s, m, x * columns / panel.width, channel) : NULL;
+    for (int64_t y = 0; y < panel.height; y++)
+      fc_canvas_set(out, panel.x + x, panel.y + y,
+                    fc_color_of(s->colors, 1 + ((levels ? (double)levels[y] : FLOOR) - s->top) / s->range));
   }
 }
 
@@ -182,18 +246,16 @@ static void draw_bar(const fc_spectrogram *s, const fc_view *out, fc_box bar) {
   fc_canvas_text(out, bar.x, bar.y - FC_FONT_HEIGHT - 4, "dB", ink);
 }
 
-fc_status fc_spectrogram_cpu(const fc_spectrogram *s, const fc_view *in, const fc_view *out, void *scratch) {
-  const int64_t channels = in->shape[FC_AXIS_C];
-  work w;
+fc_status fc_spectrogram_draw(const fc_spectrogram *s, const fc_spectrogram_meter *m, const fc_view *out) {
+  const int64_t channels = m->channels;
   if (fc_view_count(out) == 0) return FC_OK;
   if (out->dtype != FC_U8 || out->shape[FC_AXIS_X] != s->panels.width ||
       out->shape[FC_AXIS_Y] != s->panels.height)
     return FC_UNSUPPORTED;
-  lay_out(s, scratch, &w);
-  fc_panels_begin(&s->panels, out, channels, (double)in->shape[FC_AXIS_T] / s->rate);
+  fc_panels_begin(&s->panels, out, channels, (double)m->grid.length / s->rate);
   for (int64_t c = 0; c < channels; c++) {
     const fc_box panel = fc_panels_box(&s->panels, channels, c);
-    draw_panel(s, &w, in, out, panel, c);
+    draw_panel(s, m, out, panel, c);
     if (s->panels.axes) draw_frequencies(s, out, panel);
   }
   if (!s->panels.axes || channels == 0) return FC_OK;

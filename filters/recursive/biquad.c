@@ -78,7 +78,7 @@ static double filter_sample(const fc_biquad *b, double x, double *state) {
     double *s1 = &state[2 * i], *s2 = &state[2 * i + 1], y = s->b0 * x + *s1;
     *s1 = (s->b1 * x - s->a1 * y) + *s2;
     *s2 = s->b2 * x - s->a2 * y;
-    x = y;
+    x = b->rounded >> i & 1 ? (double)(float)y : y;
   }
   return x;
 }
@@ -186,11 +186,12 @@ static void filter_tile(const group *g, int64_t t, int64_t count) {
     const int most = kernels->row_lanes / g->lanes, passes = (all + most - 1) / most;
     for (int k = 0, s = 0, n; k < passes; k++, s += n) {
       n = (all - s + passes - k - 1) / (passes - k);
-      kernels->row(g->values, count, g->lanes, section + s, n, g->state + s * 2 * LANES);
+      kernels->row(g->values, count, g->lanes, section + s, n, g->b->rounded >> s, g->state + s * 2 * LANES);
     }
   } else {
     for (int s = 0; s < all; s += 2)
-      (s + 1 < all ? kernels->two : kernels->one)(g->values, count, section + s, g->state + s * 2 * LANES);
+      (s + 1 < all ? kernels->two : kernels->one)(g->values, count, section + s, g->b->rounded >> s,
+                                                  g->state + s * 2 * LANES);
   }
   store_lanes(g, t, count, width);
 }

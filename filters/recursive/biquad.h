@@ -41,6 +41,8 @@ typedef struct fc_biquad {
   fc_isa isa;
   const fc_biquad_section *section;        /* in host memory */
   const fc_biquad_section *device_section; /* the same in the device's memory, for fc_biquad_cuda */
+  /* Bit i, on the CPU only: what section i makes becomes a float before the next takes it. */
+  uint64_t rounded;
 } fc_biquad;
 
 /* ---- design ------------------------------------------------------------------ */

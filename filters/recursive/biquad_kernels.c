@@ -15,6 +15,7 @@
 
 /* GCC and clang make of it as many registers as the instruction set needs. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef float narrow_lanes __attribute__((vector_size(LANES * sizeof(float))));
 
 typedef struct section {
   fc_biquad_section q;
@@ -39,19 +40,28 @@ static inline void filter(section *s, lanes *x) {
   *x = y;
 }
 
-static void one(double *restrict values, int64_t count, const fc_biquad_section *q, double *restrict state) {
+static inline void round_to_float(lanes *x) {
+  *x = __builtin_convertvector(__builtin_convertvector(*x, narrow_lanes), lanes);
+}
+
+static void one(double *restrict values, int64_t count, const fc_biquad_section *q, uint64_t rounded,
+                double *restrict state) {
+  const int first = rounded & 1;
   section s;
   take(&s, q, state);
   for (int64_t i = 0; i < count; i++) {
     lanes x;
     memcpy(&x, values + i * LANES, sizeof x);
     filter(&s, &x);
+    if (first) round_to_float(&x);
     memcpy(values + i * LANES, &x, sizeof x);
   }
   keep(&s, state);
 }
 
-static void two(double *restrict values, int64_t count, const fc_biquad_section *q, double *restrict state) {
+static void two(double *restrict values, int64_t count, const fc_biquad_section *q, uint64_t rounded,
+                double *restrict state) {
+  const int first = rounded & 1, second = rounded >> 1 & 1;
   section s, t;
   take(&s, q, state);
   take(&t, q + 1, state + 2 * LANES);
@@ -59,7 +69,9 @@ static void two(double *restrict values, int64_t count, const fc_biquad_section 
     lanes x;
     memcpy(&x, values + i * LANES, sizeof x);
     filter(&s, &x);
+    if (first) round_to_float(&x);
     filter(&t, &x);
+    if (second) round_to_float(&x);
     memcpy(values + i * LANES, &x, sizeof x);
   }
   keep(&s, state);
@@ -88,12 +100,14 @@ static void two(double *restrict values, int64_t count, const fc_biquad_section 
 #define ROW_LANES   (ROW_VECTORS * WIDE)
 
 typedef double wide __attribute__((vector_size(WIDE * sizeof(double))));
+typedef float narrow __attribute__((vector_size(WIDE * sizeof(float))));
 typedef int64_t mask __attribute__((vector_size(WIDE * sizeof(double))));
 
 typedef struct row_state {
   wide b0, b1, b2, a1, a2, s1, s2, y;
   mask entry;  /* all bits of the lanes where samples come in; in the first vector only */
   mask behind; /* samples behind the first section */
+  mask round;  /* of the lanes whose output becomes a float */
 } row_state;
 
 static inline wide chosen(mask m, wide yes, wide no) {
@@ -121,8 +135,9 @@ static inline wide entering(const double *frame, int channels) {
 
 /* A step of all lanes. Where `partly`, those keep their state whose sample, t - behind, is none of 0 to count
  * - 1. */
-static inline __attribute__((always_inline)) void
-step(row_state *v, int vectors, int channels, const double *frame, int partly, int64_t t, int64_t count) {
+static inline __attribute__((always_inline)) void step(row_state *v, int vectors, int channels, int rounds,
+                                                       const double *frame, int partly, int64_t t,
+                                                       int64_t count) {
   wide x[ROW_VECTORS];
   for (int k = 0; k < vectors; k++) x[k] = moved(k ? v[k - 1].y : (wide){0}, v[k].y, channels);
   x[0] = (wide)((mask)x[0] | ((mask)entering(frame, channels) & v[0].entry));
@@ -133,7 +148,9 @@ step(row_state *v, int vectors, int channels, const double *frame, int partly, i
       const mask there = (t >= v[k].behind) & (t - count < v[k].behind);
       s1 = chosen(there, s1, v[k].s1), s2 = chosen(there, s2, v[k].s2);
     }
-    v[k].y = y, v[k].s1 = s1, v[k].s2 = s2;
+    v[k].s1 = s1, v[k].s2 = s2;
+    v[k].y =
+        rounds ? chosen(v[k].round, __builtin_convertvector(__builtin_convertvector(y, narrow), wide), y) : y;
   }
 }
 
@@ -142,43 +159,49 @@ static inline __attribute__((always_inline)) void leave(const row_state *v, int 
   for (int c = 0; c < channels; c++) frame[c] = v[vectors - 1].y[WIDE - channels + c];
 }
 
-static inline __attribute__((always_inline)) void
-run_row(row_state *v, int vectors, int channels, double *restrict values, int64_t count, int64_t late) {
+static inline __attribute__((always_inline)) void run_row(row_state *v, int vectors, int channels, int rounds,
+                                                          double *restrict values, int64_t count,
+                                                          int64_t late) {
   const double nothing[2] = {0, 0};
   int64_t t = 0;
-  for (; t < late; t++) step(v, vectors, channels, t < count ? values + t * channels : nothing, 1, t, count);
+  for (; t < late; t++)
+    step(v, vectors, channels, rounds, t < count ? values + t * channels : nothing, 1, t, count);
   for (; t < count; t++) {
-    step(v, vectors, channels, values + t * channels, 0, t, count);
+    step(v, vectors, channels, rounds, values + t * channels, 0, t, count);
     leave(v, vectors, channels, values + (t - late) * channels);
   }
   for (; t < count + late; t++) {
-    step(v, vectors, channels, nothing, 1, t, count);
+    step(v, vectors, channels, rounds, nothing, 1, t, count);
     leave(v, vectors, channels, values + (t - late) * channels);
   }
 }
 
 /* The compiler keeps vectors in registers where it knows how many there are. */
-#define RUN_ROW(vectors, channels)                                                                           \
-  static void run_row_##vectors##_##channels(row_state *all, double *values, int64_t count, int64_t late) {  \
+#define RUN_ROW(vectors, channels, rounds)                                                                   \
+  static void run_row_##vectors##_##channels##_##rounds(row_state *all, double *values, int64_t count,       \
+                                                        int64_t late) {                                      \
     row_state v[vectors];                                                                                    \
     memcpy(v, all, sizeof v);                                                                                \
-    run_row(v, vectors, channels, values, count, late);                                                      \
+    run_row(v, vectors, channels, rounds, values, count, late);                                              \
     memcpy(all, v, sizeof v);                                                                                \
   }
-RUN_ROW(1, 1)
-RUN_ROW(2, 1)
-RUN_ROW(3, 1)
-RUN_ROW(4, 1)
-RUN_ROW(1, 2)
-RUN_ROW(2, 2)
-RUN_ROW(3, 2)
-RUN_ROW(4, 2)
+#define RUN_ROWS(vectors)                                                                                    \
+  RUN_ROW(vectors, 1, 0) RUN_ROW(vectors, 1, 1) RUN_ROW(vectors, 2, 0) RUN_ROW(vectors, 2, 1)
+RUN_ROWS(1)
+RUN_ROWS(2)
+RUN_ROWS(3)
+RUN_ROWS(4)
+#define ROWS_OF(channels, rounds)                                                                            \
+  {                                                                                                          \
+    run_row_1_##channels##_##rounds, run_row_2_##channels##_##rounds, run_row_3_##channels##_##rounds,       \
+        run_row_4_##channels##_##rounds                                                                      \
+  }
 
 static void row(double *values, int64_t count, int channels, const fc_biquad_section *q, int sections,
-                double *state) {
-  static void (*const runs[2][ROW_VECTORS])(row_state *, double *, int64_t,
-                                            int64_t) = {{run_row_1_1, run_row_2_1, run_row_3_1, run_row_4_1},
-                                                        {run_row_1_2, run_row_2_2, run_row_3_2, run_row_4_2}};
+                uint64_t rounded, double *state) {
+  static void (*const runs[2][2][ROW_VECTORS])(row_state *, double *, int64_t, int64_t) = {
+      {ROWS_OF(1, 0), ROWS_OF(1, 1)}, {ROWS_OF(2, 0), ROWS_OF(2, 1)}};
+  const int rounds = (rounded & (((uint64_t)1 << sections) - 1)) != 0;
   const int used = sections * channels, vectors = (used + WIDE - 1) / WIDE, empty = vectors * WIDE - used;
   row_state v[ROW_VECTORS];
   memset(v, 0, sizeof v);
@@ -190,8 +213,9 @@ static void row(double *values, int64_t count, int channels, const fc_biquad_sec
     mine->s1[lane] = state[2 * s * LANES + c], mine->s2[lane] = state[(2 * s + 1) * LANES + c];
     mine->behind[lane] = s;
     mine->entry[lane] = s == 0 ? -1 : 0;
+    mine->round[lane] = rounded >> s & 1 ? -1 : 0;
   }
-  runs[channels - 1][vectors - 1](v, values, count, sections - 1);
+  runs[channels - 1][rounds][vectors - 1](v, values, count, sections - 1);
   for (int i = 0; i < used; i++) {
     const row_state *mine = &v[(empty + i) / WIDE];
     const int lane = (empty + i) % WIDE, s = i / channels, c = i % channels;

@@ -175,7 +175,7 @@ static void load(work *w, const fc_view *in, int64_t t, int64_t count, int64_t f
 
 static void measure_tile(const fc_loudness *l, work *w, int64_t count, int n) {
   const fc_loudness_kernels *kernels = FC_ISA_PICK(fc_loudness_kernels, l->isa);
-  FC_ISA_PICK(fc_biquad_kernels, l->isa)->two(w->values, count, l->weighting, w->sections);
+  FC_ISA_PICK(fc_biquad_kernels, l->isa)->two(w->values, count, l->weighting, 0, w->sections);
   kernels->squares(w->values, count, w->sums);
   for (int c = 0; c < n; c++) {
     for (int p = 1; p < l->phases; p++) {

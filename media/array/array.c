@@ -220,6 +220,15 @@ static gint64 array_read(fc_source *base, const fc_view *into, GError **error) {
   return got;
 }
 
+static gboolean array_seek(fc_source *base, gint64 position, GError **error) {
+  array_source *source = (array_source *)base;
+  const gint64 channels = base->format.extent[FC_AXIS_C];
+  source->position = position, source->elements = position * channels;
+  return source->file.strided ||
+         fc_input_go_to(source->input, source->file.offset + source->elements * source->file.item->size,
+                        error);
+}
+
 static void array_close(fc_file_source *head) {
   array_source *source = (array_source *)head;
   fc_input_free(source->input);
@@ -322,6 +331,7 @@ fc_source *fc_array_source_new(fc_input *input, const fc_array_file *file, const
   source->options = *options;
   if (check_size(source, error) && prepare_strided(source, error) && reserve_piece(source, error)) {
     if (file->tags) file->tags->frames = source->head.base.format.extent[FC_AXIS_X];
+    if (input->seekable && file->format.kind == FC_AUDIO) source->head.base.seek = array_seek;
     return &source->head.base;
   }
   fc_file_source_free(&source->head.base);

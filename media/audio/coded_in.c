@@ -203,6 +203,15 @@ static gint64 coded_read(fc_source *base, const fc_view *into, GError **error) {
   return got;
 }
 
+static gboolean coded_seek(fc_source *base, gint64 position, GError **error) {
+  coded_source *source = (coded_source *)base;
+  allow(source, 0);
+  source->position = position;
+  if (sf_seek(source->decoder, position, SEEK_SET) == position) return check(source, error);
+  return check(source, error) &&
+         fc_fail(error, FC_IO, "%s: is damaged before frame %" G_GINT64_FORMAT, base->name, position);
+}
+
 static void coded_close(fc_file_source *file) {
   coded_source *source = (coded_source *)file;
   if (source->decoder) sf_close(source->decoder);
@@ -294,6 +303,8 @@ static gboolean take_tags(coded_source *source, GError **error) {
   if (flac && !fc_flac_blocks_read(tags, source->input)) fc_tags_lose(tags, "damaged blocks");
   if (source->ogg && !fc_ogg_verifier_tags(source->ogg, tags)) fc_tags_lose(tags, "damaged comments");
   tags->sndfile = info->format;
+  /* Others find their place to a block, or have to hear what comes before. */
+  if (flac) source->file.base.seek = coded_seek;
   tags->channels = info->channels;
   tags->rate = info->samplerate;
   tags->frames = source->file.base.format.extent[FC_AXIS_X];

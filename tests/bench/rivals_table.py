@@ -186,13 +186,14 @@ def fused_table(root, folder):
 def sound_table(root, folder):
     """Speed, memory, rates, delays: of sound.py and memory.py."""
     name, record = newest(root, cpu=True, kind="sound")
-    yield (f"{record['machine']}, {record['threads']} threads, {day_of(name)}; every figure: "
-           f"[{name}]({folder}tests/record/{name}).")
-    yield from ("", "| work, file to file | ours | rival | its time | ratio | target, at least | |", "|---|---|---|---|---|---|---|")
+    runs = ", ".join(f"{group} at {run['commit']} under a load of {run['load']:.0f}" for group, run in record["groups"].items())
+    yield (f"{record['machine']}, {record['threads']} threads, {max(run['date'] for run in record['groups'].values())}; every figure: "
+           f"[{name}]({folder}tests/record/{name}) ({runs}).")
+    yield from ("", "| work, file to file | ours | rival | its time | ratio | target, at least | | answers |", "|---|---|---|---|---|---|---|---|")
     rows = record["rows"]
     for row in in_ms([row for row in rows if "rival" in row]):
         yield (f"| {row['work']} | {time_of(row['ours_ms'])} | {row['rival']} | {time_of(row['theirs_ms'])} | "
-               f"{row['ratio']:.2f} | {row['target']:g} x | {'met' if row['met'] else 'not met'} |")
+               f"{row['ratio']:.2f} | {row['target']:g} x | {'met' if row['met'] else 'not met'} | {row['difference'] or 'within 0.1 LU'} |")
     yield from ("", "| 96 to 44.1 kHz, largest error of tones | to 0.80 | to 0.91 | to 0.95 of 22.05 kHz | folded back |",
                 "|---|---|---|---|---|")
     for row in rows:

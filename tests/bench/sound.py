@@ -3,15 +3,16 @@
 """Sound beside sox and ffmpeg, file to file, in one run: sound.py BUILD [options].
 
     sound.py build                      speed, and how well each resamples
-    sound.py build --only rates         some groups: speed rates live spectrogram
+    sound.py build --only rates         some groups: resample filters rates live spectrogram memory
 
-speed: 10 minutes of stereo in 16 bits at another rate, through ten second-order sections, through both and a gain,
-and its loudness. Programs take turns, the least time of each counts; what they made is compared. As for quality, our
+resample, filters: 10 minutes of stereo in 16 bits at another rate; through ten second-order sections (of one equalizer,
+and of ten stages), and its loudness. Programs take turns, the least time of each counts; what they made is compared. As for quality, our
 `best` is held against sox's `rate -v` and soxr in ffmpeg at precision 28, our `high` against `rate -h`, soxr at 20
 and ffmpeg's own resampler at its (softer) default.
 rates: what tones from the lowest to the highest become, 96000 to 44100 Hz: how much those below 0.80, 0.91 and 0.95 of
 22050 Hz are changed (ripple and images together), and what is folded back of those above it, in files of floats.
 live: how long a sample takes through pipes under --latency 20ms, at the pace of a recording.
+memory: peaks of ten minutes and of ten hours, by tests/cli/memory.py.
 Needs NumPy, and sox and ffmpeg (Debian: sox ffmpeg): rows whose rival is not there are named and left out. Exit
 status 1 when two answers differ, never for a slow one.
 """
@@ -54,7 +55,7 @@ def wav(path):
 
 class Table:
     def __init__(self):
-        self.rows, self.wrong = [], 0
+        self.rows, self.memory, self.wrong = [], [], 0
 
     def add(self, work, rival, ours, theirs, target, note, same):
         ratio = theirs / ours
@@ -95,7 +96,7 @@ def make_source(args, path, rate=44100):
                     "biquad:lowpass:freq=5000:q=0.5", "-p", "convert:i16", "-o", path], check=True)
 
 
-def speed(table, args, folder):
+def resample(table, args, folder):
     source, out, other = (os.path.join(folder, n) for n in ("in.wav", "out.wav", "other.wav"))
     make_source(args, source)
     what = f"{args.seconds} s stereo"
@@ -109,13 +110,22 @@ def speed(table, args, folder):
         for rival in rivals:
             race(table, args, f"{what}, 44.1 to 48 kHz, {quality}",
                  (["-i", source, "-p", f"resample:48k:quality={quality}", "-o", out], out), [rival])
+
+
+def filters(table, args, folder):
+    source, out, other = (os.path.join(folder, n) for n in ("in.wav", "out.wav", "other.wav"))
+    make_source(args, source)
+    what = f"{args.seconds} s stereo"
     freq, q, gain = (",".join(str(b[i]) for b in BANDS) for i in range(3))
     gain = ",".join(f"{g}dB" for g in gain.split(","))
-    ours = (["-i", source, "-p", f"equalizer:{freq}:q={q}:gain={gain}", "-o", out], out)
+    one = (["-i", source, "-p", f"equalizer:{freq}:q={q}:gain={gain}", "-o", out], out)
+    stages = [w for f, width, g in BANDS for w in ("-p", f"biquad:peak:freq={f}:q={width}:gain={g}dB")]
+    ten = (["-i", source, *stages, "-o", out], out)
     sox = [w for f, width, g in BANDS for w in ("equalizer", str(f), f"{width}q", str(g))]
-    race(table, args, f"{what}, 10 biquads", ours, [("sox equalizer, 10 times", ["sox", "-D", source, other, *sox], other, 2, -80)])
     chain = "aformat=sample_fmts=fltp," + ",".join(f"equalizer=f={f}:t=q:w={width}:g={g}" for f, width, g in BANDS)
-    race(table, args, f"{what}, 10 biquads", ours, [("ffmpeg equalizer, 10 times", ffmpeg(source, other, chain), other, 1.5, -80)])
+    for name, ours in (("equalizer of 10 bands", one), ("10 biquad stages", ten)):
+        race(table, args, f"{what}, {name}", ours, [("sox equalizer, 10 times", ["sox", "-D", source, other, *sox], other, 2, -80)])
+        race(table, args, f"{what}, {name}", ours, [("ffmpeg equalizer, 10 times", ffmpeg(source, other, chain), other, 1.5, -80)])
     loudness(table, args, source, what)
 
 
@@ -290,7 +300,28 @@ def same_picture(args, folder):
     return np.median(off), np.corrcoef(mine.ravel(), theirs.ravel())[0, 1]
 
 
-GROUPS = {"speed": speed, "rates": rates, "live": live, "spectrogram": spectrogram}
+# ---- memory ------------------------------------------------------------------------------
+
+def memory(table, args, folder):
+    """Of chains that tests/cli/memory.py holds to the same peak."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    done = subprocess.run([sys.executable, os.path.join(root, "tests", "cli", "memory.py"), args.build, root, "10", "600"], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "TMPDIR": folder})
+    table.wrong += done.returncode != 0
+    for line in done.stdout.splitlines():
+        peaks = re.fullmatch(r"(.*): 10 min ([\d.]+) MB, 600 min ([\d.]+) MB \(.*", line)
+        if peaks:
+            table.memory.append({"chain": peaks[1], "short_MB": float(peaks[2]), "long_MB": float(peaks[3])})
+            print(line, flush=True)
+
+
+def commit():
+    root = os.path.dirname(os.path.abspath(__file__))
+    told = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return told.stdout.strip() or None
+
+
+GROUPS = {"resample": resample, "filters": filters, "rates": rates, "live": live, "spectrogram": spectrogram, "memory": memory}
 
 
 def main():
@@ -301,17 +332,28 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=600, help="of sound")
     parser.add_argument("--folder", default="/dev/shm" if os.path.isdir("/dev/shm") else None, help="for the files")
-    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="a record; groups that are not run stay in it as they are")
     args = parser.parse_args()
     args.command = os.path.join(os.path.abspath(args.build), "cli", "filterchain")
     print(f"{machine()}, {args.threads} threads of {os.cpu_count()}; load {os.getloadavg()[0]:.1f}")
-    table = Table()
+    table, runs = Table(), {}
+    groups = args.only.split(",")
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        for name in args.only.split(","):
+        for name in groups:
+            first = len(table.rows)
+            runs[name] = {"date": time.strftime("%Y-%m-%d"), "commit": commit(), "load": round(os.getloadavg()[0], 1), "repeats": args.repeats}
             GROUPS[name](table, args, folder)
+            for row in table.rows[first:]:
+                row["group"] = name
+    if args.json and os.path.exists(args.json):
+        with open(args.json, encoding="utf-8") as file:
+            kept = json.load(file)
+        table.rows = [row for name in GROUPS for row in (table.rows if name in groups else kept["rows"]) if row["group"] == name]
+        table.memory = table.memory if "memory" in groups else kept["memory"]
+        runs = {**kept["groups"], **runs}
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": machine(), "threads": args.threads, "load": os.getloadavg()[0], "rows": table.rows}, file, indent=1)
+            json.dump({"machine": machine(), "threads": args.threads, "groups": runs, "rows": table.rows, "memory": table.memory}, file, indent=1)
     return 1 if table.wrong else 0
 
 

@@ -227,6 +227,29 @@ class Dynamics(Case):
             self.assertIn(what, self.fails(2, "-i", "in.wav", "-p", text, "-o", "out.wav"))
 
 
+class Cascades(Case):
+    def test_neighbours_are_one_stage(self):
+        """To the bits of the stages one by one, which stats between them, or --fuse=no, makes of them."""
+        bands = [f"biquad:peak:freq={f}:gain={g}dB" for f, g in ((60, 3), (300, -2), (1000, 4), (3000, -5), (7000, 2))]
+        chains = {"sections": bands, "of two operators": ["biquad:highpass:freq=80:sections=3", "equalizer:100,1k,5k:gain=3dB,-2dB,4dB", *bands[:2]],
+                  "with others": [bands[0], bands[1], "gain:0.5", bands[2], "limiter", bands[3], bands[4]],
+                  "more than 64 sections": ["biquad:lowpass:freq=9000:sections=40"] * 2 + ["biquad:lowpass:freq=12000:sections=3"]}
+        for channels in (1, 2, 5):
+            self.succeed("-q", "-p", f"tone:noise:length=30000:channels={channels}:level=0.3:rate=48000", "-p", "convert:i16", "-o", "in.wav")
+            for what, stages in chains.items():
+                for more in ([], ["--precision", "f64"]):
+                    words = ["-q", "-i", "in.wav", *(w for s in stages for w in ("-p", s)), *more, "--device", "cpu"]
+                    self.succeed(*words, "-o", "one.wav:dtype=f32", "--fuse", "no", "-j", "1")
+                    for how in (["-j", "1"], ["-j", "3", "--chunk", "1000"]):
+                        self.succeed(*words, "-o", "all.wav:dtype=f32", *how)
+                        self.assertEqual(self.read("one.wav"), self.read("all.wav"), (channels, what, more, how))
+                self.assertNotIn("cascade", self.succeed(*words, "-o", "o.wav", "--fuse", "no", "--dry-run"))
+                self.assertIn("one cascade with the", self.succeed(*words, "-o", "o.wav", "--dry-run"))
+        self.succeed("-q", "-i", "-", "-p", bands[0], "-p", bands[1], "-o", "pipe.wav", input=self.read("in.wav"), text=False)
+        self.succeed("-q", "-i", "in.wav", "-p", bands[0], "-p", bands[1], "-o", "file.wav", "--fuse", "no")
+        self.assertEqual(self.read("pipe.wav"), self.read("file.wav"))
+
+
 class Pictures(Case):
     def test_spectrogram(self):
         """A tone of 2 kHz is the brightest row of the picture, the same for every number of threads and chunk."""
@@ -251,6 +274,22 @@ class Pictures(Case):
         self.succeed("-i", "in.wav", "-p", "gain:0.5", "-p", "spectrogram:mel", "-o", "b.png")
         self.assertEqual(self.read("a.png"), self.read("b.png"))
         self.succeed("-i", "in.wav", "-p", "waveform:width=300", "-o", "w.png")
+
+    def test_piece_by_piece(self):
+        """The picture does not depend on chunks, threads or how the sound comes; --dry-run says that it is drawn of a survey."""
+        self.succeed("-p", "tone:noise:length=200000:channels=2:rate=48000", "-o", "in.wav")
+        for stage in ("spectrogram:fft=512", "waveform"):
+            self.succeed("-i", "-", "-p", "delay:0,7", "-p", stage, "-o", "pipe.png", input=self.read("in.wav"), text=False)
+            for options in ([], ["-j", "1"], ["-j", "4", "--chunk", "5"]):
+                self.succeed("-i", "in.wav", "-p", "delay:0,7", "-p", stage, "-o", "file.png", *options)
+                self.assertEqual(self.read("file.png"), self.read("pipe.png"))
+            self.assertIn("piece by piece", self.succeed("-i", "in.wav", "-p", stage, "-o", "file.png", "--dry-run"))
+
+    def test_beside_measurements(self):
+        """What measures ahead of a picture sees the sound once, what comes behind sees the picture."""
+        self.succeed("-p", "tone:noise:length=20000:rate=48000", "-o", "in.wav")
+        said = self.succeed("-i", "in.wav", "-p", "stats:count", "-p", "waveform:width=300:height=100", "-p", "stats:count", "-o", "out.png")
+        self.assertEqual(re.findall(r"count\D*(\d+)", said), ["20000", "90000"])
 
     def test_refuses(self):
         self.succeed("-p", "tone:length=100:channels=40", "-o", "in.wav")
@@ -287,11 +326,18 @@ class Plot(Case):
 
     def test_refuses(self):
         for stages, what in ((["gate"], "gate: it is not linear"), (["stft:64"], "stft: "), (["dither"], "dither: it is not linear"),
-                             (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone")):
+                             (["normalize:peak=-1dB"], "normalize: it depends on"), (["tone"], "tone"),
+                             (["reverse"], "reverse: it needs the whole signal")):
             arguments = [a for stage in stages for a in ("-p", stage)]
             self.assertIn(what, self.fails(2, "plot", *arguments, "-o", "p.svg"))
         self.assertIn("plot needs", self.fails(2, "plot", "-p", "gain:2"))
         self.assertIn("name it p.svg", self.fails(2, "plot", "-p", "gain:2", "-o", "p.png"))
+
+    def test_warns_once(self):
+        """Though the chain is asked several times."""
+        self.succeed("-p", "tone:noise:length=100:rate=44100", "-o", "room.wav")
+        said = self.run_command("plot", "-p", "conv1d:room.wav", "-o", "p.svg").stderr
+        self.assertEqual(said, "filterchain: warning: conv1d: room.wav is resampled from 44100 to 48000 Hz\n")
 
     def test_the_linear_part(self):
         done = self.run_command("plot", "-p", "gain:0.5", "-p", "compand:-20,-20,0,-10", "-p", "conv1d:[1,1]", "-o", "part.svg")

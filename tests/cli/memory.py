@@ -29,16 +29,19 @@ SLACK = 3 << 20  # bytes: where blocks of memory happen to lie
 if len(sys.argv) > 4:
     SHORT, LONG = map(int, sys.argv[3:5])
 
-CHAINS = {"filter": ["conv1d:[1,2,3,2,1]/9"],
-          "several": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:1,0", "gain:-3dB", "clip:0.9"],
-          "spectrum": ["stft:1024", "istft"],
-          "measured": ["stats"],
-          "rate": ["resample:44100:quality=best"],
-          "sections": ["equalizer:100,200,400,800,1600,3200,6400,9600,12800,16000:gain=3dB"],
+CHAINS = {"conv1d": ["conv1d:[1,2,3,2,1]/9"],
+          "conv1d, winstat, mix, gain, clip": ["conv1d:[1,-1]", "winstat:window=4801:stat=rms", "mix:1,0", "gain:-3dB", "clip:0.9"],
+          "stft, istft": ["stft:1024", "istft"],
+          "stats": ["stats"],
+          "resample, best": ["resample:44100:quality=best"],
+          "equalizer, 10 bands": ["equalizer:100,200,400,800,1600,3200,6400,9600,12800,16000:gain=3dB"],
           "loudness": ["loudness"],
-          "normalize": ["normalize:peak=-1dBFS"],
-          "dynamics": ["compand:-70,-60,0,-20:attack=0.3s:decay=1s", "limiter", "gate"],
-          "sound": ["fade:in=1s", "resample:44100", "equalizer:100,1000:gain=3dB,-2dB", "compand:-70,-60,0,-20",
+          "normalize:peak, two passes": ["normalize:peak=-1dBFS"],
+          "conv1d, reverse, biquad": ["conv1d:[1,2,1]/4", "reverse", "biquad:lowpass:freq=1000"],
+          "spectrogram": ["gain:-3dB", "spectrogram"],
+          "waveform": ["waveform"],
+          "compand, limiter, gate": ["compand:-70,-60,0,-20:attack=0.3s:decay=1s", "limiter", "gate"],
+          "fade, resample, equalizer, compand, normalize:loudness, limiter": ["fade:in=1s", "resample:44100", "equalizer:100,1000:gain=3dB,-2dB", "compand:-70,-60,0,-20",
                     "normalize:loudness=-23LUFS", "limiter:-1dBFS"]}
 
 

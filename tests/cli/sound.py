@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Sound as people who come from sox and ffmpeg edit it: times, rates, fades, several files to one."""
 import math
+import os
 import resource
 
 import harness
@@ -145,9 +146,37 @@ class Edits(harness.Case):
         self.assertEqual((got[0::2], got[1::2]), (counting(200)[0::2] + [0] * 4, [0] * 4 + counting(200)[1::2]))
         self.assertIn("2 delays for 1 channel", self.fails(2, "-i", "in.wav", "-p", "delay:1,2", "-o", "o.wav"))
 
+    def test_a_time_for_images(self):
+        self.assertIn("did you mean before=1s or after=1s?", self.fails(2, "-i", "in.wav", "-p", "pad:1s", "-o", "o.wav"))
+
     def test_reverse(self):
         self.assertEqual(self.result("reverse", how=("--chunk", "777")), counting(8000)[::-1])
         self.assertEqual(self.result("reverse", "reverse"), counting(8000))
+
+    def test_reverse_piece_by_piece(self):
+        """Files are read from their end, what stands ahead of it is asked for backwards, with its borders; the rest is held."""
+        self.succeed("-p", "tone:noise:length=50000:channels=2:rate=48000", "-p", "convert:i16", "-o", "in.wav")
+        ahead = ["-p", "gain:0.5", "-p", "conv1d:[1,2,3,4,5]/15:border=reflect", "-p", "resample:44100"]
+        self.succeed("-q", "-i", "in.wav", *ahead, "-o", "ahead.wav")
+        want = harness.read_wav(self.path("ahead.wav"))[0]
+        for name in ("in.wav", "in.aiff", "in.flac", "in.caf", "in.w64", "in.ogg"):
+            if name != "in.wav":
+                self.succeed("-q", "-i", "in.wav", "-o", name)
+            for how in (["--chunk", "1000", "-j", "2"], ["--chunk", "7001", "-j", "1"], []):
+                done = self.succeed("-i", name, *ahead, "-p", "reverse", "-o", "out.wav", *how, "--dry-run")
+                self.assertEqual("backwards" in done, name != "in.ogg", name)
+                self.succeed("-q", "-i", name, *ahead, "-p", "reverse", "-o", "out.wav", *how)
+                got = harness.read_wav(self.path("out.wav"))[0]
+                if name == "in.ogg":
+                    self.assertEqual(len(got), len(want))
+                    continue
+                self.assertEqual(got[0::2][::-1], want[0::2], (name, how))
+                self.assertEqual(got[1::2][::-1], want[1::2], (name, how))
+        for held in (["-p", "biquad:lowpass:freq=1000"], ["-p", "stats"], ["-p", "mixin:in.wav"]):
+            self.assertNotIn("backwards", self.succeed("-i", "in.wav", *held, "-p", "reverse", "-o", "out.wav", "--dry-run"))
+        self.succeed("-q", "-p", "tone:length=30000:channels=1", "-p", "reverse", "-p", "convert:i16", "-o", "a.wav", "--chunk", "1000")
+        self.succeed("-q", "-p", "tone:length=30000:channels=1", "-p", "convert:i16", "-o", "b.wav")
+        self.assertEqual(harness.read_wav(self.path("a.wav"))[0][::-1], harness.read_wav(self.path("b.wav"))[0])
 
     def test_fade(self):
         harness.write_wav(self.path("flat.wav"), [10000] * 8000, rate=8000)
@@ -193,6 +222,20 @@ class Concatenation(harness.Case):
         self.succeed("--concat", "-i", *["one.wav"] * 60, "-o", "out.wav",
                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few))
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], counting(2) * 60)
+
+    def test_folders_and_patterns(self):
+        """Stand for their files in the order of their names, without the output of an earlier run; a missing one is named."""
+        os.mkdir(self.path("d"))
+        for i, name in enumerate(("b.wav", "a10.wav", "a2.wav")):
+            harness.write_wav(self.path("d/" + name), [i + 1] * 10, rate=8000)
+        want = [2] * 10 + [3] * 10 + [1] * 10
+        for inputs, more in ((["d"], []), (["d/*.wav"], []), (["d/"], ["-r"]), (["d/a*.wav", "d/b.wav"], [])):
+            self.succeed("--concat", "-i", *inputs, "-o", "d/out.wav", *more)
+            self.assertEqual(harness.read_wav(self.path("d/out.wav"))[0], want, inputs)
+        self.succeed("--concat", "-i", "d/a2.wav", "d/a1*", "-p", "reverse", "-o", "out.wav", "--chunk", "7")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [2] * 10 + [3] * 10)
+        self.assertIn("backwards", self.succeed("--concat", "-i", "d", "-p", "reverse", "-o", "out.wav", "--dry-run"))
+        self.assertEqual(self.fails(1, "--concat", "-i", "x*.wav", "-o", "out.wav"), "x*.wav: there is no file of such a name")
 
     def test_a_stream_among_them(self):
         stream = harness.open_wav_header(1, 8000) + self.read("b.wav")[44:]

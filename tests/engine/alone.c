@@ -105,7 +105,7 @@ static gboolean run_operator(walk *w, guint s) {
   return ok;
 }
 
-/* With a chunk all of a plan, else its formats alone. */
+/* With a chunk all of a plan, as of a file; else its formats alone, and every operator does all at once. */
 static fc_plan *plan_of(const graph *g, const built *b, gint64 chunk, GError **error) {
   g_autofree const fc_format **sides = g_new0(const fc_format *, b->n_sides + 1);
   g_autofree fc_format *formats = g_new0(fc_format, b->n_sides + 1);
@@ -120,6 +120,8 @@ static fc_plan *plan_of(const graph *g, const built *b, gint64 chunk, GError **e
                                .sides = sides,
                                .wanted = g->wanted,
                                .rows = TRUE,
+                               .seeks = chunk != 0,
+                               .borrowed = chunk == 0,
                                .options = &o};
   return chunk ? fc_plan_new(b->chain, &query, error) : fc_plan_formats(b->chain, &query, error);
 }

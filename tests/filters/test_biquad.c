@@ -75,7 +75,7 @@ static void check_outputs(const char *path) {
     golden sections = golden_read(path, name);
     snprintf(name, sizeof name, "output_%d", k);
     golden want = golden_read(path, name);
-    fc_biquad b = {read_sections(&sections, s), FC_ISA_BASE, s, NULL};
+    fc_biquad b = {.sections = read_sections(&sections, s), .isa = FC_ISA_BASE, .section = s};
     const int64_t shape[FC_AXES] = {1, 1, x.count, 1};
     signal in = signal_new(FC_AUDIO, FC_F64, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0), out = in;
     double *got = calloc((size_t)x.count, sizeof *got), *state = calloc(32, sizeof *state);
@@ -134,6 +134,7 @@ static void check_trial(void) {
   fc_biquad_section s[FC_BIQUAD_MOST];
   fc_biquad b = {(int32_t)(random_int(0, 9) ? random_int(1, 12) : FC_BIQUAD_MOST), FC_ISA_BASE, s, NULL};
   for (int i = 0; i < b.sections; i++) s[i] = random_section();
+  if (random_int(0, 1)) b.rounded = (uint64_t)random_int(0, INT64_MAX);
   size_t bytes = fc_biquad_state_bytes(&b, shape[FC_AXIS_C]);
   signal in = signal_new(FC_AUDIO, (int)random_int(0, FC_DTYPE_COUNT - 1), shape,
                          (int)random_int(0, LAYOUT_COUNT - 1), FC_AXIS_X, 0, 0);

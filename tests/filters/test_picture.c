@@ -39,10 +39,21 @@ static void draw(fc_spectrogram *s, const signal *in, const signal *out) {
   for (int i = 0; i < SIZE; i++) window[i] = (float)exact[i], s->window_sum += exact[i];
   CHECK(fc_rfft_init(plan.data, SIZE, FC_F32, (int)fc_isa_best()) == FC_OK, "no transform");
   s->plan = plan.data, s->window = window;
-  guarded scratch = guarded_new(fc_spectrogram_scratch(s));
-  CHECK(fc_spectrogram_cpu(s, &in->view, &out->view, scratch.data) == FC_OK, "it fails");
-  CHECK(guarded_intact(&scratch), "wrote beyond its scratch");
-  guarded_free(&scratch), guarded_free(&plan);
+  const int64_t channels = in->view.shape[FC_AXIS_C];
+  const fc_spectrogram_grid g = fc_spectrogram_grid_of(s, in->view.shape[FC_AXIS_X]);
+  guarded scratch = guarded_new(fc_spectrogram_scratch(s)),
+          powers = guarded_new(3 * fc_spectrogram_block_bytes(s, channels)),
+          memory = guarded_new(fc_spectrogram_meter_bytes(s, &g, channels));
+  fc_spectrogram_meter meter = fc_spectrogram_meter_of(s, &g, channels, memory.data);
+  for (int64_t b = 0, all = g.columns * g.blocks; b < all; b += 3) {
+    const int64_t count = all - b < 3 ? all - b : 3;
+    fc_spectrogram_blocks(s, &g, &in->view, b, count, powers.data, scratch.data);
+    fc_spectrogram_add(s, &meter, powers.data, count);
+  }
+  CHECK(fc_spectrogram_draw(s, &meter, &out->view) == FC_OK, "it fails");
+  CHECK(guarded_intact(&scratch) && guarded_intact(&powers) && guarded_intact(&memory),
+        "wrote beyond its memory");
+  guarded_free(&scratch), guarded_free(&powers), guarded_free(&memory), guarded_free(&plan);
 }
 
 static void check_spectrogram(fc_pitch pitch, double frequency, double level) {
@@ -96,9 +107,14 @@ static void check_waveform(void) {
   const fc_rgb range = {10, 10, 10}, rms = {100, 100, 100};
   const fc_waveform w = {{40, 100, 0, 0, 0}, RATE, 1, range, rms};
   signal in = tone(4000, 1, 1000, 0.5), out = canvas(&w.panels, 1);
+  const fc_waveform_grid g = fc_waveform_grid_of(&w, 4000);
   guarded scratch = guarded_new(fc_waveform_scratch());
-  CHECK(fc_waveform_cpu(&w, &in.view, &out.view, scratch.data) == FC_OK && guarded_intact(&scratch),
-        "it fails");
+  fc_waveform_part block, columns[40] = {0};
+  for (int64_t b = 0; b < g.columns * g.blocks; b++) {
+    fc_waveform_blocks(&g, &in.view, b, 1, &block, scratch.data);
+    fc_waveform_add(&g, b, 1, &block, columns);
+  }
+  CHECK(fc_waveform_draw(&w, &g, 1, columns, &out.view) == FC_OK && guarded_intact(&scratch), "it fails");
   for (int64_t x = 0; x < 40; x++) {
     int64_t dark = 0, light = 0;
     for (int64_t y = 0; y < 100; y++) dark += pixel(&out, x, y) == 10, light += pixel(&out, x, y) == 100;
