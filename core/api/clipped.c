@@ -6,7 +6,8 @@
 
 typedef struct clip_sink {
   fc_sink base;
-  double inverse, lowest, highest; /* codes less the bias, which is what rounding is to */
+  /* integer values less the bias; comparing with them is equivalent to rounding */
+  double inverse, lowest, highest;
   fc_clip_count *count;
 } clip_sink;
 
@@ -35,7 +36,7 @@ static void count_row(clip_sink *me, const fc_view *v, gint64 n, gint64 y) {
 
 static gboolean count_values(fc_sink *sink, const fc_view *from, GError **error) {
   clip_sink *me = (clip_sink *)sink;
-  if (!fc_dtype_is_float(from->dtype)) return TRUE; /* clipped before: nothing to be seen here */
+  if (!fc_dtype_is_float(from->dtype)) return TRUE; /* integers were clipped earlier: nothing to count here */
   for (gint64 n = 0; n < from->shape[FC_AXIS_N]; n++)
     for (gint64 y = 0; y < from->shape[FC_AXIS_Y]; y++) count_row(me, from, n, y);
   me->count->values += fc_view_count(from);

@@ -42,7 +42,8 @@ gboolean fc_child_has_ended(pid_t pid, gint64 deadline) {
   for (;;) {
     siginfo_t info = {0};
     int failed = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    if (failed && errno != EINTR) return TRUE; /* the caller ignores SIGCHLD: nothing to see */
+    /* the caller ignores SIGCHLD: the kernel has reaped the child, so there is no status */
+    if (failed && errno != EINTR) return TRUE;
     if (!failed && info.si_pid == pid) return TRUE;
     if (g_get_monotonic_time() >= deadline) return FALSE;
     g_usleep(500);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.c - see frame.h. Unused blocks stand in a list sorted by nothing: there are
- * a dozen at most, one a link of the chains that ran last. To give one back allocates nothing: that happens
- * after an output is in place, when nothing may fail any more.
+ * frame.c - see frame.h. Unused blocks are in an unsorted list: there are a dozen at most, one for each link
+ * of the chains that ran last. Freeing a block allocates nothing: that happens after an output is in place,
+ * when nothing may fail any more.
  */
 #include "core/base/frame.h"
 
@@ -14,16 +14,16 @@
 struct fc_frame_pool {
   gint references;
   pthread_mutex_t mutex;
-  GQueue unused; /* fc_frame.link */
+  GQueue unused; /* of fc_frame.link */
   gsize unused_bytes, keep;
-  gsize used_bytes, limit; /* of blocks in use; of both together */
+  gsize used_bytes, limit; /* bytes of blocks in use, and of those with the unused ones */
   fc_alloc_fn alloc;       /* NULL: aligned_alloc */
   fc_free_fn release;
   void *data;
 };
 
 struct fc_frame {
-  GList link; /* among the unused */
+  GList link; /* its place in the list of unused blocks */
   fc_frame_pool *pool;
   void *memory;
   gsize bytes;
@@ -69,7 +69,7 @@ static void destroy_frame(fc_frame *frame) {
 
 static void drop_unused(fc_frame_pool *pool, gsize keep) {
   while (pool->unused_bytes > keep) {
-    fc_frame *frame = g_queue_pop_head_link(&pool->unused)->data; /* the one unused longest */
+    fc_frame *frame = g_queue_pop_head_link(&pool->unused)->data; /* the least recently used one */
     pool->unused_bytes -= frame->bytes;
     destroy_frame(frame);
   }
@@ -99,7 +99,7 @@ gsize fc_frame_pool_room(fc_frame_pool *pool) {
   return bytes;
 }
 
-/* Under the lock. Unused blocks that leave no room beside it go. */
+/* With the mutex held. Frees unused blocks where there is not enough room. */
 static gboolean take(fc_frame_pool *pool, gsize bytes) {
   if (bytes > room(pool)) return FALSE;
   pool->used_bytes += bytes;
@@ -120,7 +120,7 @@ void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-/* The smallest unused block that fits without wasting more than half of it. */
+/* The smallest unused block that fits and wastes no more than half of its size. */
 static fc_frame *take_unused(fc_frame_pool *pool, gsize bytes) {
   fc_frame *best = NULL;
   for (GList *at = pool->unused.head; at; at = at->next) {
@@ -143,7 +143,7 @@ static void *allocate(fc_frame_pool *pool, gsize bytes) {
   return raw_alloc(pool, bytes);
 }
 
-/* Takes an unused block that serves, or else the right to a new one. */
+/* Takes an unused block that fits, or reserves the bytes of a new one. */
 static gboolean reserve(fc_frame_pool *pool, gsize bytes, fc_frame **frame) {
   pthread_mutex_lock(&pool->mutex);
   *frame = take_unused(pool, bytes);
