@@ -283,7 +283,8 @@ static void fill_runs(const fc_view *slab, int axis, fc_range side, gint64 exten
   }
 }
 
-/* The period of a border with period > 1 (reflect, reflect101, wrap); else 0. */
+/* After how many elements the border repeats; the maximum where it cannot be continued by copying itself
+ * (zero and constant borders are filled directly). */
 static gint64 period_of(int border, gint64 extent) {
   switch (border) {
   case FC_BORDER_REFLECT: return 2 * MAX(extent, 1);

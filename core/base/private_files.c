@@ -18,7 +18,7 @@ static gboolean is_ours_alone(const struct stat *st) {
   return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* A real folder, not a symbolic link, and owned by this user. */
+/* A folder, possibly through a symbolic link of this user's own, that nobody else can write. */
 gboolean fc_private_is_ours(const char *folder) {
   struct stat link, st;
   return lstat(folder, &link) == 0 && link.st_uid == geteuid() && stat(folder, &st) == 0 &&

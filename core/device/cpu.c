@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.c - the CPU as a runner: the outer lanes are empty, compute runs at once.
+ * cpu.c - the CPU as a runner: uploads and downloads do nothing, compute runs immediately.
  *
- * Memory comes from the context's frame pool, so that a second image of the same
- * size finds warm pages.
+ * Memory comes from the context's frame pool, so that a second image of the same size uses pages that are
+ * already mapped.
  */
 #include "core/base/buffer.h"
 #include "core/device/cpu.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* No contraction: a composed kernel rounds as its stages do by themselves. -default-device: the headers'
+/* No contraction: a composed kernel must round as its stages do. -default-device applies to the headers'
  * inline functions. */
 const char *const fc_jit_options[] = {"--fmad=false", "-std=c++17", "-default-device", "--minimal", NULL};
 
@@ -77,7 +77,7 @@ typedef struct child {
   GString *request;
   gsize sent;
   GByteArray *answer;
-  gboolean late, left; /* too late; it closed its answers and lived on */
+  gboolean late, left; /* it timed out; it closed its end of the pipe but did not exit */
 } child;
 
 static void append_part(GString *to, const char *kind, const char *bytes, gsize n) {
@@ -99,7 +99,7 @@ static GString *request_of(int major, int minor, const char *text) {
   return to;
 }
 
-/* Descriptors that are none of 0 to 3, which the child's are made to be. */
+/* Descriptors other than 0 to 3, which are reassigned in the child. */
 static gboolean open_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return FALSE;
   for (int i = 0; i < 2; i++) {
@@ -131,7 +131,7 @@ static gboolean start(child *c, const char *helper, const char *compiler, GError
   return TRUE;
 }
 
-/* Writes to a pipe that nobody reads any more end in EPIPE, not in a signal. */
+/* Writing to a pipe without a reader gives EPIPE, not a signal. */
 static ssize_t write_quietly(int fd, const void *bytes, gsize n) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal), sigaddset(&pipe_signal, SIGPIPE);
@@ -152,7 +152,7 @@ static void send_more(child *c) {
   ssize_t n = write_quietly(c->requests, c->request->str + c->sent, c->request->len - c->sent);
   if (n > 0) c->sent += (gsize)n;
   if (c->sent < c->request->len && (n >= 0 || errno == EAGAIN || errno == EINTR)) return;
-  close(c->requests); /* all is said, or nobody listens */
+  close(c->requests); /* everything is written, or nobody reads */
   c->requests = -1;
 }
 
@@ -166,7 +166,7 @@ static gboolean hear_more(child *c) {
   return TRUE;
 }
 
-/* How often it is asked whether to stop. */
+/* Interval at which the stop request is checked. */
 #define LOOK_UP_MS 20
 
 static void talk(child *c) {
@@ -183,18 +183,18 @@ static void talk(child *c) {
   }
 }
 
-/* The child's wait status, or -1 where nobody kept it. */
+/* The child's wait status, or -1 if that is not available. */
 static int reap(child *c) {
   if (c->requests >= 0) close(c->requests);
   close(c->answers);
-  /* It has closed its answers, so it ends soon; one that lives on is not waited for. */
+  /* It has closed the pipe, so it should exit soon; one that does not is killed. */
   c->left = !c->late && !fc_child_has_ended(c->pid, g_get_monotonic_time() + G_TIME_SPAN_SECOND / 10);
   return fc_child_end(c->pid);
 }
 
-/* ---- what it said ------------------------------------------------------------------------ */
+/* ---- the answer ------------------------------------------------------------------------ */
 
-/* One part, which is the whole answer; NULL where it is none. */
+/* The single part of the answer; NULL where it is not well-formed. */
 static const guint8 *answer_of(const GByteArray *a, const char *kind, gsize *n) {
   const guint8 *end = a->len ? memchr(a->data, '\n', MIN(a->len, 64)) : NULL;
   const gsize length = strlen(kind);

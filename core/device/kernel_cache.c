@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #define LAYOUT "filterchain kernel 1\n"
-/* Both sums in hexadecimal, a newline behind each. */
+/* Both sums in hexadecimal, each followed by a newline. */
 enum { DIGEST = 64, HEAD = sizeof LAYOUT - 1 + 2 * (DIGEST + 1), LARGEST = 16 << 20 };
 
 /* ---- where it lies ----------------------------------------------------------- */
@@ -23,7 +23,7 @@ char *fc_kernel_cache_folder(void) {
 
 /* ---- keys ------------------------------------------------------------------------ */
 
-/* A string with its end, so that two do not run together. */
+/* A string with its terminating zero, so that adjacent strings cannot be confused. */
 static void add(GChecksum *sum, const char *text) {
   g_checksum_update(sum, (const guchar *)text, (gssize)strlen(text) + 1);
 }
@@ -58,7 +58,8 @@ GBytes *fc_kernel_cache_read(const char *folder, const char *key) {
   const guint8 *bytes = g_bytes_get_data(all, &n);
   g_autofree char *head = head_of(key, bytes + HEAD, n - HEAD), *path = g_build_filename(folder, key, NULL);
   if (memcmp(head, bytes, HEAD) != 0) return NULL;
-  (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is in use: the oldest go first */
+  /* mark it as used: the oldest entries are removed first */
+  (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
   return g_bytes_new_from_bytes(all, HEAD, n - HEAD);
 }
 
@@ -81,7 +82,8 @@ static int by_age(gconstpointer a, gconstpointer b) {
   return (x->used > y->used) - (x->used < y->used);
 }
 
-/* Removes the oldest until what is left fits; also what a process left behind that died while it wrote. */
+/* Removes the oldest entries until the limit is met, and temporary files of processes that died while
+ * writing. */
 static void make_room(const char *folder) {
   g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
   g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(free_entry);
@@ -124,7 +126,7 @@ void fc_kernel_cache_forget(const char *folder, const char *key) {
   (void)g_unlink(path);
 }
 
-/* ---- both ---------------------------------------------------------------------------- */
+/* ---- read or compile ---------------------------------------------------------------- */
 
 static char *key_of(const fc_kernel_maker *by, int major, int minor, const char *text) {
   g_autofree char *identity = by->compiler ? fc_jit_identity(by->compiler) : g_strdup("");

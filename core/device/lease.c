@@ -16,11 +16,11 @@ typedef struct block {
 struct fc_lease {
   fc_context *context;
   fc_runner *runner;
-  GArray *blocks; /* of a device with lanes of its own; else NULL */
-  gboolean idles; /* it goes back to the context */
+  GArray *blocks; /* for a device with its own lanes; else NULL */
+  gboolean idles; /* it returns to the context */
 };
 
-/* The most bytes that lie unused in one lease when it is given back, of each kind of memory. */
+/* Limit, in bytes, of unused blocks that a returned lease keeps, for each kind of memory. */
 #define KEEP_BYTES ((gsize)1 << 30)
 
 static void destroy(gpointer data) {
@@ -50,7 +50,7 @@ fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize p
     fc_fail(error, FC_DEVICE, "cuda:%d: this build has no CUDA backend", fc_device_ordinal(device));
     return NULL;
   }
-  /* Pinned memory is made ready while the device starts. */
+  /* Pinned memory is prepared while the device starts. */
   fc_arena *arena = stream || !pinned ? NULL : fc_arena_new(pinned);
   fc_runner *runner = driver->open(device, stream, error);
   if (runner && runner->adopt_host && arena)
@@ -74,20 +74,20 @@ fc_runner *fc_lease_runner(fc_lease *lease) {
   return lease->runner;
 }
 
-/* Of blocks beyond this much no more is taken than an eighth too much. */
+/* Blocks above this size are rounded up by an eighth at most. */
 #define LARGE ((gsize)4 << 20)
 
 /* ---- blocks ------------------------------------------------------------------- */
 
-/* The next power of two, so that images of any sizes in any order soon find all they need; of what is large
- * the next size in steps of an eighth. */
+/* The next power of two, so that images of any sizes in any order soon find suitable blocks; for large
+ * blocks the next step of an eighth. */
 static gsize round_up(gsize bytes) {
   gsize step = 256;
   while ((bytes > LARGE ? step * 8 : step) < bytes) step *= 2;
   return MAX((bytes + step - 1) / step * step, 256);
 }
 
-/* The smallest unused block that serves, and is less than half empty where it is large. */
+/* The smallest unused block that is large enough; a large block must also be at least half used. */
 static block *find_unused(fc_lease *lease, gsize bytes, gboolean host) {
   block *best = NULL;
   for (guint i = 0; i < lease->blocks->len; i++) {
@@ -103,8 +103,7 @@ static void give_back(fc_lease *lease, const block *b) {
   (b->host ? lease->runner->release_host : lease->runner->release)(lease->runner, b->memory);
 }
 
-/* Gives back unused blocks, those had first first, until no more than `keep` bytes lie there. TRUE if there
- * were any. */
+/* Frees unused blocks, the oldest first, until at most `keep` bytes remain. TRUE if any were freed. */
 static gboolean trim(fc_lease *lease, gboolean host, gsize keep) {
   gsize unused = 0;
   gboolean any = FALSE;
@@ -149,7 +148,7 @@ void *fc_lease_alloc(fc_lease *lease, gsize bytes, gboolean host) {
 
 void fc_lease_release(fc_lease *lease, void *memory) {
   if (!memory) return;
-  if (!lease->blocks) { /* of a caller's stream it goes with the runner, after all work */
+  if (!lease->blocks) { /* on a caller's stream it is freed with the runner, after all work */
     if (lease->runner->device == FC_HOST) lease->runner->release(lease->runner, memory);
     return;
   }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk.h - cutting a run into chunks: which stretch of every link each one needs.
+ * chunk.h - cuts a run into chunks: the range of every link that each chunk needs.
  *
- * Normally a chunk is a stretch of the last link. A stage that measures must see the
- * whole of its signal even where later stages look at a part of it only (a crop), so
- * further chunks that end at such a stage come before and after the others.
+ * Normally a chunk is a range of the last link. A measuring stage must process its whole signal even if later
+ * stages read only a part (a crop); so there are further chunks, before and after the others, that end at
+ * such a stage.
  */
 #ifndef FC_CORE_CHUNK_H
 #define FC_CORE_CHUNK_H
@@ -15,20 +15,21 @@ G_BEGIN_DECLS
 
 /* One link, or side, within one chunk. Ranges are positions in its signal. */
 typedef struct fc_chunk_link {
-  fc_range made[FC_AXES]; /* what the buffer has of the signal (link 0, sides: read) */
-  fc_range held[FC_AXES]; /* what the buffer spans: made and border */
-  gint64 fresh; /* on the cut axis made begins here to be computed; what is before is kept from the chunk
-                   before */
+  fc_range made[FC_AXES]; /* what the buffer holds of the signal (link 0, sides: what is read) */
+  fc_range held[FC_AXES]; /* what the buffer spans: `made` and border */
+  /* on the cut axis, the part of `made` from here on is computed; what is before was kept from the
+   * previous chunk */
+  gint64 fresh;
   /* As the input of the stage that follows: */
   fc_range view[FC_AXES]; /* what its input view spans */
-  fc_range virt[FC_AXES]; /* with halo, ends sticking out of the signal */
+  fc_range virt[FC_AXES]; /* with halo; may extend beyond the signal */
 } fc_chunk_link;
 
 typedef struct fc_chunk {
-  guint last;           /* the link it ends at: plan->n, or a measuring stage's output */
+  guint last;           /* the link where it ends: plan->n, or a measuring stage's output */
   fc_range deliver;     /* on the cut axis of that link: what is written */
-  gint64 frame;         /* of a batch that goes by rows, the one it lies in */
-  gint64 needed;        /* first element of link 0 that is looked at; made keeps some before it */
+  gint64 frame;         /* in a batch that is cut by rows: the frame it belongs to */
+  gint64 needed;        /* first element of link 0 that is read; `made` keeps some before it */
   gboolean interior;    /* no stage's output touches an end of the cut axis */
   fc_chunk_link *links; /* plan->n + 1 */
   fc_chunk_link *sides; /* plan->n_sides */
@@ -38,23 +39,23 @@ typedef struct fc_chunker fc_chunker;
 
 fc_chunker *fc_chunker_new(fc_plan *plan);
 void fc_chunker_free(fc_chunker *chunker);
-/* Goes on by another plan for the same run, which knows where the signal ends. */
+/* Continues with another plan for the same run, which knows where the signal ends. */
 void fc_chunker_replan(fc_chunker *chunker, fc_plan *plan);
 
 fc_chunk *fc_chunk_new(const fc_plan *plan);
 void fc_chunk_free(fc_chunk *chunk);
 
-/* The next chunk; FALSE at the end. The same again until it is committed, so that a
- * chunk can be planned anew once the plan has learnt where the signal ends. */
+/* The next chunk; FALSE at the end. Returns the same chunk until it is committed, so that it can be
+ * planned again when the plan has learned where the signal ends. */
 gboolean fc_chunker_next(fc_chunker *chunker, fc_chunk *chunk);
 void fc_chunker_commit(fc_chunker *chunker, const fc_chunk *chunk);
 
-/* The longest next chunk that looks at no more than the first `have` elements of link 0, for a session; FALSE
- * when that makes nothing yet. Of plans that measure nothing ahead of others. */
+/* The longest next chunk that reads only the first `have` elements of link 0, for a session; FALSE if that
+ * makes no output yet. For plans without measuring chunks. */
 gboolean fc_chunker_within(fc_chunker *chunker, fc_chunk *chunk, gint64 have);
 
-/* A number that two chunks share when every stage does the same work for both but for
- * the position on the cut axis; 0 when a chunk is like no other. */
+/* Equal keys of two chunks mean that every stage does the same work for both except for the position on
+ * the cut axis; 0 when no other chunk is alike. */
 guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk);
 
 G_END_DECLS

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child said: a few lines. */
+/* The child's answer: a few lines. */
 typedef struct answers {
   char text[2 * FC_SCAN_ANSWER_LONGEST];
   gsize length;
@@ -23,7 +23,7 @@ static gboolean is_complete(const answers *a) {
   return a->length && strstr(a->text, "fit") && a->text[a->length - 1] == '\n';
 }
 
-/* Until the verdict, the end of the pipe, or too late. */
+/* Until the verdict, the end of the pipe, or the deadline. */
 static void listen_to(int fd, answers *a) {
   a->deadline = g_get_monotonic_time() + FC_SCAN_TIMEOUT_MS * G_TIME_SPAN_MILLISECOND;
   while (a->length < sizeof a->text - 1) {
@@ -42,8 +42,8 @@ static void listen_to(int fd, answers *a) {
   }
 }
 
-/* Where posix_spawn starts the child by fork, as it may and under valgrind does, it cannot tell that the
- * helper is not there: the child ends with status 127 then. */
+/* Where posix_spawn uses fork, as under valgrind, it cannot report a missing helper: the child then ends
+ * with status 127. */
 static gboolean was_started(const char *helper, const answers *a, int status) {
   gboolean silent = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127 && !a->length;
   return !silent || access(helper, X_OK) == 0;
@@ -74,7 +74,7 @@ gboolean fc_scan_plugin(const char *helper, const char *path, GError **error) {
   if (!failed) listen_to(ends[0], &a);
   close(ends[0]);
   if (failed) return fc_fail(error, FC_IO, "cannot be looked at: %s: %s", helper, g_strerror(failed));
-  /* It ends soon once its end of the pipe is closed - unless a constructor closed that and lives on. */
+  /* It should exit soon after it closes the pipe - unless a constructor closed the pipe and keeps running. */
   if (!a.late && !is_complete(&a)) a.late = !fc_child_has_ended(pid, a.deadline);
   int status = fc_child_end(pid);
   if (!was_started(helper, &a, status))

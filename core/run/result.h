@@ -12,15 +12,15 @@ void fc_result_set_formats(fc_result *result, const fc_format *in, const fc_form
 /* Copies. */
 void fc_result_set_device(fc_result *result, const char *device);
 void fc_result_set_reason(fc_result *result, const char *reason);
-/* The stage that is measured by from now on; the name is the operator's. */
+/* Sets the stage of the following measurements; the name is the operator's. */
 void fc_result_stage(fc_result *result, guint stage, const char *operator_name);
-/* What was clipped first: a stage's output, as integers of that type. */
+/* The first clipping that was noted: in a stage's output, converted to integers of that type. */
 typedef struct fc_clipped {
   const char *stage;  /* the operator's name; NULL: nothing was clipped */
   const char *output; /* for messages */
   int kind, dtype;
-  gboolean noise; /* it adds noise, which may exceed the range of what did not */
-  gboolean last;  /* the same values are the chain's output */
+  gboolean noise; /* it adds noise, which may exceed the range although its input did not */
+  gboolean last;  /* the clipped values are the chain's output */
 } fc_clipped;
 
 void fc_result_set_clipped(fc_result *result, const fc_clipped *clipped);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Tiles for each thread, so that one that is held up does not hold up all; and the least output elements that
- * are worth waking a thread for, which takes as long as TILE_LIGHT of no work: an element with work of 5
+/* Tiles per thread, so that one delayed thread does not delay all; and the minimum of output elements per
+ * tile: waking a thread costs as much as TILE_LIGHT elements with no work, and an element with work of 5
  * takes twice as long to make as to move. */
 #define TILES_EACH 2
 #define TILE_LEAST 8192
@@ -27,12 +27,12 @@ static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const
   return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
 }
 
-/* Output elements that are worth waking a thread for. */
+/* Output elements for which waking a thread pays. */
 static gint64 worth_waking(double work) {
   return work > 0 ? MAX((gint64)(TILE_LIGHT / (1 + work / 5)), TILE_LEAST) : TILE_LEAST;
 }
 
-/* Never decreases when `shape` grows, so that scratch for the longest serves all. */
+/* Does not decrease when `shape` grows, so that scratch for the longest tile suffices for all. */
 gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads) {
   gint64 length = MAX(shape[axis], 1), across = 1;
   for (int a = 0; a < FC_AXES; a++)
@@ -75,7 +75,7 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
   return (bytes + 255) / 256 * 256;
 }
 
-/* For the largest call there can be. */
+/* Scratch for the largest possible call. */
 static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state) {
   gint64 out[FC_AXES], in[FC_AXES];
   fc_plan_capacity(plan, s + 1, out);
@@ -107,7 +107,7 @@ static gboolean prepare(fc_states *states, guint s, guint device, GError **error
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, s + 1, capacity);
   state->tile_axis = choose_tile_axis(ps, &plan->links[s + 1], capacity);
-  /* What carries state is run in one piece. */
+  /* A stage with carried state is run in one piece. */
   state->tile = fc_tile_length(capacity, state->tile_axis, ps->reach[state->tile_axis].align, ps->work,
                                ps->carry_bytes ? 1 : fc_plan_width(plan));
   state->scratch = largest_scratch(plan, s, state);
@@ -183,8 +183,9 @@ fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {
     fc_plan_unref(plan);
     plan = with;
     double need = fc_plan_host_bytes(plan) + scratch;
-    if (need <= room || scratch == 0) return plan; /* buffers alone were judged by the whole limit */
-    /* Smaller chunks as long as that saves something, then fewer threads with those there were. */
+    /* the buffers alone were checked against the whole limit */
+    if (need <= room || scratch == 0) return plan;
+    /* Smaller chunks as long as that saves memory, then fewer threads with the original chunks. */
     const gboolean saves = need <= was * (1 - FC_LEAST_WORTH_SAVING) || plan->threads == 1;
     gint64 chunk = fc_plan_half(plan);
     int threads = plan->threads;
