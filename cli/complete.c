@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `filterchain completion SHELL`: a script for the shell, written from the table of
- * options and the descriptors of the operators there are now. Here is bash's; complete_more.c has the others.
- */
+/* `filterchain completion SHELL`: a script for the shell, made from the table of options and the
+ * descriptors of the available operators. bash is here; complete_more.c has the others. */
 #include "cli/complete.h"
 
 #include "cli/codecs.h"
@@ -10,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Words come by blanks here: the shell's own would be cut at ':' and '='. What it has
- * cut off already must be cut from the answers. */
+/* Words are split at blanks here: the shell also splits at ':' and '='. The part that it has split off
+ * must be removed from the answers. */
 static const char functions[] =
     "_filterchain_answer() { # PREFIX CANDIDATES...\n"
     "  local word=$1 keep\n"
@@ -73,7 +72,7 @@ static const char ending[] =
     "\n"
     "complete -o filenames -F _filterchain filterchain\n";
 
-/* The values that may be given without the name of their parameter. */
+/* Values that may be given without their parameter's name. */
 static void complete_bare(const fc_param *p, const char *ahead) {
   const fc_choice *choice;
   if (p->type == FC_TABLE || p->type == FC_INPUT || p->type == FC_PATH) printf("%s@", ahead);
@@ -108,7 +107,7 @@ void complete_lists(void) {
   printf("'\n\n");
 }
 
-/* The formats that are read, or written. */
+/* The formats that can be read, or written. */
 static char *format_names(gboolean written) {
   gsize count;
   g_autofree fc_file_format_info *formats = fc_file_formats(&count);

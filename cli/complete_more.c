@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* ---- zsh: IPREFIX takes what stands ahead of the last colon ------------------------------ */
+/* ---- zsh: IPREFIX holds the part before the last colon ------------------------------ */
 
 static const char zsh_stage[] =
     "_filterchain_stage() {\n"
@@ -55,7 +55,7 @@ void complete_zsh(const fc_operator *const *operators) {
   fputs(zsh_end, stdout);
 }
 
-/* ---- fish: candidates are whole words, with what is typed already ------------------------ */
+/* ---- fish: candidates are whole words, including what is already typed ----------------- */
 
 static const char fish_stage[] =
     "function __filterchain_stage\n"
@@ -82,7 +82,7 @@ static const char fish_stage[] =
     "complete -c filterchain -n '__fish_seen_subcommand_from inspect check' -a "
     "'(__filterchain_operators)'\n";
 
-/* A text between single quotes. */
+/* A text in single quotes. */
 static void print_quoted(const char *text) {
   putchar('\'');
   for (; *text; text++) printf(*text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
