@@ -49,11 +49,11 @@ const test_device *device_cpu(void) {
   return &cpu;
 }
 
-/* ---- guarded by pages ------------------------------------------------------------ */
+/* ---- guard pages ------------------------------------------------------------------- */
 
 #define MOST_GUARDED 512
 
-/* What lies there now; read by the handler of a signal. */
+/* The current blocks; read by the signal handler. */
 static struct guarded {
   char *pages, *begin;
   size_t mapped, bytes;

@@ -21,7 +21,7 @@ static void free_exclusion(gpointer data) {
   g_free(e);
 }
 
-/* FALSE: it is none. */
+/* FALSE: it is not one. */
 static gboolean read_line(GPtrArray *list, char *line) {
   char *colon = strchr(line, ':'), *blank = strpbrk(line, " \t");
   if (!colon || !blank || blank > colon) return FALSE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose.c - malloc and its kin, so that an operator's allocations are seen. A program's own definitions
- * are found ahead of the C library's, by plugins too; glibc offers its own under other names. Left out under
- * sanitizers, whose allocators see more, and with other C libraries.
+ * interpose.c - malloc and related functions, to count an operator's allocations. A program's own definitions
+ * take precedence over the C library's, for plugins too; glibc offers its functions under other names. Not
+ * used with sanitizers, whose allocators see more, and with other C libraries.
  */
 #include "check/watch.h"
 
@@ -80,7 +80,7 @@ __attribute__((constructor)) static void begin(void) {
 
 #else
 
-/* C wants something in a file. */
+/* C does not allow an empty file. */
 extern int nothing_is_interposed;
 
 #endif

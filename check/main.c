@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - filterchain-check, which `filterchain check` runs: the tests of plugin files, as a checklist or
+ * main.c - filterchain-check, which `filterchain check` runs: tests plugin files and prints a checklist or
  * JSON.
  *
  *     filterchain-check [OPTION]... FILE.so|FOLDER|OPERATOR...
  *
- * Ends with 0 when all tests have passed or were excluded, 1 when one has failed, 2 when it was called
- * wrongly, and 77 when nothing was left to be done (--backend cuda without a device).
+ * Exit status: 0 when all tests have passed or were excluded, 1 when one has failed, 2 for a wrong command
+ * line, and 77 when there was nothing to do (--backend cuda without a device).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct settings {
   char *op, *backend, *test, *seed;
   gboolean json, only_failed, list;
   char **plugin_dirs;
-  guint counts[CHECK_STATUSES], ran; /* ran: tests on a backend that were not skipped */
+  guint counts[CHECK_STATUSES], ran; /* ran: tests that ran on a backend */
   const char *last_path;
   GString *lines; /* of JSON */
 } settings;
@@ -196,7 +196,7 @@ static gboolean check_folder(settings *s, const char *folder) {
   return paths->len > 0 || complain("a folder without a plugin (NAME.so)");
 }
 
-/* An operator by name, wherever the command would find it. */
+/* An operator by name, found in the same way as by the command. */
 static gboolean check_operator(settings *s, const char *name) {
   g_autoptr(fc_context) context = fc_context_new();
   g_autoptr(GError) error = NULL;
@@ -241,7 +241,8 @@ static int run(settings *s, int argc, char **argv) {
   for (int i = 1; i < argc; i++) understood &= check_one(s, argv[i]);
   if (!understood) return 2;
   print_sum(s);
-  const gboolean idle = s->ran == 0 && g_strcmp0(s->backend, "cuda") == 0; /* no device, or nothing for it */
+  /* no device, or no backend for it */
+  const gboolean idle = s->ran == 0 && g_strcmp0(s->backend, "cuda") == 0;
   if (s->counts[CHECK_FAILED]) return 1;
   return idle ? NOTHING_DONE : 0;
 }
