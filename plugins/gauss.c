@@ -8,7 +8,7 @@
 enum { SIGMA, TRUNCATE, BORDER, VALUE, N_PARAMS };
 
 typedef struct gauss {
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   gauss_mask x, y;
 } gauss;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reverse.c - the operator reverse: sound from its end to its beginning; filters/pointwise/gather.h copies
- * from a view whose samples go backwards. */
+/* reverse.c - the operator reverse: reverses sound; filters/pointwise/gather.h copies from a view with a
+ * negative stride. */
 #include "plugins/gather.h"
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
@@ -13,7 +13,7 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   return gather_prepare(host, setup, (fc_gather){0}, 0, prepared);
 }
 
-/* What the output begins with is as far from the input's end as it is from the output's beginning. */
+/* The output's first sample is as far from the input's end as its position is from 0. */
 static fc_view backwards(const fc_job *job) {
   fc_view v = *job->in[0];
   const int64_t last = v.shape[FC_AXIS_T] - 1 - job->out->origin[FC_AXIS_T];
@@ -34,7 +34,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: where samples come from depends on where in the signal the chunk begins. */
+/* Not in a graph: the source of a sample depends on the chunk's position in the signal. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_view in = backwards(job);
   return fc_gather_cuda(&((const gather_state *)prepared)->work, &in, job->out, job->stream);

@@ -10,7 +10,7 @@
 enum { SIGMA, AMOUNT, THRESHOLD, TRUNCATE, BORDER, VALUE, N_PARAMS };
 
 typedef struct sharpen {
-  const fc_arg *const *args; /* the host's */
+  const fc_arg *const *args; /* owned by the host */
   gauss_mask x, y;
 } sharpen;
 
@@ -49,7 +49,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 typedef struct sharpen_state {
   fc_sharpen filter;
-  mask2d_taps x, y; /* the host's memory */
+  mask2d_taps x, y; /* from host->alloc */
   int device;
 } sharpen_state;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spectrogram.c - the operator spectrogram: sound drawn by frequency; the work is
+/* spectrogram.c - the operator spectrogram: draws sound by frequency; the work is
  * filters/picture/spectrogram.h. */
 #include <stdlib.h>
 
@@ -38,7 +38,8 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
                       s.high, s.pitch == FC_PITCH_LOG ? " (which log has not)" : "", in->rate / 2);
   const double samples = in->extent[FC_AXIS_T] > 0 ? (double)in->extent[FC_AXIS_T] : 0;
   const double area = (double)(s.panels.width * s.panels.height);
-  terms->work = 20 + 60 * samples / area; /* some transforms of all the sound, an element of the picture */
+  /* the cost of all transforms of the sound, per element of the picture */
+  terms->work = 20 + 60 * samples / area;
   return picture_terms(host, &s.panels, s.colors >= FC_COLORS_GRAY ? 1 : 3, terms);
 }
 
