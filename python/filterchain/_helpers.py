@@ -71,8 +71,8 @@ def _take(x):
     interface = getattr(x, "__array_interface__", None)
     if interface is not None:
         return _take_interface(x, interface, -1), None
-    raise TypeError(f"{type(x).__name__}: no array: filterchain takes what offers the buffer protocol, DLPack or "
-                    "__cuda_array_interface__")
+    raise TypeError(f"{type(x).__name__}: not an array: use what has the buffer protocol, DLPack or __cuda_array_interface__, "
+                    "fc.array([...]) for numbers, fc.read(path) for a file")
 
 
 def lend(x):
