@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waveform.h - a picture of sound over time: of each column's samples the range, and in it twice their root
- * mean square around 0.
+ * waveform.h - a picture of sound over time: for each column the range of its samples and, inside it, twice
+ * their root mean square around 0.
  *
  * Views: in is the whole sound, out the whole picture, an image of bytes with 1 or 3 channels. Cost: a pass
  * over the samples.
@@ -16,7 +16,7 @@ FC_BEGIN_DECLS
 typedef struct fc_waveform {
   fc_panels panels;
   double rate; /* 0: not known */
-  double top;  /* what the edges of a panel are */
+  double top;  /* the level at the edges of a panel */
   fc_rgb range, rms;
 } fc_waveform;
 
