@@ -31,7 +31,7 @@ static extent measure(const fc_view *in, int64_t from, int64_t to, int64_t chann
   return e;
 }
 
-/* The row of a value, within the panel. */
+/* The row of a value in the panel. */
 static int64_t row_of(const fc_waveform *w, fc_box panel, double value) {
   const double at = (1 - value / w->top) / 2 * (double)panel.height;
   return panel.y + (at < 0 ? 0 : at >= (double)panel.height ? panel.height - 1 : (int64_t)at);
