@@ -13,7 +13,7 @@
 //     F load(const char *)                the element there
 //     bool along_fast                     whether neighbours in k are neighbours in memory
 // and the result
-//     place at(int64_t j)                 where its j-th column lies, of a type of its own
+//     place at(int64_t j)                 the address of its j-th column, of any type
 //     F start(int64_t i)                  what the sums of row i begin with
 //     void store(place, int64_t i, F sum)
 //
