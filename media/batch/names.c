@@ -39,8 +39,8 @@ gboolean fc_pattern_check(const char *pattern, GError **error) {
                           g_ascii_strtoll(digits, NULL, 10) <= DIGITS_MOST;
     if (!is_number(word) || !good)
       return fc_fail(error, FC_INVALID,
-                     "%s: {%s:%s}: digits stand behind {index} and {shard}, as in {index:06}", pattern, word,
-                     digits);
+                     "%s: {%s:%s}: expected {index:N} or {shard:N} with N at most %d, as in {index:06}",
+                     pattern, word, digits, DIGITS_MOST);
   }
   return TRUE;
 }

@@ -19,7 +19,7 @@ typedef struct fc_file_format fc_file_format;
 struct fc_file_format {
   const char *name;       /* as in --format: "wav" */
   const char *title;      /* for messages: "WAV" */
-  const char *extensions; /* without dot, apart by blanks */
+  const char *extensions; /* without dot, separated by blanks */
   int sndfile;            /* libsndfile's major format; 0 for others */
   /* Takes over the input, also when it fails. */
   fc_source *(*open)(fc_input *input, const fc_file_format *format, const fc_media_options *options,

@@ -354,7 +354,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
   b.up = m.up, b.left = m.left, b.margin = m.margin;
   b.elements = b.columns + (m.edges.on ? 0 : b.margin);
   b.quads = (b.columns + 3) / 4, b.lanes = b.quads < 32 ? b.quads : 32;
-  const int window = 4 * b.quads + (b.nx + 3) / 4 * 4 * m.step; // that is read, the last of it in vain
+  const int window = 4 * b.quads + (b.nx + 3) / 4 * 4 * m.step; // that is read; its last columns are not used
   b.pitch = !sums ? 0 : bytes ? 4 * b.quads : window;
   b.raw_pitch = m.in_dtype == FC_F32 ? 0 : (b.elements * m.in_size + 3 + 3) / 4;
   b.raw_first = bytes && m.edges.on ? (b.left + 3) / 4 : 0;
