@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case.c - see case.h. The reference runs a few times: as asked for, with a
- * double output (the values before they are rounded), and, when a value looks wrong, on
- * input that is off by a millionth, which tells how large the terms are that a value is
- * made of.
+ * case.c - see case.h. The reference runs several times: as asked for, with a double output (the values
+ * before rounding) and, when a value looks wrong, on input that is changed by about a millionth, which shows
+ * the size of the terms that a value is made of.
  */
 #include "check/case.h"
 
@@ -12,15 +11,14 @@
 
 #include "check/compare.h"
 
-/* Element operations that a reference may take, by what it must look at: 20 million of a
- * plain loop are a few hundredths of a second. Most cases are quicker, so that there
- * are many. */
+/* Limit on the work of the reference, in elements read: 20 million in a plain loop take a few hundredths
+ * of a second. Most cases are quicker, so that many can run. */
 #define MOST_WORK     2e7
 #define USUAL_WORK    2e6
 #define MOST_ELEMENTS 2e6
 
-/* How far the input of a probe is off: somewhat more than rounding is. What is not linear (a
- * level near nothing) answers differently to changes of different sizes. */
+/* Relative change of the input in a probe: somewhat larger than rounding errors. Nonlinear operators (a
+ * level near zero) respond differently to changes of different sizes. */
 #define PROBE_SINGLE 0x1p-20
 #define PROBE_DOUBLE 0x1p-36
 #define PROBES       12
@@ -38,7 +36,7 @@ static const fc_backend *reference_of(const test_case *c) {
   return c->op->reference ? c->op->reference : backend_of(c->op, FC_KIND_HOST);
 }
 
-/* ---- is it worth it? --------------------------------------------------------------- */
+/* ---- limiting the work -------------------------------------------------------------- */
 
 static gboolean too_large(const trial *t, dice *d) {
   double most = dice_chance(d, 15) ? MOST_WORK : USUAL_WORK;
@@ -47,10 +45,10 @@ static gboolean too_large(const trial *t, dice *d) {
     const fc_reach *r = &t->needs[0].reach[a];
     gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE;
     double looks = whole ? (double)t->ins[0].extent[a] : 1.0 + (double)r->before + (double)r->after;
-    out *= (double)MAX(t->out.extent[a], 1); /* of no frames there is room for one */
+    out *= (double)MAX(t->out.extent[a], 1); /* even without frames there is room for one */
     in *= whole ? (double)t->ins[0].extent[a]
                 : (double)t->out.extent[a] * (double)r->num / (double)r->den + fabs(looks);
-    /* An element of a block transform is made of all of its block. */
+    /* An element of a block transform depends on its whole block. */
     double group = t->measure_bytes ? 1 : (double)(r->align * r->num / r->den);
     work *= MAX(MAX(looks, group), 1);
   }
@@ -68,7 +66,7 @@ static gboolean same_extents(const fc_format *a, const fc_format *b) {
   return memcmp(a->extent, b->extent, sizeof a->extent) == 0;
 }
 
-/* The reference's values in double, with this signal for the first; NULL where it does not give them. */
+/* The reference's values in double, with this signal as the first input; NULL if it cannot compute them. */
 static double *reference_reals(bench *b, const source *first) {
   const test_case *c = b->c;
   fc_format ins[MOST_INPUTS];
@@ -82,7 +80,7 @@ static double *reference_reals(bench *b, const source *first) {
   memcpy(ins, b->s.ins, sizeof ins);
   memcpy(signals, b->s.signals, sizeof signals);
   ins[0] = first->format, signals[0] = *first;
-  ins[0].stored = 1 + b->subject.out.dtype; /* on which values may depend (dither) */
+  ins[0].stored = 1 + b->subject.out.dtype; /* values may depend on it (dither) */
   if (trial_begin(&t, c->op, reference_of(c), device_cpu(), "the reference", b->s.args, ins, FC_F64,
                   c->compute, &ignored) == RAN &&
       t.out.dtype == FC_F64 && same_extents(&t.out, &b->subject.out) && trial_prepare(&t, &ignored) == RAN)
@@ -105,7 +103,7 @@ static double signal_size(const bench *b) {
   return largest;
 }
 
-/* Notes the largest changes of a channel that a change of the input by `probe` makes. */
+/* Records the largest change in each channel due to a change of the input by `probe`. */
 static void note_changes(bench *b, double probe, const double *before, double *scale) {
   const gint64 *e = b->subject.out.extent;
   gint64 count = e[0] * e[1] * e[2] * e[3];
@@ -113,8 +111,8 @@ static void note_changes(bench *b, double probe, const double *before, double *s
   off.jitter = probe, off.jitter_dice = (dice){dice_bits(&b->s.d)};
   double *after = reference_reals(b, &off);
   for (gint64 i = 0; after && i < count; i++) {
-    /* Four times: terms of one sign make sums larger than their changes, and the largest change
-     * of a few is not the largest there is (decibels of small bins). */
+    /* Times four: terms of the same sign make sums larger than their changes, and the largest change of a
+     * few elements is not the largest possible (decibels of small bins). */
     double change = 4 * fabs(after[i] - before[i]) / probe;
     if (isfinite(change)) scale[i % e[3]] = MAX(scale[i % e[3]], change);
   }
@@ -122,9 +120,9 @@ static void note_changes(bench *b, double probe, const double *before, double *s
   source_free(&off);
 }
 
-/* Channels that are made of all the input's channels, such as the bins of a spectrum, share
- * their terms: where the terms of one happen to cancel exactly, the others tell their size.
- * Where all do, whatever the input (the imaginary parts of a single value's spectrum), it is the signal's. */
+/* Channels that are made of all input channels, such as the bins of a spectrum, share their terms: if the
+ * terms of one happen to cancel exactly, the others show their size. If all cancel, whatever the input
+ * (the imaginary parts of a single value's spectrum), the size is that of the signal. */
 static void share_scale(const bench *b, double *scale) {
   const gint64 channels = b->subject.out.extent[FC_AXIS_C];
   const fc_reach *reach = &b->subject.needs[0].reach[FC_AXIS_C];
@@ -135,16 +133,16 @@ static void share_scale(const bench *b, double *scale) {
   for (gint64 c = 0; c < channels; c++) scale[c] = largest;
 }
 
-/* What transforms mix: errors in proportion to the largest input, wherever it stands. */
+/* For transforms, errors are proportional to the largest input, wherever it is. */
 static void widen_scale(const bench *b, double *scale) {
   const double size = MAX(signal_size(b), fabs(b->subject.needs[0].border_value));
   for (gint64 c = 0; c < b->subject.out.extent[FC_AXIS_C]; c++)
     scale[c] = MAX(scale[c], b->subject.error_gain * size);
 }
 
-/* What a change of the input by a millionth changes, by a million: for each channel the
- * size of the terms. Changes may cancel too - those of two terms every other time - so there are some; and
- * for results in double some that are smaller. */
+/* For each channel the size of the terms: the change of the output due to a change of the input by a
+ * millionth, times a million. Changes may cancel too - those of two terms in half of the cases - so there
+ * are several probes; for results in double also smaller ones. */
 static double *probe(bench *b) {
   source exact = source_in_double(&b->s.signals[0]);
   double *before = reference_reals(b, &exact), *scale = g_new0(double, b->subject.out.extent[3] + 1);
@@ -174,7 +172,7 @@ static gboolean run_reference(bench *b) {
   return TRUE;
 }
 
-/* ---- judging ------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------- */
 
 static expected expectation(const bench *b, const char *who) {
   const fc_operator *op = b->c->op;
@@ -189,7 +187,7 @@ static expected expectation(const bench *b, const char *who) {
                     .scale = b->scale};
 }
 
-/* Judges a result; what fails is judged again knowing the size of the terms. */
+/* Compares a result; if that fails, again with the size of the terms. */
 static gboolean judge(bench *b, const char *who, const result *r) {
   verdict first = {FAULT_NONE, ""};
   expected e = expectation(b, who);
@@ -210,7 +208,7 @@ static gboolean judge_whole(bench *b) {
   return compare_measured(b->c->who, b->wanted.measured, b->whole.measured, 1e-9, size, b->v);
 }
 
-/* What a byte pattern that was there before looks like. */
+/* Whether an element still has the byte pattern that was there before. */
 static gboolean is_pattern(const unsigned char *code, gsize size, unsigned char pattern) {
   for (gsize i = 0; i < size; i++)
     if (code[i] != pattern) return FALSE;
@@ -225,7 +223,8 @@ static gboolean differs_at(bench *b, fault_kind fault, gint64 at, const result *
                element_code(r->codes + (gsize)at * size, b->subject.out.dtype), why);
 }
 
-/* Once more with the same patterns around and in the output, as a second stream; and once with others. */
+/* Runs once more with the same patterns around and in the output, as a second stream, and once with other
+ * patterns. */
 static gboolean once_more(bench *b, manner how) {
   const fc_format *out = &b->subject.out;
   const unsigned char was = how.poison;
@@ -253,7 +252,7 @@ static gboolean once_more(bench *b, manner how) {
   return ok;
 }
 
-/* The same, done in another manner: the same bits. */
+/* The same computed in another way: the same bits. */
 static gboolean again(bench *b, trial *t, const manner *how, fault_kind fault, const char *doing) {
   result r;
   gint64 at = 0;
@@ -274,7 +273,7 @@ static gboolean again(bench *b, trial *t, const manner *how, fault_kind fault, c
   return ok;
 }
 
-/* From two threads; what fails in one as well is not their fault. */
+/* From two threads; a failure that also occurs with one is not attributed to threads. */
 static gboolean again_in_threads(bench *b, const manner *how) {
   manner both = *how;
   both.threads = TRUE;
@@ -285,16 +284,16 @@ static gboolean again_in_threads(bench *b, const manner *how) {
   return FALSE;
 }
 
-/* ---- all manners ---------------------------------------------------------------------- */
+/* ---- all ways of computing ------------------------------------------------------------- */
 
-/* Whether a host would run it on a signal whose end it has not seen. */
+/* Whether a host would run it on a signal whose end is not known yet. */
 static gboolean may_be_open(const trial *t) {
   const fc_reach *r = &t->needs[0].reach[FC_AXIS_X];
   gboolean whole = r->before == FC_WHOLE || r->after == FC_WHOLE || t->needs[0].border == FC_BORDER_WRAP;
   return t->n_in > 0 && t->ins[0].kind == FC_AUDIO && !whole && t->ins[0].extent[FC_AXIS_X] > 0;
 }
 
-/* A stream whose length only its end tells: prepared without, and the same to the bit. */
+/* A stream whose length is known only at its end: prepared without the length, and the same to the bit. */
 static gboolean run_open(bench *b, manner how) {
   const test_case *c = b->c;
   fc_format ins[MOST_INPUTS];
@@ -314,7 +313,7 @@ static gboolean run_open(bench *b, manner how) {
   return b->v->fault == FAULT_NONE;
 }
 
-/* Prepared for one size and run on another, which a host may do unless the backend says otherwise. */
+/* Prepared for one size and run on another, as a host may do unless the backend forbids it. */
 static gboolean run_other_size(bench *b, manner how) {
   const test_case *c = b->c;
   fc_format ins[MOST_INPUTS];
@@ -327,7 +326,7 @@ static gboolean run_other_size(bench *b, manner how) {
     for (guint k = 0; k < b->subject.n_in; k++)
       if (ins[k].extent[a] == was) ins[k].extent[a] = other;
   }
-  verdict ignored = {FAULT_NONE, ""}; /* another size may be refused */
+  verdict ignored = {FAULT_NONE, ""}; /* other sizes may be refused */
   outcome o =
       trial_begin(&t, c->op, c->backend, c->device, c->who, b->s.args, ins, c->wanted, c->compute, &ignored);
   if (o == RAN && !t.shaped) o = trial_prepare(&t, &ignored);
@@ -342,7 +341,7 @@ static gboolean run_other_size(bench *b, manner how) {
   return b->v->fault == FAULT_NONE;
 }
 
-/* Patterns that differ from run to run, so that a value that depends on one shows. */
+/* Patterns differ from run to run, so that a value that depends on one is noticed. */
 static gboolean run_all_manners(bench *b) {
   const test_case *c = b->c;
   manner how = {.layout_in = c->layout_in, .layout_out = c->layout_out, .poison = 0xff, .seed = c->seed};
@@ -382,11 +381,11 @@ case_end case_start(case_setting *s, trial *t, char **sentence, verdict *v) {
 void case_fill(case_setting *s, const trial *t) {
   const test_case *c = s->c;
   for (guint k = 0; k < t->n_in; k++) {
-    gboolean odd = c->fill == FILL_NAN || c->fill == FILL_INF; /* which integers cannot be */
+    gboolean odd = c->fill == FILL_NAN || c->fill == FILL_INF; /* integers cannot have these values */
     fill how = odd && !fc_dtype_is_float(s->ins[k].dtype) ? FILL_RANDOM : c->fill;
     s->signals[k] = source_new(&s->ins[k], how, &s->d);
   }
-  if (t->n_in == 0) s->signals[0].format = c->in; /* of no samples */
+  if (t->n_in == 0) s->signals[0].format = c->in; /* a generator has no input */
 }
 
 void case_clear(case_setting *s) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case.h - one case: an operator with parameters on one signal, one backend against the
- * reference.
+ * case.h - one case: an operator with parameters on one signal, on one backend, compared with the reference.
  */
 #ifndef FC_CHECK_CASE_H
 #define FC_CHECK_CASE_H
@@ -21,38 +20,38 @@ typedef struct test_case {
   int wanted, compute;               /* element types */
   fill fill;
   int layout_in, layout_out;
-  double tolerance; /* 0: the usual ones */
-  guint64 seed;     /* of everything random that is left */
+  double tolerance; /* 0: the default */
+  guint64 seed;     /* of all other random choices */
 } test_case;
 
 typedef enum case_end {
   CASE_RAN,
   CASE_REFUSED,
-  CASE_TOO_LARGE, /* for the time that a case should take */
+  CASE_TOO_LARGE, /* to keep the time of a case within limits */
   CASE_FAILED
 } case_end;
 
-/* `sentence` is set to why it was refused; g_free. */
+/* `sentence` is set to the reason of a refusal; g_free. */
 case_end case_run(const test_case *c, char **sentence, verdict *v);
 
-/* What a case is made of: arguments, formats, signals. */
+/* The ingredients of a case: arguments, formats, signals. */
 typedef struct case_setting {
   const test_case *c;
   fc_args *args;
-  fc_format ins[MOST_INPUTS]; /* the case's, in their order */
+  fc_format ins[MOST_INPUTS]; /* those of the case, in order */
   source signals[MOST_INPUTS];
   dice d;
 } case_setting;
 
-/* FALSE: the arguments are refused. case_clear otherwise. */
+/* FALSE: the arguments are refused. Otherwise call case_clear. */
 gboolean case_set(case_setting *s, const test_case *c, char **sentence);
-/* An instance, prepared: CASE_RAN, or why not. trial_finish in either case. */
+/* Creates and prepares an instance: CASE_RAN, or why not. trial_finish in either case. */
 case_end case_start(case_setting *s, trial *t, char **sentence, verdict *v);
-/* The signals, once. */
+/* Makes the signals, once. */
 void case_fill(case_setting *s, const trial *t);
 void case_clear(case_setting *s);
 
-/* "conv1d:mask='[1,2]' on cpu: audio u8 -> f32, ..." in full; g_free. */
+/* The whole case in words: "conv1d:mask='[1,2]' on cpu: audio u8 -> f32, ..."; g_free. */
 char *case_describe(const test_case *c);
 
 #endif

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* So many that f32 cannot tell which is right: integers are judged as floats are. */
+/* With more codes than this f32 cannot decide which is right: integers are then compared like floats. */
 #define MANY_CODES 131072
 
 /* ---- walking --------------------------------------------------------------------- */
@@ -18,12 +18,12 @@ typedef struct comparison {
   verdict *v;
   gsize size;
   gboolean integer;
-  double low, high; /* of an integer, the bias taken off */
+  double low, high; /* of an integer, without the bias */
   fc_scaling scaling;
   double element_tolerance, l2_tolerance, integer_tolerance;
   gint64 count;  /* elements */
-  gint64 beside; /* integers off by one that may be ties: the reference's values are not known */
-  double floor;  /* an absolute error that is always allowed */
+  gint64 beside; /* integers off by one that may be ties: the reference's unrounded values are not known */
+  double floor;  /* an absolute error that is always accepted */
 } comparison;
 
 static gint64 index_of(const comparison *c, const gint64 at[FC_AXES]) {
@@ -31,7 +31,7 @@ static gint64 index_of(const comparison *c, const gint64 at[FC_AXES]) {
   return ((at[0] * e[1] + at[1]) * e[2] + at[2]) * e[3] + at[3];
 }
 
-/* In units of a code, not biased; floats as they are. */
+/* In units of a code, without bias; floats unchanged. */
 static double wanted_at(const comparison *c, gint64 index) {
   const expected *e = c->e;
   if (e->reals) return e->reals[index] / c->scaling.scale;
@@ -69,8 +69,8 @@ static double clamped(const comparison *c, double code) {
   return code < c->low ? c->low : code > c->high ? c->high : code;
 }
 
-/* Beside a tie the neighbour will do as well. Where it is not known what is a tie (no double
- * output) one in twenty may be: images have few codes. */
+/* Near a tie the neighbouring code is accepted as well. If ties cannot be recognised (no double output)
+ * one in twenty is accepted: images have few codes. */
 static gboolean integer_fits(comparison *c, const gint64 at[FC_AXES], double wanted, double got, double row) {
   if (c->e->fill == FILL_INF && !isfinite(wanted)) return TRUE;
   double meant = isnan(wanted) ? 0 : clamped(c, wanted), error = fabs(got - meant);
@@ -81,12 +81,12 @@ static gboolean integer_fits(comparison *c, const gint64 at[FC_AXES], double wan
   return differs(c, at, wanted, got, allowed);
 }
 
-/* Of infinite input it is but asked that both results are finite in the same places: how
- * infinities meet depends on the algorithm. */
+/* For infinite input both results only have to be finite in the same places: how infinities combine
+ * depends on the algorithm. */
 static gboolean float_fits(comparison *c, const gint64 at[FC_AXES], double wanted, double got, double row) {
   if (c->e->fill == FILL_INF && !isfinite(wanted)) return !isfinite(got) || differs(c, at, wanted, got, 0);
   if (isnan(wanted) || isnan(got)) return isnan(wanted) == isnan(got) || differs(c, at, wanted, got, 0);
-  /* What is too large for a float is infinite. */
+  /* A value too large for a float is infinite. */
   if (c->e->out.dtype == FC_F32 && isinf((float)wanted)) wanted = (double)(float)wanted;
   if (wanted == got) return TRUE;
   double allowed = c->element_tolerance * row + c->floor;
@@ -138,9 +138,10 @@ static void begin(comparison *c, const expected *e, const unsigned char *got, ve
   c->scaling = fc_scaling_of(e->out.kind, e->out.dtype);
   c->integer = element_limits(e->out.dtype, &c->low, &c->high);
   c->low -= c->scaling.bias, c->high -= c->scaling.bias;
-  c->floor = single ? 2e-19 : 0; /* the root of the least normal float: squares of less vanish */
+  /* the square root of the smallest normal float: squares of smaller values vanish */
+  c->floor = single ? 2e-19 : 0;
   c->element_tolerance = single ? 1e-5 : 1e-12;
-  /* Equal terms are rounded the same way again and again, so that errors add up. */
+  /* Equal terms are rounded the same way each time, so errors add up. */
   gboolean alike = e->fill == FILL_CONSTANT || e->fill == FILL_OFFSET;
   c->l2_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 1e-6) : single ? 2e-7 : 1e-14;
   c->integer_tolerance = e->compute == FC_F32 ? (alike ? 1e-5 : 3e-6) : 1e-12;
@@ -173,7 +174,7 @@ gboolean compare_values(const expected *e, const unsigned char *got, verdict *v)
 
 /* ---- notes -------------------------------------------------------------------------- */
 
-/* Whether a value must, or at least may, have been clamped or have been NaN. */
+/* Whether a value must, or may, have been clamped or NaN. */
 static void notes_of(const comparison *c, gboolean must[FC_NOTES], gboolean may[FC_NOTES]) {
   const gint64 *e = c->e->out.extent;
   gint64 at[FC_AXES];

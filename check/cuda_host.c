@@ -28,8 +28,8 @@ static void cuda_free(void *memory) {
   cudaFree(memory);
 }
 
-/* A copy from pageable memory may return before it has arrived, and our streams do not wait
- * for the null stream. */
+/* A copy from pageable memory may return before it is complete, and our streams do not wait for the null
+ * stream. */
 static const char *cuda_put(void *to, const void *from, size_t bytes) {
   cudaError_t status = cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice);
   return said(status == cudaSuccess ? cudaDeviceSynchronize() : status);
@@ -39,7 +39,7 @@ static const char *cuda_get(void *to, const void *from, size_t bytes) {
   return said(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
 }
 
-/* Not blocking with the null stream, as the engine's are not. */
+/* Non-blocking, like the engine's streams. */
 static void *cuda_stream_new(void) {
   cudaStream_t stream = NULL;
   const char *error = said(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -141,7 +141,7 @@ static void *cuda_hold(void *stream) {
   return h;
 }
 
-/* It is not freed: the host function may look at it still. */
+/* Not freed: the host function may still read it. */
 static void cuda_let_go(void *held) {
   sem_post(&((held_stream *)held)->gate);
 }

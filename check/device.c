@@ -46,7 +46,7 @@ static const char *cpu_finish(void *stream) {
 
 #define MOST_GUARDED 512
 
-/* What lies there now; read by the handler of a signal. */
+/* The current blocks; read by the signal handler. */
 static struct guarded {
   char *pages, *begin;
   size_t inner, bytes;

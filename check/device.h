@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.h - a device as the operator tests see it, and guarded memory on it.
+ * device.h - a device for the operator tests, and guarded memory on it.
  *
- * A block is memory on a device with a band of a known pattern on either side, and a
- * mirror of all of it on the host: the mirror is sent before a run and fetched, or
- * compared, after it. It is simple rather than quick, and shares nothing with the
- * engine's own runners.
+ * A block is memory on a device with a band of a known pattern on either side, and a copy of all of it on the
+ * host (the mirror), which is sent before a run and fetched, or compared, after it. Simple rather than fast,
+ * and independent of the engine's runners.
  */
 #ifndef FC_TESTS_OPS_DEVICE_H
 #define FC_TESTS_OPS_DEVICE_H
@@ -18,17 +17,17 @@
 typedef struct test_device {
   int32_t id; /* FC_HOST or FC_CUDA_DEVICE(n) */
   const char *name;
-  size_t band; /* bytes of a known pattern on either side of a block: BAND, or 0 where pages guard it */
-  /* Aligned to `align`, of what is called `what`; ends the program when there is none. */
+  size_t band; /* bytes of a known pattern on either side of a block: BAND, or 0 with guard pages */
+  /* Aligned to `align`; `what` names it in messages. Ends the program when there is no memory. */
   void *(*alloc)(size_t bytes, size_t align, const char *what);
   void (*free)(void *memory);
-  /* These return NULL, or what the device says went wrong. */
+  /* These return NULL, or the device's error message. */
   const char *(*put)(void *to, const void *from, size_t bytes);
   const char *(*get)(void *to, const void *from, size_t bytes);
   void *(*stream_new)(void);
   void (*stream_free)(void *stream);
   const char *(*finish)(void *stream);
-  /* Holds back what is enqueued on a stream afterwards, until it is let go. NULL on the host, which has no
+  /* Delays the work enqueued on a stream from now on, until it is released. NULL on the host, which has no
    * streams. */
   void *(*hold)(void *stream);
   void (*let_go)(void *held);
@@ -49,12 +48,12 @@ const test_device *device_cpu(void);
  * address that is: how far beyond which block, or false. Async-signal-safe. */
 const test_device *device_guarded(const test_device *device, bool ahead);
 bool device_guard_of(const void *address, char *text, size_t size);
-/* The first CUDA device, or NULL and why there is none. In a build without CUDA, too. */
+/* The first CUDA device, or NULL with the reason. Also in a build without CUDA. */
 const test_device *device_cuda(const char **reason);
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-/* Bytes on either side: a multiple of 256, and more than a mistaken row or channel takes. */
+/* Bytes on either side: a multiple of 256, and more than a wrong row or channel would overwrite. */
 #define BAND 4096
 
 typedef struct block {
@@ -65,8 +64,8 @@ typedef struct block {
   unsigned char *base;   /* the same on the device */
 } block;
 
-/* Every byte is the pattern; not yet sent. Aligned to 256; samples to themselves. `what` is static: "the
- * scratch". */
+/* Filled with the pattern; not yet sent. Aligned to 256; sample buffers to their elements. `what` is
+ * static: "the scratch". */
 block block_new(const test_device *device, size_t bytes, unsigned char pattern, const char *what);
 block block_new_samples(const test_device *device, size_t bytes, unsigned char pattern, const char *what);
 void block_free(block *b); /* may be all zeros */
@@ -77,16 +76,16 @@ static inline void *block_data(const block *b) {
 static inline unsigned char *block_mirror(const block *b) {
   return b->mirror + b->device->band;
 }
-/* Where something in the block's memory on the device stands in the mirror. */
+/* The mirror's address of something in the block's memory on the device. */
 static inline void *block_twin(const block *b, const void *at) {
   return b->mirror + ((const unsigned char *)at - b->base);
 }
 
 const char *block_send(const block *b);
 const char *block_fetch(block *b);
-/* Whether the device's memory, bands and all, still equals the mirror. */
+/* Whether the device's memory, including the bands, still equals the mirror. */
 bool block_unchanged(const block *b, const char **error);
-/* Whether the mirror's bands have kept the pattern. */
+/* Whether the mirror's bands still have the pattern. */
 bool block_bands_intact(const block *b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine.c - see engine.h. Uses the library as a program would (filterchain.h); how values should come out is
- * for the other cases.
+ * engine.c - see engine.h. Uses the library as a program would (filterchain.h); whether the values are right
+ * is tested by the other cases.
  */
 #include "check/engine.h"
 
@@ -22,7 +22,7 @@ typedef struct engine {
   dice d;
   fc_format in;
   source signal;
-  source *sides; /* of further inputs, in the order of the parameters */
+  source *sides; /* of the further inputs, in the order of the parameters */
   guint n_sides;
 } engine;
 
@@ -45,7 +45,7 @@ static const fc_param *param_of(const fc_operator *op, const fc_stage_arg *arg) 
   return NULL;
 }
 
-/* The stage's arguments; files of numbers and further inputs are made up. */
+/* The stage's arguments; files of numbers and further inputs are generated. */
 static fc_chain *chain_of(engine *e, GError **error) {
   g_autoptr(fc_stage_text) stage = fc_stage_text_parse(e->text, error);
   if (!stage) return NULL;
@@ -98,7 +98,7 @@ static unsigned char *run(engine *e, fc_chain *chain, const fc_format *out, cons
   if (fc_chain_run_host(chain, &in, &made, o, NULL, &error)) return codes;
   g_free(codes);
   if (!g_error_matches(error, FC_ERROR, FC_UNSUPPORTED) && !g_error_matches(error, FC_ERROR, FC_INVALID) &&
-      !g_error_matches(error, FC_ERROR, FC_IO)) /* a measurement beyond what the arguments allow */
+      !g_error_matches(error, FC_ERROR, FC_IO)) /* except a measurement beyond what the arguments allow */
     blame(e->v, FAULT_ENGINE, "-p \"%s\", %s: %s", e->text, how, error->message);
   return NULL;
 }
@@ -121,7 +121,7 @@ static gboolean run_also(engine *e, fc_chain *chain, const fc_format *out, const
   return same(e, out, wanted, got, how);
 }
 
-/* Pushes pieces, pulls what there is; the output's elements along time one after the other. */
+/* Pushes pieces and pulls the available output; the output's elements are in order along time. */
 static gboolean run_session(engine *e, fc_chain *chain, const fc_format *out, const unsigned char *wanted) {
   const fc_options o = options_of(e, 1, 0, FC_FUSE_NO);
   const int time = e->in.kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_N;
@@ -154,9 +154,10 @@ static gboolean run_session(engine *e, fc_chain *chain, const fc_format *out, co
   return same(e, out, wanted, codes, "in a session");
 }
 
-/* Microseconds of a run whose chunks would take too long: each computes what its windows reach anew. */
+/* In microseconds: smaller chunks are not tried if a run takes longer, since each chunk computes its halo
+ * again. */
 #define TOO_LONG 50000
-/* Elements of an output that is tried: images may be made ten thousand times as large. */
+/* Limit on an output's elements: images may be enlarged ten thousand times. */
 #define MOST_ELEMENTS 1e7
 
 static gboolean in_all_ways(engine *e, fc_chain *chain) {
@@ -181,7 +182,7 @@ static gboolean in_all_ways(engine *e, fc_chain *chain) {
   return TRUE;
 }
 
-/* One stage on one signal; whether it ran. */
+/* Runs one stage on one signal; returns whether it ran. */
 static gboolean try_stage(engine *e, int kind, int dtype) {
   static const gint64 sound[FC_AXES] = {1, 1, 1777, 2}, picture[FC_AXES] = {2, 23, 37, 3};
   static const int bits[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine.h - an operator run by the library, as users run it: the same bits from one thread as from several,
- * in chunks, in a session, and on a device from a kernel composed at run time as from its own.
+ * engine.h - runs an operator through the library, as users do: the bits must be the same from one thread and
+ * from several, in chunks, in a session, and on a device from a kernel composed at run time and from its own.
  */
 #ifndef FC_CHECK_ENGINE_H
 #define FC_CHECK_ENGINE_H

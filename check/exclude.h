@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * exclude.h - tests that may fail, with the reason, in a file beside the plugin: median.check for median.so.
- * A line each, # begins a comment:
+ * One per line, # begins a comment:
  *
  *     OPERATOR[/BACKEND] TEST-OR-ITEM: REASON
  *
@@ -12,9 +12,9 @@
 
 #include <glib.h>
 
-/* Of the plugin's file; NULL with an error where a line cannot be read; empty where there is no such file. */
+/* For a plugin's file; NULL with an error where a line is invalid; empty if there is no such file. */
 GPtrArray *exclusions_read(const char *plugin, GError **error);
-/* The reason why this may fail, or NULL. `op` and `backend` may be NULL. */
+/* The reason why a failure is allowed, or NULL. `op` and `backend` may be NULL. */
 const char *exclusions_find(const GPtrArray *list, const char *op, const char *backend, const char *test,
                             const char *item);
 /* Whether all of them name what there is: an operator, a backend, a test or item. */

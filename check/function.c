@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.c - device functions without a device: the text is compiled by the C++ compiler that there is, for
- * the type computed with, and held against process on samples of that type, to the bit. Windows are left to
- * the library's own tests: their text is not the operator's.
+ * function.c - device functions without a device: the text is compiled by the installed C++ compiler, for the
+ * compute type, and compared with process on samples of that type, to the bit. Windows are left to the
+ * library's own tests: their text is not the operator's.
  */
 #include "check/probes.h"
 
@@ -13,11 +13,11 @@
 
 #include "check/compare.h"
 
-/* Compilations; each takes some tenths of a second. */
+/* Number of compilations; each takes a few tenths of a second. */
 #define MOST_TEXTS 12
 
-/* What the host gives a text (device_function.h), CUDA's functions for the bits of a double, and a loop
- * around it. */
+/* What the host provides to a text (device_function.h), CUDA's functions for the bits of a double, and a
+ * loop that calls it. */
 static const char begin_text[] =
     "#include <cmath>\n#include <cstdint>\n#include <cstring>\n#define FC_DEVICE inline\n"
     "struct fc_position { int64_t x, y, c, width, height; };\n"
@@ -37,7 +37,8 @@ static const char pixels_text[] = "    real x[%u], y[%u];\n"
                                   "    f(x, y%s);\n"
                                   "    for (int c = 0; c < %u; c++) to[i * %u + c] = y[c];\n";
 
-/* The samples or pixels of a signal of so many channels (of pixels 1), width and height, in order. */
+/* Applies it to the samples or pixels of a signal with this many channels (1 for pixels), width and
+ * height, in order. */
 typedef void (*apply_fn)(const void *params, const void *from, void *to, long count, long channels,
                          long width, long height);
 
@@ -78,7 +79,7 @@ static char *text_of(const fc_device_function *f, int compute) {
   return g_string_free(g_string_append(text, "  }\n}\n"), FALSE);
 }
 
-/* The first line of the compiler's that says error. */
+/* The first line of the compiler's output that contains "error". */
 static char *error_in(const char *said) {
   g_auto(GStrv) lines = g_strsplit(said ? said : "", "\n", -1);
   for (guint i = 0; lines[i]; i++)
@@ -122,7 +123,7 @@ static apply_fn built(const char *text, char **why) {
   return fn;
 }
 
-/* What a host asks for; FALSE: none, or not with these formats. */
+/* Asks for the device function; FALSE: none, or not for these formats. */
 static gboolean describe(trial *t, fc_device_function *f, char entry[FC_FUNCTION_ENTRY], void *bytes) {
   const fc_fusible *fusible = t->op->extension ? t->op->extension(t->op, FC_DEVICE_FUNCTION) : NULL;
   fc_format in = t->ins[0], out = t->out;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.c - see harness.h. Case k takes the k'th combination of kind, element types and
- * layout in a random order, round and round, and the k'th wish (an example, a parameter
- * at a value); all else is random. It is tried with other parameters and shapes until the
- * operator accepts, so that most cases run.
+ * harness.c - see harness.h. Case k uses the k'th combination of kind, element types and layout, in a random
+ * order, cyclically, and the k'th wish (an example, a parameter at a value); everything else is random. Other
+ * parameters and shapes are tried until the operator accepts, so that most cases run.
  */
 #include "check/harness.h"
 
@@ -31,7 +30,7 @@ typedef struct harness {
   harness_tally *tally;
   GArray *combinations;
   GPtrArray *wishes;
-  guint *granted;        /* a wish: how often it ran */
+  guint *granted;        /* per wish: how often it ran */
   GHashTable *sentences; /* of refusals: char * -> refusal */
 } harness;
 
@@ -65,7 +64,7 @@ static void add_combinations(harness *h, int kind, int in) {
   }
 }
 
-/* A generator takes nothing, which is tried as one type. */
+/* A generator has no input, which is tried as one type. */
 static gboolean takes(const fc_operator *op, int dtype) {
   return op->flags & FC_OP_GENERATOR ? dtype == FC_F32 : (op->dtypes_in & FC_DTYPE_BIT(dtype)) != 0;
 }
@@ -92,7 +91,7 @@ static gint64 channels(dice *d) {
   return dice_chance(d, 4) ? 64 : DICE_PICK(d, counts);
 }
 
-/* Lengths about which something may be special: none, one, primes, beside powers of two. */
+/* Lengths that are often special: zero, one, primes, near powers of two. */
 static gint64 odd_length(dice *d) {
   static const gint64 lengths[] = {0, 1, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 33, 61, 64, 67, 97, 101, 127, 128};
   return DICE_PICK(d, lengths);
@@ -134,7 +133,7 @@ static fill random_fill(int dtype, dice *d) {
   return (f == FILL_NAN || f == FILL_INF) && !fc_dtype_is_float(dtype) ? FILL_RANDOM : f;
 }
 
-/* A further input: mostly of the same size; of one channel or frame, or of another length. */
+/* A further input: mostly of the same size; sometimes with one channel or frame, or of another length. */
 static fc_format random_other(const fc_operator *op, const fc_format *in, dice *d) {
   fc_format other = *in;
   do other.dtype = (int)dice_int(d, 0, FC_DTYPE_COUNT - 1);
@@ -165,7 +164,7 @@ static test_case make_case(harness *h, const combination *m, const wish *w, dice
   return c;
 }
 
-/* A written-out table, a quoted word, a value or a list of numbers that begins at `s`: its end. */
+/* Skips a written-out table, a quoted word, a value or a list of numbers at `s`. */
 static const char *skip_detail(const char *s) {
   const char *end = *s == '"' ? strchr(s + 1, '"') : *s == '[' ? strchr(s, ']') : NULL;
   if (*s == '=') return s + strcspn(s, " ;");
@@ -175,7 +174,7 @@ static const char *skip_detail(const char *s) {
   return s + length + (g_str_has_prefix(s + length, "dB") ? 2 : 0);
 }
 
-/* Numbers and names in a sentence are the case's: one kind of refusal is counted once. */
+/* Removes numbers and names, which depend on the case, so that each kind of refusal is counted once. */
 static char *kind_of_refusal(const char *sentence) {
   GString *key = g_string_new(NULL);
   for (const char *s = sentence; *s;) {
@@ -227,7 +226,7 @@ static void report_failure(harness *h, const test_case *c, guint64 number, const
   g_free(text);
 }
 
-/* One attempt at a case; whether there is to be another. */
+/* One attempt at a case; returns whether another is needed. */
 static gboolean attempt(harness *h, combination *m, guint wished, guint64 number, dice *d) {
   test_case c = make_case(h, m, g_ptr_array_index(h->wishes, wished), d);
   verdict v = {FAULT_NONE, ""};
@@ -264,7 +263,7 @@ static void run_case(harness *h, guint64 number) {
 
 /* ---- an operator --------------------------------------------------------------------- */
 
-/* An example that no case has accepted so far gets all the combinations. */
+/* An example that no case has accepted so far is tried with all combinations. */
 static void insist_on_example(harness *h, guint w) {
   const wish *one = g_ptr_array_index(h->wishes, w);
   dice d = dice_of(h->options->seed, h->op->name, FIRST_EXAMPLE + w);
@@ -279,7 +278,7 @@ static void insist_on_example(harness *h, guint w) {
   fprintf(log_of(h), "FAILED (nothing) %s\n", v.text);
 }
 
-/* One that does not parse is the descriptor's fault, and told there. */
+/* An example that does not parse is an error in the descriptor, and reported there. */
 static gboolean parses(const harness *h, const char *example) {
   dice d = dice_of(h->options->seed, h->op->name, FIRST_EXAMPLE);
   fc_args *args = stage_args(h->op, example, &d, NULL);
@@ -316,7 +315,7 @@ static void run_cases(harness *h) {
   if (h->tally->failures < most_failures(h) && !o->few) insist_on_examples(h);
 }
 
-/* Of a long sentence, which begins with the whole of a table, its end. */
+/* A long message, which begins with a whole table, is shortened to its end. */
 static void print_refusals(harness *h) {
   GHashTableIter i;
   gpointer value;
@@ -329,7 +328,7 @@ static void print_refusals(harness *h) {
   }
 }
 
-/* What the descriptor does not claim, and so was not tried. */
+/* Combinations that the descriptor does not support, and which were not tried. */
 static void print_unclaimed(const harness *h) {
   static const char *const kinds[] = {"audio", "images", "arrays"};
   for (int k = 0; k < FC_KIND_COUNT; k++)

@@ -16,7 +16,7 @@ static host *of(const fc_host *base) {
 static fc_status host_fail(const fc_host *base, fc_status status, const char *format, ...) {
   host *h = of(base);
   va_list arguments;
-  const watch_phase was = watch_enter(WATCH_OFF); /* what the host takes is not the operator's */
+  const watch_phase was = watch_enter(WATCH_OFF); /* the host's own allocations are not counted */
   va_start(arguments, format);
   g_mutex_lock(&h->mutex);
   g_free(h->sentence);
@@ -27,7 +27,7 @@ static fc_status host_fail(const fc_host *base, fc_status status, const char *fo
   return status;
 }
 
-/* Junk, so that nobody counts on zeros. */
+/* Random-looking content, so that no operator relies on zeros. */
 #define FRESH 0xa5
 
 static void *host_alloc(const fc_host *base, int32_t device_id, size_t bytes) {
@@ -60,7 +60,7 @@ static void host_free(const fc_host *base, int32_t device_id, void *memory) {
     check_block(h, &g_array_index(h->blocks, block, i));
     g_array_remove_index_fast(h->blocks, i);
   } else {
-    h->band_broken = TRUE; /* never ours, or freed twice */
+    h->band_broken = TRUE; /* not allocated here, or freed twice */
   }
   g_mutex_unlock(&h->mutex);
   watch_enter(was);

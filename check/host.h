@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.h - a small host of the plugin contract: it keeps the sentence of a failure, the
- * measurements, and guards what it allocates.
+ * host.h - a small host for plugins: it records the message of a failure and the measurements, and guards
+ * what it allocates.
  */
 #ifndef FC_CHECK_HOST_H
 #define FC_CHECK_HOST_H
@@ -19,10 +19,10 @@ typedef struct measured {
 } measured;
 
 typedef struct host {
-  fc_host base; /* first, so that callbacks find the rest */
+  fc_host base; /* first, so that callbacks can find the rest */
   const test_device *device;
   GMutex mutex;
-  char *sentence;   /* the last one given; "" before */
+  char *sentence;   /* the last one given; "" initially */
   GArray *blocks;   /* of block: what alloc gave */
   GArray *measured; /* of measured */
   gboolean band_broken;
@@ -30,9 +30,9 @@ typedef struct host {
 
 /* Memory for `device` and for the host. Not to be moved. */
 void host_init(host *h, const test_device *device);
-/* Blames who has not freed all, or wrote beyond it. */
+/* Reports an operator that has not freed everything, or wrote beyond its memory. */
 void host_finish(host *h, const char *who, verdict *v);
-/* What was measured so far, the caller's to unref; the host begins a new list. */
+/* The measurements so far, to be unreferenced by the caller; the host begins a new list. */
 GArray *host_take_measured(host *h);
 
 #endif

@@ -228,7 +228,7 @@ __attribute__((constructor)) static void begin(void) {
 
 #else
 
-/* C wants something in a file. */
+/* C does not allow an empty file. */
 extern int nothing_is_interposed;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - how samples may lie in memory.
+ * layout.h - layouts of samples in memory.
  */
 #ifndef FC_CHECK_LAYOUT_H
 #define FC_CHECK_LAYOUT_H
@@ -11,8 +11,8 @@
 enum layout {
   LAYOUT_INTERLEAVED, /* N Y X C, dense */
   LAYOUT_PLANAR,      /* N C Y X, dense */
-  LAYOUT_ROWS,        /* interleaved, rows apart */
-  LAYOUT_PLANES,      /* planar, rows and planes apart */
+  LAYOUT_ROWS,        /* interleaved, gaps between rows */
+  LAYOUT_PLANES,      /* planar, gaps between rows and planes */
   LAYOUT_SCATTERED,   /* interleaved, gaps everywhere */
   LAYOUT_ENGINE,      /* interleaved, rows at multiples of 64 bytes */
   LAYOUT_COUNT
@@ -28,7 +28,7 @@ static inline int layout_is_planar(int l) {
   return l == LAYOUT_PLANAR || l == LAYOUT_PLANES;
 }
 
-/* Strides for a shape; returns the bytes that it takes, at least one element. */
+/* Strides for a shape; returns the bytes needed, at least one element. */
 static inline int64_t layout_strides(int l, const int64_t shape[FC_AXES], int64_t size, dice *d,
                                      int64_t stride[FC_AXES]) {
   static const int interleaved[] = {FC_AXIS_C, FC_AXIS_X, FC_AXIS_Y, FC_AXIS_N};

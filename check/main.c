@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - filterchain-check, which `filterchain check` runs: the tests of plugin files, as a checklist or
+ * main.c - filterchain-check, which `filterchain check` runs: tests plugin files and prints a checklist or
  * JSON.
  *
  *     filterchain-check [OPTION]... FILE.so|FOLDER|OPERATOR...
  *
- * Ends with 0 when all tests have passed or were excluded, 1 when one has failed, 2 when it was called
- * wrongly, and 77 when nothing was left to be done (--backend cuda without a device).
+ * Exit status: 0 when all tests have passed or were excluded, 1 when one has failed, 2 for a wrong command
+ * line, and 77 when there was nothing to do (--backend cuda without a device).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +210,7 @@ static gboolean check_folder(settings *s, const char *folder) {
   return paths->len > 0 || refuse(s, "%s: a folder without a plugin (NAME.so)", folder);
 }
 
-/* An operator by name, wherever the command would find it. */
+/* An operator by name, found in the same way as by the command. */
 static gboolean check_operator(settings *s, const char *name) {
   g_autoptr(fc_context) context = fc_context_new();
   g_autoptr(GError) error = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes.c - see probes.h. What process does beside its result.
+ * probes.c - see probes.h. Tests what process does besides computing its result.
  */
 #include "check/probes.h"
 
@@ -22,7 +22,7 @@ static manner plain(const test_case *c) {
 
 typedef gboolean (*body)(case_setting *s, trial *t, verdict *v);
 
-/* One instance, prepared, with signals, for `what` to be done with. */
+/* Applies `what` to one prepared instance with signals. */
 static case_end with_instance(const test_case *c, char **sentence, verdict *v, body what) {
   case_setting s;
   trial t = {0};
@@ -37,7 +37,7 @@ static case_end with_instance(const test_case *c, char **sentence, verdict *v, b
   return v->fault == FAULT_NONE ? end : CASE_FAILED;
 }
 
-/* Runs it, whatever comes of that. */
+/* Runs it; the result does not matter. */
 static gboolean run_once(case_setting *s, trial *t, const manner *how, verdict *v) {
   result r;
   gboolean ok = trial_run(t, s->signals, how, &r, v);
@@ -47,7 +47,7 @@ static gboolean run_once(case_setting *s, trial *t, const manner *how, verdict *
 
 /* ---- the halo ---------------------------------------------------------------------------- */
 
-/* On the host a signal tells of a page that was touched; a device is lost with it. */
+/* On the host a signal reports a page that was touched; a device is lost with it. */
 static gboolean touch(case_setting *s, trial *t, verdict *v) {
   manner how = plain(s->c);
   for (int cut = 0; cut < 2; cut++) {
@@ -104,7 +104,7 @@ case_end case_calls(const test_case *c, char **sentence, verdict *v) {
 /* ---- memory -------------------------------------------------------------------------------- */
 
 #define CYCLES 6
-#define WARM   2 /* the first ones may make what is kept for good */
+#define WARM   2 /* the first ones may allocate what is kept permanently */
 
 case_end case_memory(const test_case *c, char **sentence, verdict *v) {
   case_end end = CASE_RAN;
@@ -162,7 +162,7 @@ static gboolean same_as_alone(one *o, const char *when, verdict *v) {
                when);
 }
 
-/* The first alone; then the second is made and run, which must not change what the first one does. */
+/* The first alone; then the second is created and run, which must not change the first one's result. */
 static gboolean side_by_side(one *a, one *b, const test_case *other, verdict *v) {
   const manner how = plain(a->s.c);
   char *sentence = NULL;
@@ -190,7 +190,8 @@ case_end case_instances(const test_case *c, char **sentence, verdict *v) {
   other.seed = dice_bits(&d);
   case_end end = start_one(&both[0], c, sentence);
   if (end == CASE_RAN) side_by_side(&both[0], &both[1], &other, v);
-  if (end == CASE_FAILED) end = CASE_TOO_LARGE; /* what fails alone is judged with the results */
+  /* a failure without the other instance is reported by case_run */
+  if (end == CASE_FAILED) end = CASE_TOO_LARGE;
   finish_one(&both[0]);
   finish_one(&both[1]);
   g_free(both);
@@ -200,7 +201,7 @@ case_end case_instances(const test_case *c, char **sentence, verdict *v) {
 
 /* ---- streams ----------------------------------------------------------------------------------- */
 
-/* Once as usual first, so that kernels are loaded. */
+/* Runs once normally first, so that kernels are loaded. */
 static gboolean hold_back(case_setting *s, trial *t, verdict *v) {
   manner how = plain(s->c);
   verdict ignored = {FAULT_NONE, ""};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random.h - random numbers of a state of one's own (splitmix64), so that a case can be
- * run again by itself.
+ * random.h - random numbers from an explicit state (splitmix64), so that a case can be repeated alone.
  */
 #ifndef FC_TESTS_OPS_RANDOM_H
 #define FC_TESTS_OPS_RANDOM_H
@@ -20,7 +19,7 @@ static inline uint64_t dice_bits(dice *d) {
   return z ^ (z >> 31);
 }
 
-/* Those of another thing, told apart by a number and a name. */
+/* An independent sequence, selected by a number and a name. */
 static inline dice dice_of(uint64_t seed, const char *name, uint64_t number) {
   dice d = {seed ^ (number * 0xd6e8feb86659fd93u)};
   for (; name && *name; name++) d.state = (d.state ^ (unsigned char)*name) * 0x100000001b3u;

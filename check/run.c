@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - process, on the whole output or cut into pieces; see trial.h.
+ * run.c - runs process on the whole output or on pieces of it; see trial.h.
  *
- * What a piece may read, write and use as scratch lies in blocks of just that size, so that
- * whatever else is touched shows: a band or gap that changed, or a result that depends on
- * the pattern around the input.
+ * What a piece may read, write and use as scratch is in blocks of exactly that size, so that any other access
+ * is noticed: a changed band or gap, or a result that depends on the pattern around the input.
  */
 #include "check/layout.h"
 #include "check/trial.h"
@@ -23,16 +22,16 @@ typedef struct buffer {
   int64_t stride[FC_AXES];
 } buffer;
 
-/* What a piece reads of one input. */
+/* The part of one input that a piece reads. */
 typedef struct part {
-  range view[FC_AXES], readable[FC_AXES]; /* by position */
+  range view[FC_AXES], readable[FC_AXES]; /* in positions of the signal */
   buffer own;                             /* unless shared */
   buffer *from;
   fc_view in_view;
 } part;
 
 typedef struct piece {
-  range out[FC_AXES]; /* of the output, by position */
+  range out[FC_AXES]; /* part of the output, in positions */
   part ins[MOST_INPUTS];
   buffer own_out; /* unless shared */
   buffer *to;
@@ -54,7 +53,7 @@ typedef struct running {
   piece pieces[MOST_PIECES];
   buffer ins[MOST_INPUTS], out; /* shared */
   block notes, carry;
-  unsigned char *partials; /* of every measured block of the signal */
+  unsigned char *partials; /* partial results of every block of the signal */
   const char *device_error;
 } running;
 
@@ -62,7 +61,7 @@ static int64_t length(range r) {
   return r.hi > r.lo ? r.hi - r.lo : 0;
 }
 
-/* ---- what a piece needs ---------------------------------------------------------- */
+/* ---- the inputs of a piece ------------------------------------------------------- */
 
 static int64_t floor_scaled(int64_t a, int64_t num, int64_t den) {
   return a * num / den; /* positions are never negative */
@@ -93,8 +92,8 @@ static gint compare_positions(gconstpointer a, gconstpointer b) {
   return (x > y) - (x < y);
 }
 
-/* The ends of the pieces of one axis, in ascending order: at most `most` of them. Cuts near
- * the ends of the signal are frequent. */
+/* The ends of the pieces along one axis, in ascending order: at most `most` of them. Cuts near the ends of
+ * the signal are frequent. */
 static GArray *ends_of(running *run, int64_t extent, int64_t align, int64_t most) {
   GArray *ends = g_array_new(FALSE, FALSE, sizeof(gint64));
   gint64 blocks = (extent + align - 1) / align;
@@ -118,7 +117,7 @@ static int measured_axis(const trial *t) {
   return t->out.kind == FC_AUDIO ? FC_AXIS_X : FC_AXIS_Y;
 }
 
-/* How many pieces an axis may have: blocks that are measured are never cut. */
+/* How many pieces an axis may have: measured blocks are never cut. */
 static void parts_of(running *run, int64_t parts[FC_AXES]) {
   const trial *t = run->t;
   gboolean cut = run->how->cut;
@@ -126,7 +125,7 @@ static void parts_of(running *run, int64_t parts[FC_AXES]) {
   if (t->measure_bytes) axis = measured_axis(t);
   for (int a = 0; a < FC_AXES; a++) parts[a] = 1;
   if (!cut) return;
-  if (t->carry_bytes) { /* in order along the time */
+  if (t->carry_bytes) { /* in order along time */
     parts[trial_time(t)] = dice_int(&run->d, 2, 8);
     return;
   }
@@ -178,7 +177,7 @@ static void buffer_free(buffer *b) {
   block_free(&b->memory);
 }
 
-/* What no border was chosen for stays the pattern. */
+/* Without a chosen border the surroundings keep the pattern. */
 static buffer input_new(running *run, guint k, const range readable[FC_AXES]) {
   const fc_need *need = &run->t->needs[k];
   buffer b = buffer_new(run, readable, run->t->ins[k].dtype, run->how->layout_in,
@@ -189,7 +188,7 @@ static buffer input_new(running *run, guint k, const range readable[FC_AXES]) {
   return b;
 }
 
-/* One that suits the layout that the operator has settled on. */
+/* A layout that the operator accepts. */
 static int output_layout(const running *run) {
   static const int other[LAYOUT_COUNT] = {LAYOUT_PLANAR, LAYOUT_INTERLEAVED, LAYOUT_PLANES,
                                           LAYOUT_ROWS,   LAYOUT_PLANES,      LAYOUT_PLANAR};
@@ -215,13 +214,13 @@ static fc_view view_of(const buffer *b, const range what[FC_AXES], const fc_form
   return v;
 }
 
-/* ---- making a piece ready -------------------------------------------------------- */
+/* ---- preparing a piece ----------------------------------------------------------- */
 
 static gboolean same_memory(const running *run) {
   return (run->t->op->flags & FC_OP_PASSTHROUGH) != 0;
 }
 
-/* All that any piece may look at. */
+/* The hull of what any piece reads. */
 static void hull(running *run, guint k, range all[FC_AXES]) {
   for (int a = 0; a < FC_AXES; a++) {
     all[a] = (range){0, 0};
@@ -271,7 +270,7 @@ static fc_job job_of(const running *run, const piece *p, const fc_view *const *i
   return job;
 }
 
-/* How much scratch is wanted is asked with no samples there, as a planner does. */
+/* scratch is called with views without data, as the planner does. */
 static size_t scratch_of(const running *run, const piece *p) {
   if (!run->t->backend->scratch) return 0;
   fc_view views[MOST_INPUTS], out = p->out_view;
@@ -321,7 +320,7 @@ typedef struct worker {
   const char *error;
 } worker;
 
-/* Lets a stream go after a while, for who waits for it would wait without end. */
+/* Releases a delayed stream after a while, since an operator that waits for it would wait without end. */
 typedef struct keeper {
   const test_device *device;
   void *held;
@@ -331,7 +330,7 @@ typedef struct keeper {
 } keeper;
 
 #define PATIENCE (2 * G_TIME_SPAN_SECOND)
-#define SETTLED  (50 * G_TIME_SPAN_MILLISECOND) /* by then another stream has done what it was given */
+#define SETTLED  (50 * G_TIME_SPAN_MILLISECOND) /* by then another stream would have completed its work */
 
 static gpointer keep(gpointer data) {
   keeper *k = data;
@@ -343,7 +342,7 @@ static gpointer keep(gpointer data) {
   return NULL;
 }
 
-/* One piece, enqueued while its stream stands still: nothing may have been written until that is let go. */
+/* Runs one piece while its stream is held: nothing may be written until the stream is released. */
 static void process_held(running *run, piece *p, void *stream) {
   const test_device *device = run->t->host.device;
   keeper k = {.device = device, .held = device->hold(stream)};
@@ -399,7 +398,7 @@ static void process_all(running *run) {
   note_error(run, workers[1].error);
 }
 
-/* ---- afterwards ------------------------------------------------------------------ */
+/* ---- after a run ----------------------------------------------------------------- */
 
 static gboolean intact(running *run, block *b, const char *what) {
   note_error(run, block_fetch(b));
@@ -407,7 +406,7 @@ static gboolean intact(running *run, block *b, const char *what) {
   return blame(run->v, FAULT_BAND, "%s: wrote beyond %s", run->t->who, what);
 }
 
-/* Takes the elements of a fetched buffer, and leaves the pattern where they were. */
+/* Copies the elements out of a fetched buffer, and replaces them by the pattern. */
 static void take(running *run, const buffer *b) {
   const gint64 *e = run->t->out.extent;
   gsize size = fc_dtype_size(run->t->out.dtype);
@@ -447,7 +446,7 @@ static gboolean take_result(running *run, buffer *out) {
   return TRUE;
 }
 
-/* Puts the piece's partial results where they belong in the signal. */
+/* Copies the piece's partial results to their place in the signal. */
 static gboolean take_measure(running *run, piece *p) {
   const trial *t = run->t;
   if (!intact(run, &p->measure, "the measurements")) return FALSE;
@@ -473,7 +472,7 @@ static gboolean take_piece(running *run, piece *p) {
   return take_result(run, &p->own_out);
 }
 
-/* Hands the partial results over in order, a few at a time. */
+/* Passes the partial results to collect in order, a few at a time. */
 static gboolean measure(running *run) {
   trial *t = run->t;
   gint64 each = (gint64)t->measure_bytes;
@@ -488,7 +487,7 @@ static gboolean measure(running *run) {
       status = t->op->collect(&t->host.base, t->self, run->partials + (n * blocks + i) * each, count);
     }
   g_array_unref(host_take_measured(&t->host));
-  /* Whether what was measured is within the user's limits is not judged here. */
+  /* Whether measurements are within the user's limits is not tested here. */
   if (status == FC_OK) status = t->op->report(&t->host.base, t->self);
   if (status == FC_INVALID || status == FC_IO) status = FC_OK;
   watch_enter(was);
@@ -549,7 +548,7 @@ gboolean trial_run(trial *t, const source *signals, const manner *how, result *r
   for (guint i = 0; i < run->count; i++) ready(run, &run->pieces[i]);
   process_all(run);
   gboolean ok = finish(run);
-  if (v->fault != FAULT_NONE) ok = FALSE; /* while it was enqueued */
+  if (v->fault != FAULT_NONE) ok = FALSE; /* recorded while it was enqueued */
   if (run->device_error) ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
   clear(run);
   g_free(run);

@@ -70,7 +70,7 @@ const char *fill_name(fill f) {
   return names[f];
 }
 
-/* What floats of a kind usually lie within. */
+/* The usual range of floating-point samples of a kind. */
 static double usual(int kind) {
   return kind == FC_AUDIO ? 1 : kind == FC_IMAGE ? 255 : 1000;
 }
@@ -128,7 +128,7 @@ source source_new(const fc_format *format, fill how, dice *d) {
       how == FILL_IMPULSE ? fc_scaling_of(format->kind, format->dtype).bias : random_code(format, d);
   for (int64_t i = 0; i < s.count; i++)
     set_code(s.codes + (size_t)i * s.size, format->dtype, one ? same : code_of(format, how, d));
-  /* There is one at least of what the fill is named for. */
+  /* At least one element has the value that the fill is named after. */
   double special = how == FILL_NAN ? NAN : how == FILL_INF ? INFINITY : random_code(format, d);
   if (s.count > 0 && (how == FILL_IMPULSE || how == FILL_NAN || how == FILL_INF))
     set_code(s.codes + (size_t)dice_int(d, 0, s.count - 1) * s.size, format->dtype, special);
@@ -158,10 +158,10 @@ int64_t border_source(int border, int64_t at, int64_t extent) {
   int64_t period, phase;
   switch (border) {
   case FC_BORDER_REPLICATE: return at < 0 ? 0 : extent - 1;
-  case FC_BORDER_REFLECT: /* a b c d d c b a, again and again */
+  case FC_BORDER_REFLECT: /* a b c d d c b a, repeated */
     period = 2 * extent, phase = (at % period + period) % period;
     return phase < extent ? phase : period - 1 - phase;
-  case FC_BORDER_REFLECT101: /* a b c d c b, again and again */
+  case FC_BORDER_REFLECT101: /* a b c d c b, repeated */
     if (extent == 1) return 0;
     period = 2 * extent - 2, phase = (at % period + period) % period;
     return phase < extent ? phase : period - phase;
@@ -170,7 +170,7 @@ int64_t border_source(int border, int64_t at, int64_t extent) {
   }
 }
 
-/* For each position of a range where it comes from; -1 for none. */
+/* The source position of each position of a range; -1: none. */
 static int64_t *positions(range where, int border, int64_t extent) {
   int64_t count = where.hi > where.lo ? where.hi - where.lo : 0;
   int64_t *from = need(malloc((size_t)(count + 1) * sizeof *from));

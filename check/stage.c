@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage.c - see stage.h. Numbers are taken at the ends of their range, near the preset
- * and between, but never so large that one case takes too long; tables are single
- * taps, rows, columns, squares and rectangles, with whole, fractional, single and
- * separable contents.
+ * stage.c - see stage.h. Numbers are chosen at the ends of their range, near the preset and between, but not
+ * so large that a case takes too long; tables are single taps, rows, columns, squares and rectangles, with
+ * integer, fractional, single non-zero and separable contents.
  */
 #include "check/stage.h"
 
@@ -14,7 +13,7 @@
 
 /* ---- numbers ------------------------------------------------------------------ */
 
-/* Beyond these a range is for others to explore. */
+/* Larger values are not tried. */
 #define MOST_INT   300
 #define MOST_FLOAT 1e6
 
@@ -92,7 +91,7 @@ static void table_shape(const gint64 shape[FC_AXES], dice *d, gint64 *rows, gint
   if (*cols < 1 || *rows * *cols > 1200) *rows = *cols = 3;
 }
 
-/* Contents that want care: sums that cancel, one tap alone, separable, all positive. */
+/* Contents that are difficult: sums that cancel, a single tap, separable, all positive. */
 static void table_fill(double *to, gint64 rows, gint64 cols, dice *d) {
   int how = (int)dice_int(d, 0, 5);
   double *across = g_new(double, cols), down = 1;
@@ -138,7 +137,7 @@ fc_table *stage_table(const fc_param *p, dice *d) {
 
 /* ---- values ------------------------------------------------------------------- */
 
-/* The choices that are taken; NULL after the last. g_free. */
+/* The accepted choices; NULL after the last. g_free. */
 static const char **choices_of(const fc_param *p) {
   GPtrArray *names = g_ptr_array_new();
   for (guint i = 0; p->choices && p->choices[i]; i++)
@@ -160,12 +159,12 @@ static char *random_word(const fc_param *p, const gint64 shape[FC_AXES], dice *d
   case FC_FLOAT: return random_float(p, d);
   case FC_ENUM: return random_choice(p, d);
   case FC_TABLE: return random_table(shape, d);
-  case FC_INPUT: return g_strdup("other"); /* whose signal is made up */
+  case FC_INPUT: return g_strdup("other"); /* its signal is generated */
   default: return p->preset ? g_strdup(p->preset) : NULL;
   }
 }
 
-/* A list often has as many entries as there are channels, or is a size: WxH. */
+/* A list often has one entry per channel, or is a size: WxH. */
 static char *random_value(const fc_param *p, const gint64 shape[FC_AXES], dice *d) {
   if (!(p->flags & FC_PARAM_LIST)) return random_word(p, shape, d);
   static const gint64 counts[] = {1, 1, 2, 2, 3, 4};
@@ -226,7 +225,7 @@ GPtrArray *wishes_of(const fc_operator *op) {
 
 /* ---- stages ------------------------------------------------------------------- */
 
-/* A value of this parameter in one of the examples, or NULL. */
+/* This parameter's value in one of the examples, or NULL. */
 static char *example_value(const fc_operator *op, const fc_param *p, dice *d) {
   GPtrArray *values = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; op->examples[i]; i++) {
@@ -244,7 +243,7 @@ static char *example_value(const fc_operator *op, const fc_param *p, dice *d) {
   return one;
 }
 
-/* What is no written-out table may hold anything. */
+/* Quoted, since any other value may contain special characters. */
 static void append_arg(GString *text, const fc_param *p, const char *value) {
   gboolean plain = p->type == FC_TABLE && value[0] == '[';
   g_string_append_printf(text, plain ? ":%s=%s" : ":%s='%s'", p->name, value);

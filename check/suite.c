@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite.c - see suite.h. A test runs in a forked child, which opens the plugin anew and writes what it finds
- * into memory that it shares with us. We ourselves open no plugin, but for --in-process.
+ * suite.c - see suite.h. Each test runs in a forked child, which opens the plugin and writes its findings to
+ * memory shared with this process. This process opens no plugin, except with --in-process.
  */
 #include "check/suite.h"
 
@@ -37,9 +37,9 @@ const check_test check_tests[] = {
 #define MOST_OPERATORS 128
 #define TEXT           1024
 
-/* What a child tells. */
+/* What a child reports. */
 typedef struct shared {
-  gboolean ended; /* it came to its end */
+  gboolean ended; /* the test completed */
   check_status status;
   fault_kind fault;
   char text[TEXT], again[HARNESS_CURRENT], current[HARNESS_CURRENT];
@@ -52,14 +52,14 @@ typedef struct shared {
   } operators[MOST_OPERATORS];
 } shared;
 
-/* What one test is about. */
+/* The subject of one test. */
 typedef struct subject {
   const char *path, *op, *backend, *test;
   const check_options *options;
   shared *s;
 } subject;
 
-/* ---- telling ----------------------------------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------------------------------- */
 
 static void fail(shared *s, fault_kind fault, const char *format, ...) G_GNUC_PRINTF(3, 4);
 static void fail(shared *s, fault_kind fault, const char *format, ...) {
@@ -79,19 +79,19 @@ static void skip(shared *s, const char *why) {
 
 static unsigned float_state(void) {
 #if defined(__SSE__)
-  return __builtin_ia32_stmxcsr() & 0xffc0u; /* all but what has happened */
+  return __builtin_ia32_stmxcsr() & 0xffc0u; /* all but the flags of past exceptions */
 #else
   return (unsigned)fegetround();
 #endif
 }
 
-/* The operators of a file in this process. Names of the plugin's own are not kept apart here: allocations
- * could not be seen then. */
+/* Opens a file's operators in this process. `apart`: with its symbols kept separate; not for tests of
+ * allocations, which would not be seen. */
 static const fc_plugin *open_plugin(const char *path, gboolean apart, GStrv *unfit, GError **error) {
   if (!fc_module_check_file(path, error) || !fc_module_check_sanitizer(path, error)) return NULL;
   void *module = fc_module_open(path, !apart, error);
   const fc_plugin *asked = module ? fc_module_ask(module, error) : NULL;
-  return asked ? fc_descriptor_copy(asked, unfit, error) : NULL; /* which lives as long as we */
+  return asked ? fc_descriptor_copy(asked, unfit, error) : NULL; /* it lives as long as this process */
 }
 
 static void list_operators(shared *s, const fc_plugin *plugin) {
@@ -192,7 +192,7 @@ static void take_tally(shared *s, const harness_tally *tally) {
 
 static void run_cases(const subject *t, const fc_operator *op, const fc_backend *backend,
                       const test_device *device, const kind_of_test *kind) {
-  const gboolean halves = kind->run == case_halo; /* guarded behind, then ahead */
+  const gboolean halves = kind->run == case_halo; /* first guarded after the block, then before it */
   harness_options options = t->options->harness;
   guint64 ran = 0;
   options.run = kind->run, options.test = kind->name, options.current = t->s->current;
@@ -279,7 +279,7 @@ static void run_test(const subject *t) {
     test_backend(t, plugin, op);
 }
 
-/* ---- a process each --------------------------------------------------------------------------------- */
+/* ---- one process per test --------------------------------------------------------------------------- */
 
 static shared *in_child;
 
@@ -309,7 +309,7 @@ static void guard_self(void) {
   sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-/* What the plugin prints goes to a file, which tests of printing look at. */
+/* Redirects the plugin's output to a file, which the tests of printing examine. */
 static void redirect(void) {
   if (probes_output < 0) return;
   dup2(probes_output, STDOUT_FILENO);
@@ -381,7 +381,7 @@ static void run_apart(const subject *t) {
     const struct timespec wait = {left / G_USEC_PER_SEC, left % G_USEC_PER_SEC * 1000};
     sigtimedwait(&children, NULL, &wait);
   }
-  kill(-pid, SIGKILL); /* and what it started */
+  kill(-pid, SIGKILL); /* including processes that it started */
   if (done == 0) {
     kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
@@ -406,7 +406,7 @@ static gboolean is_wanted(const char *only, const char *name) {
   return !only || strcmp(only, "all") == 0 || strcmp(only, name) == 0;
 }
 
-/* TRUE: go on with what builds on it. */
+/* TRUE: continue with the tests that depend on it. */
 static gboolean tell(walk *w, const char *op, const char *backend, const char *test) {
   shared *s = w->s;
   check_outcome o = {w->path, op, backend, test, s->status, s->fault, s->text, s->again};
@@ -442,7 +442,7 @@ static void skip_one(walk *w, const char *op, const char *backend, const char *t
   tell(w, op, backend, test);
 }
 
-/* Tests stand in an order in which the first that fails says best what is wrong. */
+/* Tests are ordered so that the first failure is the most informative. */
 static void check_backend(walk *w, const struct listed *op, const char *backend) {
   const gboolean cuda = strcmp(backend, "cuda") == 0;
   g_autofree char *after = NULL;

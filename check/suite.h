@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suite.h - the tests of a plugin file: which there are, and each in a process of its own with a time limit,
- * so that a crash, a hang or an exit is that test's failure and no more.
+ * suite.h - the tests of a plugin file, each in its own process with a time limit, so that a crash, a hang or
+ * an exit fails only that test.
  */
 #ifndef FC_CHECK_SUITE_H
 #define FC_CHECK_SUITE_H
@@ -11,9 +11,9 @@
 typedef struct check_options {
   harness_options harness;
   const char *op, *backend, *test; /* only these; NULL: all */
-  double timeout;                  /* seconds, of each test */
+  double timeout;                  /* seconds per test */
   gboolean in_process;             /* for a debugger: no processes, no time limit */
-  gboolean keep_going;             /* also behind a test that failed */
+  gboolean keep_going;             /* continue after a failed test */
 } check_options;
 
 typedef enum check_status {
@@ -24,14 +24,14 @@ typedef enum check_status {
   CHECK_STATUSES
 } check_status;
 
-/* What came of one test. `op` and `backend` are NULL where it is of the whole file, or of the whole operator.
- */
+/* The outcome of one test. `op` and `backend` are NULL if it concerns the whole file or the whole
+ * operator. */
 typedef struct check_outcome {
   const char *path, *op, *backend, *test;
   check_status status;
   fault_kind fault;  /* of a failure */
-  const char *text;  /* what is wrong; why it was skipped or excluded; what was looked at */
-  const char *again; /* options that run what failed again; "" */
+  const char *text;  /* what is wrong; why it was skipped or excluded; what was tested */
+  const char *again; /* options that repeat the failure; "" */
 } check_outcome;
 
 typedef void (*check_report)(const check_outcome *o, void *data);
@@ -39,7 +39,7 @@ typedef void (*check_report)(const check_outcome *o, void *data);
 /* All tests of a file, in order, each told of as it ends; whether it has the operator that was asked for. */
 gboolean check_file(const char *path, const check_options *options, check_report report, void *data);
 
-/* The names of all tests, with what each looks at; ends with NULL. */
+/* The names of all tests, with what each tests; ends with NULL. */
 typedef struct check_test {
   const char *name, *summary;
 } check_test;

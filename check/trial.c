@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.c - an instance from create to destroy, and whether what it answers can be used;
- * see trial.h. Processing is in run.c.
+ * trial.c - an instance from create to destroy, with checks of its answers; see trial.h. Processing is in
+ * run.c.
  */
 #include "check/trial.h"
 
@@ -23,7 +23,7 @@ const fc_backend *backend_of(const fc_operator *op, int kind) {
 
 /* ---- refusals ------------------------------------------------------------------ */
 
-/* What a status other than FC_OK comes to: refused with a sentence, or a fault. */
+/* Converts a status other than FC_OK: refused with a message, or a fault. */
 static outcome judge(trial *t, fc_status status, const char *doing, verdict *v) {
   const char *sentence = t->host.sentence;
   size_t length = strlen(sentence);
@@ -48,7 +48,7 @@ static gboolean wrong(trial *t, verdict *v, const char *what) {
   return blame(v, FAULT_CONTRACT, "%s: negotiate: %s", t->who, what);
 }
 
-/* All that the whole output looks at, which a border has to be chosen for where it is outside. */
+/* Whether the whole output reads outside the input on this axis, so that a border must be chosen. */
 static gboolean looks_outside(const trial *t, guint k, int a) {
   const fc_reach *r = &t->needs[k].reach[a];
   const gint64 extent = t->ins[k].extent[a], made = t->out.extent[a];
@@ -94,7 +94,7 @@ static gboolean check_terms(trial *t, verdict *v) {
   return TRUE;
 }
 
-/* What samples mean is unknown of an output unless the operator keeps it. */
+/* The meaning of the output is unknown unless the operator keeps it. */
 static void forget_meaning(fc_format *f) {
   f->color = FC_COLOR_UNKNOWN, f->alpha = FC_ALPHA_UNKNOWN, f->channels = 0;
   f->time_num = f->time_den = 0, f->framed = 0;
@@ -124,13 +124,13 @@ static fc_status ask(trial *t, int wanted, const fc_format *ins, fc_format *out,
   return status;
 }
 
-/* What the operator has no version of for a device runs on the host, as in a run of the engine. */
+/* As in the engine, what has no version for a device runs on the host. */
 static void stay_on_host(trial *t) {
   const fc_backend *there = backend_of(t->op, FC_KIND_HOST);
   if (there && t->host.device->id != FC_HOST) t->backend = there, t->host.device = device_cpu();
 }
 
-/* Negotiates, and once more: the same question has the same answer. */
+/* Negotiates twice: the same question must have the same answer. */
 static outcome negotiate(trial *t, const fc_format *ins, int wanted, verdict *v) {
   fc_format again;
   fc_terms terms, second;
@@ -195,7 +195,7 @@ outcome trial_resize(trial *t, const fc_format *ins, int wanted, verdict *v) {
   return negotiate(t, ins, wanted, v);
 }
 
-/* What prepare sees of a format: no extents but that of C, unless what it makes depends on them. */
+/* The format as prepare gets it: no extents but that of C, unless the backend is shaped. */
 static fc_format shown(const trial *t, const fc_format *format) {
   fc_format f = *format;
   if (!t->shaped) f.extent[FC_AXIS_N] = f.extent[FC_AXIS_Y] = f.extent[FC_AXIS_X] = FC_UNKNOWN;

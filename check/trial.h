@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.h - one instance of an operator on one backend: create, negotiate, prepare, and
- * process on the whole output or on any cut of it, with every buffer guarded.
+ * trial.h - one instance of an operator on one backend: create, negotiate, prepare, and process on the whole
+ * output or in pieces, with every buffer guarded.
  */
 #ifndef FC_CHECK_TRIAL_H
 #define FC_CHECK_TRIAL_H
@@ -13,42 +13,42 @@
 /* The operator's backend for a kind of device (fc_device_kind), or NULL. */
 const fc_backend *backend_of(const fc_operator *op, int kind);
 
-#define MOST_INPUTS 4 /* the signal, and those given by parameters */
+#define MOST_INPUTS 4 /* the signal, and the inputs given by parameters */
 
 typedef struct trial {
   const fc_operator *op;
   const fc_backend *backend;
   const char *who; /* "conv1d on cpu": for messages */
   host host;
-  fc_args *args; /* with times as samples */
+  fc_args *args; /* with times in samples */
   void *self, *state;
   gboolean prepared;
   int compute;
-  guint n_in; /* 0: a generator, of which ins[0] only says what would be welcome */
+  guint n_in; /* 0: a generator; then ins[0] is only the desired output format */
   fc_format ins[MOST_INPUTS], out;
   fc_need needs[MOST_INPUTS]; /* border FC_BORDER_UNSET: none was chosen */
   double error_gain;
   gsize measure_bytes, carry_bytes;
-  gboolean shaped; /* what is prepared is for the extents alone */
+  gboolean shaped; /* prepared only for these extents */
 } trial;
 
 typedef enum outcome { RAN, REFUSED, FAILED } outcome;
 
-/* Makes the instance and settles the formats of as many inputs as the arguments name; `wanted` is the element
- * type that would be welcome. REFUSED: host.sentence says why. trial_finish in either case. */
+/* Creates the instance and negotiates the formats of all inputs that the arguments name; `wanted` is the
+ * desired element type. REFUSED: host.sentence has the reason. trial_finish in either case. */
 outcome trial_begin(trial *t, const fc_operator *op, const fc_backend *backend, const test_device *device,
                     const char *who, const fc_args *args, const fc_format *ins, int wanted, int compute,
                     verdict *v);
-/* Tells it how long a signal is whose extent on X was FC_UNKNOWN, as a host does that has come
- * to the end; what was prepared stays. */
+/* Tells the instance the length of a signal whose extent on X was FC_UNKNOWN, as a host does at the end;
+ * the prepared state is kept. */
 outcome trial_learn(trial *t, gint64 extent, verdict *v);
-/* The same instance for other sizes; what was prepared stays. */
+/* The same instance for other sizes; the prepared state is kept. */
 outcome trial_resize(trial *t, const fc_format *ins, int wanted, verdict *v);
-/* Prepares; REFUSED when the device does not suit. */
+/* Prepares; REFUSED if the device is not supported. */
 outcome trial_prepare(trial *t, verdict *v);
 void trial_finish(trial *t, verdict *v);
 
-/* How the output is to be computed. */
+/* How the output is computed. */
 typedef struct manner {
   int layout_in, layout_out; /* see layout.h */
   gboolean cut;              /* into random pieces, else in one */
@@ -65,11 +65,11 @@ typedef struct result {
   unsigned char *codes; /* dense, N Y X C, in the output's element type */
   gint64 count;
   guint32 notes[FC_NOTES];
-  GArray *measured; /* of measured; NULL where the operator does not measure */
+  GArray *measured; /* of measured; NULL if the operator does not measure */
   guint pieces;
 } result;
 
-/* Runs it on the inputs' signals; false with a verdict. State that is carried starts from the beginning. */
+/* Runs it on the inputs' signals; false with a verdict. Carried state starts from the beginning. */
 gboolean trial_run(trial *t, const source *signals, const manner *how, result *r, verdict *v);
 void result_free(result *r);
 

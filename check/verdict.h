@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict.h - what is wrong with an operator, if anything: the first fault found.
+ * verdict.h - the first fault found in an operator, if any.
  */
 #ifndef FC_TESTS_OPS_VERDICT_H
 #define FC_TESTS_OPS_VERDICT_H
@@ -13,34 +13,34 @@
 
 typedef enum fault_kind {
   FAULT_NONE,
-  FAULT_CONTRACT,  /* terms that no host can use */
-  FAULT_SENTENCE,  /* a refusal that does not say why */
-  FAULT_STATUS,    /* a call failed that must not */
-  FAULT_VALUE,     /* other values than the reference */
-  FAULT_CUT,       /* other bits when the output is cut */
-  FAULT_THREADS,   /* other bits from two threads */
-  FAULT_BAND,      /* a write beyond what is its own */
+  FAULT_CONTRACT,  /* terms that violate the contract */
+  FAULT_SENTENCE,  /* a refusal without a reason */
+  FAULT_STATUS,    /* a call failed that must not fail */
+  FAULT_VALUE,     /* values differ from the reference */
+  FAULT_CUT,       /* different bits when the output is cut */
+  FAULT_THREADS,   /* different bits from two threads */
+  FAULT_BAND,      /* a write beyond its memory */
   FAULT_INPUT,     /* a write into the input */
   FAULT_NOTES,     /* NaN or clipping not noted, or noted without reason */
-  FAULT_MEASURE,   /* other measurements */
-  FAULT_LEAK,      /* memory of the host not given back */
+  FAULT_MEASURE,   /* wrong measurements */
+  FAULT_LEAK,      /* host memory was not freed */
   FAULT_DEVICE,    /* the device failed */
-  FAULT_NOTHING,   /* not one case ran, or an example never did */
+  FAULT_NOTHING,   /* no case ran, or an example never did */
   FAULT_LOAD,      /* the file does not load, or loading it changes the process */
   FAULT_TEXT,      /* a descriptor without documentation, or with an example that does not parse */
-  FAULT_UNWRITTEN, /* an element of the output was left as it was */
+  FAULT_UNWRITTEN, /* an element of the output was not written */
   FAULT_STATE,     /* something is kept from one stream to the next */
-  FAULT_HALO,      /* a look or a write beyond what was asked for */
-  FAULT_ALLOCATES, /* memory was taken in process */
-  FAULT_PRINTS,    /* something was printed in process */
+  FAULT_HALO,      /* a read or write beyond what was requested */
+  FAULT_ALLOCATES, /* process allocates memory */
+  FAULT_PRINTS,    /* process prints */
   FAULT_INSTANCES, /* an instance depends on another one */
   FAULT_SYNC,      /* process waits for its stream */
-  FAULT_STREAM,    /* work is done on another stream */
+  FAULT_STREAM,    /* work is enqueued on another stream */
   FAULT_FUNCTION,  /* the device function's text differs from process, or does not compile */
-  FAULT_ENGINE,    /* a run by the library differs: chunks, threads, sessions, or fused */
+  FAULT_ENGINE,    /* results of the library differ: in chunks, with threads, in sessions, or fused */
   FAULT_CRASH,     /* a signal ended the process */
   FAULT_EXIT,      /* the operator ended the process */
-  FAULT_TIME,      /* it did not return */
+  FAULT_TIME,      /* it did not return in time */
   FAULT_COUNT
 } fault_kind;
 
@@ -59,7 +59,7 @@ typedef struct verdict {
   char text[1024];
 } verdict;
 
-/* Notes a fault unless there is one already. Always false, so: return blame(...). */
+/* Records a fault unless there is one already. Always false, so: return blame(...). */
 static inline bool blame(verdict *v, fault_kind f, const char *format, ...) FC_PRINTF(3, 4);
 static inline bool blame(verdict *v, fault_kind f, const char *format, ...) {
   va_list arguments;

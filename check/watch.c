@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.c - see watch.h. Blocks that are not free yet stand in a table of fixed size, since nothing can be
- * allocated while an allocation is told of. Beyond its size blocks are not counted.
+ * watch.c - see watch.h. Live blocks are in a table of fixed size, since nothing can be allocated while an
+ * allocation is being recorded. Beyond its size blocks are not counted.
  */
 #include "check/watch.h"
 
@@ -76,7 +76,7 @@ size_t watch_live(int *count) {
   return bytes;
 }
 
-/* ---- the table: open addressing, linear; a removal moves what comes behind ------------------ */
+/* ---- the table: open addressing, linear; a removal moves the following entries ------------- */
 
 static unsigned home_of(const void *memory) {
   return (unsigned)(((uintptr_t)memory >> 4) * 0x9e3779b97f4a7c15u >> 48) & (ROOM - 1);

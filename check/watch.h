@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - whose turn it is, the operator's or ours, and what memory is taken in the operator's. A thread is
- * in one phase at a time. What interpose.c sees is told here; where that is not linked, nothing is.
+ * watch.h - tracks whether a thread runs the operator's code or ours, and what memory the operator allocates.
+ * A thread is in one phase at a time. Allocations are recorded by interpose.c; where that is not linked, none
+ * are seen.
  */
 #ifndef FC_CHECK_WATCH_H
 #define FC_CHECK_WATCH_H
@@ -15,22 +16,22 @@ typedef enum watch_phase {
   WATCH_PROCESS /* process, which may not */
 } watch_phase;
 
-/* Of the calling thread; returns the one before. */
+/* Sets the phase of the calling thread; returns the previous one. */
 watch_phase watch_enter(watch_phase phase);
-/* The phase that was entered last by any thread, for messages; async-signal-safe. */
+/* The phase last entered by any thread, for messages; async-signal-safe. */
 const char *watch_doing(void);
 const char *watch_phase_name(watch_phase phase);
-/* Where it is kept from now on: memory that another process sees. */
+/* Stores the phase here from now on: memory shared with another process. */
 void watch_share(int *where);
 
-/* Whether allocations are seen at all: false under sanitizers and where the C library is another. */
+/* Whether allocations are seen: not under sanitizers, nor with other C libraries. */
 bool watch_sees(void);
 
-/* Counts anew. */
+/* Resets the counters. */
 void watch_reset(void);
-/* Allocations in process so far, and the first one: its size and function. */
+/* Number of allocations in process so far; of the first one its size and function. */
 int watch_allocations(size_t *bytes, const char **function);
-/* Memory taken in other callbacks that is not free yet. */
+/* Memory allocated in other callbacks and not freed yet. */
 size_t watch_live(int *blocks);
 
 /* For interpose.c. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Options as getopt_long reads them - letters may be joined, values attached, "--"
- * ends them - but by hand: an option given twice, a value forgotten and a name mistyped
- * each get a sentence that says how to correct them. Long names are not abbreviated, so that a new
- * option never changes the meaning of a script. */
+/* Options in the syntax of getopt_long - letters may be joined, values attached, "--" ends them - but
+ * parsed here, so that a repeated option, a missing value and a mistyped name each get a message that says
+ * how to correct them. Long names cannot be abbreviated, so that a new option never changes the meaning of
+ * a script. */
 #include "cli/args.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static const option *find_name(command_set command, const char *name, gsize leng
   return NULL;
 }
 
-/* Whether a whole argument is one of our options by name, and so hardly a value. */
+/* Whether an argument is one of our options, and so probably not meant as a value. */
 static gboolean is_option(command_set command, const char *arg) {
   if (arg[0] != '-' || arg[1] == '\0') return FALSE;
   if (arg[1] == '-') return find_name(command, arg + 2, strcspn(arg + 2, "=")) != NULL;
@@ -138,7 +138,7 @@ static gboolean refuse_unknown(command_set command, const char *name, GError **e
   names[n] = NULL;
   g_autofree char *typed = g_strndup(name, strcspn(name, "="));
   g_autofree char *hint = fc_did_you_mean(typed, names);
-  // The names in the suggestion have lost their dashes; put them back.
+  // The suggested names have no dashes yet; add them.
   const char *quote = strchr(hint, '"');
   if (!quote) return refuse(error, "no option \"--%s\" (see filterchain --help)", typed);
   return refuse(error, "no option \"--%s\"%.*s\"--%s", typed, (int)(quote - hint), hint, quote + 1);
@@ -169,7 +169,7 @@ static gboolean take_choice(const option *o, const char *value, int *to, GError 
   return refuse(error, "--%s: \"%s\" is not one of %s", o->name, value, o->value);
 }
 
-/* Puts the value where it belongs; `given` remembers which options came before. */
+/* Stores the value; `given` records which options came before. */
 static gboolean take(arguments *a, const option *o, const char *value, guint64 *given, GError **error) {
   guint64 bit = G_GUINT64_CONSTANT(1) << (o - options);
   char *to = (char *)a + o->at;
@@ -190,7 +190,7 @@ static gboolean take(arguments *a, const option *o, const char *value, guint64 *
   return FALSE;
 }
 
-/* The second value of a pair, which is never attached. */
+/* The second value of a pair, which cannot be attached. */
 static gboolean take_second(arguments *a, command_set command, const option *o, char ***next,
                             GError **error) {
   if (o->kind != OPTION_PAIR) return TRUE;

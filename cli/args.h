@@ -8,7 +8,7 @@
 
 #include "core/contract/filterchain.h"
 
-/* The commands, as a set: which options each takes. */
+/* The commands, as a set: each option lists the commands that take it. */
 typedef enum command_set {
   FOR_RUN = 1,
   FOR_LIST = 2,
@@ -25,21 +25,22 @@ typedef enum command_set {
 typedef struct arguments {
   GPtrArray *inputs, *stages, *plugin_dirs, *operands; /* of const char * */
   GPtrArray
-      *rest; /* where a word that is not an option goes: behind -i it is a further input, else an operand */
+      /* destination of words that are not options: after -i they are further inputs, otherwise operands */
+      *rest;
   const char *output, *report, *plot, *trace, *device;
   const char *format, *in_format, *raw, *latency;
-  const char *shard, *shard_size, *failed; /* of a batch */
-  const char *preview[2];                  /* how many, and the picture */
+  const char *shard, *shard_size, *failed; /* for a batch */
+  const char *preview[2];                  /* the number of inputs, and the picture's name */
   gint64 threads, chunk, max_pixels, max_memory, rate, seed, epoch;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
-  int lang;      /* of new: 0 or -1 C, 1 C++ */
+  int lang;      /* for the command new: 0 or -1 C, 1 C++ */
   int progress;  /* progress_mode, -1 when not given */
   gboolean recursive, concat, resume, no_clobber, dry_run, allow_truncated, sync, json, cuda, quiet, verbose,
       help, version;
 } arguments;
 
-/* LIST: given again and again; WORDS: so is what follows its value; PAIR: two values. */
+/* LIST: may be repeated; WORDS: further words after the value belong to it too; PAIR: two values. */
 typedef enum option_kind {
   OPTION_FLAG,
   OPTION_TEXT,
@@ -56,9 +57,9 @@ typedef struct option {
   option_kind kind;
   gsize at;          /* where in arguments the value goes */
   guint commands;    /* command_set */
-  const char *value; /* how help calls it; of a choice: the choices, apart by '|' */
+  const char *value; /* its name in help; for a choice: the choices, separated by '|' */
   const char *help;
-  gint64 min, max; /* of a number */
+  gint64 min, max; /* for a number */
 } option;
 
 /* The table; ends with a NULL name. */
@@ -67,14 +68,14 @@ extern const option options[];
 void arguments_init(arguments *a);
 void arguments_finish(arguments *a);
 
-/* Reads `argv` (ends with NULL, without the command's own name). What is not an option is
- * an operand, which only some commands take. */
+/* Reads `argv` (ends with NULL, without the command's name). Words that are not options are operands,
+ * which only some commands take. */
 gboolean arguments_parse(arguments *a, command_set command, char **argv, GError **error);
 
-/* Whether help and completion show it: options for a GPU only where the build has CUDA. */
+/* Whether help and completion show it: GPU options only if the build has CUDA. */
 gboolean option_shown(const option *o);
 
-/* The options of a command as help prints them, an option a line. */
+/* Prints the options of a command for help, one per line. */
 void options_print(command_set command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See codecs.h. The command's stderr becomes a stream of ours, which lets through what is not a codec's: each
- * line of libmpg123's comes in a write of its own. */
+/* See codecs.h. Replaces the command's stderr by a stream that drops what codecs print: libmpg123 writes
+ * each line with one call. */
 #define _GNU_SOURCE 1
 #include "cli/codecs.h"
 
@@ -26,7 +26,7 @@ static const char *const openings[] = {"Note: Illegal Audio-MPEG-Header",
                                        "Warning: Big change",
                                        "Warning: Real sample count"};
 
-/* Or a place in its source: "[src/libmpg123/parse.c:...". */
+/* Or a line that begins with a place in its source: "[src/libmpg123/parse.c:...". */
 static gboolean is_codecs(const char *text, gsize size) {
   while (size && *text == '\n') text++, size--;
   const char *end = memchr(text, ']', size);
@@ -44,7 +44,7 @@ static ssize_t pass_on(void *data, const char *text, size_t size) {
   return MAX(written, 0);
 }
 
-/* GLib asks a stream for its descriptor, which this one has not. */
+/* GLib asks a stream for its descriptor, which this one does not have. */
 static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize count, gpointer data) {
   g_autofree char *text = g_log_writer_format_fields(level, fields, count, FALSE);
   fprintf(stderr, "%s\n", text);
@@ -102,14 +102,14 @@ static int kept_stdout = -1;
 void plugins_hold_stdout(void) {
   fflush(stdout);
   kept_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (kept_stdout < 0) return; /* there is none */
+  if (kept_stdout < 0) return; /* stdout is closed */
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO), close(nowhere);
 }
 
 void plugins_release_stdout(void) {
   if (kept_stdout < 0) return;
-  fflush(stdout); /* what a plugin has printed */
+  fflush(stdout); /* output of plugins */
   dup2(kept_stdout, STDOUT_FILENO);
   close(kept_stdout);
   kept_stdout = -1;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codecs.h - keeps to itself what a codec or a plugin writes to stderr or stdout on its own account.
+ * codecs.h - suppresses what codecs and plugins print to stderr or stdout.
  *
- * libsndfile does not tell libmpg123 to be quiet, which then has a line for everything odd in an MP3 file,
- * also where nothing is wrong with the result. What is wrong is said by us, in a line that names the file.
+ * libsndfile does not silence libmpg123, which prints a line for everything unusual in an MP3 file, even if
+ * the result is correct. We report real problems ourselves, in a line that names the file.
  */
 #ifndef FC_CLI_CODECS_H
 #define FC_CLI_CODECS_H
 
 #include <stdio.h>
 
-/* Once, before there are threads. Does nothing where the C library does not let stderr be replaced. */
+/* Once, before there are threads. Does nothing if the C library does not allow stderr to be replaced. */
 void codecs_silence(void);
 
-/* Between these nothing is printed on stdout, where libsndfile's ALAC has a word for odd packet tables: it
- * would come in between samples that go there, or results. For as long as files are open; they do not nest.
- */
+/* Between these calls nothing is printed on stdout, where libsndfile's ALAC decoder prints messages about
+ * unusual packet tables, which would corrupt samples or results written there. To be used while files are
+ * open; not nested. */
 void codecs_hold_stdout(void);
 void codecs_release_stdout(void);
-/* Where results go meanwhile: the real one. */
+/* The real stdout meanwhile, for results. */
 FILE *codecs_stdout(void);
 
-/* The same while plugins are opened and asked what they hold, before a run: then the descriptor itself leads
- * nowhere, so that nothing gets past stdio. */
+/* The same while plugins are opened and read, before a run: the descriptor itself is redirected to
+ * /dev/null, so that output which bypasses stdio is suppressed too. */
 void plugins_hold_stdout(void);
 void plugins_release_stdout(void);
 

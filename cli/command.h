@@ -7,13 +7,13 @@
 #include "cli/say.h"
 
 typedef struct command {
-  const char *name;    /* NULL for the filtering itself, which needs none */
+  const char *name;    /* NULL for filtering itself, which has no command name */
   const char *usage;   /* what follows "filterchain " */
   const char *summary; /* for help */
   command_set options;
   const char *help; /* below the options, or NULL */
   exit_status (*run)(const arguments *a);
-  const char *program; /* instead of `run`: a program of ours that takes the words as they are */
+  const char *program; /* instead of `run`: another program of ours, which gets the arguments unchanged */
 } command;
 
 /* Ends with an entry without `usage`. */
@@ -31,7 +31,7 @@ exit_status plot_command(const arguments *a);
 /* The library that reads this format, and its version, or "none"; g_free. */
 char *formats_reader(const char *name);
 
-/* A context with the log and the plugin folders that the options say; `a` must outlive it. */
+/* A context with the log and the plugin folders given by the options; `a` must outlive it. */
 fc_context *command_context(const arguments *a);
 
 #endif

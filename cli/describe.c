@@ -15,7 +15,7 @@ static const char *backend_name(guint32 device_kind) {
   return device_kind == FC_KIND_HOST ? "cpu" : device_kind == FC_KIND_CUDA ? "cuda" : "?";
 }
 
-/* Collects the names of the bits of a set; the strings are static. */
+/* The names of the bits in a set; the strings are static. */
 static GPtrArray *names_of(guint32 set, int count, const char *(*name)(int)) {
   GPtrArray *names = g_ptr_array_new();
   for (int i = 0; i < count; i++)
@@ -29,11 +29,11 @@ static GPtrArray *backends_of(const fc_operator *op) {
     g_ptr_array_add(names, (gpointer)backend_name((*b)->device_kind));
   if (fc_has_cuda() && !fc_backend_for(op, FC_KIND_CUDA) && op->extension &&
       op->extension(op, FC_DEVICE_FUNCTION))
-    g_ptr_array_add(names, (gpointer) "cuda (composed)"); /* by its device function */
+    g_ptr_array_add(names, (gpointer) "cuda (composed)"); /* through its device function */
   return names;
 }
 
-/* These two take the array. */
+/* These two take ownership of the array. */
 static char *joined(GPtrArray *names) {
   g_ptr_array_add(names, NULL);
   char *text = g_strjoinv(", ", (char **)names->pdata);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.h - a descriptor in words: what list, inspect and the report share. */
+/* describe.h - describes a descriptor in words, for list, inspect and reports. */
 #ifndef FC_CLI_DESCRIBE_H
 #define FC_CLI_DESCRIBE_H
 
@@ -19,11 +19,11 @@ void json_kinds(json *j, const char *key, guint32 kinds);
 void json_dtypes(json *j, const char *key, guint32 dtypes);
 void json_backends(json *j, const char *key, const fc_operator *op);
 
-/* The choices of an enum that may be chosen, by i = 0, 1, ...; NULL at the end. `refused`
- * asks for those that exist only to be refused. */
+/* The accepted choices of an enum, by i = 0, 1, ...; NULL at the end. `refused` selects the choices that
+ * are recognised only to be refused. */
 const fc_choice *choice_at(const fc_param *param, guint i, gboolean refused);
 
-/* Whether the operator measures, so that it is of use without an output. */
+/* Whether the operator measures, so that it can be used without an output. */
 gboolean operator_measures(const fc_operator *op);
 
 #endif

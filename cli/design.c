@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* design.c - `filterchain design`: the mask that an operator designs, as a file of numbers that a parameter
- * which is a table reads again. */
+/* design.c - `filterchain design`: writes the mask that an operator designs to a file of numbers, which
+ * can be read as a table parameter. */
 #include "cli/codecs.h"
 #include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The numbers a line each, below the words that made them; every double comes back as it was. */
+/* One number per line, after a comment with the stage; every double is written so that reading gives the
+ * same value. */
 static char *mask_text(const arguments *a, const double *taps, gsize count) {
   GString *text = g_string_new(NULL);
   char number[G_ASCII_DTOSTR_BUF_SIZE];

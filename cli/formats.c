@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `filterchain formats`: the files that are read and written, by which library, and what may stand behind
- * their names. */
+/* `filterchain formats`: the files that can be read and written, by which library, and the options that
+ * may follow their names. */
 #include "cli/command.h"
 #include "cli/json.h"
 

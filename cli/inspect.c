@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `filterchain inspect`: everything a descriptor says, as a manual page or as JSON.
- * Nothing here knows any operator. */
+/* `filterchain inspect`: the content of a descriptor, as a manual page or as JSON. Knows no particular
+ * operator. */
 #include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -10,8 +10,7 @@
 
 enum { WIDTH = 80 };
 
-/* One paragraph, filled to the width behind an indent; `column` characters of the first
- * line are there already. */
+/* One paragraph, filled to the width with an indent; the first line already has `column` characters. */
 static void fill(const char *text, int indent, int column) {
   g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
   for (char **word = words; *word; word++) {
@@ -35,7 +34,7 @@ static void print_paragraph(const char *text, int indent) {
   fill(text, indent, 0);
 }
 
-/* Paragraphs stand apart by blank lines; one that starts with a blank is kept as it is. */
+/* Paragraphs are separated by blank lines; one that starts with a blank is not refilled. */
 static void print_doc(const char *doc, int indent) {
   g_auto(GStrv) paragraphs = g_strsplit(doc, "\n\n", -1);
   for (char **p = paragraphs; *p; p++) {
@@ -49,7 +48,7 @@ static void print_doc(const char *doc, int indent) {
   }
 }
 
-/* What may be typed after "name=": the choices, or the type. */
+/* The values that may follow "name=": the choices, or the type. */
 static char *value_text(const fc_param *param) {
   if (param->type == FC_BOOL) return g_strdup("yes|no");
   if (param->type == FC_INPUT || param->type == FC_PATH) return g_strdup("FILE");
@@ -61,7 +60,7 @@ static char *value_text(const fc_param *param) {
   return g_strdup(text->str);
 }
 
-/* One bound, a whole number in full; NULL where there is none. */
+/* One limit, integers in full; NULL where there is none. */
 static char *bound_text(const fc_param *param, guint32 flag) {
   const fc_limits *l = param->limits;
   gboolean low = flag == FC_LIMIT_MIN;
@@ -70,7 +69,7 @@ static char *bound_text(const fc_param *param, guint32 flag) {
   return g_strdup_printf("%.15g", low ? l->min : l->max);
 }
 
-/* "1 to 100", "at least 0"; NULL when there is no limit. */
+/* "1 to 100", "at least 0"; NULL where there are no limits. */
 static char *range_text(const fc_param *param) {
   g_autofree char *low = bound_text(param, FC_LIMIT_MIN), *high = bound_text(param, FC_LIMIT_MAX);
   if (low && high) return g_strdup_printf("%s to %s", low, high);
@@ -78,7 +77,7 @@ static char *range_text(const fc_param *param) {
   return high ? g_strdup_printf("at most %s", high) : NULL;
 }
 
-/* What is to be known of a value in a few words: "int; samples; 1 to 65536; default 5". */
+/* Type, unit, range and default of a value: "int; samples; 1 to 65536; default 5". */
 static char *terms_text(const fc_param *param) {
   g_autoptr(GPtrArray) terms = g_ptr_array_new_with_free_func(g_free);
   if (param->type == FC_ENUM && (param->flags & FC_PARAM_LIST))
@@ -104,7 +103,7 @@ static char *terms_text(const fc_param *param) {
   return g_strjoinv("; ", (char **)terms->pdata);
 }
 
-/* What each choice means, and which names are known only to be turned away. */
+/* The meaning of each choice, and the names that are recognised only to be refused. */
 static void print_choices(const fc_param *param) {
   const fc_choice *choice;
   for (guint i = 0; (choice = choice_at(param, i, FALSE)); i++)
@@ -125,7 +124,7 @@ static gboolean generates(const fc_operator *op) {
   return (op->flags & FC_OP_GENERATOR) != 0;
 }
 
-/* "[:MASK]", or ":MASK" where it cannot be left out; the others by name. */
+/* "[:MASK]", or ":MASK" if it is required; other parameters by name. */
 static void print_synopsis(const fc_operator *op) {
   g_autoptr(GString) text = g_string_new(op->name);
   guint others = 0;
@@ -163,7 +162,7 @@ static void print_formats(const fc_operator *op) {
   printf("\nRUNS ON\n    %s\n", backends);
 }
 
-/* An argument as a shell wants it. */
+/* An argument quoted for a shell. */
 static char *quoted(const char *text) {
   gsize plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@");
   return text[plain] ? g_shell_quote(text) : g_strdup(text);
@@ -313,7 +312,8 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
 
 /* ---- the command ------------------------------------------------------- */
 
-/* Adds the operators that a word means: those of a file, or the one of that name, which may be qualified. */
+/* Adds the operators that a word names: those of a plugin file, or the operator of that name, possibly
+ * qualified. */
 static void collect(fc_context *context, const char *word, GPtrArray *found, GError **error) {
   if (!g_str_has_suffix(word, ".so")) {
     const fc_operator *op = fc_context_find(context, word, error);

@@ -38,7 +38,7 @@ static void append_escaped(GString *to, const char *text) {
   g_string_append_c(to, '"');
 }
 
-/* What stands before a value: a comma after the one before, and its name. */
+/* Writes what precedes a value: a comma after the previous one, and its name. */
 static void lead(json *j, const char *key) {
   if (!j->first) g_string_append_c(j->text, ',');
   if (j->depth > 0) new_line(j);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - a small writer of JSON. Values are added in order; `key` is the name within
- * an object and NULL within an array and at the top. Always valid: text is escaped
- * (what is no UTF-8 becomes U+FFFD), and a number that JSON lacks is written as one of
- * the strings "nan", "inf", "-inf".
+ * json.h - a small writer of JSON. Values are added in order; `key` is the name within an object and NULL
+ * within an array and at the top. The output is always valid: text is escaped (invalid UTF-8 becomes U+FFFD),
+ * and numbers that JSON cannot represent are written as the strings "nan", "inf", "-inf".
  */
 #ifndef FC_CLI_JSON_H
 #define FC_CLI_JSON_H
@@ -14,14 +13,14 @@ typedef struct json {
   GString *text;
   int depth;
   gboolean compact; /* one line, without blanks */
-  gboolean first;   /* nothing in the innermost object or array yet */
+  gboolean first;   /* the innermost object or array is empty so far */
 } json;
 
 json json_begin(gboolean compact);
 /* The text with a newline at the end, to be freed with g_free. */
 char *json_end(json *j);
 
-/* '{' or '[', and what closes them. */
+/* '{' or '[', and their ends. */
 void json_open(json *j, const char *key, char bracket);
 void json_close(json *j, char bracket);
 

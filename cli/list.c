@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `filterchain list`: the operators, and the plugin files that were turned away. */
+/* `filterchain list`: the operators, and the rejected plugin files. */
 #include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -46,7 +46,7 @@ static void print_json(fc_context *context, const fc_operator **operators, gsize
     if (!plugins[i].reason) continue;
     json_open(&j, NULL, '{');
     json_string(&j, "path", plugins[i].path);
-    json_string(&j, "plugin", plugins[i].id); /* null: nothing of it is used */
+    json_string(&j, "plugin", plugins[i].id); /* null: none of its operators is used */
     json_string(&j, "reason", plugins[i].reason);
     json_close(&j, '}');
   }

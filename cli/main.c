@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* filterchain - the command. Finds which command is meant, parses its options, answers
- * --help and --version, runs it, and makes sure that what it printed has arrived. The
- * locale is left alone, so that numbers are read and written with a point everywhere. */
+/* filterchain - the command. Finds out which command is meant, parses its options, handles --help and
+ * --version, runs it, and checks that its output was written. The locale is not set, so that numbers
+ * always have a decimal point. */
 #include "cli/codecs.h"
 #include "cli/command.h"
 
@@ -61,11 +61,11 @@ const command commands[] = {
     {NULL, NULL, NULL, FOR_ALL, NULL, NULL, NULL},
 };
 
-/* Where programs of ours are, relative to this one: in a build tree, and installed. */
+/* Folders of our other programs, relative to this one: in a build tree, and installed. */
 static const char *const folders[] = {"../tests/bench", "../check", FC_PROGRAM_DIR};
 
-/* Becomes one of them, with its words; returns only if it is not there. The benchmark is one: it carries
- * versions of the algorithms that nobody should have to load with the command. */
+/* Executes one of them with its arguments; returns only if it is missing. The benchmark is separate
+ * because it contains variants of the algorithms that the command should not load. */
 static exit_status program_run(const char *name, char **argv) {
   g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
   g_autofree char *here = g_path_get_dirname(self ? self : "");
@@ -113,7 +113,7 @@ static void print_help(const command *c) {
   if (c->help) printf("\n%s", c->help);
 }
 
-/* Which command argv means, with *argv moved to its options; NULL after saying why not. */
+/* Which command argv names, with *argv moved to its options; NULL after an error message. */
 static const command *find_command(char ***argv) {
   const char *word = (*argv)[1];
   ++*argv;
@@ -136,15 +136,16 @@ static const command *find_command(char ***argv) {
   return NULL;
 }
 
-/* A full disk or a closed pipe on stdout is found out here at the latest. */
+/* Detects a full disk or a closed pipe on stdout. */
 static exit_status close_stdout(exit_status status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-  if (errno == EPIPE) return EXIT_SIGNAL + SIGPIPE; // as if the signal had ended us, which a run holds off
+  // as if the signal had ended us, which is blocked during a run
+  if (errno == EPIPE) return EXIT_SIGNAL + SIGPIPE;
   say_error("standard output: %s", g_strerror(errno));
   return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
-/* The decoder of JPEG too: which one it is decides the last bits of samples. */
+/* Includes the JPEG decoder: its version can change the last bits of samples. */
 static void print_version(void) {
   g_autofree char *jpeg = formats_reader("jpg");
   printf("filterchain %s (%s), JPEG by %s\n", fc_version(), fc_has_cuda() ? "CPU and CUDA" : "CPU only",
@@ -171,9 +172,9 @@ static exit_status run(const command *c, char **argv, arguments *a) {
   return EXIT_DONE;
 }
 
-/* Memory of one file is used again for the next one of a batch. By default malloc gives buffers of images
- * back to the system each time and gets them anew, page by page: a fourth of the time of images of 0.5 MP. */
-#define MAP_FROM   (32 << 20) /* the most that glibc takes */
+/* Memory of one file is reused for the next one of a batch. By default malloc returns buffers of images to
+ * the system each time and gets them back page by page: a quarter of the time for images of 0.5 MP. */
+#define MAP_FROM   (32 << 20) /* the maximum that glibc accepts */
 #define TRIM_ABOVE (128 << 20)
 
 static void keep_memory(void) {

@@ -7,10 +7,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Work that is over before this shows no bar. */
+/* Shorter work shows no bar. */
 #define PATIENCE    G_USEC_PER_SEC
 #define LABEL_WIDTH 24
-/* A bar for small files is not drawn more often. */
+/* Minimum time between two drawings. */
 #define REDRAW (G_USEC_PER_SEC / 10)
 
 static double seconds_since(gint64 begun) {
@@ -37,13 +37,13 @@ static char *clock_time(double seconds) {
   return g_strdup_printf("%d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
-/* Of one file, how much of it; of several, how many of them. */
+/* The completed fraction: of one file, or of the number of files. */
 static double portion(const progress *p) {
   double here = p->total > 0 ? (double)p->done / (double)p->total : 0;
   return p->batch ? MIN((double)(p->part + p->resumed) / MAX(p->parts, 1), 1) : here;
 }
 
-/* Files that are over in a second, and megabytes of them. */
+/* Files per second, and megabytes. */
 static double files_per_second(const progress *p) {
   const double seconds = seconds_since(p->started);
   return seconds > 0 ? p->part / seconds : 0;
@@ -54,7 +54,7 @@ static double mb_per_second(const progress *p) {
   return seconds > 0 ? (double)p->bytes / 1e6 / seconds : 0;
 }
 
-/* Until the end of a batch, in seconds; negative where nobody knows. */
+/* Estimated seconds until the end of a batch; negative: not known. */
 static double seconds_left(const progress *p) {
   const double rate = files_per_second(p), left = (double)p->parts - p->part - (double)p->resumed;
   return p->parts && rate > 0 ? MAX(left, 0) / rate : -1;
@@ -69,7 +69,7 @@ static char *figures_of_batch(const progress *p) {
                          *left ? left : "");
 }
 
-/* What stands right of the bar: percent, speed, time left. */
+/* The text right of the bar: percent, speed, time left. */
 static char *figures(const progress *p) {
   if (p->batch) return figures_of_batch(p);
   double seconds = seconds_since(p->started), part = portion(p);
@@ -82,7 +82,7 @@ static char *figures(const progress *p) {
   return g_strdup_printf("%3d%%  %s/s  %s left", (int)(100 * part), rate, left);
 }
 
-/* The file's name, short, with its number in a batch. */
+/* The file's name, shortened, with its number in a batch. */
 static char *label_of(const progress *p) {
   g_autofree char *base = g_path_get_basename(p->file);
   g_autofree char *valid = g_utf8_make_valid(base, -1);
@@ -184,7 +184,7 @@ void progress_file(progress *p, const char *file, double seconds, gint64 done, g
 }
 
 void progress_end(progress *p, gint64 done) {
-  if (done >= 0) p->done = p->total = MAX(p->total, done); /* told in rows, an image has as many */
+  if (done >= 0) p->done = p->total = MAX(p->total, done); /* counted in rows, an image may have fewer */
   if (p->mode == PROGRESS_JSON)
     write_json(p, TRUE, done >= 0);
   else if (p->mode == PROGRESS_AUTO && p->part == p->parts)

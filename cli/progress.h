@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - how far the work is: a bar on the terminal for work that takes over a
- * second, or a JSON object a line for programs, on stderr.
+ * progress.h - shows the progress of the work on stderr: a bar on the terminal if it takes over a second, or
+ * a JSON object per line for programs.
  */
 #ifndef FC_CLI_PROGRESS_H
 #define FC_CLI_PROGRESS_H
@@ -12,29 +12,29 @@ typedef enum progress_mode { PROGRESS_AUTO = 0, PROGRESS_NONE = 1, PROGRESS_JSON
 
 typedef struct progress {
   progress_mode mode;
-  guint part, parts; /* the file worked on, from 1, of how many */
+  guint part, parts; /* number of the current file, from 1; number of files */
   const char *file;  /* borrowed */
-  gint64 begun;      /* of the monotonic clock, microseconds: this file */
-  gint64 started;    /* and the whole work */
-  gint64 drawn;      /* when the bar was */
+  gint64 begun;      /* by the monotonic clock in microseconds: start of this file */
+  gint64 started;    /* start of the whole work */
+  gint64 drawn;      /* when the bar was drawn */
   gint64 done, total;
   /* of a batch */
   gboolean batch;
   guint failed;
-  gint64 bytes;   /* of the inputs that are over */
-  gint64 resumed; /* of all files, those that were there already; the caller's to set */
+  gint64 bytes;   /* of the completed inputs */
+  gint64 resumed; /* files that existed already; set by the caller */
 } progress;
 
 /* AUTO becomes NONE unless stderr is a terminal. */
-/* A batch has `parts` files, or 0: nobody knows. */
+/* A batch has `parts` files; 0: not known. */
 void progress_init(progress *p, progress_mode mode, gboolean batch, guint parts);
 /* Starts the next file. */
 void progress_begin(progress *p, const char *file);
 /* An fc_progress_fn; `data` is the progress. */
 gboolean progress_update(gint64 done, gint64 total, void *data);
-/* `done`: how many elements there were in the end, or -1 when the work failed. */
+/* `done`: the final number of elements, or -1 if the work failed. */
 void progress_end(progress *p, gint64 done);
-/* Of a batch: that the next file, in order, of so many bytes, is over; `done` as above. */
+/* For a batch: the next file, in order, of this many bytes, is done; `done` as above. */
 void progress_file(progress *p, const char *file, double seconds, gint64 done, gint64 bytes);
 
 #endif

@@ -21,7 +21,7 @@ void outcome_free(outcome *o) {
 /* ---- the table --------------------------------------------------------- */
 
 static char *value_text(const fc_measured *m) {
-  if (isnan(m->value)) return g_strdup("nan"); // printf tells of a sign, which means nothing
+  if (isnan(m->value)) return g_strdup("nan"); // printf may print a sign, which has no meaning
   return m->exact ? g_strdup(m->exact) : g_strdup_printf("%.9g", m->value);
 }
 
@@ -32,12 +32,12 @@ static gboolean same_row(const fc_measured *a, const fc_measured *b) {
 /* The table of one stage: a cell for each measurement and channel, or NULL. */
 typedef struct table {
   const char *name;          /* the operator's */
-  GPtrArray *rows;           /* of fc_measured: the first of each measurement */
+  GPtrArray *rows;           /* of fc_measured: the first value of each measurement */
   const fc_measured **cells; /* [row][channel - first] */
   int first, last;           /* channels; -1 is all of them together */
 } table;
 
-/* More columns than this do not fit a terminal: then channels become lines. */
+/* More columns than this do not fit a terminal: then channels become rows. */
 #define COLUMNS_MOST 9
 
 static guint row_of(GPtrArray *rows, const fc_measured *m) {
@@ -75,7 +75,7 @@ static char *cell_text(const table *t, guint row, int channel) {
   return cell ? value_text(cell) : g_strdup("-");
 }
 
-/* The widest of a measurement's values. */
+/* The width of a measurement's longest value. */
 static int row_width(const table *t, guint row) {
   gsize width = 0;
   for (int channel = t->first; channel <= t->last; channel++) {
@@ -85,7 +85,7 @@ static int row_width(const table *t, guint row) {
   return (int)width;
 }
 
-/* A line a measurement, a column a channel. */
+/* A row per measurement, a column per channel. */
 static void print_wide(FILE *to, const table *t) {
   int name_width = (int)strlen(t->name), width = (int)strlen(t->last < 0 ? "all" : "channel 0");
   for (guint i = 0; i < t->rows->len; i++) {
@@ -110,7 +110,7 @@ static void print_wide(FILE *to, const table *t) {
   }
 }
 
-/* A line a channel, a column a measurement. */
+/* A row per channel, a column per measurement. */
 static void print_long(FILE *to, const table *t) {
   g_autofree char *last = heading(t->last);
   int name_width = (int)MAX(strlen(t->name), strlen(last));
@@ -265,23 +265,23 @@ static gboolean write_plain(const char *path, const char *text, GError **error) 
 
 gboolean report_write(const char *path, const char *text, GError **error) {
   if (strcmp(path, "-") == 0) {
-    fputs(text, stdout); /* what fails is told once, when it is closed */
+    fputs(text, stdout); /* errors are reported once, when stdout is closed */
     return TRUE;
   }
   struct stat status;
   gboolean existed = stat(path, &status) == 0;
   if (existed && !S_ISREG(status.st_mode)) return write_plain(path, text, error);
   int mode = existed ? (int)(status.st_mode & 0777) : 0666;
-  // Through a symbolic link, so that the link stays one.
+  // Through a symbolic link, so that the link stays.
   char *target = realpath(path, NULL);
   g_autoptr(GError) cause = NULL;
   gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
                                               G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause);
   free(target);
-  // Less what umask takes off, until then.
+  // Before the chmod the file has the mode that umask leaves.
   if (written && existed && chmod(path, (mode_t)mode) != 0) return fail(error, path);
   if (written) return TRUE;
-  // GLib's sentence names its temporary file; the reason stands at its end.
+  // GLib's message names its temporary file; the reason is at its end.
   const char *reason = strrchr(cause->message, ':');
   g_set_error(error, FC_ERROR, FC_IO, "%s: the report cannot be written: %s", path,
               reason ? reason + 2 : cause->message);

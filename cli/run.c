@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command proper: one file through a chain, or several (a batch). The chain is
- * parsed once and everything that can be wrong with the command line is said before
- * anything is written. */
+/* Filtering: one file through a chain, or several (a batch). The chain is parsed once, and all errors in
+ * the command line are reported before anything is written. */
 #include "cli/codecs.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -37,19 +36,19 @@ typedef struct work {
   gsize folder_made; /* so much of its path was the first level that was made */
   progress bar;
   totals totals;
-  json report; /* text NULL: none is asked for */
+  json report; /* text NULL: no report is wanted */
   guint done, failed;
-  exit_status failure; /* of a run of its own, which has */
-  gboolean result;     /* a result nevertheless */
-  guint counter;       /* the stage that was put in for --plot, or G_MAXUINT */
-  char *plot;          /* what is drawn, as SVG */
+  exit_status failure; /* of a run of one file, if it failed */
+  gboolean result;     /* the failed run has a result */
+  guint counter;       /* the stage added for --plot, or G_MAXUINT */
+  char *plot;          /* the drawing, as SVG */
 } work;
 
 static gboolean is_stream(const char *path) {
   return path && (strcmp(path, "-") == 0 || g_str_has_prefix(path, "-:"));
 }
 
-/* ---- what is asked ------------------------------------------------------ */
+/* ---- the request -------------------------------------------------------- */
 
 G_GNUC_PRINTF(2, 3)
 static gboolean refuse(GError **error, const char *format, ...) {
@@ -67,13 +66,13 @@ static gboolean chain_measures(const fc_chain *chain) {
   return FALSE;
 }
 
-/* The operator that makes the chain's signal, so that there is no input; or NULL. */
+/* The operator that generates the chain's signal, so that there is no input; or NULL. */
 static const fc_operator *generator_of(const fc_chain *chain) {
   const fc_operator *first = fc_chain_operator(chain, 0);
   return first && (first->flags & FC_OP_GENERATOR) ? first : NULL;
 }
 
-/* A time with its unit, in seconds; 0 where none is given. `to` may be NULL. */
+/* A time with its unit, in seconds; 0 if not given. `to` may be NULL. */
 static gboolean latency_of(const arguments *a, double *to, GError **error) {
   char *end = NULL;
   const double number = a->latency ? g_ascii_strtod(a->latency, &end) : 0;
@@ -84,7 +83,7 @@ static gboolean latency_of(const arguments *a, double *to, GError **error) {
   return TRUE;
 }
 
-/* What needs no chain to be found wrong. */
+/* Checks that do not need the chain. */
 static gboolean check_arguments(const arguments *a, GError **error) {
   if (a->operands->len)
     return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
@@ -107,8 +106,8 @@ static gboolean check_arguments(const arguments *a, GError **error) {
   return latency_of(a, NULL, error);
 }
 
-/* Whether both name one file, there already or not, however they are spelt. A device or a
- * pipe may be named twice. */
+/* Whether both name the same file, existing or not, in any spelling. A device or a pipe may be named
+ * twice. */
 static gboolean same_file(const char *a, const char *b) {
   struct stat first, second;
   if (!a || !b) return FALSE; /* no input, or no output */
@@ -118,8 +117,8 @@ static gboolean same_file(const char *a, const char *b) {
   return strcmp(whole, other) == 0;
 }
 
-/* --report and --trace are written at the end: what can be found wrong is said now. They
- * replace what they name, which must be neither an input nor the output. */
+/* --report and --trace are written at the end, but checked now. They replace the files they name, which
+ * must be neither an input nor the output. */
 static gboolean check_side_file(const work *w, const char *flag, const char *path, GError **error) {
   if (!path || is_stream(path)) return TRUE;
   for (guint i = 0; i < w->outcomes->len; i++) {
@@ -139,7 +138,7 @@ static gboolean check_side_file(const work *w, const char *flag, const char *pat
   return FALSE;
 }
 
-/* The paths that are written at the end. */
+/* The paths written at the end. */
 #define SIDE_FILES 4
 static void side_files(const arguments *a, const char *flags[SIDE_FILES], const char *paths[SIDE_FILES]) {
   const char *const names[] = {"--report", "--trace", "--failed", "--plot"}, *const given[] = {
@@ -151,7 +150,7 @@ static void side_files(const arguments *a, const char *flags[SIDE_FILES], const 
   }
 }
 
-/* Nor may anything take the place of a table that the chain was made of. */
+/* They must not replace a table that the chain was made from either. */
 static gboolean check_tables(const work *w, GError **error) {
   const char *flags[SIDE_FILES], *sides[SIDE_FILES];
   g_autofree const char **tables = fc_chain_files(w->chain);
@@ -183,7 +182,7 @@ static gboolean check_side_files(const work *w, GError **error) {
   return TRUE;
 }
 
-/* Takes the output over. */
+/* Takes ownership of the output. */
 static void add_outcome(GPtrArray *outcomes, const char *label, const char *input, char *output) {
   outcome *o = g_new0(outcome, 1);
   o->label = label, o->input = input, o->output = output;
@@ -192,8 +191,8 @@ static void add_outcome(GPtrArray *outcomes, const char *label, const char *inpu
   g_ptr_array_add(outcomes, o);
 }
 
-/* The file that standard output, or another descriptor that a path stands for, was opened on: bytes go
- * straight into it, there is no temporary that takes its place. */
+/* The file that standard output, or another descriptor given as a path, is open on: it is written
+ * directly, without a temporary file. */
 static const char *opened_elsewhere(const char *output) {
   if (is_stream(output)) return "/dev/stdout";
   return g_str_has_prefix(output, "/dev/std") || g_str_has_prefix(output, "/dev/fd/") ||
@@ -202,7 +201,7 @@ static const char *opened_elsewhere(const char *output) {
              : NULL;
 }
 
-/* As of `-i a.wav -o - >> a.wav`, which would be read and written at once. */
+/* As with `-i a.wav -o - >> a.wav`, which would be read and written at the same time. */
 static gboolean check_not_into_input(const work *w, GError **error) {
   g_autofree char *path = w->args->output ? fc_file_split(w->args->output, FALSE, NULL) : NULL;
   const char *into = path ? opened_elsewhere(path) : NULL;
@@ -215,7 +214,7 @@ static gboolean check_not_into_input(const work *w, GError **error) {
   return TRUE;
 }
 
-/* A chain that makes its signal runs once, without an input. */
+/* A chain that generates its signal runs once, without an input. */
 static gboolean pair_generated(work *w, const fc_operator *generator, gboolean folder, GError **error) {
   if (w->args->inputs->len)
     return refuse(error, "%s generates its signal: leave out -i %s", generator->name,
@@ -261,7 +260,7 @@ static gboolean parse_shard_size(const char *text, fc_batch_spec *spec, GError *
       error, "--shard-size: expected a number of samples, or bytes as in 500MB or 2GiB, found \"%s\"", text);
 }
 
-/* What only a batch has is not for one file. */
+/* Options for batches are refused for one file. */
 static gboolean check_alone(const arguments *a, GError **error) {
   const char *const flags[] = {a->shard_size ? "--shard-size" : NULL, a->failed ? "--failed" : NULL};
   for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
@@ -270,7 +269,7 @@ static gboolean check_alone(const arguments *a, GError **error) {
   return TRUE;
 }
 
-/* One input, whose name may be kept. */
+/* One input; the output may be named after it. */
 static gboolean pair_one(work *w, gboolean named, GError **error) {
   const char *input = w->args->inputs->pdata[0];
   char *same = NULL, *output = NULL;
@@ -359,7 +358,7 @@ static gboolean pair_outputs(work *w, GError **error) {
   return w->batch != NULL;
 }
 
-/* The folder that -o names, or a pattern's result lies in, that is to be made; NULL: none. */
+/* The folder of the output that has to be created; NULL: none. */
 static char *wanted_folder(work *w) {
   g_autofree char *output = w->args->output ? fc_file_split(w->args->output, FALSE, NULL) : NULL;
   if (!output || is_stream(output)) return NULL;
@@ -431,8 +430,8 @@ static void fill_options(work *w) {
 
 /* ---- doing it ------------------------------------------------------------ */
 
-/* Once the command line and the chain stand, what is not supported is the file's doing;
- * only a request that makes no sense is still the user's. */
+/* If the command line and the chain are valid, an unsupported file is a failure of the data; only requests
+ * that make no sense are usage errors. */
 static exit_status failure_of(const GError *error) {
   return g_error_matches(error, FC_ERROR, FC_INVALID) ? EXIT_USAGE : EXIT_FAILED;
 }
@@ -450,7 +449,7 @@ static gboolean tells_of(const char *message, const char *name) {
   return name && g_str_has_prefix(message, name) && g_str_has_prefix(message + strlen(name), ": ");
 }
 
-/* Of several, also which of them it was, where it is the chain that tells. */
+/* For several files, also names the file if the message comes from the chain. */
 static void tell_failure(const work *w, const outcome *o, const GError *why) {
   const char *message = why->message;
   if (w->batch && !tells_of(message, o->in_path) && !tells_of(message, o->out_path))
@@ -459,14 +458,15 @@ static void tell_failure(const work *w, const outcome *o, const GError *why) {
     say_error("%s", message);
 }
 
-/* How long what came out is: samples of sound, else images. -1 when the run failed. */
+/* The length of the output: samples of sound, else images. -1 if the run failed. */
 static gint64 length_of(const fc_result *result, const GError *why) {
   return why || !result ? -1 : result->out->extent[result->out->kind == FC_AUDIO ? FC_AXIS_T : FC_AXIS_N];
 }
 
-/* Both: a measurement that is beyond what the user allows fails the run, and is told nevertheless. */
+/* May have both: a measurement beyond what the user allows fails the run, and is reported too. */
 static void tell(work *w, outcome *o, const fc_result *result, const GError *why) {
-  g_autofree const fc_measured **measured = NULL; /* nothing is wanted of memory once the output is there */
+  /* allocated before: no memory is needed once the output is in place */
+  g_autofree const fc_measured **measured = NULL;
   fc_result rest;
   if (result && w->args->plot) {
     measured = g_new0(const fc_measured *, result->n_measured + 1);
@@ -479,7 +479,8 @@ static void tell(work *w, outcome *o, const fc_result *result, const GError *why
   if (!why && result && w->args->verbose) describe_run(o, result);
   if (why && !signals_received()) tell_failure(w, o, why);
   *(why ? &w->failed : &w->done) += 1;
-  if (why) w->failure = result ? EXIT_FAILED : failure_of(why); /* what was measured is the data's doing */
+  /* a failure due to measurements is one of the data */
+  if (why) w->failure = result ? EXIT_FAILED : failure_of(why);
   w->result = result != NULL;
 }
 
@@ -487,14 +488,14 @@ static void run_one(work *w, outcome *o) {
   g_autoptr(GError) error = NULL;
   g_autoptr(fc_result) result = NULL;
   progress_begin(&w->bar, o->label);
-  if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* a trace is printed on the way */
+  if (!is_stream(w->args->trace)) codecs_hold_stdout(); /* unless a trace goes to stdout */
   fc_chain_run_file(w->chain, o->input, o->output, &w->options, &result, &error);
   codecs_release_stdout();
   progress_end(&w->bar, length_of(result, error));
   tell(w, o, result, error);
 }
 
-/* Where the work on a file has come to an end: at its reading, in an operator, at its writing. */
+/* In which step a file failed: reading, an operator, or writing. */
 static const char *stage_of(const work *w, const outcome *o, const char *message) {
   if (tells_of(message, o->in_path)) return "read";
   if (tells_of(message, o->out_path)) return "write";
@@ -505,7 +506,7 @@ static const char *stage_of(const work *w, const outcome *o, const char *message
   return "run";
 }
 
-/* At once, so that it may be looked at meanwhile. */
+/* Written at once, so that it can be read during the run. */
 static void note_failure(work *w, const outcome *o, const GError *why) {
   json j = json_begin(TRUE);
   json_open(&j, NULL, '{');
@@ -537,7 +538,7 @@ static gboolean on_file(const fc_batch_file *file, void *data) {
   return !signals_received();
 }
 
-/* One that is resumed adds to what was noted before. */
+/* A resumed batch appends to it. */
 static gboolean open_failures(work *w, GError **error) {
   const char *path = w->args->failed;
   if (!path) return TRUE;
@@ -572,7 +573,8 @@ static gboolean run_batch(work *w, GError **error) {
   gint64 failed = fc_batch_run(w->batch, on_file, w, error);
   codecs_release_stdout();
   describe_batch(w);
-  if (failed > (gint64)w->failed) w->failed = (guint)failed; /* those of archives that were there already */
+  /* including those that an earlier run recorded in archives */
+  if (failed > (gint64)w->failed) w->failed = (guint)failed;
   return close_failures(w, failed < 0 ? NULL : error) && failed >= 0;
 }
 
@@ -611,7 +613,7 @@ static void tell_stopped(const work *w, const char *name) {
 
 static exit_status stopped_by_signal(const work *w) {
   int number = signals_received();
-  // Whoever closed a pipe knows, as with any other program in it.
+  // Not reported: the reader of a pipe closed it, which is normal in pipelines.
   if (number == SIGPIPE) return EXIT_SIGNAL + number;
   const char *name = number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
   if (w->batch)
@@ -647,7 +649,7 @@ static exit_status run_all(work *w) {
     say_error("%s", error->message);
     return failure_of(error);
   }
-  // One that came when everything was in place has stopped nothing: the outputs are complete.
+  // A signal that came when everything was in place changes nothing: the outputs are complete.
   if (signals_received() && !all_done(w)) return stopped_by_signal(w);
   gboolean alone = !w->batch;
   if (alone && w->failed && !w->result) return w->failure;
@@ -687,7 +689,7 @@ static exit_status explain_all(work *w) {
   return status;
 }
 
-/* A picture of some of them, and nothing else. */
+/* Only the picture of some inputs, no outputs. */
 static exit_status preview(work *w) {
   const char *const *asked = w->args->preview;
   g_autoptr(GError) error = NULL;
@@ -739,14 +741,14 @@ exit_status run_command(const arguments *a) {
   const guint counter = a->plot ? histogram_stage(a->stages) : G_MAXUINT;
   g_ptr_array_add(a->stages, NULL);
   g_ptr_array_add(a->inputs, NULL);
-  g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the end stays behind it */
+  g_ptr_array_set_size(a->inputs, (int)a->inputs->len - 1); /* the terminating NULL stays */
   signals_guard();
   plugins_hold_stdout();
   fc_chain *chain = fc_chain_parse(context, (const char *const *)a->stages->pdata, &error);
   plugins_release_stdout();
   work w = {.args = a, .chain = chain, .counter = counter};
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
-  fc_chain_free(chain); // operators are asked to the last
+  fc_chain_free(chain); // operators are called until here
   signals_unguard();
   return status;
 }

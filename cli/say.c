@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages on stderr. One mutex keeps lines whole and the bar below them; this is the
- * command's own terminal, so that it may be global to the process. */
+/* Messages on stderr. One mutex keeps lines whole and the bar below them; it may be global, since the
+ * command has only one terminal. */
 #include "cli/say.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void erase_bar(void) {
 }
 
 static void write_line(const char *before, char *text) {
-  // A name or a plugin's sentence may hold control characters, C1's (in UTF-8) too; a message is one line.
+  // A name or a plugin's message may contain control characters (C1 too, in UTF-8); a message is one line.
   for (char *c = text; *c; c++) {
     if ((guchar)*c < ' ' || *c == 127) *c = ' ';
     if ((guchar)c[0] == 0xc2 && (guchar)c[1] >= 0x80 && (guchar)c[1] < 0xa0) c[0] = c[1] = ' ';

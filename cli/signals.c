@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 enum { GRACE_SECONDS = 2 };
-/* Workers that may end the process in the same moment: each needs a handler of its own, see is_first. */
+/* Threads that may call exit at the same moment: each needs a registered handler, see is_first. */
 enum { EXITS_AT_ONCE = 64 };
 
 static volatile sig_atomic_t received;
-static int cancel; /* set by the handler alone, and only ever to 1 */
+static int cancel; /* set to 1 by the handler, never cleared */
 
 static void leave_at_once(void) {
   fc_output_remove_all();
@@ -33,27 +33,27 @@ static void on_alarm(int number) {
 
 /* ---- operators that end the process --------------------------------------- */
 
-static pid_t guarded; /* this process, while a run is under way; else 0 */
+static pid_t guarded; /* this process while a run is in progress; else 0 */
 
-/* "filterchain: NAME: WHAT", by a single write that a handler may make. */
+/* "filterchain: NAME: WHAT", with a single write, which is safe in a handler. */
 static void tell_end(const char *name, const char *what) {
   char line[256] = "filterchain: ";
   g_strlcat(line, name, sizeof line);
   g_strlcat(line, ": ", sizeof line);
   g_strlcat(line, what, sizeof line);
   g_strlcat(line, "\n", sizeof line);
-  if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* nobody is there to be told */
+  if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* there is nowhere to report to */
 }
 
-/* Several workers may end the process at once, and the C library lets the later ones pass by a handler that
- * is running: the first does what is to be done, the others wait here for the end. */
+/* Several threads may call exit at once, and in the C library a second exit continues while a handler of
+ * the first still runs: the first does the work, the others wait here for the end of the process. */
 static gboolean is_first(void) {
   static int taken;
   return __atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
 static void on_exit_within(void) {
-  if (!guarded || guarded != getpid()) return; /* or a child's that ends, as a decoder */
+  if (!guarded || guarded != getpid()) return; /* or a child process, such as a decoder, ends */
   while (!is_first()) pause();
   const char *name = fc_running_operator();
   tell_end(name ? name : "run",
@@ -70,10 +70,10 @@ static const struct {
 } crashes[] = {{SIGABRT, "crashed (SIGABRT)"}, {SIGTRAP, "crashed (SIGTRAP)"}, {SIGSEGV, "crashed (SIGSEGV)"},
                {SIGBUS, "crashed (SIGBUS)"},   {SIGILL, "crashed (SIGILL)"},   {SIGFPE, "crashed (SIGFPE)"}};
 
-/* An operator that crashes, or GLib, which aborts when a few bytes cannot be had: the process
- * ends as it would have, but for the temporaries. */
+/* An operator crashes, or GLib aborts because a few bytes cannot be allocated: the process ends as it
+ * would have, but without leaving temporary files. */
 static void on_crash(int number) {
-  static _Thread_local gboolean within; // the handler crashes itself
+  static _Thread_local gboolean within; // for a crash in the handler
   while (!within && !is_first()) pause();
   const char *name = within ? NULL : fc_running_operator();
   within = TRUE;
@@ -81,20 +81,20 @@ static void on_crash(int number) {
     if (crashes[i].number == number) tell_end(name, crashes[i].what);
   fc_output_remove_all();
   signal(number, SIG_DFL);
-  raise(number); // held back until this handler returns
+  raise(number); // delivered when this handler returns
 }
 
 static void handle_crash(int number) {
   struct sigaction before, action = {0};
-  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_DFL) return; // a sanitizer's
+  if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_DFL) return; // a sanitizer's handler
   action.sa_handler = on_crash;
   action.sa_flags = SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
 }
 
-/* For a thread whose own is used up, as by an operator with endless recursion. Those of the library have
- * theirs; this is for the one that calls. */
+/* For a thread whose stack is used up, as by endless recursion in an operator. Threads of the library have
+ * such a stack; this is for the calling thread. */
 static void give_signal_stack(void) {
   static char memory[128 * 1024];
   stack_t before = {0};
@@ -122,7 +122,7 @@ static void handle(int number, void (*handler)(int)) {
   struct sigaction before, action = {0};
   if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return; // nohup
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART; // libraries do not expect a short read
+  action.sa_flags = SA_RESTART; // libraries do not handle short reads
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, NULL);
 }
@@ -133,7 +133,7 @@ void signals_install(void) {
   handle(SIGTERM, on_signal);
   handle(SIGHUP, on_signal);
   handle(SIGPIPE, on_signal);
-  signal(SIGXFSZ, SIG_IGN); // a write beyond the limit then fails, as on a full disk
+  signal(SIGXFSZ, SIG_IGN); // writing beyond the limit then fails with an error, as on a full disk
 }
 
 const int *signals_cancel(void) {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.h - stopping in good order. The first SIGINT, SIGTERM, SIGHUP or SIGPIPE asks
- * the run to stop, which unwinds and removes its temporaries; a second one, or two
- * seconds without the run having come to its end (it may be waiting for standard
- * input), removes the temporaries and ends the process at once. A crash names the operator that ran,
- * removes the temporaries too, and then is what it was. Writing beyond the
- * limit on a file's size is an error like any other, and no signal.
+ * signals.h - stops the command cleanly. The first SIGINT, SIGTERM, SIGHUP or SIGPIPE asks the run to stop,
+ * which unwinds and removes its temporary files; a second one, or two seconds without the run ending (it may
+ * be waiting for standard input), removes the temporary files and ends the process at once. A crash prints
+ * the name of the running operator, removes the temporary files, and then ends the process as usual. Writing
+ * beyond the limit on a file's size is an ordinary error, not a signal.
  */
 #ifndef FC_CLI_SIGNALS_H
 #define FC_CLI_SIGNALS_H
 
-/* Installs the handlers that stop, except for signals that whoever started us has ignored. */
+/* Installs the handlers, except for signals that the parent process has set to be ignored. */
 void signals_install(void);
 
-/* Between these an operator that ends the process, as by exit(0), fails the run: a line names it, the
- * temporaries are removed, and the status is 1; from the first on a crash is told. They do not nest. */
+/* Between these calls an operator that ends the process, as by exit(0), fails the run: its name is
+ * printed, temporary files are removed, and the status is 1. Crashes are reported from the first call on.
+ * Not nested. */
 void signals_guard(void);
 void signals_unguard(void);
 
-/* For fc_options.cancel: non-zero once a signal has come. */
+/* For fc_options.cancel: non-zero after a signal. */
 const int *signals_cancel(void);
 
-/* The first signal that came, or 0. */
+/* The first signal received, or 0. */
 int signals_received(void);
 
 #endif

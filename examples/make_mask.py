@@ -30,7 +30,7 @@ def main(path):
     with open(path, "w", encoding="utf-8") as file:
         file.write("# SPDX-License-Identifier: MIT\n")
         file.write(f"# Low-pass, {CUTOFF} Hz at {RATE} samples a second: {TAPS} taps, Hamming window,\n")
-        file.write("# gain 1 at 0 Hz. Made by make_mask.py. Numbers stand apart by blanks, commas or\n")
+        file.write("# gain 1 at 0 Hz. Made by make_mask.py. Numbers are separated by blanks, commas or\n")
         file.write("# newlines; '#' begins a comment.\n")
         for tap in lowpass():
             file.write(f"{tap:.9f}\n")

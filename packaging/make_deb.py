@@ -5,8 +5,8 @@ pkg-config files, the manual page for authors).
 
     make_deb.py BUILD_FOLDER OUTPUT_FOLDER
 
-The build's prefix is the packages'; for a system's package set the build up with --prefix=/usr. Nothing is built: what
-`./bootstrap demo` has built is enough. What the packages depend on is told by the libraries that their files need.
+The packages install to the build's prefix; for a system package configure the build with --prefix=/usr. Nothing is
+built: the result of `./bootstrap demo` is enough. Dependencies are found from the libraries that the files need.
 """
 import json
 import os
@@ -45,7 +45,7 @@ def is_elf(path):
 
 
 def dependencies(tree):
-    """The packages that hold the libraries that the tree's files need and it does not hold."""
+    """The packages of the libraries that files in the tree need and that are not in it."""
     own, needed = {os.path.basename(path) for path in files_of(tree)}, set()
     for path in files_of(tree):
         if not os.path.islink(path) and is_elf(path):
@@ -75,7 +75,7 @@ def build_package(tree, output, name, depends, summary, more, version):
 
 
 def split(tree, other):
-    """Moves what is for development into another tree."""
+    """Moves the files for development into another tree."""
     for path in files_of(tree):
         inner = os.path.relpath(path, tree)
         if DEVELOPMENT.search("/" + inner):

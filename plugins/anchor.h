@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * anchor.h - where the smaller of two rectangles lies in the larger: the parameter `anchor` of crop and pad.
+ * anchor.h - the position of the smaller of two rectangles in the larger: the parameter `anchor` of crop and
+ * pad.
  */
 #ifndef FC_PLUGINS_ANCHOR_H
 #define FC_PLUGINS_ANCHOR_H
@@ -17,7 +18,8 @@ static inline int anchor_y(const fc_arg *anchor) {
   return (int)anchor->ints[0] / 3;
 }
 
-/* How much of what is left lies before; of an odd number half is rounded to the even, as in torchvision. */
+/* How much of the remaining size is before the rectangle; half of an odd number is rounded to even, as in
+ * torchvision. */
 static inline int64_t anchor_offset(int where, int64_t left) {
   if (where == ANCHOR_BEGIN) return 0;
   return where == ANCHOR_END ? left : left / 2 + (left % 2 && left / 2 % 2);

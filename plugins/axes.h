@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * axes.h - the parameter "axis" of the transforms of blocks, dct and dft.
+ * axes.h - the parameter "axis" of the block transforms, dct and dft.
  */
 #ifndef FC_PLUGINS_AXES_H
 #define FC_PLUGINS_AXES_H
@@ -11,8 +11,9 @@
 enum { AXIS_AUTO = 100, AXIS_XY = 101 };
 
 /*
- * What auto stands for: time, or both axes of images. An array of one row may as well be a signal of one
- * dimension, which a block must not blow up to as many rows; unless `sizes`, how many block gives, are two.
+ * The meaning of auto: time, or both axes of images. An array of one row may be a one-dimensional signal,
+ * which a block must not extend to several rows, so it is treated as such unless block gives two sizes
+ * (`sizes`).
  */
 static inline int axes_chosen(int axis, int64_t sizes, const fc_format *in) {
   if (axis != AXIS_AUTO) return axis;
@@ -20,7 +21,7 @@ static inline int axes_chosen(int axis, int64_t sizes, const fc_format *in) {
   return in->kind == FC_AUDIO || flat ? FC_AXIS_X : AXIS_XY;
 }
 
-/* Is that so whatever the extents? */
+/* Whether that does not depend on the extents. */
 static inline int axes_are_fixed(int axis, int64_t sizes, const fc_format *in) {
   return axis != AXIS_AUTO || in->kind != FC_ARRAY || sizes >= 2;
 }

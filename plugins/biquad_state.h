@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * biquad_state.h - what operators that are sections in a row (filters/recursive/biquad.h) have in common: the
+ * biquad_state.h - code shared by operators that run sections in series (filters/recursive/biquad.h): the
  * prepared state, on the host and on a device, and the backends.
  */
 #ifndef FC_PLUGINS_BIQUAD_STATE_H
@@ -14,7 +14,7 @@
 
 typedef struct biquad_state {
   fc_biquad work;
-  fc_biquad_section *sections, *device_sections; /* the host's memory */
+  fc_biquad_section *sections, *device_sections; /* from host->alloc */
   int32_t device;
 } biquad_state;
 
@@ -26,7 +26,7 @@ static inline void biquad_state_free(const fc_host *host, void *prepared) {
   free(state);
 }
 
-/* With room for so many sections, to be filled in. */
+/* With room for this many sections, to be filled in. */
 static inline fc_status biquad_state_new(const fc_host *host, int32_t device, int sections,
                                          biquad_state **made) {
   biquad_state *state = (biquad_state *)calloc(1, sizeof *state);
@@ -43,7 +43,7 @@ static inline fc_status biquad_state_new(const fc_host *host, int32_t device, in
   return FC_NO_MEMORY;
 }
 
-/* Filled in: to the device as well. On failure it is freed. */
+/* Called when the sections are filled in: copies them to the device. Freed on failure. */
 static inline fc_status biquad_state_ready(const fc_host *host, biquad_state *state, void **prepared) {
   const size_t bytes = (size_t)state->work.sections * sizeof(fc_biquad_section);
   fc_status status = FC_OK;
@@ -116,7 +116,7 @@ static inline fc_status biquad_state_reference(const fc_host *host, const void *
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: where tiny states become 0 depends on where in the signal the piece begins. */
+/* Not in a graph: the points where tiny states are set to 0 depend on the piece's position in the signal. */
 static inline fc_status biquad_state_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const biquad_state *state = (const biquad_state *)prepared;
   (void)host;

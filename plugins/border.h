@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * border.h - the parameters `border` and `value` that operators with a halo share.
+ * border.h - the parameters `border` and `value` of operators with a halo.
  *
- * An operator puts BORDER_PARAM and BORDER_VALUE_PARAM among its params, calls
- * border_check in create and border_terms in negotiate. The words are OpenCV's and
- * SciPy's where these agree; those that mean different things in different libraries
- * are recognised and refused with a sentence that says which of ours is meant.
+ * An operator puts BORDER_PARAM and BORDER_VALUE_PARAM among its params, calls border_check in create and
+ * border_terms in negotiate. The names are those of OpenCV and SciPy where these agree; names that mean
+ * different things in different libraries are recognised and refused with a message that says which of ours
+ * to use.
  */
 #ifndef FC_PLUGINS_BORDER_H
 #define FC_PLUGINS_BORDER_H
@@ -14,7 +14,7 @@
 
 #define BORDER_AUTO (-1)
 
-/* The choices of `border`; the arguments are further ones of an operator's own. */
+/* The choices of `border`; arguments are further choices of the operator. */
 #define BORDER_CHOICES(...)                                                                                  \
   FC_CHOICES(                                                                                                \
       FC_CHOICE(BORDER_AUTO, "auto", "reflect101 for images, zero for sound and arrays"),                    \
@@ -55,14 +55,14 @@
                  "full scale.",                                                                              \
                  NULL, "0", NULL)
 
-/* Do `border` and `value`, as given, go together? For create. */
+/* Checks `border` and `value` against each other. For create. */
 static inline fc_status border_check(const fc_host *host, const fc_arg *border, const fc_arg *value) {
   if (value->given && border->given && border->ints[0] != FC_BORDER_CONSTANT)
     return host->fail(host, FC_INVALID, "value goes with border=constant, not with border=%s", border->text);
   return FC_OK;
 }
 
-/* The border (fc_border) of a signal of this kind. */
+/* The border (fc_border) for a signal of this kind. */
 static inline int border_choice(const fc_arg *border, const fc_arg *value, int kind) {
   if (value->given) return FC_BORDER_CONSTANT;
   if (border->ints[0] != BORDER_AUTO) return (int)border->ints[0];

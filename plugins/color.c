@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* color.c - the operator color: from one colour space to another; by filters/color/color.h. */
+/* color.c - the operator color: converts between colour spaces; by filters/color/color.h. */
 #include "plugins/color_state.h"
 
 enum { TO, FROM, LUMA, WHITE, N_PARAMS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * color_state.h - what gray and color share: which conversion a format asks for, its terms and backends. Each
- * includes it once and says by color_wanted what its arguments mean.
+ * color_state.h - code shared by gray and color: the conversion for a format, terms and backends. Each
+ * includes it once and defines color_wanted, which interprets its arguments.
  */
 #ifndef FC_PLUGINS_COLOR_STATE_H
 #define FC_PLUGINS_COLOR_STATE_H
@@ -35,7 +35,8 @@ static const int32_t color_meanings[FC_SPACES] = {
     [FC_SPACE_HSV] = FC_COLOR_HSV,           [FC_SPACE_LAB] = FC_COLOR_LAB,
 };
 
-/* What the input is: as the user says, as its format says, else grey or R G B. */
+/* The input's colour space: as the user says, else as its format says, else grey or R G B by the number of
+ * channels. */
 static inline int color_space_of(const color_wish *wish, const fc_format *in) {
   if (in->extent[FC_AXIS_C] < 3) return FC_SPACE_GRAY;
   if (wish->from != COLOR_AUTO) return (int)wish->from;
@@ -130,7 +131,7 @@ static inline fc_status color_describe(const fc_host *host, void *instance, cons
 }
 FC_FUSIBLE(color_extension, color_describe)
 
-/* The members of fc_operator that follow from all this. */
+/* Members of fc_operator. */
 #define COLOR_BACKENDS                                                                                       \
   .negotiate = color_negotiate,                                                                              \
   .backends = BACKENDS(FC_ON_CPU(color_prepare, color_release, color_scratch, color_cpu),                    \

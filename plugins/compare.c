@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - the operator compare: a signal against a reference; the work is filters/stats/compare.h. What
- * comes is passed on as it is.
+ * compare.c - the operator compare: compares a signal with a reference; the work is filters/stats/compare.h.
+ * The signal is passed on unchanged.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ enum { REFERENCE, MAX, PSNR, SSIM, PEAK, N_PARAMS };
 
 typedef struct compare {
   const fc_arg *const *args;
-  uint32_t channels;      /* that there are parts for */
+  uint32_t channels;      /* number of parts */
   fc_compare_block head;  /* of the blocks so far */
-  fc_compare_part *parts; /* a channel each */
+  fc_compare_part *parts; /* one per channel */
 } compare;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
@@ -64,14 +64,15 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   terms->needs[0]->reach[along].align = fc_compare_align(in->kind);
   terms->measure_bytes = fc_compare_block_bytes(in->extent[FC_AXIS_C]);
   terms->work = in->kind == FC_AUDIO ? 6 : 250;
-  /* Whether it is longer than what is compared with it, a run would not find out: all of it must be there. */
+  /* If the signal were longer than the reference, a run would not notice: the whole reference must have
+   * been compared. */
   for (int a = 0; a < FC_AXES; a++)
     if (reference->extent[a] < 0)
       terms->needs[file->input]->reach[a].before = terms->needs[file->input]->reach[a].after = FC_WHOLE;
   for (int i = 0; i < 2 && in->kind != FC_AUDIO; i++) {
     fc_need *need = terms->needs[i ? file->input : 0];
     need->reach[FC_AXIS_Y].before = need->reach[FC_AXIS_Y].after = FC_COMPARE_HALO;
-    need->border = FC_BORDER_NONE; /* windows lie within the image */
+    need->border = FC_BORDER_NONE; /* windows stay inside the image */
   }
   return FC_OK;
 }
@@ -83,7 +84,7 @@ typedef struct compare_state {
   uint32_t reference;
 } compare_state;
 
-/* The largest value that there can be. */
+/* The largest possible value. */
 static double peak_of(const fc_arg *peak, int kind, int dtype) {
   static const double codes[FC_DTYPE_COUNT] = {255, 32767, 65535, 2147483647.0, 255, 255};
   if (peak->count) return peak->floats[0];
@@ -194,7 +195,8 @@ static void tell_all(const fc_host *host, const compare *op, const fc_compare_pa
   if (p->bad > 0) tell(host, "nonfinite", "", channel, (double)p->bad);
 }
 
-/* Beyond what the user allows the run fails, for what is in the data: exit status 1. */
+/* Fails the run if the limits given by the user are exceeded; that is a failure of the data: exit status
+ * 1. */
 static fc_status judge(const fc_host *host, const compare *op, const fc_compare_part *p, const results *r) {
   const fc_arg *max = op->args[MAX], *psnr = op->args[PSNR], *ssim = op->args[SSIM];
   if (p->bad > 0 && (max->count || psnr->count || ssim->count))
@@ -219,7 +221,7 @@ static fc_status report(const fc_host *host, void *self) {
     if (op->channels > 1) tell_all(host, op, &op->parts[c], &r, (int)c);
   }
   const results r = results_of(&all, peak);
-  if (all.count + all.bad == 0) return FC_OK; /* no samples at all */
+  if (all.count + all.bad == 0) return FC_OK; /* no samples */
   tell_all(host, op, &all, &r, -1);
   return judge(host, op, &all, &r);
 }

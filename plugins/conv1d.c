@@ -9,19 +9,19 @@
 
 enum { MASK, AXIS, BORDER, VALUE, MODE, FLIP, NORMALIZE, METHOD, N_PARAMS };
 
-/* An impulse response at a signal's rate that is not its own. */
+/* The impulse response, resampled to another sample rate. */
 typedef struct at_rate {
   double rate;
   convolution filter;
   struct at_rate *next;
 } at_rate;
 
-/* An instance: the mask ready for use but for its element type. */
+/* An instance: the mask, except for conversion to the compute type. */
 typedef struct conv1d {
   convolution base;
   at_rate *others; /* made in negotiate */
   int flip, normalize;
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   const fc_table *table;
 } conv1d;
 
@@ -95,8 +95,8 @@ static fc_view mask_view(double *data, int64_t length, int64_t channels) {
                    .extent = {1, 1, length, channels}};
 }
 
-/* Resampled, in silence; there are fewer or more samples in a second, so that each weighs as much more or
- * less. */
+/* Resamples with zeros beyond the ends; the number of samples per second changes, so each is scaled
+ * accordingly. */
 static fc_status resample(const fc_polyphase *r, const conv1d *self, double *to, int64_t length) {
   const int64_t masks = self->base.masks, taps = self->base.taps, count = taps * masks;
   fc_polyphase work = *r;

@@ -19,10 +19,10 @@ enum { SEPARATE_AUTO, SEPARATE_NO };
 
 #define RANKS FC_SEPCONV_RANKS
 
-/* An instance: the mask in order of reading, and its terms, the first ranks[c] of which
- * make it up in compute type c (0 f32, 1 f64); 0 if there are too many. */
+/* An instance: the mask in reading order, and its separable terms, the first ranks[c] of which add up to
+ * it in compute type c (0 f32, 1 f64); 0 if there are too many. */
 typedef struct conv2d {
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   double *mask, *column, *row;
   int64_t nx, ny;
   int ranks[2];
@@ -30,8 +30,8 @@ typedef struct conv2d {
 
 /* ---- create and negotiate ---------------------------------------------------- */
 
-/* Passes that the filter is separated into; 0 for the plain sum. Where the passes
- * meet, a row is written and read again, at about the cost of 2 taps. */
+/* The number of separable passes; 0 for the plain sum. Between passes a row is written and read again, at
+ * about the cost of 2 taps. */
 static int rank_of(const conv2d *self, int compute) {
   int rank = self->ranks[compute == FC_F64];
   return rank * (self->nx + self->ny) + 2 < self->nx * self->ny ? rank : 0;
@@ -46,7 +46,7 @@ static void destroy(void *instance) {
   free(self);
 }
 
-/* Terms found for either tolerance are the same but for their number. */
+/* Terms found for either tolerance differ only in their number. */
 static fc_status find_terms(const fc_host *host, conv2d *self, const fc_table *table) {
   double *rest = malloc((size_t)(self->nx * self->ny) * sizeof *rest);
   self->column = malloc((size_t)(self->ny * RANKS) * sizeof *self->column);
@@ -64,7 +64,7 @@ static fc_status find_terms(const fc_host *host, conv2d *self, const fc_table *t
   return FC_OK;
 }
 
-/* After the terms were found, for these are exact of masks before they are divided. */
+/* After the terms are found, since before division these are exact for integer masks. */
 static void divide(conv2d *self, double sum) {
   for (int64_t i = 0; i < self->nx * self->ny; i++) self->mask[i] /= sum;
   for (int64_t i = 0; self->row && i < self->nx * RANKS; i++) self->row[i] /= sum;
@@ -122,7 +122,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 typedef struct conv2d_state {
   fc_conv2d plain;
   fc_sepconv separate;           /* if its rank is not 0 */
-  mask2d_taps mask, row, column; /* the host's memory */
+  mask2d_taps mask, row, column; /* from host->alloc */
   int device;
 } conv2d_state;
 
@@ -185,7 +185,7 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return prepare_rank(host, instance, setup, rank_of(instance, setup->compute), prepared);
 }
 
-/* The reference knows nothing of ranks. */
+/* The reference always uses the plain sum. */
 static fc_status reference_prepare(const fc_host *host, void *instance, const fc_setup *setup,
                                    void **prepared) {
   return prepare_rank(host, instance, setup, 0, prepared);
@@ -222,7 +222,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
-/* As sepconv.c has it of a mask that is a product; none for one that is a sum of several. */
+/* As in sepconv.c for a mask that is a product; none for a sum of several. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
                           fc_device_function *function) {
   const conv2d *self = instance;

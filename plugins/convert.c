@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convert.c - the operator convert: another element type, and for images another range of
- * codes; the work is filters/pointwise.h and filters/stretch.h.
+ * convert.c - the operator convert: another element type and, for images, another range of codes; the work is
+ * filters/pointwise.h and filters/stretch.h.
  *
- * Between ranges of codes the map is affine, with a factor that is an odd whole number or
- * the reciprocal of one (65535/255 = 257), so no result lies half-way between two
- * codes, and f32 is exact but where i32 takes part; f64 is used there.
+ * Between ranges of codes the map is affine, with a factor that is an odd integer or the reciprocal of one
+ * (65535/255 = 257), so no result is half-way between two codes, and f32 is exact except with i32; f64 is
+ * used there.
  */
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ static codes codes_of(int dtype) {
 
 static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
 
-/* Each frame's range is found anew, so frames are not cut. */
+/* The range is determined for each frame, so frames are not cut. */
 static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
   if (terms->in[0]->kind == FC_AUDIO)
     return host->fail(host, FC_UNSUPPORTED,
@@ -58,7 +58,7 @@ static fc_status need_whole_frames(const fc_host *host, fc_terms *terms) {
   return FC_OK;
 }
 
-/* White is the end of the range where ranges are mapped, else what it was. */
+/* White is the end of the range if ranges are mapped, else unchanged. */
 static double white_behind(const convert *self, const fc_format *in) {
   const int both = !fc_dtype_is_float(in->dtype) && !fc_dtype_is_float(self->dtype);
   const int mapped = self->scale == SCALE_AUTO && in->kind == FC_IMAGE && both && in->dtype != self->dtype;
@@ -84,7 +84,7 @@ static int compute_of(int in, int out) {
   return (FC_DTYPE_BIT(in) | FC_DTYPE_BIT(out)) & wide ? FC_F64 : FC_F32;
 }
 
-/* What is done to real values between load and store, which convert by themselves. */
+/* The function between load and store, which convert the types. */
 static fc_pointwise map_of(const convert *self, const fc_format *in, const fc_format *out) {
   fc_pointwise work = {.form = FC_POINTWISE_COPY, .compute = compute_of(in->dtype, out->dtype)};
   int both_codes = !fc_dtype_is_float(in->dtype) && !fc_dtype_is_float(out->dtype);
@@ -165,7 +165,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const fc_pointwise map = map_of(self, setup->in[0], setup->out);
   if (self->scale == SCALE_STRETCH || map.compute != setup->compute) return FC_UNSUPPORTED;
   fc_function_pointwise(&map, function);
-  function->flags &= ~FC_FUNCTION_SELECTS; /* a code of another type may be clipped */
+  function->flags &= ~FC_FUNCTION_SELECTS; /* a code may be out of another type's range */
   return FC_OK;
 }
 FC_FUSIBLE(extension, describe)

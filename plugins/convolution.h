@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * convolution.h - what the operators on filters/conv1d share: a mask made ready, the choice between direct
- * sums and transforms, a prepared state, and the backends that run it. Each includes it once, fills in a
- * convolution and says only where its taps come from.
+ * convolution.h - code shared by the operators on filters/conv1d: a prepared mask, the choice between direct
+ * sums and transforms, the prepared state, and the backends. Each includes it once, fills in a convolution
+ * and defines only where its taps come from.
  */
 #ifndef FC_PLUGINS_CONVOLUTION_H
 #define FC_PLUGINS_CONVOLUTION_H
@@ -24,17 +24,17 @@ enum { AUTO, DIRECT, FFT };
 
 typedef struct convolution {
   const char *name; /* of the mask, for messages */
-  double *mask;     /* masks x used, in the order in which they meet the input */
+  double *mask;     /* masks x used, in the order in which they are applied to the input */
   int64_t taps, masks;
-  int64_t skipped, used; /* taps that are 0 in all masks at the beginning; those up to the last other */
+  int64_t skipped, used; /* leading taps that are 0 in all masks; taps up to the last other one */
   int64_t before;        /* for mode=same */
   int axis, mode, method;
-  int integers; /* so are all taps */
+  int integers; /* all taps are integers */
 } convolution;
 
 /* ---- the mask ---------------------------------------------------------------- */
 
-/* Zeros at the ends of a mask make a delay, which costs nothing. */
+/* Zeros at the ends of a mask are only a delay, which costs nothing. */
 static inline void trim_mask(convolution *self, const double *table, int flip) {
   int64_t n = self->taps, columns = self->masks, first = n, last = -1;
   for (int64_t j = 0; j < n; j++)
@@ -47,7 +47,7 @@ static inline void trim_mask(convolution *self, const double *table, int flip) {
   self->used = last < 0 ? 1 : last - first + 1;
 }
 
-/* Several columns are a mask a channel; a row or a column by itself is one mask. */
+/* Several columns are one mask per channel; a single row or column is one mask for all. */
 static inline void read_mask(convolution *self, const double *table, int flip) {
   int64_t columns = self->masks;
   for (int64_t k = 0; k < columns; k++)
@@ -57,8 +57,8 @@ static inline void read_mask(convolution *self, const double *table, int flip) {
     }
 }
 
-/* Makes the taps of each mask add up to 1. A sum that is rounding error of its terms
- * (a differentiator's) cannot be divided by. */
+/* Normalises the taps of each mask to a sum of 1. Refused if the sum is only the rounding error of its
+ * terms (a differentiator). */
 static inline fc_status normalize_masks(const fc_host *host, convolution *self) {
   for (int64_t k = 0; k < self->masks; k++) {
     double *mask = self->mask + k * self->used, sum = 0, size = 0;
@@ -81,8 +81,8 @@ static inline void convolution_finish(convolution *self) {
   free(self->mask);
 }
 
-/* Takes `taps` rows of `masks` columns, an impulse response each; axis, mode and method are set. On failure
- * there is nothing to finish. */
+/* Takes `taps` rows of `masks` columns, one impulse response per column; axis, mode and method are set. On
+ * failure nothing needs to be freed. */
 static inline fc_status convolution_init(const fc_host *host, convolution *self, const char *name,
                                          const double *table, int64_t taps, int64_t masks, int flip,
                                          int normalize) {
@@ -91,7 +91,7 @@ static inline fc_status convolution_init(const fc_host *host, convolution *self,
   self->mask = malloc((size_t)(taps * masks) * sizeof *self->mask);
   if (!self->mask)
     return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", name, (long long)(taps * masks));
-  /* Reversed, the centre (n-1)/2 of a convolution lies that far from the last tap. */
+  /* When reversed, the centre (n-1)/2 of a convolution is that far from the last tap. */
   self->before = flip ? taps - 1 - (taps - 1) / 2 : taps / 2;
   trim_mask(self, table, flip);
   read_mask(self, table, flip);
@@ -101,28 +101,28 @@ static inline fc_status convolution_init(const fc_host *host, convolution *self,
   return status;
 }
 
-/* The place of the output's element within the mask. */
+/* The position of the output's element within the mask. */
 static inline int64_t before_of(const convolution *self) {
   return self->mode == FULL ? self->taps - 1 : self->mode == VALID ? 0 : self->before;
 }
 
 /* ---- terms --------------------------------------------------------------------- */
 
-/* How many outputs there are along the axis, for choosing by; of sound that is not asked, as
- * the same stream with and without a known end shall come out the same. */
+/* The number of outputs along the axis, to choose by; not used for sound, since the same stream must give
+ * the same result with and without a known end. */
 static inline int64_t outputs_along(const convolution *self, const fc_format *out) {
   return out->kind == FC_AUDIO ? FC_UNKNOWN : out->extent[self->axis];
 }
 
-/* The transforms to go by: on the CPU of length n, with blocks of hop, on a device as overlap
- * says. No length: direct sums. */
+/* The transforms to use: on the CPU of length n, with blocks of hop, on a device as in overlap. No length:
+ * direct sums. */
 typedef struct transforms {
   int64_t n, hop;
   fc_conv1d_overlap overlap;
 } transforms;
 
-/* Sums of integers are exact, which those by way of a transform are not; of sound that is waited for blocks
- * would hold too much. Blocks of the CPU are multiples of a device's, so that few cuts suit neither. */
+/* Sums of integers are exact, which transforms are not; for live sound blocks would add too much delay.
+ * The CPU's blocks are multiples of a device's, so that most cuts suit both. */
 static inline transforms transforms_of(const convolution *self, const fc_format *in, const fc_format *out,
                                        int compute) {
   transforms t = {0};
@@ -138,8 +138,7 @@ static inline transforms transforms_of(const convolution *self, const fc_format 
   return t;
 }
 
-/* Whole blocks, and as many as fill a vector - but no more than leave several threads
- * something to do. */
+/* Whole blocks that fill vectors, but small enough to leave work for several threads. */
 static inline int64_t grain(const convolution *self, const fc_format *out, int64_t hop, int compute) {
   int64_t lines = out->extent[FC_AXIS_C];
   int64_t along = out->extent[self->axis],
@@ -159,7 +158,7 @@ static inline int64_t common_multiple(int64_t a, int64_t b) {
   return a / x * b;
 }
 
-/* Where chunks may be cut, whichever device it will be. */
+/* Where chunks may be cut, for any device. */
 static inline int64_t grid_of(const convolution *self, const fc_format *out, const transforms *t,
                               int compute) {
   int64_t align = t->n ? grain(self, out, t->hop, compute) : 1, along = out->extent[self->axis];
@@ -179,7 +178,7 @@ static inline void describe_transforms(const fc_host *host, const transforms *t)
 #endif
 }
 
-/* What a transform's error is in proportion to: no output is larger than this times the largest input. */
+/* Bound for a transform's error: no output is larger than this times the largest input. */
 static inline double largest_gain(const convolution *self) {
   double largest = 0;
   for (int64_t k = 0; k < self->masks; k++) {
@@ -190,8 +189,7 @@ static inline double largest_gain(const convolution *self) {
   return largest;
 }
 
-/* Is a direct sum quickest however long the lines are? For none it pays more than for those without an end.
- */
+/* Whether a direct sum is fastest for any length: a transform pays most for endless lines. */
 static inline int is_always_direct(const convolution *self, const fc_format *in, const fc_format *out,
                                    int compute) {
   fc_format endless = *out;
@@ -212,7 +210,7 @@ static inline void plan_transforms(const fc_host *host, const convolution *self,
   if (FC_HAS(terms, error_gain)) terms->error_gain = largest_gain(self);
 }
 
-/* Reach, extent, time and work; the border is the operator's. */
+/* Reach, extent, time and work; the operator sets the border. */
 static inline fc_status convolution_terms(const fc_host *host, const convolution *self, fc_terms *terms) {
   const int64_t along = terms->in[0]->extent[self->axis];
   if (self->mode == VALID && along != FC_UNKNOWN && along < self->taps)
@@ -233,10 +231,10 @@ static inline fc_status convolution_terms(const fc_host *host, const convolution
 
 typedef struct convolution_state {
   fc_conv1d filter;
-  fc_conv1d_fft *fft;        /* the host's memory; NULL: direct sums */
+  fc_conv1d_fft *fft;        /* from host->alloc; NULL: direct sums */
   fc_conv1d_overlap overlap; /* on a device */
-  void *device_tables;       /* of it; the host's memory; NULL: direct sums */
-  void *mask, *device_mask;  /* the host's memory */
+  void *device_tables;       /* its tables, from host->alloc; NULL: direct sums */
+  void *mask, *device_mask;  /* from host->alloc */
   int device;
 } convolution_state;
 
@@ -267,7 +265,7 @@ static inline fc_status prepare_transforms(const fc_host *host, convolution_stat
 }
 
 #if FC_HAVE_CUDA
-/* A device that lacks the shared memory for such transforms goes tap by tap. */
+/* A device without enough shared memory for the transforms uses direct sums. */
 static inline fc_status prepare_overlap(const fc_host *host, convolution_state *state,
                                         const fc_conv1d_overlap *overlap) {
   size_t bytes = overlap->n ? fc_conv1d_overlap_bytes(overlap, &state->filter) : 0;
@@ -365,7 +363,7 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
-/* Direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
+/* For direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
 static inline fc_status convolution_describe(const convolution *self, const fc_setup *setup,
                                              fc_device_function *function) {
   const int along_x = self->axis == FC_AXIS_X;

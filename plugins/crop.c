@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crop.c - the operator crop: a stretch of sound, a rectangle of images; the work is
- * filters/pointwise/gather.h. The shift is a halo that is negative on one side, so the
- * host reads nothing ahead of what is kept.
+ * crop.c - the operator crop: a part of a sound, a rectangle of images; the work is
+ * filters/pointwise/gather.h. The shift is a halo that is negative on one side, so the host reads nothing
+ * before the part that is kept.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 enum { SIZE, START, LENGTH, LEFT, TOP, WIDTH, HEIGHT, ANCHOR, N_PARAMS };
 
-/* What is kept along one axis. */
+/* The part kept along one axis. */
 typedef struct span {
   int64_t from, count; /* count 0: to the end */
-  double percent;      /* instead of count, unless 0 */
+  double percent;      /* used instead of count, unless 0 */
   int anchored, anchor;
   int given;
 } span;
@@ -29,7 +29,7 @@ typedef struct crop {
 
 /* ---- create ------------------------------------------------------------------- */
 
-/* A number of pixels, or percent of what there is. */
+/* A number of pixels, or percent of the size. */
 static fc_status read_count(const fc_host *host, const char *name, const fc_arg *arg, span *s) {
   char *end = NULL;
   if (!arg->given) return FC_OK;
@@ -98,7 +98,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
 
 /* ---- negotiate -------------------------------------------------------------- */
 
-/* Percent and anchors as numbers of an image of this extent; a count that is larger stays. */
+/* Converts percent and anchors to numbers for this extent; a count that is too large is left as it is. */
 static span resolved(span s, int64_t extent) {
   if (s.percent > 0) {
     s.count = (int64_t)floor((double)extent * s.percent / 100 + 0.5);
@@ -155,7 +155,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* ---- running ------------------------------------------------------------------ */
 
-/* Where the part begins depends on extents, which views have. */
+/* Where the part begins depends on the extents, which are in the views. */
 static fc_gather work_of(const void *prepared, const fc_job *job) {
   const crop *self = prepared;
   const fc_view *in = job->in[0];

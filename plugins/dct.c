@@ -19,15 +19,15 @@
 
 enum { BLOCK, AXIS, TYPE, NORM, INVERSE, KEEP, BORDER, VALUE, PARAMS };
 
-/* A larger matrix would take longer to make than to use. */
+/* For larger sizes making the matrix would take longer than using it. */
 #define LARGEST 4096
 
 typedef struct instance {
   fc_dct dct;                   /* without its size */
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   int axis;
   int64_t block[2]; /* along X (or the one axis) and Y; 0: the whole axis */
-  int64_t sizes;    /* how many block gives */
+  int64_t sizes;    /* how many sizes block gives */
   int64_t keep;     /* 0: all */
 } instance;
 
@@ -99,7 +99,7 @@ static fc_status shape_of(const fc_host *host, const instance *op, const fc_form
     return host->fail(host, FC_INVALID,
                       "a transform of %lld values at once is too large: give block=, at most %d",
                       (long long)s->size, LARGEST);
-  if (s->size == 0) s->size = 1; /* an empty axis, of no blocks */
+  if (s->size == 0) s->size = 1; /* an empty axis has no blocks */
   int64_t keep = op->keep ? op->keep : s->size;
   if (keep > s->size)
     return host->fail(host, FC_INVALID, "keep=%lld is more than the %lld values there are", (long long)keep,
@@ -147,7 +147,7 @@ static fc_status make_matrix(const fc_host *host, const fc_dct *dct, const fc_se
     return host->fail(host, FC_NO_MEMORY, "no memory for a matrix of %lld x %lld", (long long)s->size,
                       (long long)s->size);
   fc_dct_matrix(dct, s->rows, all);
-  /* The inverse takes the first coefficients only: rows of fewer columns. */
+  /* The inverse takes only the first coefficients: rows have fewer columns. */
   for (int64_t r = 1; r < s->rows && s->cols < s->size; r++)
     memmove(all + r * s->cols, all + r * s->size, (size_t)s->cols * sizeof *all);
   fc_status status = matrix_state_make(host, setup, axis, s->rows, s->cols, all, NULL, m);
@@ -173,7 +173,7 @@ static int pays(int device, int64_t size, int alone) {
   return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size, alone);
 }
 
-/* `plain`: by the matrix, whatever the size. */
+/* `plain`: by the matrix, for any size. */
 static fc_status make_line(const fc_host *host, const instance *op, const fc_setup *setup, int axis,
                            int which, int plain, line *l) {
   shape s = {1, 1, 1};
@@ -273,7 +273,7 @@ static fc_device_passes device_passes_of(const state *s) {
                             s->both ? device_pass_of(&s->y) : (fc_device_pass){0}};
 }
 
-/* Two matrices go through one kernel, if they are small. */
+/* Small matrices of both axes are applied by one kernel. */
 static int by_matrices(const state *s) {
   return s->both && !s->x.fast && !s->y.fast;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decibels.h - a hint for gains that are customarily told in decibels: a bare number is a factor here.
+ * decibels.h - a hint for gains that are usually given in decibels: here a bare number is a factor.
  */
 #ifndef FC_PLUGINS_DECIBELS_H
 #define FC_PLUGINS_DECIBELS_H
@@ -10,7 +10,8 @@
 
 #include "core/contract/fc_helpers.h"
 
-/* Where a gain is written without dB, what it is in decibels; 1 and less than half a decibel aside. */
+/* Where a gain is given without dB, remarks its value in decibels; not for gains within half a decibel of
+ * 1. */
 static inline void decibels_hint(const fc_host *host, const char *name, const fc_arg *gain) {
   const char *word = gain->text;
   for (int64_t i = 0; gain->given && word && i < gain->count; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* delay.c - the operator delay: sound later by as many samples, all channels alike or each by its own;
- * filters/pointwise/gather.h copies, and the host makes the silence ahead. */
+/* delay.c - the operator delay: delays sound by a number of samples, for all channels or per channel;
+ * filters/pointwise/gather.h copies, and the host makes the silence before the beginning. */
 #include "plugins/gather.h"
 #include "plugins/meaning.h"
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static int64_t longest(const fc_arg *by) {

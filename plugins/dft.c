@@ -17,7 +17,7 @@ enum { BINS_HALF, BINS_FULL };
 enum { NORM_NONE, NORM_ORTHO, NORM_FORWARD };
 
 typedef struct instance {
-  const fc_arg *block, *out, *border, *value; /* the host's */
+  const fc_arg *block, *out, *border, *value; /* owned by the host */
   int axis, bins, norm, inverse;
 } instance;
 
@@ -50,15 +50,15 @@ static void destroy(void *self) {
   free(self);
 }
 
-/* The values that so many bins are of, when nothing says so. */
+/* The block length for this many bins, if it is not given. */
 static int64_t values_of(const instance *op, int64_t bins, int real) {
   if (!op->inverse || op->bins == BINS_FULL || !real) return bins;
-  return bins > 1 ? 2 * (bins - 1) : bins; /* 0 bins of an empty axis, 1 of 1 value */
+  return bins > 1 ? 2 * (bins - 1) : bins; /* 0 bins for an empty axis, 1 for 1 value */
 }
 
 /*
- * The values of a block along an axis, `real` where only half of the bins may be there; `which`
- * is 0 for the first length given, 1 for the second.
+ * The block length along an axis, `real` where only half of the bins may be present; `which` is 0 for the
+ * first length given, 1 for the second.
  */
 static fc_status length_of(const fc_host *host, const instance *op, const fc_format *in, int axis, int which,
                            int real, int64_t *length) {
@@ -70,18 +70,18 @@ static fc_status length_of(const fc_host *host, const instance *op, const fc_for
     return host->fail(host, FC_INVALID,
                       "a transform of %lld values at once is too large: give block=, at most %lld",
                       (long long)*length, (long long)FC_FFT_LONGEST);
-  if (*length == 0) *length = 1; /* an empty axis, of no blocks */
+  if (*length == 0) *length = 1; /* an empty axis has no blocks */
   return FC_OK;
 }
 
-/* What the sums (of the inverse: their mean) are multiplied by. */
+/* The factor for the sums (for the inverse: for their mean). */
 static double scale_of(const instance *op, const fc_dft *d) {
   double count = (double)(d->nx ? d->nx : 1) * (double)(d->ny ? d->ny : 1);
   double there = op->norm == NORM_NONE ? 1 : op->norm == NORM_ORTHO ? sqrt(count) : count;
   return op->inverse ? there : 1 / there;
 }
 
-/* Everything about the transform but its plans. */
+/* Everything about the transform except its plans. */
 static fc_status describe(const fc_host *host, const instance *op, const fc_format *in, fc_dft *d) {
   int axis = axes_chosen(op->axis, op->block->count, in);
   fc_status status = axes_check(host, axis, in);
@@ -95,7 +95,7 @@ static fc_status describe(const fc_host *host, const instance *op, const fc_form
   return status;
 }
 
-/* Blocks of `values` become blocks of `bins`, or the other way. */
+/* Blocks of `values` become blocks of `bins`, or the inverse. */
 static void negotiate_axis(const instance *op, fc_terms *terms, int axis, int64_t values, int64_t bins) {
   int64_t from = op->inverse ? bins : values, to = op->inverse ? values : bins;
   int64_t extent = terms->in[0]->extent[axis];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dither.c - the operator dither: triangular noise ahead of a rounding; the work is filters/dither.h.
+ * dither.c - the operator dither: adds triangular noise before rounding; the work is filters/dither.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "plugins/single.h"
 
 enum { BITS, SEED, N_PARAMS };
-enum { MOST_BITS = 24 }; /* the noise of more would be lost in single precision, and by every converter */
+enum { MOST_BITS = 24 }; /* noise for more bits would be lost in single precision, and in every converter */
 
 typedef struct dither {
   int bits; /* 0: not given */
@@ -32,15 +32,15 @@ static int width_of(int dtype) {
   return fc_dtype_is_float(dtype) ? 0 : 8 * (int)fc_dtype_size(dtype);
 }
 
-/* Of the integers that this stage stores or that a convert before it has chosen, whichever has fewer; 0: not
- * known. */
+/* Bits of the integers that this stage stores, or that an earlier convert has chosen, whichever is fewer;
+ * 0: not known. */
 static int stored_bits(const fc_format *in, const fc_format *out) {
   int stores = width_of(out->dtype), chosen = in->stored ? width_of(in->stored - 1) : 0;
   return !stores || (chosen && chosen < stores) ? chosen : stores;
 }
 
 static int sound_bits(const dither *self, const fc_format *in, const fc_format *out) {
-  if (!self->bits && !in->stored && out->stored) return out->bits; /* the file rounds what this stage makes */
+  if (!self->bits && !in->stored && out->stored) return out->bits; /* the file rounds this stage's output */
   int bits = self->bits ? self->bits : stored_bits(in, out);
   int as_it_was = !in->stored && in->dtype == out->dtype && in->bits > 0 && in->bits < bits;
   if (!self->bits && as_it_was) bits = in->bits;
@@ -48,7 +48,7 @@ static int sound_bits(const dither *self, const fc_format *in, const fc_format *
   return bits < MOST_BITS ? bits : MOST_BITS;
 }
 
-/* Codes are rounded to whole numbers; to those of fewer bits only if the user says so. */
+/* Codes are rounded to integers; to fewer bits only on request. */
 static double image_step(const dither *self, const fc_format *in, const fc_format *out) {
   int codes = stored_bits(in, out) ? stored_bits(in, out) : width_of(in->dtype);
   if (!self->bits || !codes) return 1;
@@ -78,7 +78,7 @@ static void release(const fc_host *host, void *prepared) {
   free(prepared);
 }
 
-/* Where steps are not much coarser than those of a float the sum is made in double. */
+/* If steps are not much larger than a float's, the sum is computed in double. */
 static int compute_of(const fc_setup *setup, double step) {
   int fine = setup->in[0]->kind == FC_AUDIO && step < 0x1p-15;
   return fine ? FC_F64 : setup->compute;

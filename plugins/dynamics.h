@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamics.h - what the operators on filters/dynamics share: parameters, terms, the prepared state and the
- * backends. Each includes it once and says by dynamics_of what its numbers are.
+ * dynamics.h - code shared by the operators on filters/dynamics: parameters, terms, the prepared state and
+ * the backends. Each includes it once and defines dynamics_of, which interprets its arguments.
  */
 #ifndef FC_PLUGINS_DYNAMICS_H
 #define FC_PLUGINS_DYNAMICS_H
@@ -19,10 +19,10 @@ typedef struct dynamics_state {
     fc_gate gate;
     fc_limiter limiter;
   } p;
-  fc_dynamics work; /* refers to p */
+  fc_dynamics work; /* points to p */
 } dynamics_state;
 
-/* What the operator does to sound of this rate. */
+/* The processing for sound of this rate. */
 void dynamics_of(const fc_arg *const *args, double rate, dynamics_state *state);
 
 #define DYNAMICS_LINK_PARAM                                                                                  \
@@ -81,8 +81,8 @@ static inline fc_status dynamics_reference(const fc_host *host, const void *prep
   return fc_dynamics_ref(&state->work, job->in[0], job->out, job->carry, job->notes);
 }
 
-/* The members of fc_operator that follow from all this. Gains follow one after another, which is no work for
- * a GPU: there is no version for one. */
+/* Members of fc_operator. Each gain depends on the previous one, which does not suit a GPU: there is no
+ * CUDA version. */
 #define DYNAMICS_OPERATOR                                                                                    \
   .size = sizeof(fc_operator), .flags = FC_OP_KEEPS_MEANING, FC_SOUND_ONLY, .negotiate = dynamics_negotiate, \
   .backends = FC_BACKENDS(FC_ON_CPU(dynamics_prepare, dynamics_release, dynamics_scratch, dynamics_cpu)),    \

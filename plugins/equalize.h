@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * equalize.h - what the operators on filters/histogram/equalize.h share: terms, the prepared state, and the
- * backends. Each includes it once and says by equalize_white and equalize_form what its table is.
+ * equalize.h - code shared by the operators on filters/histogram/equalize.h: terms, the prepared state, and
+ * the backends. Each includes it once and defines equalize_white and equalize_form, which describe its table.
  */
 #ifndef FC_PLUGINS_EQUALIZE_H
 #define FC_PLUGINS_EQUALIZE_H
@@ -32,7 +32,7 @@ static inline fc_status equalize_negotiate(const fc_host *host, void *instance, 
 
 typedef struct equalize_state {
   fc_equalize work;
-  int64_t colors; /* what is behind them is copied */
+  int64_t colors; /* channels after these are copied */
 } equalize_state;
 
 static inline fc_status equalize_prepare(const fc_host *host, void *instance, const fc_setup *setup,
@@ -90,7 +90,7 @@ static inline fc_status equalize_process_cuda(const fc_host *host, const void *p
 
 #define EQUALIZE_CODES (FC_DTYPE_BIT(FC_U8) | FC_DTYPE_BIT(FC_U16))
 
-/* The members of fc_operator that follow from all this. */
+/* Members of fc_operator. */
 #define EQUALIZE_OPERATOR                                                                                    \
   .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING, .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),  \
   .dtypes_in = EQUALIZE_CODES, .dtypes_out = EQUALIZE_CODES, .create = fc_create_args,                       \

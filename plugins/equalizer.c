@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * equalizer.c - the operator equalizer: bands that are raised or lowered, all in one pass; the work is
- * filters/recursive/biquad.h, a section a band.
+ * equalizer.c - the operator equalizer: raises or lowers bands, all in one pass; the work is
+ * filters/recursive/biquad.h, one section per band.
  */
 #include "plugins/biquad_state.h"
 #include "plugins/decibels.h"
@@ -10,10 +10,10 @@
 enum { FREQ, GAIN, Q, ENDS, N_PARAMS };
 enum { ENDS_PEAK, ENDS_SHELF };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
-/* Of a list that has one value for all bands, or one for each. */
+/* From a list with one value for all bands, or one for each. */
 static double value_of(const fc_arg *list, int band) {
   return list->floats[list->count == 1 ? 0 : band];
 }

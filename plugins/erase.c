@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * erase.c - the operator erase: a rectangle of each image painted over, by chance. Images are copied by
- * filters/pointwise/gather.h, and filters/geometry/place.h paints: a signal without elements put into a
- * larger one.
+ * erase.c - the operator erase: paints over a random rectangle of each image. Images are copied by
+ * filters/pointwise/gather.h; filters/geometry/place.h paints, by placing an empty signal into the rectangle.
  */
 #include "filters/base/samples.h"
 #include "filters/geometry/place.h"
@@ -14,7 +13,7 @@ enum { P, AREA, RATIO, VALUE, N_PARAMS };
 
 typedef struct prepared_state {
   const fc_arg *const *args;
-  int64_t colors; /* channels that are painted: not alpha */
+  int64_t colors; /* channels that are painted: all but alpha */
 } prepared_state;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
@@ -54,7 +53,7 @@ static fc_place paint_of(const fc_arg *value, const fc_view *out) {
   return paint;
 }
 
-/* From `lo` up to `hi` of an axis, as far as the view goes. */
+/* Restricts the view to [lo, hi) of an axis. */
 static void narrow(fc_view *v, int axis, int64_t lo, int64_t hi) {
   const int64_t begin = v->origin[axis], end = begin + v->shape[axis];
   lo = lo < begin ? begin : lo > end ? end : lo, hi = hi < lo ? lo : hi > end ? end : hi;

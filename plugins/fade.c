@@ -2,8 +2,8 @@
 /*
  * fade.c - the operator fade: parameters and terms; the work is filters/timeline/fade.h.
  *
- * As many samples are looked at ahead as the fade at the end takes: where the end of a stream is not known, a
- * sample that has them all behind it is in none.
+ * It looks ahead by the length of the fade-out: while the end of a stream is not known, a sample followed by
+ * that many others is not in the fade.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 enum { IN, OUT, SHAPE, N_PARAMS };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
@@ -60,7 +60,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: the factor depends on where in the signal the chunk begins. */
+/* Not in a graph: the factor depends on the chunk's position in the signal. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   return fc_fade_cuda(prepared, job->in[0], job->out, job->stream, job->notes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fir.c - the operator fir: a mask designed for the signal's rate (filters/conv1d/fir_design.h), convolved as
- * conv1d does; the mask by itself is handed out through the extension FC_DESIGNED_MASK.
+ * fir.c - the operator fir: a mask designed for the signal's sample rate (filters/conv1d/fir_design.h),
+ * convolved as in conv1d; the extension FC_DESIGNED_MASK gives the mask alone.
  */
 #include "filters/conv1d/fir_design.h"
 
@@ -29,7 +29,7 @@ enum {
 #define TAPS_MOST   (1 << 22)
 #define DB_UNSAID   80
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static int band_of(arguments args) {
@@ -62,12 +62,13 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
 
 /* ---- the mask ----------------------------------------------------------------- */
 
-/* Whether half the rate is passed, which an even number of taps does not. */
+/* Whether the band includes half the sample rate, which is impossible with an even number of taps. */
 static int passes_half(int band) {
   return band == HIGHPASS || band == BANDSTOP;
 }
 
-/* Whether both of two taps would be 0, the ends of the window, so that no factor makes a gain of 1. */
+/* Whether all of two taps would be 0, the ends of the window, so that they cannot be scaled to a gain of
+ * 1. */
 static int all_zero(const fc_fir_design *d) {
   return d->taps == 2 &&
          (d->window == FC_WINDOW_HANN || d->window == FC_WINDOW_BLACKMAN || d->window == FC_WINDOW_BARTLETT);
@@ -113,7 +114,7 @@ static fc_status design(const fc_host *host, arguments args, double rate, fc_fir
   return count_taps(host, args, rate, d);
 }
 
-/* On failure there is nothing to finish. */
+/* On failure nothing needs to be freed. */
 static fc_status make(const fc_host *host, arguments args, double rate, convolution *c) {
   fc_fir_design d;
   fc_status status = design(host, args, rate, &d);

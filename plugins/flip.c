@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flip.c - the operator flip: images mirrored; by filters/geometry/permute.h. */
+/* flip.c - the operator flip: mirrors images; by filters/geometry/permute.h. */
 #include "plugins/permute.h"
 
 enum { FLIP_X = 1, FLIP_Y = 2 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gain.c - the operator gain: a factor for all channels, or one each; by filters/pointwise/pointwise.h. */
+/* gain.c - the operator gain: a factor for all channels, or one per channel; by
+ * filters/pointwise/pointwise.h. */
 #include "plugins/pointwise.h"
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {

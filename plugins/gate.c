@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gate.c - the operator gate: what is soft is lowered; the work is filters/dynamics/gate.h. */
+/* gate.c - the operator gate: lowers soft parts; the work is filters/dynamics/gate.h. */
 #include "plugins/dynamics.h"
 
 enum { THRESHOLD, ATTACK, HOLD, RELEASE, FLOOR, AHEAD, LINK, N_PARAMS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather.h - what the operators on filters/gather.h share: a prepared state, and the
- * backends that run it. Each includes it once and says only what is copied from where.
+ * gather.h - code shared by the operators on filters/gather.h: the prepared state and the backends. Each
+ * includes it once and defines only what is copied from where.
  */
 #ifndef FC_PLUGINS_GATHER_H
 #define FC_PLUGINS_GATHER_H
@@ -14,7 +14,7 @@
 typedef struct gather_state {
   fc_gather work;
   int device;
-  void *channels; /* the host's memory on the device, or NULL */
+  void *channels; /* on the device, from host->alloc; or NULL */
 } gather_state;
 
 static inline void gather_release(const fc_host *host, void *prepared) {
@@ -24,7 +24,7 @@ static inline void gather_release(const fc_host *host, void *prepared) {
   free(state);
 }
 
-/* A state that does `work` with a copy of its channels, `count` of them, on the device. */
+/* A state that does `work`, with a copy of its `count` channel numbers on the device. */
 static inline fc_status gather_prepare(const fc_host *host, const fc_setup *setup, fc_gather work,
                                        int64_t count, void **prepared) {
   gather_state *state = calloc(1, sizeof *state);
@@ -63,13 +63,13 @@ static inline fc_status gather_cuda(const fc_host *host, const void *prepared, c
 }
 #endif
 
-/* Whether the type computed with holds every sample that is copied. */
+/* Whether the compute type represents every copied sample exactly. */
 static inline int gather_is_exact(const fc_setup *setup) {
   const int dtype = setup->in[0]->dtype;
   return setup->compute == FC_F64 || (dtype != FC_I32 && dtype != FC_F64);
 }
 
-/* The backends of an operator that says no more than what its state is; members of fc_operator. */
+/* Members of fc_operator for an operator that defines only its state. */
 #define GATHER_BACKENDS(prepare)                                                                             \
   .backends = BACKENDS(FC_ON_CPU(prepare, gather_release, NULL, gather_cpu),                                 \
                        FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, gather_release, NULL, gather_cuda)),            \

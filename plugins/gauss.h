@@ -25,7 +25,7 @@
                  "as in SciPy, 3 as OpenCV takes for 8 bits.",                                               \
                  NULL, "4", FC_FLOAT_BETWEEN(0.1, 20))
 
-/* 2 radius + 1 taps for each type computed with. */
+/* 2 radius + 1 taps for each compute type. */
 typedef struct gauss_mask {
   double *single, *wide;
   int64_t count;
@@ -37,7 +37,8 @@ static inline void gauss_mask_clear(gauss_mask *m) {
   *m = (gauss_mask){0};
 }
 
-/* Multiples of `unit`, which any sum of them is then too, so that the middle one makes the sum exactly 1. */
+/* Taps that are multiples of `unit`, so that any sum of them is one too, and the middle tap can make the
+ * sum exactly 1. */
 static inline void gauss_fill(double *taps, int64_t radius, double sigma, double unit) {
   double sum = 1, rest = 0;
   for (int64_t i = 1; i <= radius; i++) sum += 2 * exp(-0.5 * (double)(i * i) / (sigma * sigma));

@@ -16,9 +16,9 @@ enum { BINS, LOW, HIGH, N_PARAMS };
 #define MOST_CHANNELS 1024
 
 typedef struct histogram {
-  const fc_arg *const *args; /* the host's */
+  const fc_arg *const *args; /* owned by the host */
   double low, high;          /* as negotiated */
-  uint32_t channels;         /* that there are counts for */
+  uint32_t channels;         /* channels that there are counts for */
   uint64_t *counts;
 } histogram;
 
@@ -43,7 +43,7 @@ static void destroy(void *instance) {
   free(instance);
 }
 
-/* Full scale of sound; of images 0 to white, whose code is the last bin's as a whole. */
+/* The range: full scale for sound; for images 0 to white, where white's whole code is in the last bin. */
 static fc_histogram work_of(const histogram *self, const fc_format *in) {
   const fc_arg *low = self->args[LOW], *high = self->args[HIGH];
   const int sound = in->kind == FC_AUDIO;

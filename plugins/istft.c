@@ -12,12 +12,12 @@
 
 enum { LENGTH = FRAMES_PARAMS, PARAMS };
 
-/* Samples that are covered by less than this part of what others are would be noise. */
+/* Samples covered by less than this fraction of the normal coverage would be noise. */
 #define LEAST_COVERAGE 1e-8
 
 typedef struct instance {
   frames f;
-  int64_t length; /* FC_UNKNOWN: as long as the frames reach */
+  int64_t length; /* FC_UNKNOWN: up to the end of the last frame */
 } instance;
 
 static fc_status check_coverage(const fc_host *host, const frames *f) {
@@ -49,7 +49,7 @@ static void destroy(void *self) {
   free(self);
 }
 
-/* What stft said, unless frames have been added or taken away since. */
+/* The length recorded by stft, unless frames have been added or removed since. */
 static int64_t length_of(const instance *op, const fc_format *in) {
   const int64_t count = in->extent[FC_AXIS_X];
   if (op->length >= 0) return op->length;
@@ -76,12 +76,13 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   out->extent[FC_AXIS_X] = length_of(op, in);
   meaning_keep_time(terms);
   out->rate = in->rate * (double)f->hop;
-  /* One frame further at least: of sound shorter than a frame the first one alone does not tell how long. */
+  /* At least one further frame: for sound shorter than a frame the first frame alone does not show the
+   * length. */
   const int64_t after = (f->hop - 1 + f->before) / f->hop;
   terms->needs[0]->reach[FC_AXIS_X] =
       (fc_reach){(f->frame - 1 - f->before) / f->hop, after > 0 ? after : 1, 1, f->hop, f->hop};
   terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, channels};
-  terms->needs[0]->border = FC_BORDER_NONE; /* frames that there are not do not count */
+  terms->needs[0]->border = FC_BORDER_NONE; /* frames beyond the ends do not contribute */
   terms->work = (2.5 * log2((double)f->size + 1) + 10) * (double)f->size / (double)f->hop;
   return FC_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jitter.c - the operator jitter: brightness, contrast, saturation and hue of each image changed by chance;
- * by filters/color/twist.h, to which they are one matrix.
+ * jitter.c - the operator jitter: random changes of brightness, contrast, saturation and hue of each image;
+ * by filters/color/twist.h, which applies them as one matrix.
  */
 #include "filters/color/twist.h"
 #include "plugins/alpha.h"
@@ -17,7 +17,7 @@ typedef struct prepared_state {
 
 /* ---- terms ---------------------------------------------------------------------- */
 
-/* What is drawn from: one number v is 1 - v to 1 + v, of hue -v to v; two are the ends. */
+/* The range to draw from: one number v means 1 - v to 1 + v, for hue -v to v; two numbers are the ends. */
 typedef struct range {
   double low, high;
 } range;

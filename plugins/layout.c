@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - the operator layout: the order of an array's dimensions; by filters/geometry/permute.h. What
- * becomes of an image of height, width and channels is an array whose axes Y, X and C are its channels,
- * height and width: so it is written as such, and a batch of them too.
+ * layout.c - the operator layout: the order of an array's dimensions; by filters/geometry/permute.h. An image
+ * of height, width and channels becomes an array whose axes Y, X and C are its channels, height and width: so
+ * it is written with these dimensions, and a batch too.
  */
 #include "plugins/permute.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* levels.c - the operator levels: black and white point of images, and the curve between; by
+/* levels.c - the operator levels: black and white point of images, and the curve between them; by
  * filters/pointwise/pointwise.h. */
 #include "plugins/pointwise.h"
 #include "plugins/white.h"

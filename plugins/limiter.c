@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* limiter.c - the operator limiter: no sample beyond a ceiling; the work is filters/dynamics/limiter.h. */
+/* limiter.c - the operator limiter: keeps all samples below a ceiling; the work is
+ * filters/dynamics/limiter.h. */
 #include "plugins/dynamics.h"
 
 enum { CEILING, AHEAD, RELEASE, LINK, N_PARAMS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loudness_meter.h - what operators that measure loudness (filters/recursive/loudness.h) have in common:
- * terms, prepared state, and blocks that become a meter's and peaks.
+ * loudness_meter.h - code shared by operators that measure loudness (filters/recursive/loudness.h): terms,
+ * prepared state, and combining blocks into a meter and peaks.
  */
 #ifndef FC_PLUGINS_LOUDNESS_METER_H
 #define FC_PLUGINS_LOUDNESS_METER_H
@@ -13,11 +13,11 @@
 #include "filters/recursive/loudness.h"
 
 typedef struct loudness_meter {
-  uint32_t channels; /* that there are peaks for; 0: nothing was measured */
+  uint32_t channels; /* channels that there are peaks for; 0: nothing was measured */
   uint64_t speakers; /* as negotiated */
   int64_t block;
   fc_loudness_meter m;
-  fc_loudness_part *peaks; /* of each channel so far */
+  fc_loudness_part *peaks; /* per channel, so far */
 } loudness_meter;
 
 static inline void loudness_meter_reset(loudness_meter *meter) {
@@ -27,12 +27,12 @@ static inline void loudness_meter_reset(loudness_meter *meter) {
   memset(&meter->m, 0, sizeof meter->m);
 }
 
-/* Where only peaks are wanted, sound of an unknown rate is taken for this. */
+/* If only peaks are wanted, this rate is assumed for sound of unknown rate. */
 static inline double loudness_meter_rate(double rate) {
   return rate >= 100 ? rate : 48000;
 }
 
-/* What negotiate says, for a meter that is to measure. */
+/* The terms of an operator that measures. */
 static inline fc_status loudness_meter_terms(const fc_host *host, loudness_meter *meter, int only_peaks,
                                              fc_terms *terms) {
   const fc_format *in = terms->in[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loudnorm.c - the operator loudnorm: what normalize does with sound, by the name that ffmpeg has for it and
- * with the loudness as a bare value.
+ * loudnorm.c - the operator loudnorm: like normalize for sound, under ffmpeg's name and with the loudness as
+ * main parameter.
  */
 #include "plugins/loudnorm.h"
 

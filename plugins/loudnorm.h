@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loudnorm.h - sound brought to a loudness or a peak in two passes, as normalize and loudnorm do it: the
- * first measures (filters/recursive/loudness.h, on the CPU), the second multiplies by the factor that follows
+ * loudnorm.h - normalises sound to a loudness or a peak in two passes, for normalize and loudnorm: the first
+ * measures (filters/recursive/loudness.h, on the CPU), the second multiplies by the resulting factor
  * (filters/pointwise/pointwise.h). The instance of either begins with a loudnorm.
  */
 #ifndef FC_PLUGINS_LOUDNORM_H
@@ -16,11 +16,11 @@ typedef struct loudnorm {
   const char *name; /* of the operator */
   loudness_meter meter;
   int32_t pass;             /* 0: measures */
-  int by_loudness, by_peak; /* what is asked for; with both the peak is a limit */
-  int true_peak;            /* peaks are those between samples */
-  double loudness, peak;    /* LUFS; a factor of full scale */
-  double factor;            /* that samples are multiplied by: 1 in the first pass, and for silence */
-  double level;             /* what was measured, LUFS */
+  int by_loudness, by_peak; /* what is requested; with both, the peak is a limit */
+  int true_peak;            /* peaks between samples are included */
+  double loudness, peak;    /* in LUFS; as a fraction of full scale */
+  double factor;            /* the factor: 1 in the first pass, and for silence */
+  double level;             /* measured loudness in LUFS */
   fc_loudness_part peaks;
 } loudnorm;
 
@@ -36,7 +36,7 @@ typedef struct loudnorm {
 #define LOUDNORM_TRUE_PEAK_PARAM                                                                             \
   FC_BOOL_PARAM(0, "true_peak", "Whether the peak is that of the sound between its samples, dBTP.", "no")
 
-/* Is a loudness or a peak asked for? */
+/* Whether a loudness or a peak is requested. */
 static inline int loudnorm_asked(const loudnorm *n) {
   return n->by_loudness || n->by_peak;
 }
@@ -64,7 +64,7 @@ static inline fc_status loudnorm_terms(const fc_host *host, loudnorm *n, fc_term
   return loudness_meter_terms(host, &n->meter, !n->by_loudness, terms);
 }
 
-/* What samples are multiplied by. */
+/* The multiplication by the factor. */
 static inline fc_pointwise loudnorm_pointwise(const loudnorm *n, const fc_setup *setup) {
   return (fc_pointwise){.form = FC_POINTWISE_SCALE, .compute = setup->compute, .factor = n->factor};
 }
@@ -150,8 +150,8 @@ static inline fc_status loudnorm_collect(const fc_host *host, void *self, const 
   return loudness_meter_collect(host, &((loudnorm *)self)->meter, blocks, count);
 }
 
-/* The factor, from what was measured, which is kept. FALSE for what has no loudness or no peak: silence stays
- * silence. */
+/* Computes the factor from the stored measurements. FALSE if there is no loudness or no peak: silence
+ * stays silence. */
 static inline int loudnorm_find(loudnorm *n) {
   n->peaks = loudness_meter_peaks(&n->meter);
   n->level = fc_loudness_integrated(&n->meter.m);
@@ -167,7 +167,7 @@ static inline void loudnorm_tell(const fc_host *host, const char *name, const ch
   host->measured(host, &m);
 }
 
-/* At the end of the first pass the factor is found; at the end of the second all is told. */
+/* After the first pass the factor is computed; after the second everything is reported. */
 static inline fc_status loudnorm_report(const fc_host *host, void *self) {
   loudnorm *n = self;
   if (!loudnorm_asked(n)) return FC_OK;
@@ -181,7 +181,7 @@ static inline fc_status loudnorm_report(const fc_host *host, void *self) {
   return FC_OK;
 }
 
-/* The members of fc_operator that follow from all this. */
+/* Members of fc_operator. */
 #define LOUDNORM_BACKENDS                                                                                    \
   .destroy = loudnorm_destroy,                                                                               \
   .backends =                                                                                                \

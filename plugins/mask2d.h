@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mask2d.h - what sepconv and conv2d share: the parameters flip and normalize, and
- * masks from their tables to the memory of a device.
+ * mask2d.h - code shared by sepconv and conv2d: the parameters flip and normalize, and masks from their
+ * tables to device memory.
  */
 #ifndef FC_PLUGINS_MASK2D_H
 #define FC_PLUGINS_MASK2D_H
@@ -22,15 +22,14 @@
   FC_BOOL_PARAM(0, "normalize",                                                                              \
                 "Divide each mask by the sum of its taps, so that an even area keeps its value.", "no")
 
-/* The elements of a table in the order in which a filter reads its input: from the
- * last to the first for a convolution. */
+/* The elements of a table in the order in which a filter reads its input: reversed for a convolution. */
 static inline void mask2d_read(double *to, const fc_table *table, int flip) {
   int64_t count = table->rows * table->cols;
   for (int64_t i = 0; i < count; i++) to[flip ? count - 1 - i : i] = table->data[i];
 }
 
-/* The sum that normalize=yes divides by. One that is rounding error of its terms (of a
- * mask that differentiates) cannot be divided by. */
+/* The sum that normalize=yes divides by. Refused if it is only the rounding error of its terms (a
+ * differentiating mask). */
 static inline fc_status mask2d_sum(const fc_host *host, const fc_table *table, double *total) {
   double sum = 0, size = 0;
   for (int64_t i = 0; i < table->rows * table->cols; i++) sum += table->data[i], size += fabs(table->data[i]);
@@ -40,7 +39,7 @@ static inline fc_status mask2d_sum(const fc_host *host, const fc_table *table, d
                     table->name, sum == 0 ? "0" : "close to 0");
 }
 
-/* Taps in the compute type: in host memory, and in that of the device if it is one. */
+/* Taps in the compute type: in host memory, and in device memory for a device. */
 typedef struct mask2d_taps {
   void *host, *device;
 } mask2d_taps;
@@ -51,7 +50,7 @@ static inline void mask2d_taps_clear(const fc_host *host, int device, mask2d_tap
   taps->host = taps->device = NULL;
 }
 
-/* On failure what was made is in *taps all the same, for mask2d_taps_clear. */
+/* On failure *taps holds what has been made so far, for mask2d_taps_clear. */
 static inline fc_status mask2d_taps_make(const fc_host *host, const fc_setup *setup, const double *from,
                                          int64_t count, mask2d_taps *taps) {
   size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
@@ -70,8 +69,8 @@ no_memory:
   return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
 }
 
-/* The device function of a filter with these taps, rows after those along, in the type computed with. Masks
- * that the kernels built ahead do not march down are worth one by themselves. */
+/* The device function of a filter with these taps, horizontal then vertical, in the compute type. It is
+ * worth using alone for mask sizes for which there is no fast precompiled kernel. */
 static inline fc_status mask2d_describe(const fc_setup *setup, const char *name, int64_t ny, int64_t nx,
                                         const double *const *taps, const int64_t *counts, int parts,
                                         fc_device_function *f) {
@@ -91,13 +90,14 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
       *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
       if (!(taps[i][k] >= 0)) f->flags &= ~FC_FUNCTION_NONNEGATIVE;
     }
-    /* Of parts far from 1 the product says nothing: f32 may not hold them, nor what is between. */
+    /* If the factors are far from 1 their product is no bound: f32 may not represent them, or intermediate
+     * results. */
     f->growth = sum > 1e-9 && sum < 1e9 ? f->growth * sum : NAN;
   }
   return FC_OK;
 }
 
-/* The terms of a filter with a window of ny x nx taps, but for its cost. */
+/* The terms of a filter with a window of ny x nx taps, except its cost. */
 static inline void mask2d_terms(fc_terms *terms, int64_t ny, int64_t nx) {
   terms->needs[0]->reach[FC_AXIS_Y].before = ny / 2;
   terms->needs[0]->reach[FC_AXIS_Y].after = ny - 1 - ny / 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix - multiplies along an axis by a matrix that the user gives; see filters/matrix/matrix.h.
+ * matrix - multiplies along an axis by a matrix given by the user; see filters/matrix/matrix.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { MATRIX, AXIS, BLOCK, OFFSET, BORDER, VALUE, PARAMS };
 typedef struct operator{
   const fc_table *table;
   const double *offsets;
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   int axis;
   int64_t block; /* 0: the whole axis */
 }
@@ -68,7 +68,8 @@ static const char *axis_name(int axis, int kind) {
   return kind == FC_AUDIO ? "samples" : "columns";
 }
 
-/* Names the stage that makes the channels fit: mix selects them, or repeats the only one. */
+/* Suggests the stage that makes the number of channels fit: mix, which selects channels or repeats a
+ * single one. */
 static fc_status refuse_channels(const fc_host *host, int64_t cols, const fc_format *in) {
   const long long channels = in->extent[FC_AXIS_C];
   char all[64] = "0";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix_state.h - the matrix of a prepared operator, in the memory of its device: what
- * the operators that multiply by a matrix share.
+ * matrix_state.h - the matrix of a prepared operator in device memory: code shared by operators that multiply
+ * by a matrix.
  */
 #ifndef FC_PLUGINS_MATRIX_STATE_H
 #define FC_PLUGINS_MATRIX_STATE_H
@@ -9,15 +9,14 @@
 #include "core/contract/fc_helpers.h"
 #include "filters/matrix/matrix.h"
 
-/* Frees what matrix_state_make made. */
+/* Frees what matrix_state_make allocated. */
 static inline void matrix_state_clear(const fc_host *host, int device, fc_matrix *m) {
   host->free(host, device, (void *)m->matrix);
   host->free(host, device, (void *)m->offset);
   m->matrix = m->offset = NULL;
 }
 
-/* Memory on the device with what lies in `filled`, which is given up; or `filled` itself
- * on the host. */
+/* Copies `filled` to device memory and frees it; on the host returns `filled` itself. */
 static inline void *matrix_state_move(const fc_host *host, int device, void *filled, size_t bytes,
                                       fc_status *status) {
   if (device == FC_HOST || !filled) return filled;
@@ -28,8 +27,8 @@ static inline void *matrix_state_move(const fc_host *host, int device, void *fil
 }
 
 /*
- * Lays out a row-major matrix and its offsets (NULL: none) for a device. On failure
- * what was made is in *m all the same, for matrix_state_clear.
+ * Lays out a row-major matrix and its offsets (NULL: none) for a device. On failure *m holds what has been
+ * made so far, for matrix_state_clear.
  */
 static inline fc_status matrix_state_make(const fc_host *host, const fc_setup *setup, int axis, int64_t rows,
                                           int64_t cols, const double *values, const double *offsets,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meaning.h - what operators that change some of what samples mean say of the rest.
+ * meaning.h - helpers for operators that change part of the meaning of samples: what remains of the rest.
  */
 #ifndef FC_PLUGINS_MEANING_H
 #define FC_PLUGINS_MEANING_H
 
 #include "core/contract/fc_helpers.h"
 
-/* The output begins when the input does. */
+/* The output begins at the same time as the input. */
 static inline void meaning_keep_time(fc_terms *terms) {
   terms->out->time_num = terms->in[0]->time_num, terms->out->time_den = terms->in[0]->time_den;
 }
 
-/* The output begins so many samples of the input later: unknown where the rate is not whole, or numbers too
+/* The output begins `samples` samples later: unknown if the rate is not an integer, or numbers are too
  * large. */
 static inline void meaning_shift_time(fc_terms *terms, int64_t samples) {
   const fc_format *in = terms->in[0];
@@ -28,7 +28,7 @@ static inline void meaning_shift_time(fc_terms *terms, int64_t samples) {
   out->time_den = known ? in->time_den * rate : 0;
 }
 
-/* Colours and speakers are no longer what they were. */
+/* Colours and speakers are unknown. */
 static inline void meaning_forget_channels(fc_format *out) {
   out->color = FC_COLOR_UNKNOWN, out->alpha = FC_ALPHA_UNKNOWN, out->channels = 0;
 }

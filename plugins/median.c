@@ -10,7 +10,7 @@
 enum { WINDOW, BORDER, VALUE, N_PARAMS };
 
 typedef struct median {
-  const fc_arg *window, *border, *value; /* the host's */
+  const fc_arg *window, *border, *value; /* owned by the host */
 } median;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
@@ -28,7 +28,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   return FC_OK;
 }
 
-/* A sound has no rows. */
+/* Sound has no rows. */
 static fc_median filter_of(const median *self, const fc_format *in) {
   const fc_arg *window = self->window;
   const int64_t ny = window->count > 1 ? window->ints[1] : window->ints[0];
@@ -42,7 +42,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (terms->in[0]->kind == FC_AUDIO && self->window->count > 1)
     return host->fail(host, FC_INVALID, "window=%s: a sound has no rows: give one number",
                       self->window->text);
-  /* Samples of 8 and 16 bits are counted as the window moves, others selected from anew. */
+  /* Samples of 8 and 16 bits are counted in a histogram that moves with the window; for others the median
+   * is selected anew. */
   if (fc_dtype_size(terms->in[0]->dtype) > 2 && m.nx * m.ny > FC_MEDIAN_SELECTED)
     return host->fail(host, FC_UNSUPPORTED,
                       "window=%s: for %s a window has at most %d samples (31,31): put convert:u16 before it",

@@ -19,10 +19,10 @@ enum { FROM_SOUND, FROM_SPECTRUM };
 
 typedef struct instance {
   frames f;
-  fc_mel mel; /* without the rate; high 0: half of it */
+  fc_mel mel; /* without the rate; high 0: half the rate */
   int out, from;
   double rate;                  /* 0: the input's */
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
 } instance;
 
 typedef struct state {
@@ -60,7 +60,7 @@ static void destroy(void *self) {
   free(self);
 }
 
-/* The bank for an input of this format, with its limits in order. */
+/* The filterbank for an input of this format, with checked limits. */
 static fc_status bank_of(const fc_host *host, const instance *op, const fc_format *in, fc_mel *mel) {
   *mel = op->mel;
   mel->rate = op->rate > 0 ? op->rate : op->from == FROM_SPECTRUM ? in->rate * (double)op->f.hop : in->rate;
@@ -72,7 +72,7 @@ static fc_status bank_of(const fc_host *host, const instance *op, const fc_forma
                     mel->high, mel->rate / 2);
 }
 
-/* Bands so narrow that no bin falls into them stay empty, which deserves a word. */
+/* Bands so narrow that they contain no bin stay empty, which is remarked. */
 static void remark_empty(const fc_host *host, const fc_mel *mel) {
   int64_t *first = malloc((size_t)(2 * mel->bands + 1) * sizeof *first), empty = 0;
   if (!first) return;
@@ -131,7 +131,7 @@ static void release(const fc_host *host, void *prepared) {
   free(s);
 }
 
-/* The bank without its zeros, on the host and, for one, on the device. */
+/* The bank without its zeros, on the host and, for a device, on the device. */
 static fc_status add_bands(const fc_host *host, const fc_mel *mel, const fc_setup *setup, stft_state *t) {
   size_t size = fc_dtype_size(setup->compute), index_bytes = (size_t)(mel->bands + 1) * sizeof(int64_t);
   int64_t *first = stft_state_alloc(host, t, FC_HOST, index_bytes);

@@ -15,7 +15,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
   return FC_OK;
 }
 
-/* ---- what the selected channels mean ------------------------------------------ */
+/* ---- meaning of the selected channels ----------------------------------------- */
 
 static int is_leading(const fc_arg *channels, int64_t count) {
   if (channels->count < count) return 0;
@@ -24,7 +24,7 @@ static int is_leading(const fc_arg *channels, int64_t count) {
   return 1;
 }
 
-/* A picture keeps its colours where these are all there in their order, with or without its alpha. */
+/* An image keeps its colour space if all colours are selected in order, with or without alpha. */
 static void keep_color(const fc_arg *channels, const fc_format *in, fc_format *out) {
   int64_t all = in->extent[FC_AXIS_C], colors = in->alpha == FC_ALPHA_NONE ? all : all - (all % 2 == 0);
   if (!is_leading(channels, colors) || (channels->count != colors && !is_leading(channels, all))) return;
@@ -33,13 +33,13 @@ static void keep_color(const fc_arg *channels, const fc_format *in, fc_format *o
   out->alpha = channels->count == all ? in->alpha : FC_ALPHA_NONE;
 }
 
-/* The bit of the speaker that a channel is for; 0 where the layout does not say. */
+/* The speaker bit of a channel; 0 if the channel layout is unknown. */
 static uint64_t speaker_of(uint64_t layout, int64_t channel) {
   for (; channel > 0 && layout; channel--) layout &= layout - 1;
   return layout & (~layout + 1);
 }
 
-/* A layout lists speakers in rising order: the selection has one only if it does too. */
+/* Speaker layouts list speakers in ascending order: the selection has a layout only if it is ascending. */
 static void keep_speakers(const fc_arg *channels, const fc_format *in, fc_format *out) {
   uint64_t layout = 0;
   for (int64_t i = 0; i < channels->count; i++) {
@@ -64,7 +64,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     keep_speakers(channels, in, out);
   else
     keep_color(channels, in, out);
-  /* Any output channel may look at any input channel. */
+  /* Any output channel may read any input channel. */
   terms->needs[0]->reach[FC_AXIS_C] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, 1};
   return FC_OK;
 }

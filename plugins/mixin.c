@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mixin.c - the operator mixin: a second signal added to the first; the work is filters/pointwise/add.h.
+ * mixin.c - the operator mixin: adds a second signal to the first; the work is filters/pointwise/add.h.
  *
- * Beyond the end of the second signal lies its border: zeros, or itself again.
+ * After the end of the second signal its border follows: zeros, or the signal again.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 enum { OTHER, GAIN, END, N_PARAMS };
 enum { END_SILENCE, END_LOOP };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static const char *kind_name(int kind) {
@@ -35,8 +35,8 @@ static fc_status check_kinds(const fc_host *host, const fc_format *in, const fc_
   return FC_OK;
 }
 
-/* Sound may be shorter or longer than the first signal; frames and pixels must lie on each other, or repeat.
- */
+/* Sound may be shorter or longer than the first signal; frames and pixels must match in number, or there
+ * is one for all. */
 static fc_status check_extents(const fc_host *host, const fc_format *in, const fc_format *other, int loops,
                                const char *file) {
   if (loops || in->kind == FC_AUDIO) return FC_OK;
@@ -63,7 +63,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   if (status == FC_OK) status = check_extents(host, in, other, loops, args[OTHER]->text);
   if (status != FC_OK) return status;
   need->border = loops ? FC_BORDER_WRAP : FC_BORDER_ZERO;
-  /* One channel is for all, one frame too, of which there may be one. */
+  /* A single channel, or a single frame, is used for all. */
   if (other->extent[FC_AXIS_C] == 1) need->reach[FC_AXIS_C].before = need->reach[FC_AXIS_C].after = FC_WHOLE;
   if (other->extent[FC_AXIS_N] == 1 || other->extent[FC_AXIS_N] < 0)
     need->reach[FC_AXIS_N].before = need->reach[FC_AXIS_N].after = FC_WHOLE;
@@ -91,7 +91,7 @@ static void release(const fc_host *host, void *prepared) {
   free(prepared);
 }
 
-/* The second signal in the output's shape: what there is one of is there for all. */
+/* The second signal in the output's shape: where there is one channel or frame it is repeated. */
 static fc_view spread(const fc_view *other, const fc_view *out) {
   fc_view v = *other;
   for (int a = 0; a < FC_AXES; a++) {

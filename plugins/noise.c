@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* noise.c - the operator noise: random noise added to images; by filters/generate/noise.h. */
+/* noise.c - the operator noise: adds random noise to images; by filters/generate/noise.h. */
 #include "filters/generate/noise.h"
 #include "plugins/alpha.h"
 #include "plugins/random.h"

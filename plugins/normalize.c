@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * normalize.c - the operator normalize: images as networks take them, (v / white - mean) / std; one fused
- * multiply-add a sample, by filters/pointwise/pointwise.h. Sound at a loudness or a peak: loudnorm.h.
+ * normalize.c - the operator normalize: images as networks expect them, (v / white - mean) / std, with one
+ * fused multiply-add per sample, by filters/pointwise/pointwise.h. Sound to a loudness or a peak: loudnorm.h.
  */
 #include "plugins/loudnorm.h"
 #include "plugins/meaning.h"
@@ -11,7 +11,7 @@ enum { PRESET, MEAN, STD, WHITE, LOUDNESS, PEAK, TRUE_PEAK, N_PARAMS };
 enum { NONE, IMAGENET, CLIP, SIGNED };
 
 typedef struct normalize {
-  loudnorm sound; /* the first member, as loudnorm.h wants it */
+  loudnorm sound; /* must be first, see loudnorm.h */
   const fc_arg *white;
   const double *mean, *std;
   int64_t n_mean, n_std;
@@ -36,7 +36,7 @@ static fc_status check_std(const fc_host *host, const fc_arg *std) {
   return FC_OK;
 }
 
-/* Of images or of sound, not of both. */
+/* Parameters for images and for sound are not mixed. */
 static fc_status check_subject(const fc_host *host, const fc_arg *const *args) {
   const int picture = args[PRESET]->given || args[MEAN]->given || args[STD]->given || args[WHITE]->given;
   const int sound = args[LOUDNESS]->count > 0 || args[PEAK]->count > 0;
@@ -119,7 +119,7 @@ fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise
   double *pairs = numbers->room;
   const double white = white_of(self->white, setup->in[0]);
   const int64_t n = self->n_mean > self->n_std ? self->n_mean : self->n_std;
-  numbers->all = 1; /* a network sees alpha as one more channel */
+  numbers->all = 1; /* networks treat alpha as another channel */
   for (int64_t c = 0; c < n; c++) {
     const double mean = self->mean[self->n_mean > 1 ? c : 0], std = self->std[self->n_std > 1 ? c : 0];
     pairs[2 * c] = 1 / (white * std), pairs[2 * c + 1] = -mean / std;

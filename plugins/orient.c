@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* orient.c - the operator orient: images turned upright by a number of EXIF; by filters/geometry/permute.h.
- */
+/* orient.c - the operator orient: turns images upright, given an EXIF orientation; by
+ * filters/geometry/permute.h. */
 #include "plugins/permute.h"
 
 enum { UPRIGHT = 1, TRANSPOSED = 5 };
 
-/* By which corner the first row and column of the stored image are. */
+/* EXIF orientations say at which corner the first row and column of the stored image are. */
 fc_permute permute_of(const void *instance) {
   const int orientation = (int)((const fc_arg *const *)instance)[0]->ints[0];
   fc_permute p = FC_PERMUTE_NONE;
   if (orientation >= TRANSPOSED) p.axis[FC_AXIS_Y] = FC_AXIS_X, p.axis[FC_AXIS_X] = FC_AXIS_Y;
-  /* 6 and 7: the top row of what is made is the left or right column, read from below. */
+  /* 6 and 7: the top row of the output is the left or right column of the input, read from below. */
   p.reversed[FC_AXIS_X] = orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
   p.reversed[FC_AXIS_Y] = orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
   return p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otsu.c - the operator otsu: a threshold that an image's own histogram tells; the work is
+/* otsu.c - the operator otsu: a threshold computed from the image's histogram; the work is
  * filters/histogram/equalize.h. */
 #include "plugins/equalize.h"
 

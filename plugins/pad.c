@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pad.c - the operator pad: a border around images, silence around sound. Constants are written by
- * filters/geometry/place.h; other borders the host makes, and filters/pointwise/gather.h copies them.
+ * filters/geometry/place.h; for other borders the host makes the border, and filters/pointwise/gather.h
+ * copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 enum { SIZE, MULTIPLE, ALL, LEFT, RIGHT, TOP, BOTTOM, BEFORE, AFTER, ANCHOR, BORDER, VALUE, N_PARAMS };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static int sides_given(arguments args) {
@@ -51,7 +52,7 @@ static int64_t number(const fc_arg *arg) {
   return arg->count ? arg->ints[0] : 0;
 }
 
-/* Of an axis of images; `after` is less than 0 where there is more than the size already. */
+/* For an axis of images; `after` is negative if the image is larger than the size already. */
 static amounts of_axis(arguments args, int axis, int64_t extent) {
   const int across = axis == FC_AXIS_X, which = across ? 0 : 1;
   if (sides_given(args)) {
@@ -62,7 +63,7 @@ static amounts of_axis(arguments args, int axis, int64_t extent) {
   const fc_arg *size = args[args[SIZE]->given ? SIZE : MULTIPLE];
   const int64_t side = size->ints[size->count > 1 ? which : 0];
   const int64_t wanted = args[SIZE]->given ? side : (extent + side - 1) / side * side;
-  /* What is padded to a multiple stays at the top left, unless it is said where. */
+  /* Padding to a multiple keeps the image at the top left, unless an anchor is given. */
   const int at = !args[SIZE]->given && !args[ANCHOR]->given ? ANCHOR_BEGIN
                  : across                                   ? anchor_x(args[ANCHOR])
                                                             : anchor_y(args[ANCHOR]);
@@ -81,8 +82,8 @@ static int is_constant(arguments args) {
   return border_of(args) == FC_BORDER_CONSTANT || border_of(args) == FC_BORDER_ZERO;
 }
 
-/* A border made of what lies near the end is looked at as far back as it is long: while the end is not known
- * the host keeps that much. */
+/* A border made from elements near the end reads back as far as it is long: while the end is not known the
+ * host keeps that much. */
 static void widen(arguments args, fc_terms *terms, int axis, amounts by) {
   const int64_t extent = terms->in[0]->extent[axis];
   terms->needs[0]->reach[axis].before = by.before;
@@ -142,7 +143,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 
 typedef struct pad_state {
   arguments args;
-  fc_place place; /* without where */
+  fc_place place; /* without its position */
 } pad_state;
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
@@ -164,7 +165,7 @@ static void release(const fc_host *host, void *prepared) {
   free(prepared);
 }
 
-/* Where the signal goes depends on extents, which views have. */
+/* The position depends on the extents, which are in the views. */
 static fc_place place_of(const pad_state *state, const fc_view *in) {
   fc_place place = state->place;
   if (in->kind == FC_AUDIO) {

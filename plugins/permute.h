@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * permute.h - what the operators on filters/geometry/permute.h share: terms, a prepared state and the
- * backends. Each includes it once and says by permute_of which axes change.
+ * permute.h - code shared by the operators on filters/geometry/permute.h: terms, prepared state and backends.
+ * Each includes it once and defines permute_of, which says how the axes change.
  */
 #ifndef FC_PLUGINS_PERMUTE_H
 #define FC_PLUGINS_PERMUTE_H
@@ -11,10 +11,10 @@
 #include "filters/geometry/permute.h"
 #include "plugins/single.h"
 
-/* What the operator does, by its arguments. */
+/* What the operator does, from its arguments. */
 fc_permute permute_of(const void *instance);
 
-/* Of axes that change all is looked at. */
+/* Axes that change are read as a whole. */
 static inline void permute_terms(const fc_permute *p, fc_terms *terms) {
   for (int a = 0; a < FC_AXES; a++) {
     terms->out->extent[a] = terms->in[0]->extent[p->axis[a]];
@@ -42,7 +42,8 @@ static inline fc_status permute_cuda(const fc_host *host, const void *prepared, 
 }
 #endif
 
-/* Members of fc_operator. Where an output lies in the whole tells what it is a copy of: not for graphs. */
+/* Members of fc_operator. Which input an output is a copy of depends on its position in the signal: not
+ * for graphs. */
 #define PERMUTE_BACKENDS                                                                                     \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(NULL, NULL, NULL, permute_cpu), FC_ON_CUDA(0, NULL, NULL, NULL, permute_cuda)),     \

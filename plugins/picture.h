@@ -60,7 +60,7 @@ static inline fc_status picture_terms(const fc_panels *p, int64_t channels, fc_t
   out->extent[FC_AXIS_N] = 1, out->extent[FC_AXIS_Y] = p->height;
   out->extent[FC_AXIS_X] = p->width, out->extent[FC_AXIS_C] = channels;
   out->color = channels == 1 ? FC_COLOR_GRAY : FC_COLOR_SRGB, out->alpha = FC_ALPHA_NONE;
-  /* In one piece: what is known of the sound serves all of the picture. */
+  /* In one piece: the whole picture uses the same analysis of the sound. */
   const int64_t sizes[FC_AXES] = {1, p->height, p->width, channels};
   for (int a = FC_AXIS_Y; a < FC_AXES; a++)
     terms->needs[0]->reach[a] = (fc_reach){FC_WHOLE, FC_WHOLE, 1, 1, sizes[a]};

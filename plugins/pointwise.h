@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise.h - what the operators on filters/pointwise.h share: a prepared state, the backends that run it,
- * and the device function. Each includes it once and says by pointwise_of what its numbers are. Alpha of
- * image files is copied, unless they are meant for each channel.
+ * pointwise.h - code shared by the operators on filters/pointwise.h: the prepared state, the backends and the
+ * device function. Each includes it once and defines pointwise_of, which gives its numbers. The alpha of
+ * image files is copied, unless numbers are given for each channel.
  */
 #ifndef FC_PLUGINS_POINTWISE_H
 #define FC_PLUGINS_POINTWISE_H
@@ -16,10 +16,10 @@
 
 typedef struct pointwise_state {
   fc_pointwise work, copy;
-  int64_t colors; /* channels that `work` is for; `copy` is for those behind them */
+  int64_t colors; /* number of channels processed by `work`; channels after these are copied by `copy` */
   int device;
-  void *factors; /* the host's memory on the device, or NULL */
-  void *table;   /* likewise; on the CPU alone */
+  void *factors; /* on the device, from host->alloc; or NULL */
+  void *table;   /* likewise; only on the CPU */
 } pointwise_state;
 
 static inline void pointwise_release(const fc_host *host, void *prepared) {
@@ -30,7 +30,7 @@ static inline void pointwise_release(const fc_host *host, void *prepared) {
   free(state);
 }
 
-/* `count` factors in the compute type in memory of the device. */
+/* `count` factors in the compute type, in device memory. */
 static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *state, const double *factors,
                                           int64_t count) {
   int device = state->device, compute = state->work.compute;
@@ -55,7 +55,7 @@ static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *
   return status;
 }
 
-/* On the CPU: the results of all codes, where that is quicker. */
+/* On the CPU: a table of the results of all codes, where that is faster. */
 static inline fc_status pointwise_table(const fc_host *host, const fc_setup *setup, pointwise_state *state) {
   const fc_format *in = setup->in[0];
   if (state->device != FC_HOST || !fc_pointwise_wants_table(&state->work, in->dtype)) return FC_OK;
@@ -67,21 +67,22 @@ static inline fc_status pointwise_table(const fc_host *host, const fc_setup *set
   return FC_OK;
 }
 
-#define POINTWISE_CHANNELS 1024 /* that `room` is for */
+#define POINTWISE_CHANNELS 1024 /* size of `room` */
 
-/* A factor for each of `count` channels, of FC_POINTWISE_AFFINE two; those of the instance, or made in
- * `room`, which is the caller's: an instance is prepared for several formats at once. */
+/* A factor for each of `count` channels, for FC_POINTWISE_AFFINE two; the instance's, or computed into the
+ * caller's `room`, since an instance may be prepared for several formats at once. */
 typedef struct pointwise_numbers {
   const double *factors; /* NULL: one for all channels */
   int64_t count;
-  int all; /* alpha is a channel like the others */
+  int all; /* alpha is treated like other channels */
   double room[2 * POINTWISE_CHANNELS];
 } pointwise_numbers;
 
-/* What the operator does to a signal like this, in the compute type. Called by several threads at once. */
+/* The operator's function for a signal of this format, in the compute type. Called from several threads at
+ * once. */
 fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise_numbers *numbers);
 
-/* And to how many channels. */
+/* And the number of channels it applies to. */
 static inline int64_t pointwise_colors(const void *instance, const fc_setup *setup, fc_pointwise *work,
                                        pointwise_numbers *numbers) {
   numbers->factors = NULL, numbers->count = 0, numbers->all = 0;
@@ -131,7 +132,7 @@ static inline size_t pointwise_scratch(const void *prepared, const fc_job *job) 
 typedef fc_status (*pointwise_fn)(const fc_pointwise *work, const fc_view *in, const fc_view *out,
                                   const fc_job *job);
 
-/* The colours, and what is copied. */
+/* Processes the colours and copies the rest. */
 static inline fc_status pointwise_run(const void *prepared, const fc_job *job, pointwise_fn run) {
   const pointwise_state *state = prepared;
   const fc_view *in = job->in[0], *out = job->out;
@@ -174,7 +175,7 @@ static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared
 }
 #endif
 
-/* The members of fc_operator that follow from all this. */
+/* Members of fc_operator. */
 #define POINTWISE_BACKENDS                                                                                   \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(pointwise_prepare, pointwise_release, pointwise_scratch, pointwise_cpu),            \

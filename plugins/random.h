@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random.h - what the random operators share: each frame by itself, for it has numbers of its own, and a
- * rectangle of random size. Draws are made on the host, also for a device: a few a frame.
+ * random.h - code shared by the random operators: processing frame by frame, since each frame has its own
+ * numbers, and random rectangles. Numbers are drawn on the host, also for a device: a few per frame.
  */
 #ifndef FC_PLUGINS_RANDOM_H
 #define FC_PLUGINS_RANDOM_H
@@ -57,7 +57,7 @@ static inline void random_release(const fc_host *host, void *prepared) {
   free(prepared);
 }
 
-/* All of the input's rows and columns are looked at. */
+/* All rows and columns of the input are read. */
 static inline void random_see_all(fc_terms *terms) {
   fc_need *need = terms->needs[0];
   need->border = FC_BORDER_NONE;
@@ -70,10 +70,9 @@ typedef struct random_rectangle {
 } random_rectangle;
 
 /*
- * A rectangle within width x height whose area is a random part of it, evenly from area[0] to area[1], and
- * whose proportions (width by height) are random between ratio[0] and ratio[1], evenly by their logarithm;
- * as torchvision draws it. Ten times it is tried to fit it in; 0 if none does. Draws numbers first .. first
- * + 39.
+ * A rectangle within width x height whose area is a random fraction of it, uniform in area[0] to area[1], and
+ * whose aspect ratio (width by height) is random between ratio[0] and ratio[1], uniform in its logarithm, as
+ * in torchvision. Ten attempts are made; returns 0 if none fits. Uses numbers first .. first + 39.
  */
 static inline int random_rectangle_of(uint64_t key, uint64_t first, int64_t width, int64_t height,
                                       const double area[2], const double ratio[2], random_rectangle *r) {
@@ -90,7 +89,7 @@ static inline int random_rectangle_of(uint64_t key, uint64_t first, int64_t widt
   return 0;
 }
 
-/* A pair that must rise, as given or preset. */
+/* Two numbers in ascending order, given or preset. */
 static inline fc_status random_check_pair(const fc_host *host, const char *name, const fc_arg *arg) {
   if (arg->count == 2 && arg->floats[0] <= arg->floats[1]) return FC_OK;
   return host->fail(host, FC_INVALID, "%s=%s: expected the least and the most, as in %s=0.5,1", name,
@@ -99,7 +98,7 @@ static inline fc_status random_check_pair(const fc_host *host, const char *name,
 
 #define RANDOM_P_PARAM(doc) FC_FLOAT_PARAM(0, "p", doc, NULL, "0.5", FC_FLOAT_BETWEEN(0, 1))
 
-/* The end of each one's manual page. */
+/* The end of each operator's documentation. */
 #define RANDOM_DOC                                                                                           \
   "\n\nWhat is drawn depends on --seed, --epoch, the input's name, the frame's number and the stage's "      \
   "place in "                                                                                                \

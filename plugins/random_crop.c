@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* random_crop.c - the operator random_crop: a rectangle somewhere in each image; by
+/* random_crop.c - the operator random_crop: a rectangle at a random position of each image; by
  * filters/pointwise/gather.h. */
 #include "filters/pointwise/gather.h"
 #include "plugins/random.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* random_flip.c - the operator random_flip: images mirrored or not, by chance; by filters/geometry/permute.h.
- */
+/* random_flip.c - the operator random_flip: mirrors images at random; by filters/geometry/permute.h. */
 #include "filters/geometry/permute.h"
 #include "plugins/random.h"
 
@@ -17,7 +16,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-/* The input of an axis that is seen whole begins at 0, whatever comes of the draw. */
+/* An axis that is read as a whole begins at 0, whether it is flipped or not. */
 static fc_view aligned(const fc_view *in, const fc_view *out, const fc_permute *p) {
   fc_view seen = *in;
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_resized_crop.c - the operator random_resized_crop: a rectangle of random size, place and proportions
- * of each image, at one size; by filters/resample/resample.h, to which the rectangle is the whole image.
+ * random_resized_crop.c - the operator random_resized_crop: a rectangle of random size, position and aspect
+ * ratio of each image, resized to a fixed size; by filters/resample/resample.h, which treats the rectangle as
+ * the whole image.
  */
 #include "filters/resample/resample.h"
 #include "plugins/alpha.h"
@@ -30,7 +31,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   terms->out->extent[FC_AXIS_X] = args[SIZE]->ints[0];
   terms->out->extent[FC_AXIS_Y] = args[SIZE]->ints[args[SIZE]->count - 1];
   random_see_all(terms);
-  /* Alpha is looked at for all channels. */
+  /* Alpha is read for all channels. */
   if (alpha_is_straight(in)) terms->needs[0]->reach[FC_AXIS_C].align = in->extent[FC_AXIS_C];
   terms->work = 20;
   return FC_OK;
@@ -62,7 +63,7 @@ static fc_view rectangle_view(const fc_view *in, const random_rectangle *r) {
   return part;
 }
 
-/* Where none fits: the largest in the centre whose proportions are allowed. */
+/* If none fits: the largest centred rectangle with an allowed aspect ratio. */
 static random_rectangle central(int64_t width, int64_t height, const double ratio[2]) {
   const double shape = (double)width / (double)height;
   random_rectangle r = {0, 0, width, height};
@@ -82,8 +83,8 @@ static random_rectangle drawn(const prepared_state *state, const random_frame *f
 
 typedef size_t (*scratch_fn)(const fc_resample *r, const fc_view *in, const fc_view *out);
 
-/* More than any rectangle needs: a smaller one is resampled by fewer taps, and twice leaves room for where it
- * takes another way. It is looked at again when it is drawn. */
+/* Upper bound for any rectangle: a smaller one needs fewer taps, and the factor of two covers different
+ * algorithms. Checked again when a rectangle is drawn. */
 static size_t scratch_by(const prepared_state *state, const fc_job *job, scratch_fn scratch) {
   const int64_t width = job->in[0]->extent[FC_AXIS_X], height = job->in[0]->extent[FC_AXIS_Y];
   size_t most = 0;

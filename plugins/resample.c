@@ -7,7 +7,7 @@
 
 enum { RATE, QUALITY, N_PARAMS };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static fc_status design(const fc_host *host, arguments args, const fc_format *in, fc_polyphase *r) {
@@ -45,7 +45,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 
 typedef struct resample_state {
   fc_polyphase work;
-  void *table, *device_table; /* the host's memory */
+  void *table, *device_table; /* from host->alloc */
   int32_t device;
 } resample_state;
 
@@ -97,7 +97,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: which taps an output takes depends on where in the signal it is. */
+/* Not in a graph: the taps of an output depend on its position in the signal. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const resample_state *state = prepared;
   return fc_polyphase_cuda(&state->work, job->in[0], job->out, job->stream, job->notes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resize.c - the operator resize: images of another size; the work is filters/resample/resample.h.
+ * resize.c - the operator resize: changes the size of images; the work is filters/resample/resample.h.
  *
- * Weights are made anew for each piece of output, in its scratch: nothing is prepared for a size.
+ * Weights are computed for each piece of output, in its scratch: nothing is prepared for a size.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum { SIZE, WIDTH, HEIGHT, LONG, SCALE, MODE, UP, FILTER, ANTIALIAS, N_PARAMS };
 enum { MODE_EXACT, MODE_FIT, MODE_FILL };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 /* ---- create ------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static int64_t proportion(int64_t a, int64_t b, int64_t c) {
   return size < 1 ? 1 : size;
 }
 
-/* One side is told, the other follows. */
+/* One side is given, the other follows. */
 static extents by_width(extents in, int64_t width) {
   return (extents){width, proportion(in.height, width, in.width)};
 }
@@ -57,7 +57,7 @@ static extents by_height(extents in, int64_t height) {
 }
 
 static extents into_box(extents in, extents box, int mode) {
-  /* Is the image wider than the box, for its height? */
+  /* Whether the image is wider than the box, relative to its height. */
   const int wider = (double)in.width * (double)box.height > (double)box.width * (double)in.height;
   if (mode == MODE_EXACT) return box;
   return (mode == MODE_FIT) == wider ? by_width(in, box.width) : by_height(in, box.height);
@@ -83,7 +83,7 @@ static extents wanted(arguments args, extents in) {
   return width->given ? by_width(in, width->ints[0]) : by_height(in, height->ints[0]);
 }
 
-/* With up=no nothing grows: where proportions are kept the image stays as it is, else the side does. */
+/* With up=no nothing is enlarged: if proportions are kept the image keeps its size, else the side does. */
 static extents chosen(arguments args, extents in) {
   extents out = wanted(args, in);
   const fc_arg *scale = args[SCALE];
@@ -131,10 +131,10 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
   const fc_resample r = resample_of(args, in, terms->compute);
   fc_need *need = terms->needs[0];
   terms->out->extent[FC_AXIS_X] = to.width, terms->out->extent[FC_AXIS_Y] = to.height;
-  need->border = FC_BORDER_NONE; /* windows end where the signal does */
+  need->border = FC_BORDER_NONE; /* windows are cut at the ends of the signal */
   look(&r, from.width, to.width, &need->reach[FC_AXIS_X]);
   look(&r, from.height, to.height, &need->reach[FC_AXIS_Y]);
-  /* Alpha is looked at for all channels. */
+  /* Alpha is read for all channels. */
   if (r.alpha) need->reach[FC_AXIS_C].align = in->extent[FC_AXIS_C];
   terms->work = 2.0 * (double)(need->reach[FC_AXIS_X].before + need->reach[FC_AXIS_Y].before + 2);
   host->remark(host, "%lld x %lld becomes %lld x %lld", (long long)from.width, (long long)from.height,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reverse.c - the operator reverse: sound from its end to its beginning; filters/pointwise/gather.h copies
- * from a view whose samples go backwards. */
+/* reverse.c - the operator reverse: reverses sound; filters/pointwise/gather.h copies from a view with a
+ * negative stride. */
 #include "plugins/gather.h"
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
@@ -38,7 +38,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: where samples come from depends on where in the signal the chunk begins. */
+/* Not in a graph: the source of a sample depends on the chunk's position in the signal. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_view in = backwards(job);
   return fc_gather_cuda(&((const gather_state *)prepared)->work, &in, job->out, job->stream);

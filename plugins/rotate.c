@@ -6,7 +6,7 @@ fc_permute permute_of(const void *instance) {
   const int quarters = (int)((const fc_arg *const *)instance)[0]->ints[0];
   fc_permute p = FC_PERMUTE_NONE;
   if (quarters % 2) p.axis[FC_AXIS_Y] = FC_AXIS_X, p.axis[FC_AXIS_X] = FC_AXIS_Y;
-  /* Clockwise the top row becomes the last column: rows are read from the bottom. */
+  /* Clockwise, the top row becomes the last column: rows are read from the bottom. */
   p.reversed[FC_AXIS_X] = quarters == 1 || quarters == 2;
   p.reversed[FC_AXIS_Y] = quarters == 2 || quarters == 3;
   return p;

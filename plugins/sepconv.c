@@ -9,9 +9,9 @@
 
 enum { MASK, Y_MASK, BORDER, VALUE, FLIP, NORMALIZE, N_PARAMS };
 
-/* An instance: the masks in order of reading. */
+/* An instance: the masks in reading order. */
 typedef struct sepconv {
-  const fc_arg *border, *value; /* the host's */
+  const fc_arg *border, *value; /* owned by the host */
   double *x, *y;
   int64_t nx, ny;
 } sepconv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sepconv_state.h - what the operators on filters/filter2d/sepconv.h share: a prepared state, the backends
- * that run it, and the device function. Each includes it once and says by sepconv_taps_of what its taps are.
+ * sepconv_state.h - code shared by the operators on filters/filter2d/sepconv.h: the prepared state, the
+ * backends and the device function. Each includes it once and defines sepconv_taps_of, which gives its taps.
  */
 #ifndef FC_PLUGINS_SEPCONV_STATE_H
 #define FC_PLUGINS_SEPCONV_STATE_H
@@ -14,7 +14,7 @@
 #include "plugins/mask2d.h"
 #include "plugins/single.h"
 
-/* Taps along rows and down columns in order of reading; the instance's. */
+/* Horizontal and vertical taps in reading order; owned by the instance. */
 typedef struct sepconv_taps {
   const double *x, *y;
   int64_t nx, ny;
@@ -24,7 +24,7 @@ sepconv_taps sepconv_taps_of(const void *instance, int compute);
 typedef struct sepconv_state {
   const void *instance;
   fc_sepconv filter;
-  mask2d_taps x, y; /* the host's memory */
+  mask2d_taps x, y; /* from host->alloc */
   int device;
 } sepconv_state;
 
@@ -86,7 +86,8 @@ static inline fc_status sepconv_cuda_process(const fc_host *host, const void *pr
 }
 #endif
 
-/* Bytes that stay bytes are summed in integers (sepconv/bytes.cu): other bits than a composed kernel has. */
+/* Bytes to bytes are summed in integers (sepconv/bytes.cu), with other bits than a composed kernel would
+ * give. */
 static inline fc_status sepconv_describe(const fc_host *host, void *instance, const fc_setup *setup,
                                          fc_device_function *function) {
   const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * single.h - the end of each of our own plugins: one operator, which gives the plugin its
- * name, and the entry that hands it out.
+ * single.h - the end of each of our plugins: one operator, whose name is the plugin's, and the entry
+ * function.
  */
 #ifndef FC_PLUGINS_SINGLE_H
 #define FC_PLUGINS_SINGLE_H
 
 #include "core/contract/fc_helpers.h"
 
-/* The backends of an operator, the second of them where CUDA is built. */
+/* The backends of an operator, the second of them only in a build with CUDA. */
 #if FC_HAVE_CUDA
 #define BACKENDS(cpu, cuda) FC_BACKENDS(cpu, cuda)
 #else

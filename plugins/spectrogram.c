@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spectrogram.c - the operator spectrogram: sound drawn by frequency; the work is
+/* spectrogram.c - the operator spectrogram: draws sound by frequency; the work is
  * filters/picture/spectrogram.h. */
 #include <stdlib.h>
 

@@ -14,14 +14,14 @@
 
 enum { STAT, N_PARAMS };
 
-/* What is told, in the order in which it is. */
+/* The statistics, in the order in which they are reported. */
 enum { ALL = -1, COUNT, NANS, INFS, MIN, MAX, PEAK, MEAN, RMS, STD, VAR, SUM, SUMSQ, STATS };
 
 typedef struct stats {
   unsigned wanted;      /* bits of the above */
   int kind, dtype;      /* of the samples, as negotiated or collected */
-  uint32_t channels;    /* that there are trees for */
-  fc_stats_tree *trees; /* parts of the blocks so far, a channel each */
+  uint32_t channels;    /* channels that there are trees for */
+  fc_stats_tree *trees; /* partial results of the blocks so far, per channel */
 } stats;
 
 /* ---- create ----------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* ---- running ----------------------------------------------------------------- */
 
-/* Blocks are as long as negotiate says for the same format. */
+/* The block length that negotiate gives for the same format. */
 static int64_t align_of(const fc_view *in) {
   return fc_stats_align(in->kind, in->extent[FC_AXIS_X], in->extent[FC_AXIS_C]);
 }
@@ -127,7 +127,8 @@ static fc_status collect(const fc_host *host, void *instance, const void *blocks
 static const char *const names[STATS] = {"count", "nan", "inf", "min", "max", "peak",
                                          "mean",  "rms", "std", "var", "sum", "sumsq"};
 
-/* Levels of sound are full scale; its integer sums are told in codes, where they are exact. */
+/* Levels of sound are relative to full scale; its integer sums are reported in codes, where they are
+ * exact. */
 static fc_measurement measurement_of(const stats *self, const fc_stats_part *p, const fc_stats_result *r,
                                      int which) {
   const int audio = self->kind == FC_AUDIO, codes = audio && !fc_dtype_is_float(self->dtype);
@@ -143,7 +144,7 @@ static fc_measurement measurement_of(const stats *self, const fc_stats_part *p, 
   return m;
 }
 
-/* Numbers of samples, and sums of integers, in full. */
+/* Counts, and sums of integers, in full. */
 static int write_exact(const stats *self, const fc_stats_part *p, int which, char text[FC_STATS_DIGITS]) {
   const uint64_t counts[] = {[COUNT] = p->finite + p->nan + p->inf, [NANS] = p->nan, [INFS] = p->inf};
   if (which <= INFS)

@@ -16,7 +16,7 @@ enum { SCALE_NONE, SCALE_SPECTRUM, SCALE_PSD };
 
 typedef struct instance {
   frames f;
-  const fc_arg *out, *border, *value; /* the host's */
+  const fc_arg *out, *border, *value; /* owned by the host */
   int scale;
 } instance;
 

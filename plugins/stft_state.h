@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stft_state.h - what the operators on short-time spectra share: the parameters that say how
- * a sound is cut into frames, and the prepared transform in the memory of its device.
+ * stft_state.h - code shared by the operators on short-time spectra: the parameters for cutting sound into
+ * frames, and the prepared transform in device memory.
  *
  * An operator puts FRAME_PARAMS first among its params and reads them with frames_read.
  */
@@ -20,10 +20,10 @@
 
 enum { FRAME, HOP, FFT, WINDOW, BETA, CENTER, FRAMES_PARAMS };
 
-/* Far beyond any use, and small enough that products of two fit. */
+/* Far beyond any use, and small enough that products of two fit 64 bits. */
 #define FRAME_LONGEST (1 << 24)
 
-/* The parameters of how a sound is cut into frames; the frame's length is each operator's own. */
+/* The parameters for cutting sound into frames; the frame length is different for each operator. */
 #define FRAME_PARAMS(frame)                                                                                  \
   frame,                                                                                                     \
       FC_INT_PARAM(0, "hop", "Samples from one frame to the next. A quarter of the frame unless given.",     \
@@ -63,8 +63,8 @@ static inline fc_status frames_read(const fc_host *host, const fc_arg *const *ar
                     (long long)f->frame);
 }
 
-/* As many as cover `length` samples. */
-/* Spectra that stft wrote to an .npy file are an array of two axes, which is read as an image. */
+/* As many frames as cover `length` samples. */
+/* Spectra that stft wrote to an .npy file are an array with two axes, which is read as an image. */
 static inline fc_status frames_check_axes(const fc_host *host, const fc_format *in, int64_t values) {
   const int64_t *extent = in->extent;
   if (in->kind != FC_ARRAY || extent[FC_AXIS_C] != 1 || extent[FC_AXIS_X] != values || values == 1)

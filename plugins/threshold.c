@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threshold.c - the operator threshold: what lies above a level, and what does not; by
+/* threshold.c - the operator threshold: separates values above a level from those below; by
  * filters/pointwise/pointwise.h. */
 #include <math.h>
 

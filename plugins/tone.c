@@ -12,7 +12,7 @@ enum { FORM, FREQ, TO, LENGTH, RATE, CHANNELS, LEVEL, SEED, N_PARAMS };
 /* A sweep is a sine of rising frequency. */
 enum { SWEEP = 100 };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static int has_frequency(int64_t form) {
@@ -80,7 +80,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Not in a graph: what is made depends on where in the signal the chunk begins. */
+/* Not in a graph: the samples depend on the chunk's position in the signal. */
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   return fc_tone_cuda(prepared, job->out, job->stream, job->notes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trim.c - the operator trim: a stretch of sound from one time to another; the work is
- * filters/pointwise/gather.h. Like crop, which says it in samples from a start on.
+ * trim.c - the operator trim: a part of a sound from one time to another; the work is
+ * filters/pointwise/gather.h. Like crop, which counts samples from a start.
  */
 #include "filters/pointwise/functions.h"
 #include "plugins/gather.h"
@@ -9,7 +9,7 @@
 
 enum { FROM, TO, LENGTH, N_PARAMS };
 
-/* An instance is its arguments. */
+/* The instance is the argument array. */
 typedef const fc_arg *const *arguments;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waveform.c - the operator waveform: sound drawn over time; the work is filters/picture/waveform.h. */
+/* waveform.c - the operator waveform: draws sound over time; the work is filters/picture/waveform.h. */
 #include <stdlib.h>
 #include <string.h>
 

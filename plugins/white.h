@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * white.h - the parameter `white` of operators that measure brightness by it.
+ * white.h - the parameter `white` of operators that measure brightness relative to it.
  */
 #ifndef FC_PLUGINS_WHITE_H
 #define FC_PLUGINS_WHITE_H

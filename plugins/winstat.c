@@ -14,13 +14,13 @@
 
 enum { WINDOW, STAT, AXIS, BORDER, VALUE, N_PARAMS };
 
-/* A border beyond those of fc_border: nothing lies outside. */
+/* A border in addition to those of fc_border: the window is cut at the ends. */
 #define BORDER_SHRINK 100
 
 typedef struct winstat {
   fc_winstat window;
-  const fc_arg *border, *value; /* the host's */
-  int axis, flat;               /* fc_axis of a window of one number; flat has no rows */
+  const fc_arg *border, *value; /* owned by the host */
+  int axis, flat;               /* fc_axis of a window of one number; flat: the signal has no rows */
 } winstat;
 
 /* ---- create ----------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static void destroy(void *instance) {
 
 /* ---- negotiate -------------------------------------------------------------- */
 
-/* A handful of additions along each axis, whatever the window; but what is no sum goes row by row. */
+/* A few additions along each axis, for any window; statistics other than sums are computed row by row. */
 static double work_of(const fc_winstat *w, const fc_format *in) {
   double work = 12;
   for (int s = 0; s < w->n_stats; s++) {
@@ -81,7 +81,7 @@ static double work_of(const fc_winstat *w, const fc_format *in) {
   return work;
 }
 
-/* The window for a signal: no longer than need be. */
+/* Limits the window to what the signal can fill. */
 static void limit(fc_winstat *w, int border, const int64_t extent[FC_AXES]) {
   fc_winstat_clip(w, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
   fc_winstat_fold(w, border, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
@@ -140,8 +140,8 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
   return FC_OK;
 }
 
-/* The window for a view, of a signal whose length may not have been known before. Where that makes a
- * difference any output looks at the end, so it is known now. */
+/* The window for a view, of a signal whose length may have been unknown before. If the length matters, any
+ * output reads up to the end, so it is known now. */
 static fc_winstat window_of(const void *prepared, const fc_job *job) {
   const winstat_state *state = prepared;
   fc_winstat w = state->window;
@@ -178,9 +178,9 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
-/* ---- fused with its neighbours -------------------------------------------------- */
+/* ---- device function -------------------------------------------------------------- */
 
-/* Whether the kernels built ahead are no slower by themselves: sums of floats, means of bytes, extremes of
+/* Whether the precompiled kernels are at least as fast alone: sums of floats, means of bytes, extremes of
  * images in windows of moderate size. */
 static int is_quick(const fc_format *in, int stat, int64_t taps) {
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return in->kind != FC_AUDIO && taps <= 257;
@@ -188,11 +188,11 @@ static int is_quick(const fc_format *in, int stat, int64_t taps) {
   return in->dtype == FC_U8 && stat == FC_WINSTAT_MEAN;
 }
 
-/* Variances of floats in windows up to this are put together in another order
- * (filters/winstat/box/spread.cuh, SPREAD_MOST), which no composed kernel has. */
+/* Variances of floats in windows up to this size are combined in another order
+ * (filters/winstat/box/spread.cuh, SPREAD_MOST), which composed kernels do not have. */
 enum { OTHER_ORDER = 33 };
 
-/* One statistic along rows or time; a window that shrinks at the ends has no border that could be made. */
+/* One statistic along rows or time; a window that shrinks at the ends has no border. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
   const fc_format *in = setup->in[0];
@@ -213,7 +213,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
   f->window_x = (uint32_t)taps, f->window_y = 1;
   f->n_bytes = 0, f->align = 1;
-  /* Of squares the product says nothing. */
+  /* For squares the factor is no bound. */
   f->growth = stat == FC_WINSTAT_SUM                               ? (double)taps
               : stat == FC_WINSTAT_SUMSQ || stat == FC_WINSTAT_VAR ? NAN
                                                                    : 1;

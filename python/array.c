@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * array.c - samples in Python's hands. What comes in is looked at where it lies, by the buffer protocol,
- * DLPack (version 1, and what was before it) or an address; what goes out without a library of its own is an
- * Array, which offers all three. Nothing is copied.
+ * array.c - arrays in Python. Input arrays are read in place, through the buffer protocol, DLPack (version 1
+ * and earlier) or an address; outputs that have no library of their own are Arrays, which support all three.
+ * Nothing is copied.
  */
 #include "python/binding.h"
 
@@ -20,7 +20,7 @@ const char *fc_py_dtype_name(int dtype) {
   return dtypes[dtype].name;
 }
 
-/* ---- samples that are lent ---------------------------------------------------------- */
+/* ---- borrowed samples --------------------------------------------------------------- */
 
 static int axis_of_letter(char letter) {
   switch (letter) {
@@ -47,7 +47,7 @@ static gboolean is_few(Py_ssize_t n) {
   return n >= 1 && n <= 4;
 }
 
-/* The layout that shape, element type and rate tell; NULL: they do not. */
+/* The layout according to shape, element type and rate; NULL: not determined. */
 static const char *guess_layout(const samples *s) {
   const Py_ssize_t *n = s->shape;
   const gboolean codes = s->view.dtype == FC_U8 || s->view.dtype == FC_U16;
@@ -119,7 +119,7 @@ static gsize bytes_of(const samples *s) {
   return bytes;
 }
 
-/* Its dimensions in their order, and what else has more than one element. */
+/* The given dimensions in their order, and others that have more than one element. */
 void fc_py_lay_out_like(samples *s, const fc_format *format, const char *like) {
   const char *names = letters[format->kind];
   char out[FC_AXES + 1];
@@ -194,7 +194,7 @@ static gboolean take_buffer(PyObject *object, samples *s, Py_buffer *buffer, gbo
   return FALSE;
 }
 
-/* ---- DLPack, as version 1 lays it out -------------------------------------------------- */
+/* ---- DLPack, version 1 ----------------------------------------------------------------- */
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
 enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2 };
@@ -265,8 +265,8 @@ static gboolean take_tensor(const dl_tensor *t, samples *s) {
 typedef struct array {
   PyObject head;
   samples s;
-  gboolean owned;  /* the memory is ours */
-  PyObject *owner; /* whose it is else; or NULL */
+  gboolean owned;  /* the memory belongs to this Array */
+  PyObject *owner; /* otherwise its owner; or NULL */
   dl_managed *managed;
   dl_versioned *versioned;
   int generation;
@@ -396,13 +396,13 @@ static PyObject *array_interface(PyObject *self, void *cuda) {
       Py_BuildValue("{sNsNsNs(NN)si}", "shape", shape, "strides", strides, "typestr", type, "data",
                     PyLong_FromVoidPtr(s->view.data), PyBool_FromLong(s->readonly), "version", 3);
   PyObject *stream =
-      cuda && all ? PyLong_FromLong(1) : NULL; /* what we allocate is filled on the default one */
+      cuda && all ? PyLong_FromLong(1) : NULL; /* memory allocated here is filled on the default stream */
   if (stream) PyDict_SetItemString(all, "stream", stream);
   Py_XDECREF(stream);
   return all;
 }
 
-/* A capsule's tensor: the array's, with memory for what DLPack wants to point at. */
+/* The tensor in a capsule: the array's, with the memory that DLPack's pointers need. */
 typedef struct lent_tensor {
   union {
     dl_managed old;
@@ -427,7 +427,7 @@ static void free_lent_new(dl_versioned *self) {
   free_lent(self->context);
 }
 
-/* Of a capsule that nobody has taken. */
+/* For a capsule that was not consumed. */
 static void free_capsule(PyObject *capsule) {
   lent_tensor *t = NULL;
   if (PyCapsule_IsValid(capsule, "dltensor")) t = PyCapsule_GetPointer(capsule, "dltensor");
@@ -555,7 +555,8 @@ PyObject *fc_py_from_buffer(PyObject *module, PyObject *object) {
   samples s;
   if (!take_buffer(object, &s, &buffer, FALSE)) return NULL;
   array *me = wrap(&s);
-  PyObject *held = me ? PyMemoryView_FromObject(object) : NULL; /* keeps it exported, so where it is */
+  /* keeps the buffer exported, and so in place */
+  PyObject *held = me ? PyMemoryView_FromObject(object) : NULL;
   PyBuffer_Release(&buffer);
   if (me) me->owner = held;
   if (held) return (PyObject *)me;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * binding.h - the library for CPython: arrays are lent to it as they lie, chains are run on them without the
+ * binding.h - the library for CPython: arrays are borrowed without copies, and chains run on them without the
  * interpreter's lock.
  *
- *   module.c     errors, the context, what the module holds
- *   array.c      samples in Python's hands: the buffer protocol, DLPack, Array
+ *   module.c     errors, the context, the contents of the module
+ *   array.c      arrays in Python: the buffer protocol, DLPack, Array
  *   chain.c      Chain: calls on arrays, files and encoded bytes; interrupts and progress
  *   operators.c  descriptors as dicts, and operators that are functions of Python
  *
- * Only CPython's limited API of 3.11 and the library's public header are used, so that one binary serves
- * every later Python. What knows other libraries of Python - PyTorch, CuPy - is in filterchain/, in Python;
- * NumPy's arrays, which come in by the buffer protocol, are answered here.
+ * Only CPython's limited API of 3.11 and the library's public header are used, so that one binary works with
+ * every later Python. Code for other Python libraries - PyTorch, CuPy - is in filterchain/, in Python;
+ * NumPy's arrays, which support the buffer protocol, are handled here.
  *
  * Calls of the library that may log, or may call an operator in Python, are made without the interpreter's
- * lock, since both take it.
+ * lock, because both acquire it.
  */
 #ifndef FC_PYTHON_BINDING_H
 #define FC_PYTHON_BINDING_H
@@ -30,27 +30,24 @@
 
 extern PyObject *fc_py_helpers;              /* the module filterchain._helpers */
 extern PyObject *fc_py_errors[FC_FATAL + 1]; /* by fc_status; [0] is Error itself */
-extern int fc_py_generation; /* how many forks lie between the importing process and this one */
+extern int fc_py_generation;                 /* number of forks between the importing process and this one */
 
-/* Made at its first use and never freed; a child of fork makes another one. */
+/* Created at its first use and never freed; a forked child creates another one. */
 fc_context *fc_py_context(void);
-/* Raises a sentence, or what the library says - unless Python has an error of its own - and takes it over.
- * Both return NULL. */
+/* Raises a message, or an error of the library, which is freed; a pending Python exception takes
+ * precedence. Both return NULL. */
 PyObject *fc_py_fail(int status, const char *message);
 PyObject *fc_py_raise(GError *error);
-/* The text of a str, its own; NULL with an exception: it is none, or holds a null character, where C's texts
- * end.
- */
+/* The text of a str, owned by it; NULL with an exception: it is not a str, or contains a null character. */
 const char *fc_py_text(PyObject *text);
 
 /* ---- array.c ---------------------------------------------------------------- */
 
-/* An array as Python sees it, and as the library does. */
+/* An array as Python and as the library see it. */
 typedef struct samples {
   fc_view view;
   int ndim;
-  char layout[DIMS_MOST +
-              1]; /* a letter for each dimension: n, c, and t, or h and w, or y and x; "": not known */
+  char layout[DIMS_MOST + 1]; /* a letter per dimension: n, c, and t, or h and w, or y and x; "": not known */
   Py_ssize_t shape[DIMS_MOST], strides[DIMS_MOST]; /* strides in bytes */
   fc_format meaning;                               /* rate, bits, and so on */
   gboolean readonly;
@@ -58,20 +55,22 @@ typedef struct samples {
 
 extern PyTypeObject *fc_py_array_type;
 
-/* The samples of an array; `buffer` is to be released where it has an object. FALSE with an exception. */
+/* The samples of an array; `buffer` must be released if it has an object. FALSE with an exception. */
 gboolean fc_py_samples_of(PyObject *object, gboolean write, samples *s, Py_buffer *buffer);
-/* Makes the view of dimensions and layout; NULL: what is known, or what shape and type tell. */
+/* Sets up the view from dimensions and layout; NULL: the known layout, or the one determined by shape and
+ * type. */
 gboolean fc_py_lay_out(samples *s, const char *layout);
-/* What an output of this format looks like, of an input that was laid out so (NULL: of none). */
+/* The shape of an output of this format, for an input with that layout (NULL: no input). */
 void fc_py_lay_out_like(samples *s, const fc_format *format, const char *like);
-/* An Array with memory of its own, on the device of the samples; NULL with an exception. */
+/* An Array with its own memory, on the device of the samples; NULL with an exception. */
 PyObject *fc_py_array_new(const samples *s);
-/* An Array on memory that somebody else has, as long as `owner` lives. */
+/* An Array on borrowed memory, which is valid as long as `owner` lives. */
 PyObject *fc_py_array_borrow(const samples *s, PyObject *owner);
 const samples *fc_py_array_samples(PyObject *array);
 PyObject *fc_py_dims(const Py_ssize_t *values, int n);
 const char *fc_py_dtype_name(int dtype);
-/* Of a name, or of whatever has or prints as one: numpy.float32, torch.float32; -1 with an exception. */
+/* From a name, or from an object that has one or prints as one: numpy.float32, torch.float32; -1 with an
+ * exception. */
 int fc_py_dtype_of(PyObject *value);
 
 /* from_dlpack(capsule), from_buffer(object), from_pointer(address, shape, strides or None, dtype, device's
@@ -79,8 +78,8 @@ int fc_py_dtype_of(PyObject *value);
 PyObject *fc_py_from_dlpack(PyObject *module, PyObject *capsule);
 PyObject *fc_py_from_buffer(PyObject *module, PyObject *object);
 PyObject *fc_py_from_pointer(PyObject *module, PyObject *args);
-/* describe(Array, layout or None, rate or 0, bits or 0): another one on its memory, of which that is known.
- */
+/* describe(Array, layout or None, rate or 0, bits or 0): another Array on its memory, with that
+ * information. */
 PyObject *fc_py_describe(PyObject *module, PyObject *args);
 gboolean fc_py_array_init(PyObject *module);
 
@@ -92,7 +91,7 @@ PyObject *fc_py_operators(PyObject *module, PyObject *none);
 /* add_operator(dict): name, summary, doc, function, kinds (fc_kind bits), params, halo (y, y, x, x before and
  * after), border (fc_border, or -1) */
 PyObject *fc_py_add_operator(PyObject *module, PyObject *description);
-/* Those that were added, into the context of a child of fork. */
+/* Adds the operators defined in Python to the context of a forked child. */
 gboolean fc_py_add_own_operators(fc_context *context, GError **error);
 
 #endif

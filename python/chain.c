@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chain.c - Chain: a chain of the library, called on arrays, on files and on encoded bytes. A call costs 1 to
- * 2 us beside fc_chain_run_host.
+ * 2 us more than fc_chain_run_host.
  *
- * A chain of the library runs in one thread at a time: a Chain keeps as many clones of it as threads have
- * been in it at once. A child process of fork refuses the Chains of its parent.
+ * A chain of the library runs in one thread at a time: a Chain keeps as many clones as threads have used it
+ * at once. A forked child refuses the Chains of its parent.
  */
 #include "python/binding.h"
 
@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #define FORMATS 8 /* answers of fc_chain_output_format that a Chain remembers */
-/* Fewer samples than this take no time in which anybody could press Ctrl-C. */
+/* Runs on fewer samples are too short to be interrupted by Ctrl-C. */
 #define LONG_RUN 65536
 
 static PyObject *numpy_array, *numpy_empty, *numpy_dtypes[FC_DTYPE_COUNT];
 
-/* ---- what is asked for ------------------------------------------------------------------- */
+/* ---- options of a call -------------------------------------------------------------------- */
 
 typedef struct request {
   fc_options options;
@@ -52,7 +52,7 @@ static const struct {
                {"epoch", LONG_NUMBER, offsetof(fc_options, epoch)},
                {"random_name", TEXT, offsetof(fc_options, random_name)}};
 
-/* Texts are those of the Python strings, which the caller holds. FALSE with an exception. */
+/* Texts belong to the Python strings, which the caller holds. FALSE with an exception. */
 static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
   void *field = (char *)o + options[i].at;
   switch (options[i].type) {
@@ -100,7 +100,7 @@ static gboolean read_request(request *r, PyObject *kwargs) {
   return TRUE;
 }
 
-/* What is asked of an array as input, which may have something to say itself. */
+/* Applies what the call says about its input array; the array may have information of its own. */
 static gboolean apply_request(request *r, samples *s) {
   const fc_format told = r->meaning;
   r->meaning = s->meaning;
@@ -114,8 +114,8 @@ static gboolean apply_request(request *r, samples *s) {
 
 /* ---- interrupts and progress --------------------------------------------------------------- */
 
-/* Python's own handler only notes a signal for the interpreter to look at, which is not running: ours, while
- * a long call of the main thread lasts, tells the library too. */
+/* Python's own handler only records a signal for the interpreter, which is not running: during a long call
+ * in the main thread our handler tells the library too. */
 static int interrupted;
 static struct sigaction handler_before;
 
@@ -139,8 +139,7 @@ static gboolean begin_call(request *r, gint64 work) {
   return sigaction(SIGINT, &ours, NULL) == 0;
 }
 
-/* Whether the call is to be made again: it was stopped by a signal whose handler, in Python, raised nothing.
- */
+/* Whether to repeat the call: it was stopped by a signal whose Python handler raised no exception. */
 static gboolean end_call(gboolean guarded, gboolean ok, GError **error) {
   if (!guarded) return FALSE;
   sigaction(SIGINT, &handler_before, NULL);
@@ -150,7 +149,7 @@ static gboolean end_call(gboolean guarded, gboolean ok, GError **error) {
   return TRUE;
 }
 
-/* progress(done, total or None): false, and not None, stops the run, and so does an exception. */
+/* progress(done, total or None): an exception, or a false value other than None, stops the run. */
 static gboolean on_progress(gint64 done, gint64 total, void *data) {
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *end = total < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(total);
@@ -176,8 +175,8 @@ typedef struct known_format {
 typedef struct chain {
   PyObject head;
   fc_chain *original; /* never run, but cloned */
-  GPtrArray *idle;    /* fc_chain, for whoever runs next; both under the interpreter's lock */
-  PyObject *kept;     /* what the chain borrows: the options' texts, views of further inputs */
+  GPtrArray *idle;    /* fc_chain not in use; both guarded by the interpreter's lock */
+  PyObject *kept;     /* what the chain borrows: texts of options, views of further inputs */
   fc_options options;
   known_format known[FORMATS];
   int n_known, next_known;
@@ -211,7 +210,8 @@ static void begin_request(const chain *me, request *r) {
   r->dtype = -1;
 }
 
-/* Sounds of a batch, which the library knows of images alone: each is run by itself. */
+/* The number of sounds in a batch: the library only knows batches of images, so each sound is run
+ * separately. */
 static gint64 sounds_of(const fc_view *v) {
   return v->kind == FC_AUDIO ? v->shape[FC_AXIS_N] : 1;
 }
@@ -225,7 +225,7 @@ static fc_view sound_of(const fc_view *v, gint64 sounds, gint64 index) {
   return one;
 }
 
-/* What comes of the samples; remembered, as it takes a plan to know. */
+/* The output format for the samples; cached, since it takes a plan to compute. */
 static gboolean output_format(chain *me, fc_chain *taken, request *r, const samples *s, fc_format *out) {
   GError *error = NULL;
   fc_format in = s->meaning;
@@ -250,7 +250,7 @@ static gboolean output_format(chain *me, fc_chain *taken, request *r, const samp
   *out = (fc_format){.size = sizeof *out, .dtype = r->dtype};
   Py_BEGIN_ALLOW_THREADS;
   ok = fc_chain_output_format(taken, &in, &r->options, out, &error);
-  if (ok && r->dtype < 0 && out->stored && out->stored - 1 != out->dtype) { /* as the chain itself says */
+  if (ok && r->dtype < 0 && out->stored && out->stored - 1 != out->dtype) { /* as the chain's own type */
     out->dtype = out->stored - 1;
     ok = fc_chain_output_format(taken, &in, &r->options, out, &error);
   }
@@ -262,7 +262,7 @@ static gboolean output_format(chain *me, fc_chain *taken, request *r, const samp
   return TRUE;
 }
 
-/* NumPy's names, once the program has imported it. */
+/* Looks up NumPy's functions, if the program has imported it. */
 static gboolean know_numpy(void) {
   if (numpy_array) return TRUE;
   PyObject *modules = PyImport_GetModuleDict();
@@ -277,7 +277,7 @@ static gboolean know_numpy(void) {
   return numpy_array != NULL;
 }
 
-/* An array for the result of the input's own library, and its samples; `buffer` is to be released. */
+/* An array of the input's library for the result, and its samples; `buffer` must be released. */
 static PyObject *make_output(PyObject *x, const samples *shape, samples *s, Py_buffer *buffer) {
   *buffer = (Py_buffer){0};
   if (!know_numpy() || !PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) {
@@ -307,7 +307,7 @@ static PyObject *measured(const fc_result *result) {
   return list;
 }
 
-/* A dict of what was done; frees the result. */
+/* A dict of the result's fields; frees the result. */
 static PyObject *result_dict(fc_result *result) {
   PyObject *dict = Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason,
                                  "seconds", result->seconds, "chunks", (long long)result->chunks, "bytes_up",
@@ -340,7 +340,7 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
   return ok;
 }
 
-/* The given output is laid out as one that is made would be. */
+/* A given output must have the layout that a new one would have. */
 static gboolean check_output(const samples *wanted, samples *given) {
   if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
   if (given->ndim == wanted->ndim &&
@@ -374,14 +374,14 @@ static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *
   return result;
 }
 
-/* The array that is the only argument that has no name. */
+/* The single positional argument, if there are no keyword arguments. */
 static PyObject *only_argument(PyObject *args) {
   if (PyTuple_Size(args) == 1) return PyTuple_GetItem(args, 0);
   PyErr_SetString(PyExc_TypeError, "one array is wanted");
   return NULL;
 }
 
-/* What has no buffer, or comes from a library that has a say in the result, goes by way of Python. */
+/* Objects without a buffer, and those of libraries that create their own results, are handled in Python. */
 static gboolean needs_python(PyObject *x) {
   if (Py_TYPE(x) == fc_py_array_type) return fc_py_array_samples(x)->view.device != FC_HOST;
   if (know_numpy() && PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) return FALSE;
@@ -412,7 +412,8 @@ static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 /* ---- files and encoded bytes -------------------------------------------------------------------- */
 
-/* A file's name: a string or a path; *text is valid as long as what is returned. NULL with an exception. */
+/* A file's name: a string or a path; *text is valid as long as the returned object. NULL with an
+ * exception. */
 static PyObject *file_name(PyObject *value, const char **text) {
   PyObject *bytes = NULL;
   if (!PyUnicode_FSConverter(value, &bytes)) return NULL;
@@ -444,7 +445,7 @@ static void clear_source(source *s) {
   if (s->buffer.obj) PyBuffer_Release(&s->buffer);
 }
 
-/* Opens and plans; again where a signal came to nothing. */
+/* Opens and plans; repeats that if a signal's handler raised no exception. */
 static fc_loader *open_load(fc_chain *taken, request *r, const source *s) {
   fc_loader *load;
   GError *error = NULL;
@@ -459,7 +460,7 @@ static fc_loader *open_load(fc_chain *taken, request *r, const source *s) {
   return load ? load : (fc_loader *)fc_py_raise(error);
 }
 
-/* The result, or NULL; *again: a signal came, to nothing. */
+/* The result, or NULL; *again: interrupted by a signal whose handler raised no exception. */
 static PyObject *load_once(fc_chain *taken, request *r, const source *s, gboolean *again) {
   GError *error = NULL;
   gboolean ok = FALSE, guarded;
@@ -484,7 +485,7 @@ static PyObject *load_once(fc_chain *taken, request *r, const source *s, gboolea
   return made;
 }
 
-/* load(path, content or None): what the chain makes of it, as an Array. */
+/* load(path, content or None): the chain's output, as an Array. */
 static PyObject *chain_load(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *from = only_argument(args), *result = NULL;
@@ -501,7 +502,7 @@ static PyObject *chain_load(PyObject *self, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
-/* save(array, path or None): into a file, or for the measurements; a dict of what was done. */
+/* save(array, path or None): into a file, or only for measurements; returns a dict of the result. */
 static PyObject *chain_save(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *x, *path, *result = NULL;
@@ -533,7 +534,7 @@ static PyObject *chain_save(PyObject *self, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
-/* A file's name where one may be left out. */
+/* An optional file name. */
 static gboolean take_optional(PyObject *value, PyObject **held, const char **text) {
   *text = NULL;
   *held = value == Py_None ? Py_NewRef(value) : file_name(value, text);
@@ -584,7 +585,7 @@ static PyObject *chain_run_file(PyObject *self, PyObject *args, PyObject *kwargs
 
 /* ---- for tensors of other libraries ---------------------------------------------------------------- */
 
-/* format(Array): (shape, element type, layout) of what comes of it. */
+/* format(Array): (shape, element type, layout) of the output. */
 static PyObject *chain_format(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *x = only_argument(args), *result = NULL;
@@ -605,8 +606,8 @@ static PyObject *chain_format(PyObject *self, PyObject *args, PyObject *kwargs) 
   return result;
 }
 
-/* run(Array, Array or None, stream): from one into the other, or into one that is made and returned. On a
- * device everything is enqueued on the stream, and nothing is waited for. */
+/* run(Array, Array or None, stream): from one into the other, or into a new one, which is returned. On a
+ * device everything is enqueued on the stream, without waiting. */
 static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *x, *y, *result = NULL;
@@ -637,7 +638,7 @@ static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
   return result;
 }
 
-/* check(): after the streams have reached the work. */
+/* check(): to be called after the streams have completed the work. */
 static PyObject *chain_check(PyObject *self, PyObject *none) {
   chain *me = (chain *)self;
   for (guint i = 0; i < me->idle->len; i++) {
@@ -725,7 +726,7 @@ static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   PyObject *stages;
   request r = {.options = FC_OPTIONS_INIT, .dtype = -1};
   if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &stages) || !read_request(&r, kwargs)) return NULL;
-  /* A class of Python above ours has a dict, and is the collector's. */
+  /* A Python subclass has a dict and is garbage-collected. */
   chain *me = (chain *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (!me) return NULL;
   me->idle = g_ptr_array_new(), me->options = r.options, me->generation = fc_py_generation;

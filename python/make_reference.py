@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What follows from the operators' descriptors, which the command tells as JSON: type stubs, and a reference.
+"""Makes type stubs and a reference from the operators' descriptors, which the command prints as JSON.
 
     make_reference.py COMMAND stubs|reference OUTPUT
 """
@@ -44,7 +44,7 @@ def python_name(name):
 
 
 def type_of(param):
-    """As typing says it."""
+    """The type in the notation of typing."""
     plain = {"bool": "bool", "int": "int", "float": "float", "table": "Any", "input": "Any"}.get(param["type"], "str")
     if param["type"] == "enum":
         plain = "Literal[" + ", ".join(json.dumps(choice["name"]) for choice in param["choices"]) + "]"
@@ -56,7 +56,7 @@ def type_of(param):
 
 
 def signature(operator):
-    """The main parameter may stand first, without its name."""
+    """The main parameter may come first, without its name."""
     params = sorted(operator["params"], key=lambda param: not param["main"])
     parts = [f"{python_name(param['name'])}: {type_of(param)} = ..." for param in params]
     at = 1 if params and params[0]["main"] else 0

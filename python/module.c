@@ -28,7 +28,7 @@ const char *fc_py_text(PyObject *text) {
   return NULL;
 }
 
-/* Raises what the library says, unless Python has an error of its own, and takes it over. */
+/* Raises the library's error, unless a Python exception is pending, and frees it. */
 PyObject *fc_py_raise(GError *error) {
   if (!PyErr_Occurred())
     fc_py_fail(error && error->domain == FC_ERROR ? error->code : 0, error ? error->message : "?");
@@ -59,8 +59,8 @@ static gboolean make_errors(PyObject *module) {
 
 /* ---- the context ------------------------------------------------------------------ */
 
-/* To logging.getLogger("filterchain"). The library calls it in any thread, and never while we hold the lock
- * of the interpreter: every call that may log is made without it. */
+/* Logs to logging.getLogger("filterchain"). The library calls it in any thread, and never while we hold
+ * the interpreter's lock: every call that may log is made without it. */
 static void log_to_python(fc_log_level level, const char *message, void *data) {
   static const int levels[] = {40, 30};
   if (level > FC_LOG_WARNING) return;
@@ -75,7 +75,7 @@ static void log_to_python(fc_log_level level, const char *message, void *data) {
 }
 
 static void after_fork(void) {
-  the_context = NULL; /* its threads are not here, and its locks may be held by them */
+  the_context = NULL; /* a forked child lacks its threads, which may hold its locks */
   fc_py_generation++;
 }
 
@@ -83,7 +83,7 @@ fc_context *fc_py_context(void) {
   if (!the_context) {
     the_context = fc_context_new();
     fc_context_set_log(the_context, log_to_python, NULL);
-    fc_py_add_own_operators(the_context, NULL); /* which it took in the parent */
+    fc_py_add_own_operators(the_context, NULL); /* it accepted them in the parent */
   }
   return the_context;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operators.c - the operators' descriptors as dicts; and operators that are functions of Python, for trying
- * things out: on the CPU, under the interpreter's lock, on copies of what they look at.
+ * operators.c - the operators' descriptors as dicts; and operators implemented by Python functions, for
+ * experiments: on the CPU, under the interpreter's lock, on copies of their input.
  */
 #include "python/binding.h"
 
 #include <string.h>
 
-/* Puts a value into a dict and gives its reference away; FALSE with an exception. */
+/* Puts a value into a dict and releases the reference; FALSE with an exception. */
 static gboolean put(PyObject *dict, const char *name, PyObject *value) {
   gboolean ok = dict && value && PyDict_SetItemString(dict, name, value) == 0;
   Py_XDECREF(value);
@@ -19,7 +19,7 @@ static PyObject *text(const char *value) {
   return PyUnicode_FromString(value);
 }
 
-/* Appends and gives the reference away; clears the list on failure. */
+/* Appends and releases the reference; clears the list on failure. */
 static void append(PyObject **list, PyObject *item) {
   if (*list && (!item || PyList_Append(*list, item) < 0)) Py_CLEAR(*list);
   Py_XDECREF(item);
@@ -90,13 +90,13 @@ PyObject *fc_py_operators(PyObject *module, PyObject *none) {
   return list;
 }
 
-/* ---- operators that are functions of Python ------------------------------------ */
+/* ---- operators implemented in Python ------------------------------------------- */
 
 #define VALUES_MOST 16
 
 /*
- * One of them, as long as the process lives. What it declares stays; the function may be replaced by another
- * of the same parameters, for chains that are made afterwards.
+ * Such an operator lives as long as the process. Its declaration is permanent; the function may be replaced
+ * by another one with the same parameters, for chains created afterwards.
  */
 typedef struct own_operator {
   fc_plugin plugin;
@@ -105,14 +105,14 @@ typedef struct own_operator {
   const fc_param *param_list[VALUES_MOST + 1];
   fc_param params[VALUES_MOST];
   const char *examples[2];
-  PyObject *description; /* a dict, which the strings above belong to */
+  PyObject *description; /* a dict, which owns the strings above */
   gint64 halo[FC_AXES][2];
   int border; /* fc_border, or -1: reflect101 for images, zero for others */
 } own_operator;
 
-static GHashTable *own_operators; /* by name; under the interpreter's lock */
+static GHashTable *own_operators; /* keyed by name; guarded by the interpreter's lock */
 
-/* An instance: function, halo and border as they were then, and the values of its parameters. */
+/* An instance: function, halo and border at its creation, and the values of its parameters. */
 typedef struct own_instance {
   PyObject *function;
   PyObject *values; /* a dict */
@@ -139,7 +139,7 @@ static void own_destroy(void *self) {
   g_free(me);
 }
 
-/* Which operator it is, create is not told; but the library knows whose callback this thread is in. */
+/* create is not told which operator it is, but the library knows whose callback this thread runs. */
 static fc_status own_create(const fc_host *host, const fc_arg *const *args, void **self) {
   own_instance *me = g_new0(own_instance, 1);
   PyGILState_STATE state = PyGILState_Ensure();
@@ -171,7 +171,7 @@ static fc_status own_negotiate(const fc_host *host, void *self, fc_terms *terms)
   return FC_OK;
 }
 
-/* One sound, or one image of a batch, as an Array that borrows it; `halo` around it may be looked at. */
+/* One sound, or one image of a batch, as an Array that borrows it, including its `halo`. */
 static PyObject *lend_view(const fc_view *v, gint64 n, const gint64 halo[FC_AXES][2]) {
   static const gint64 none[FC_AXES][2];
   static const int axes[] = {FC_AXIS_Y, FC_AXIS_X, FC_AXIS_C};
@@ -190,7 +190,7 @@ static PyObject *lend_view(const fc_view *v, gint64 n, const gint64 halo[FC_AXES
   return fc_py_array_borrow(&s, Py_None);
 }
 
-/* The sentence of the exception that is pending: "ValueError: ..."; g_free. */
+/* The message of the pending exception: "ValueError: ..."; g_free. */
 static char *take_sentence(void) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -232,7 +232,7 @@ static const fc_backend own_cpu = {
     .size = sizeof(fc_backend), .device_kind = FC_KIND_HOST, .process = own_process};
 static const fc_backend *const own_backends[] = {&own_cpu, NULL};
 
-/* A text of a dict, which keeps it; NULL with an exception. */
+/* A text owned by a dict; NULL with an exception. */
 static const char *text_of(PyObject *dict, const char *name) {
   PyObject *value = PyDict_GetItemString(dict, name);
   if (value) return fc_py_text(value);
@@ -300,7 +300,7 @@ gboolean fc_py_add_own_operators(fc_context *context, GError **error) {
   return TRUE;
 }
 
-/* The same parameters again: another function for those chains that are still to be made. */
+/* With the same parameters the function is replaced, for chains created later. */
 static PyObject *replace(own_operator *old, own_operator *new) {
   gboolean same = old->op.n_params == new->op.n_params && old->op.kinds == new->op.kinds;
   for (guint i = 0; i < old->op.n_params && same; i++)

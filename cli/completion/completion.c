@@ -68,7 +68,7 @@ char *complete_choices(const option *o) {
 
 /* ---- of the programs beside this one ---------------------------------------------------------- */
 
-/* All that a pattern finds in what a program of ours prints, once each, apart by blanks; g_free. */
+/* All that a pattern finds in what a program of ours prints, once each, separated by blanks; g_free. */
 static char *printed(const char *program, const char *word, const char *pattern) {
   char *argv[] = {"/proc/self/exe", (char *)program, (char *)word, NULL};
   g_autofree char *text = NULL;

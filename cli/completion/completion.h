@@ -22,9 +22,9 @@ typedef struct complete_form {
 void complete_tables(const complete_form *form, const fc_operator *const *operators);
 /* Assignments of all options, all commands, and the options of check, as shells write them. */
 void complete_lists(void);
-/* The options of check and bench, by their help, apart by blanks; g_free. */
+/* The options of check and bench, by their help, separated by blanks; g_free. */
 char *complete_program_options(const char *program);
-/* The values of an option that are known, apart by blanks; NULL: any. g_free. */
+/* The values of an option that are known, separated by blanks; NULL: any. g_free. */
 char *complete_choices(const option *o);
 /* Those of an option of check, likewise. */
 char *complete_check_choices(const char *name);

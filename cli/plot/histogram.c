@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.c - the histogram of a run as SVG, a panel a channel. What is drawn are measurements called bin0,
- * bin1, ..., between low and high, by whichever operator; where no stage counts, ours is put behind the
- * others. Heights are parts of all samples, of sound in powers of ten: most of it is near 0, and what is
- * clipped is rare.
+ * histogram.c - draws the histogram of a run as SVG, one panel per channel. It draws measurements named bin0,
+ * bin1, ..., between low and high, from any operator; if no stage counts, our histogram is appended to the
+ * chain. Heights are fractions of all samples; for sound on a logarithmic axis, since most samples are near 0
+ * and clipped ones are rare.
  */
 #include "cli/plot/histogram.h"
 
@@ -36,13 +36,13 @@ fc_result histogram_rest(const fc_result *result, guint stage, const fc_measured
   return rest;
 }
 
-/* ---- what was measured --------------------------------------------------------- */
+/* ---- measurements -------------------------------------------------------------- */
 
 typedef struct counts {
   const fc_result *result;
   guint stage;
   double low, high;
-  int bins, channels; /* channels 0: there is no count but that of all */
+  int bins, channels; /* channels 0: only the counts over all channels exist */
 } counts;
 
 /* The number of "bin7", or -1. */
@@ -72,7 +72,7 @@ static gboolean find(const fc_result *result, counts *c) {
   return c->bins > 0 && c->low < c->high;
 }
 
-/* The part of the channel's samples in each bin, and those beyond the ends. FALSE where there are none. */
+/* The fraction of the channel's samples in each bin, and beyond either end. FALSE if there are none. */
 static gboolean parts_of(const counts *c, int channel, double *parts, double *below, double *above) {
   double sum = 0;
   memset(parts, 0, (gsize)c->bins * sizeof *parts);
@@ -92,7 +92,7 @@ static gboolean parts_of(const counts *c, int channel, double *parts, double *be
 
 typedef struct panel {
   const counts *c;
-  double top, least, most; /* of the axis: parts, or where `powers` their decimal logarithms */
+  double top, least, most; /* range of the axis: fractions or, with `powers`, their decimal logarithms */
   gboolean powers;
 } panel;
 
@@ -140,7 +140,7 @@ static void add_bars(GString *s, const panel *p, const double *parts) {
   g_string_append_printf(s, "L%.1f %.1fZ\"/>\n", (double)(WIDTH - RIGHT), floor);
 }
 
-/* A channel's, or with -1 that of all. */
+/* A channel's panel; -1: all channels together. */
 static void add_panel(GString *s, const counts *c, int channel, double top, gboolean last) {
   g_autofree double *parts = g_new(double, (gsize)c->bins);
   double below = 0, above = 0, most = 0, least = 1;

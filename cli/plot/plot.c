@@ -2,9 +2,9 @@
 /*
  * plot.c - `filterchain plot`: magnitude, phase and group delay of a chain for sound, as SVG.
  *
- * Nothing is known here of any operator: an impulse goes through the chain, in double precision, and its
- * spectrum is what is drawn. Each stage is asked first, by signals alone, whether it has one: whether it is
- * linear and does the same at any time. Times are relative to the impulse, so that what looks ahead has a
+ * Knows no particular operator: it sends an impulse through the chain, in double precision, and draws the
+ * spectrum of the result. Each stage is first tested with signals for having a frequency response: whether it
+ * is linear and time-invariant. Times are relative to the impulse, so that an operator that looks ahead has a
  * negative delay.
  */
 #include "cli/plot/plot.h"
@@ -74,27 +74,27 @@ static gboolean filter(fc_context *context, const char *const *stages, double ra
          send(session, in, out, error);
 }
 
-/* ---- has a stage a frequency response? ----------------------------------------------- */
+/* ---- tests for a frequency response ----------------------------------------------------- */
 
 typedef struct trial {
   double *in, *first, *second, *both;
 } trial;
 
-/* A sum of signals must become the sum of what becomes of them, and silence stay silence. */
+/* The response to a sum of signals must be the sum of the responses, and silence must stay silence. */
 static gboolean check_linear(const trial *t, double largest) {
   double off = 0;
   for (gsize i = 0; i < LENGTH; i++) off = MAX(off, fabs(t->first[i] + 0.25 * t->second[i] - t->both[i]));
   return off <= 1e-6 * largest;
 }
 
-/* What is softer must become the same, softer: a gate lets noise pass that is loud. */
+/* A softer signal must give the same result, softer: a gate passes noise only if it is loud. */
 static gboolean check_soft(const trial *t, double factor, double largest) {
   double off = 0;
   for (gsize i = 0; i < LENGTH; i++) off = MAX(off, fabs(factor * t->first[i] - t->second[i]));
   return off <= 1e-6 * factor * largest;
 }
 
-/* What comes later must become the same, later. */
+/* A later signal must give the same result, later. */
 static gboolean check_steady(const trial *t, gsize later, double largest) {
   double off = 0;
   for (gsize i = 0; i + later < LENGTH; i++) off = MAX(off, fabs(t->first[i] - t->second[i + later]));
@@ -107,7 +107,7 @@ static double largest_of(const double *values) {
   return most;
 }
 
-/* Noise of magnitudes up to 1, in the middle half. */
+/* Noise of magnitude up to 1 in the middle half. */
 static void fill_noise(double *to, guint32 seed) {
   g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
   memset(to, 0, LENGTH * sizeof *to);
@@ -132,7 +132,7 @@ static gboolean check_stage(fc_context *context, const char *text, double rate, 
   for (gsize i = 0; i < LENGTH; i++) t->in[i] *= soft;
   if (!filter(context, stages, rate, t->in, t->second, error)) return FALSE;
   if (!check_soft(t, soft, largest)) return fail_stage(error, text, "it is not linear");
-  /* The same impulse early and late: one alone shows what noise would hide. */
+  /* The same impulse early and late: alone it shows effects that noise would hide. */
   memset(t->in, 0, LENGTH * sizeof *t->in);
   t->in[CENTRE] = 1;
   if (!filter(context, stages, rate, t->in, t->first, error)) return FALSE;
@@ -169,7 +169,7 @@ static void measure(const double *h, double rate, response *r) {
   }
 }
 
-/* The axis around finite values, at least `room` high. */
+/* The axis covers the finite values and is at least `room` high. */
 static plot_panel panel_of(const char *title, const double *values, double room, double deepest) {
   double least = INFINITY, most = -INFINITY;
   for (gsize i = 0; i < POINTS; i++)
@@ -191,7 +191,7 @@ static char *draw(const arguments *a, double rate, const response *r) {
   return plot_svg(title, r->frequency, POINTS, panels, G_N_ELEMENTS(panels));
 }
 
-/* The linear part of the chain, with a NULL behind it; a stage that is left out is told. */
+/* The linear part of the chain, ending with NULL; a stage that is left out is reported. */
 static gboolean pick_linear(const arguments *a, fc_context *context, double rate, const trial *t,
                             GPtrArray *linear, GError **error) {
   for (guint i = 0; i + 1 < a->stages->len; i++) {

@@ -38,7 +38,7 @@ static void add_line(const chart *c, double x1, double y1, double x2, double y2,
                          strong ? "#666" : "#ddd");
 }
 
-/* Lines at 1, 2 and 5 times each power of ten, with numbers below the last panel. */
+/* Lines at 1, 2 and 5 times each power of ten; labels below the last panel. */
 static void add_frequencies(const chart *c, double top, gboolean numbers) {
   static const double parts[] = {1, 2, 5};
   for (double decade = 1e-3; decade < c->high; decade *= 10)
@@ -60,7 +60,7 @@ static void add_values(const chart *c, const plot_panel *p, double top) {
   }
 }
 
-/* Broken where a value is missing, or jumps across most of the panel, as a phase does from -180 to 180. */
+/* Interrupted where a value is missing, or jumps across most of the panel, as a phase from -180 to 180. */
 static void add_curve(const chart *c, const plot_panel *p, double top, const double *frequencies, gsize n) {
   gboolean drawing = FALSE;
   double last = 0;

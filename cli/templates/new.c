@@ -16,7 +16,7 @@ typedef struct project {
   gboolean cxx, cuda;
 } project;
 
-/* Which template becomes which file. */
+/* Which file each template becomes. */
 static const struct target {
   const char *name, *path, *only; /* a word of @if, or NULL */
 } targets[] = {
@@ -84,13 +84,13 @@ static gboolean write_target(const project *p, const struct target *t) {
   return FALSE;
 }
 
-/* As the contract wants operators' names. */
+/* As the contract requires of operators' names. */
 static gboolean is_name(const char *name) {
   gsize n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
   return g_ascii_islower(name[0]) && !name[n] && n < 64;
 }
 
-/* Names that Meson's targets, C, C++ and the templates have already. */
+/* Names used by Meson's targets, C, C++ and the templates. */
 static gboolean is_taken(const char *name) {
   static const char *const taken[] = {
       "all",         "test",   "clean",    "install", "uninstall", "benchmark", "dist",     "coverage",

@@ -3,8 +3,8 @@
  * new.h - the texts that `filterchain new` writes, from cli/templates.
  *
  * @NAME@ is the operator, @UPPER@ the same in capitals, @LANG@ "c" or "cpp", @EXT@ its files' ending, @YEAR@
- * this year. Lines from "@if WORD" or "@if !WORD" to "@end" stand where WORD - c, cxx, cuda - is meant, or is
- * not.
+ * this year. Lines from "@if WORD" or "@if !WORD" to "@end" are kept if WORD - c, cxx, cuda - applies, or
+ * does not.
  */
 #ifndef FC_CLI_NEW_H
 #define FC_CLI_NEW_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.c - many files, several at a time: each worker has an instance of the chain and runs whole files;
- * what they made is told of, and put in place, in order. One worker at a time fetches the next file, without
- * the lock: it may come through a pipe.
+ * batch.c - many files, several at a time. Each worker has its own instance of the chain and runs whole
+ * files. Results are reported, and outputs put in place, in input order. One worker at a time fetches the
+ * next file; it does so without holding the mutex, because the file may come through a pipe.
  */
 #include "core/api/batch.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* So many files a worker may wait to be told of. */
+/* Finished files per worker that may wait to be reported. */
 #define AHEAD_EACH 4
 
 typedef struct slot {
@@ -22,8 +22,8 @@ typedef struct slot {
 } slot;
 
 typedef struct batch {
-  fc_chain **chains; /* a worker */
-  char **devices;    /* a worker; NULL: as the options say */
+  fc_chain **chains; /* one for each worker */
+  char **devices;    /* one for each worker; NULL: as the options say */
   const fc_tasks *tasks;
   fc_options options;
   GThread *caller;
@@ -31,10 +31,10 @@ typedef struct batch {
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  gsize next, told; /* guarded by mutex, as is what follows */
+  gsize next, told; /* these and the fields below are guarded by mutex */
   gboolean stop, ended, fetching;
   gint64 failed;
-  slot *slots; /* a ring of as many as may be ahead */
+  slot *slots; /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
 } batch;
 
@@ -56,7 +56,7 @@ static gsize memory_of(const fc_task *task) {
          (task->made ? g_bytes_get_size(task->made) : 0);
 }
 
-/* In order, by the caller's thread alone. Under the mutex. */
+/* Reports finished files in order. Called by the caller's thread only, with the mutex held. */
 static void tell(batch *b) {
   while (b->told < b->next && b->slots[b->told % b->ahead].ready) {
     slot *at = &b->slots[b->told % b->ahead];
@@ -75,13 +75,13 @@ static void tell(batch *b) {
   }
 }
 
-/* Whether another one may be fetched now: not too many, or too large ones, wait to be told of. Under the
- * mutex. */
+/* Whether another file may be fetched: not while too many results, or too many bytes, wait to be reported.
+ * With the mutex held. */
 static gboolean has_room(const batch *b) {
   return !b->fetching && b->next < b->told + b->ahead && (b->next == b->told || b->memory < b->memory_most);
 }
 
-/* The next one, or NULL. */
+/* The next file, or NULL at the end. */
 static fc_task *take(batch *b, gsize *index) {
   const gboolean teller = g_thread_self() == b->caller;
   fc_task *task = NULL;
@@ -131,7 +131,7 @@ static void work(guint number, guint thread, void *data) {
   }
 }
 
-/* Files of a batch are spread over several devices, one after another. */
+/* Spreads the workers of a batch over several devices, in turn. */
 static void spread(batch *b, guint workers, const char *device) {
   g_auto(GStrv) names = NULL;
   if (!device || !g_str_has_prefix(device, "cuda:")) return;
@@ -159,7 +159,7 @@ static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_cond_destroy(&b->changed);
 }
 
-/* Workers beside each other, each of which runs its file on as many threads as are left for it. */
+/* Runs the workers, each with an equal share of the threads. */
 gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_options *options, GError **error) {
   fc_context *context = chain->context;
   batch b = {.tasks = tasks, .options = fc_full_options(options), .memory_most = context->max_memory / 4};
@@ -178,7 +178,7 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
     spread(&b, workers, b.options.device);
     run_all(&b, context, workers);
   }
-  /* What is prepared stays with them; memory goes back to the context, for whoever is next. */
+  /* Workers keep their prepared state, but return their memory to the context for other runs. */
   for (guint i = 1; i < workers && b.chains[i]; i++) g_ptr_array_set_size(b.chains[i]->ready, 0);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - the public ways to run a chain: on files, on host memory, on device memory.
+ * calls.c - the public functions that run a chain: on files, on host memory, on device memory.
  *
- * All make a plan, or find a run that is kept ready for the same question, and hand it to the executor; what
- * differs is where samples come from and go to.
+ * All of them make a plan, or reuse a run kept for the same key, and hand it to the executor. They differ
+ * only in where samples come from and go to.
  */
 #include "core/base/error.h"
 #include "core/api/ends.h"
@@ -26,7 +26,7 @@ fc_options fc_full_options(const fc_options *options) {
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* A GPU that was asked for is started while the input is opened. */
+/* A GPU that the user asked for is started while the input is opened. */
 static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
   const fc_driver *driver = chain->context->driver;
   if (!driver || !o->device || !g_str_has_prefix(o->device, "cuda")) return NULL;
@@ -34,7 +34,7 @@ static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
   return driver->start(FC_CUDA_DEVICE((gint32)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023)));
 }
 
-/* By the limit that the user knows of, or by what there was of a device's memory. */
+/* Reports a shortened chunk: because of the memory limit, or of the memory of a device. */
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
   gboolean by_device = plan->n_devices && plan->chunk < wanted->chunk;
@@ -55,7 +55,7 @@ static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const 
 
 typedef struct attempt {
   fc_between between;
-  fc_opened *opened; /* ... which has been opened already; else NULL */
+  fc_opened *opened; /* already opened, or NULL */
   fc_chain *chain;
   const fc_ends *ends;
   const fc_options *options;
@@ -143,7 +143,7 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   return run_plan(a, plan, key, error);
 }
 
-/* What has been read of a pipe, or written to one, cannot be had again: then the failure stands. */
+/* Data that came from a pipe or went into one cannot be repeated: then the failure stands. */
 static void check_again(attempt *a, const fc_opened *opened, GError **error) {
   const char *once = opened && opened->once                           ? opened->once
                      : opened && opened->sink && opened->sink->direct ? opened->sink->name
@@ -161,7 +161,8 @@ static gboolean run_once(attempt *a, GError **error) {
       a->opened ? g_steal_pointer(&a->opened) : fc_opened_new(a->chain, &a->between, o, error);
   gboolean ok = opened && run_opened(a, opened, error);
   fc_sink *sink = opened ? opened->sink : NULL;
-  /* Last what cannot be taken back: without its trace a run has failed, and without memory too. */
+  /* The commit comes last because it cannot be undone: a run whose trace cannot be written has failed, and
+   * so has one without memory. */
   ok = ok && fc_trace_write(a->trace, error) && (!sink || !sink->commit || sink->commit(sink, error));
   if (!ok) check_again(a, opened, error);
   fc_opened_free(opened);
@@ -172,7 +173,7 @@ static gboolean run_once(attempt *a, GError **error) {
 
 /* ---- passes ---------------------------------------------------------------------- */
 
-/* What is told of the progress of all passes together. */
+/* Progress of all passes together. */
 typedef struct whole_progress {
   fc_progress_fn progress;
   void *data;
@@ -191,7 +192,7 @@ typedef struct measuring {
   whole_progress *progress;
 } measuring;
 
-/* A run without an output, of whose result nothing is kept. */
+/* A run without an output whose result is discarded. */
 static gboolean measure_once(void *data, GError **error) {
   const measuring *m = data;
   attempt first = *m->a;
@@ -206,7 +207,7 @@ static gboolean measure_once(void *data, GError **error) {
   return ok;
 }
 
-/* Whether the output can be, before a pass is made that might be in vain. */
+/* Checks that the output can be written before time is spent on a first pass. */
 static gboolean check_output(const attempt *a, GError **error) {
   if (!a->between.output) return TRUE;
   fc_context *context = a->chain->context;
@@ -215,7 +216,7 @@ static gboolean check_output(const attempt *a, GError **error) {
   return sink != NULL;
 }
 
-/* The passes that the chain's stages ask for, and then the run itself. */
+/* First the passes that the chain's stages need, then the run itself. */
 static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **error), GError **error) {
   const fc_options *options = a->options;
   fc_options o = *options;
@@ -231,13 +232,13 @@ static gboolean run_passes(attempt *a, gboolean (*once)(attempt *a, GError **err
   return ok;
 }
 
-/* Of a file, by which random numbers go where the caller has given no name: its path; g_free. */
+/* The default name of an input for random numbers: its path; g_free. */
 static char *random_name_of(const char *input) {
   return input ? fc_file_split(input, TRUE, NULL) : NULL;
 }
 
-/* Once, and over again on the CPU after a device that we chose, not the user, has failed under way: the same
- * result is to be had without it. A failed run may have measured something nevertheless. */
+/* Runs once, and again on the CPU if a device that the user did not choose fails during the run: the
+ * result is the same. A failed run may still have measurements. */
 static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *options,
                             gboolean (*once)(attempt *a, GError **error), const char *name,
                             fc_result **result, GError **error) {
@@ -293,7 +294,7 @@ char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *outp
 
 struct fc_loader {
   fc_chain *chain;
-  char *input; /* what is read again for measurements */
+  char *input; /* path of an input that must be read again for measurements */
   char *random_name;
   GBytes *content;
   fc_options options;
@@ -320,7 +321,7 @@ static fc_loader *open_load(fc_chain *chain, const char *input, GBytes *content,
   load->options.in_bytes = content;
   load->input = g_strdup(input);
   load->opened = fc_opened_new(chain, &(fc_between){.input = input, .later = TRUE}, &load->options, error);
-  /* What is measured is read once more. */
+  /* Two-pass operators read the input once more. */
   if (content && fc_passes_count(chain))
     load->content = g_bytes_new(g_bytes_get_data(content, NULL), g_bytes_get_size(content));
   load->options.in_bytes = load->content;
@@ -343,7 +344,7 @@ const fc_format *fc_loader_format(const fc_loader *load) {
   return &load->plan->links[load->plan->n];
 }
 
-/* The source is read as it goes: what fails under way is not started over. */
+/* The source has been read in part, so a failure is not retried. */
 static gboolean run_load_once(attempt *a, GError **error) {
   gboolean ok = run_once(a, error);
   a->again = FALSE;
@@ -373,7 +374,7 @@ gboolean fc_chain_save_file(fc_chain *chain, const fc_view *in, const char *outp
 
 /* ---- memory --------------------------------------------------------------------- */
 
-/* Operators load whole elements: each must lie where its type may. */
+/* Operators load whole elements, so each must be aligned to its type. */
 static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
   gint64 size = (gint64)fc_dtype_size(v->dtype);
   if ((guintptr)v->data % (guintptr)size)
@@ -386,8 +387,7 @@ static gboolean check_alignment(const fc_view *v, const char *which, GError **er
   return TRUE;
 }
 
-/* Of a larger signal a window is not enough: what a chain makes near its edges follows from what lies beyond.
- */
+/* A window of a larger signal is refused: values near its edges depend on samples outside it. */
 static gboolean check_whole(const fc_view *v, const char *which, GError **error) {
   for (int a = 0; a < FC_AXES; a++)
     if (v->origin[a] != 0 || (v->extent[a] != 0 && v->extent[a] != v->shape[a]))
@@ -404,7 +404,7 @@ gboolean fc_check_view(const fc_view *v, fc_view *full, const char *which, gbool
   if (v->size < G_STRUCT_OFFSET(fc_view, origin))
     return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
   memcpy(&copy, v, MIN(v->size, sizeof copy));
-  *full = copy; /* which may be where it came from */
+  *full = copy; /* `full` may be where the view came from */
   full->size = sizeof *full;
   v = full;
   if (fc_dtype_size(v->dtype) == 0)
@@ -498,7 +498,7 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
   if (!driver) return fc_fail(error, FC_DEVICE, "this build has no CUDA backend");
   if (from.device != to.device) return fc_fail(error, FC_INVALID, "the views lie on different devices");
   fc_options o = fc_full_options(options);
-  /* NULL is the legacy default stream, by the name that cannot be mistaken for "none". */
+  /* NULL is the legacy default stream; 1 is its explicit handle, so that it is not taken for "no stream". */
   if (!stream) stream = (void *)1;
   g_autoptr(GBytes) key = fc_view_key(chain, &from, to.dtype, stream, &o);
   const gboolean captured = driver->captures(from.device, stream);
@@ -515,8 +515,8 @@ gboolean fc_chain_run_device(fc_chain *chain, const fc_view *in, const fc_view *
   }
   fc_chain_tell_random(chain, &o);
   gboolean ok = fc_run_enqueue(run, &from, &to, error);
-  /* Kept in any case: what was enqueued before a failure still uses its memory. What was captured keeps it
-   * for good. */
+  /* Kept in any case: work that was enqueued before a failure still uses its memory, and a captured graph
+   * uses it until fc_chain_release. */
   if (captured)
     fc_ready_pin(chain, key, run);
   else

@@ -22,7 +22,7 @@ static gboolean generates(const fc_chain *chain) {
   return chain->n > 0 && chain->stages[0].op->flags & FC_OP_GENERATOR;
 }
 
-/* Formats that were said of the chain's signal are not said of others. */
+/* Format options given for the chain's signal do not apply to further inputs. */
 static fc_options options_of_side(const fc_options *o) {
   fc_options side = *o;
   side.in_format = side.in_raw = NULL;
@@ -49,8 +49,8 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
   return context->media->open_source(context, input->path, &side, error);
 }
 
-/* Can this be read again: a file, not what comes through a pipe? Stages from `from` on that measure before
- * they change must, and so must the CPU if it is to take over under way. */
+/* Whether all inputs can be read again: files can, pipes cannot. Two-pass stages from `from` on require
+ * it, and so does a fallback to the CPU during the run. */
 static gboolean check_again(fc_opened *o, guint from, const char *file, const fc_source *source,
                             GError **error) {
   const gboolean again = strcmp(file, "-") != 0 && !g_str_has_prefix(file, "-:") &&
@@ -80,12 +80,12 @@ static gboolean open_sides(fc_opened *o, GError **error) {
   return TRUE;
 }
 
-/* The inputs that follow the first, as one source with it. */
+/* Joins the inputs that follow the first one to it, as one source. */
 static gboolean join_followers(fc_opened *o, GError **error) {
   fc_context *context = o->chain->context;
   fc_options options = *o->options;
   if (!options.followers || !options.followers[0]) return TRUE;
-  options.in_bytes = NULL; /* they are the first one's */
+  options.in_bytes = NULL; /* these belong to the first input */
   g_autoptr(GPtrArray) sources = g_ptr_array_new();
   g_ptr_array_add(sources, g_steal_pointer(&o->source));
   for (const char *const *next = o->options->followers; *next; next++) {
@@ -103,7 +103,7 @@ static gboolean join_followers(fc_opened *o, GError **error) {
   return o->source != NULL;
 }
 
-/* What is told of a view by itself, and by the caller. */
+/* The format that the view gives, completed by the caller's `meaning`. */
 static void format_of_view(const fc_view *view, const fc_options *o, fc_format *format) {
   fc_format_of_view(view, format);
   if (!o->meaning) return;
@@ -211,8 +211,8 @@ static fc_plan_query query_of(const fc_opened *o, gboolean touch) {
   return query;
 }
 
-/* What is needed all at once, or out of order, and does not say how long it is, is read into memory: then
- * there is another plan to be made. */
+/* An input of unknown length that a stage needs as a whole, or out of order, is read into memory; the plan
+ * must then be made again. */
 static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded, GError **error) {
   *loaded = FALSE;
   if (plan->whole && o->source && fc_plan_extent(plan, -1) < 0) {
@@ -227,7 +227,7 @@ static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded
   return TRUE;
 }
 
-/* An output that cannot fit where it is going is refused before a byte is written. */
+/* Refuses an output for which the file system has no room before anything is written. */
 static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
   const double bytes = fc_plan_output_bytes(plan);
   if (!o->sink || !o->sink->room || !o->query.sample_bytes || bytes < 0) return TRUE;
@@ -238,8 +238,8 @@ static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **err
                  left);
 }
 
-/* Whether the first stage, which makes the whole smaller, makes the same size of a part, and does not enlarge
- * that. */
+/* Whether the first stage, which reduces the image, gives the same output size for a smaller version of
+ * it, without enlarging that. */
 static gboolean makes_the_same(const fc_plan *of_whole, const fc_plan *of_part) {
   static const fc_axis axes[] = {FC_AXIS_Y, FC_AXIS_X};
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
@@ -251,8 +251,9 @@ static gboolean makes_the_same(const fc_plan *of_whole, const fc_plan *of_part) 
   return TRUE;
 }
 
-/* A source that gives a part of its size for less is asked for the smallest that the first stage, which must
- * be one that resizes to a size of its own, makes the same size of. TRUE: it has another format now. */
+/* A source that can decode at reduced size is asked for the smallest size from which the first stage still
+ * makes the same output size. The stage must resize to a fixed size. TRUE: the source's format has
+ * changed. */
 static gboolean shrink(fc_opened *o, const fc_plan *whole) {
   if (!o->source || !o->source->shrink || !whole->n || !whole->stages[0].op) return FALSE;
   for (int divisor = 8; divisor > 1; divisor /= 2) {

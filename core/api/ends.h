@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends.h - what a run goes between, opened: sources, further inputs, a sink; or views; and the question that
- * they put to the planner.
+ * ends.h - the opened ends of a run: sources, further inputs and a sink, or views; and the query that they
+ * give the planner.
  */
 #ifndef FC_CORE_ENDS_H
 #define FC_CORE_ENDS_H
@@ -10,9 +10,9 @@
 
 G_BEGIN_DECLS
 
-/* The caller's options with fields that it does not know of at their defaults. */
+/* The caller's options, with defaults for the fields that the caller's version does not have. */
 fc_options fc_full_options(const fc_options *options);
-/* A view of the caller's, checked, as one of the size that the library knows. */
+/* Checks a caller's view and copies it to one of the library's size. */
 gboolean fc_check_view(const fc_view *view, fc_view *full, const char *which, gboolean device,
                        GError **error);
 
@@ -21,7 +21,7 @@ typedef struct fc_opened {
   const fc_options *options;
   fc_source *source; /* NULL: a generator, or views */
   fc_sink *sink;
-  const fc_view *in, *out; /* views that are lent */
+  const fc_view *in, *out; /* borrowed views */
   guint n_sides;
   fc_source **sides;
   const fc_format **side_formats;
@@ -31,33 +31,35 @@ typedef struct fc_opened {
   fc_plan_query query; /* but for `touch` */
 } fc_opened;
 
-/* What a caller gives; the rest is NULL. */
+/* What the caller gives; unused fields are NULL. */
 typedef struct fc_between {
-  const char *input, *output; /* files; the content of the first may be the options' in_bytes */
-  const fc_view *in, *out; /* or views as fc_check_view made them, which must live on; on a device: for a run
-                              on the caller's stream */
-  gboolean later;          /* the output is a view that is not known yet */
+  const char *input, *output; /* files; in_bytes of the options may hold the content of the first */
+  /* or views from fc_check_view, which must outlive this; views on a device: for a run on the caller's
+   * stream */
+  const fc_view *in, *out;
+  gboolean later; /* the output is a view that is given later */
 } fc_between;
 
-/* Nothing is created; the chain must have an input unless it begins with a generator. NULL on failure. */
+/* Opens the inputs and creates nothing. The chain must have an input unless it begins with a generator.
+ * NULL on failure. */
 fc_opened *fc_opened_new(fc_chain *chain, const fc_between *between, const fc_options *options,
                          GError **error);
-/* Reads into memory what does not say how long it is. */
+/* Reads inputs of unknown length into memory. */
 gboolean fc_opened_know_end(fc_opened *opened, GError **error);
-/* Nothing but a format, for asking what comes of it, or for a session. */
+/* Formats only, to compute the output format, or for a session. */
 fc_opened *fc_opened_formats(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options,
                              GError **error);
 void fc_opened_free(fc_opened *opened); /* NULL is allowed */
 
-/* A plan between them. A source of unknown length is read into memory where a stage needs all of it. `touch`:
- * devices may be asked. */
+/* A plan between these ends. A source of unknown length is read into memory where a stage needs all of it.
+ * `touch`: devices may be queried. */
 fc_plan *fc_opened_plan(fc_opened *opened, gboolean touch, GError **error);
-/* What the run is given; further inputs are cast, and read into memory where that must be. Valid as long as
- * both. */
+/* The ends as the executor takes them; further inputs are converted, and read into memory where necessary.
+ * Valid while both arguments are. */
 gboolean fc_opened_ends(fc_opened *opened, const fc_plan *plan, fc_ends *ends, GError **error);
 
-/* All that its plan follows from, for ready.h; after fc_opened_plan. NULL where a plan also follows from what
- * was measured before. */
+/* A key of everything that the plan depends on, for ready.h; after fc_opened_plan. NULL where the plan
+ * also depends on earlier measurements. */
 GBytes *fc_opened_key(const fc_opened *opened);
 GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, const void *stream,
                     const fc_options *options);

@@ -8,7 +8,7 @@
 typedef struct joined_source {
   fc_source base;
   fc_source **parts;
-  guint n, at; /* the one that is read */
+  guint n, at; /* the number of sources, and the one that is being read */
 } joined_source;
 
 static gboolean check_follower(const fc_source *first, const fc_source *next, GError **error) {
@@ -31,7 +31,8 @@ static gboolean is_float(int dtype) {
   return dtype == FC_F32 || dtype == FC_F64;
 }
 
-/* In which samples of both are exact: the wider of two integers; with floats f32 as long as 24 bits do. */
+/* The element type in which samples of both are exact: the wider of two integers; with floats f32, as long
+ * as 24 bits suffice. */
 static int common_dtype(int a, int b) {
   if (a == b) return a;
   if (is_float(a) || is_float(b))

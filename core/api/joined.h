@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 
 /*
  * Takes the sources over, also on failure; `n` is at least 1. Rates, channels and what these mean must agree;
- * the element type is one that holds all of theirs exactly. The name is the first one's "and 2 more".
- * Metadata are nobody's: a sink that is to have the first one's is opened with that.
+ * the element type is one that holds all of theirs exactly. The name is the first one's "and 2 more". It has
+ * no metadata: a sink that needs the first source's is opened with that source.
  */
 fc_source *fc_joined_source(fc_source **sources, guint n, GError **error);
 

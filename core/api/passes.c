@@ -19,7 +19,8 @@ gboolean fc_passes_check(const fc_chain *chain, guint from, gboolean again, cons
   return TRUE;
 }
 
-/* Where the arguments have times, each rate has an instance; those that are made later begin with pass 0. */
+/* With times in the arguments there is one instance per sample rate; instances made later begin with pass
+ * 0. */
 static void begin(fc_chain *chain, guint stage, int pass) {
   fc_stage *s = &chain->stages[stage];
   const fc_two_passes *passes = fc_stage_passes(s);
@@ -31,7 +32,7 @@ static void begin(fc_chain *chain, guint stage, int pass) {
   fc_enter_operator(NULL);
 }
 
-/* What was prepared before is of another pass. */
+/* Prepared states belong to the pass they were made in. */
 static void begin_all(fc_chain *chain) {
   for (guint i = 0; i < chain->n; i++) begin(chain, i, 0);
   fc_chain_forget(chain);

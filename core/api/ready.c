@@ -2,7 +2,7 @@
 /* ready.c - see ready.h. */
 #include "core/api/ready.h"
 
-/* Runs that are kept for later: a few shapes that take turns. */
+/* Runs kept for later: enough for a few shapes in turn. */
 #define READY_MOST 4
 
 typedef struct ready {
@@ -27,7 +27,7 @@ static gboolean find(const fc_chain *chain, GBytes *key, guint *index) {
   return FALSE;
 }
 
-/* Pinned ones stay in the list, so that nobody else takes their place. */
+/* Pinned runs stay in the list, so that they are not evicted. */
 fc_run *fc_ready_take(fc_chain *chain, GBytes *key) {
   guint i;
   if (!find(chain, key, &i)) return NULL;
@@ -60,7 +60,7 @@ static void add(fc_chain *chain, GBytes *key, fc_run *run, gboolean pinned) {
   }
   if (find(chain, key, &i)) {
     ready *there = g_ptr_array_index(chain->ready, i);
-    there->pinned |= pinned; /* it was pinned, and so never taken out */
+    there->pinned |= pinned; /* it was pinned, so it never left the list */
     return;
   }
   ready *r = g_new0(ready, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - a chain on a signal that comes and goes in pieces: the executor in steps, between a queue that
- * is pushed into and one that is pulled from. See filterchain.h.
+ * session.c - a chain on a signal that comes and goes in pieces: the executor is run step by step between an
+ * input queue and an output queue. See filterchain.h.
  */
 #include "core/base/error.h"
 #include "core/api/passes.h"
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements along time that wait, one after another in host memory. */
+/* A queue in host memory, counted in elements along time. */
 typedef struct queue {
   fc_format format;
   fc_axis axis;
   gint64 frame; /* bytes of one element along time */
   char *data;
-  gint64 begin, end, room; /* in elements: what waits is at [begin, end) of data */
-  gint64 moved;            /* elements that have gone through */
+  gint64 begin, end, room; /* in elements: the queued ones are [begin, end) of data */
+  gint64 moved;            /* elements that have passed through */
 } queue;
 
 struct fc_session {
@@ -163,8 +163,8 @@ static gboolean may_go_on(const fc_session *s, GError **error) {
   return TRUE;
 }
 
-/* A view as one of the library's size, of elements that the queue takes, wherever they come from: pieces
- * follow each other. */
+/* Checks a caller's view and copies it to one of the library's size; its elements must match the queue's.
+ * Origin and extent are not looked at, since pieces follow each other. */
 static gboolean check_piece(const queue *q, const fc_view *view, const char *which, fc_view *full,
                             GError **error) {
   const fc_format *f = &q->format;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.c - see budget.h. What cannot be read is no limit.
+ * budget.c - see budget.h. A limit that cannot be read counts as no limit.
  */
 #include "core/base/budget.h"
 
@@ -20,9 +20,9 @@ static gsize address_space(void) {
   return (gsize)limit.rlim_cur;
 }
 
-/* Which malloc keeps for a thread. */
+/* Address space that malloc reserves for a thread's arena. */
 #define ARENA ((gsize)64 << 20)
-#define STACK ((gsize)8 << 20) /* where it is as large as one likes */
+#define STACK ((gsize)8 << 20) /* assumed where the stack has no limit */
 
 int fc_budget_threads(void) {
   gsize space = address_space();

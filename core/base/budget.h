@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.h - how much memory the buffers of chains may take when nobody says.
+ * budget.h - the default limit of memory for the buffers of chains.
  *
- * A chain and a header can ask for any amount, and Linux hands out more than there is: what comes
- * then is not a refusal but the end of some process. So there is a limit ahead of it.
+ * A chain or a file header can ask for any amount, and Linux grants more than it has: instead of an
+ * allocation failing, some process is killed later. So there is a limit below that.
  */
 #ifndef FC_CORE_BUDGET_H
 #define FC_CORE_BUDGET_H
@@ -12,12 +12,12 @@
 
 G_BEGIN_DECLS
 
-/* Bytes: nine tenths of the machine's memory, of what the control group of the process (a container's,
- * a service's) may have, or of its address space (`ulimit -v`), whichever is least. */
+/* In bytes: nine tenths of the smallest of the machine's memory, the memory limit of the process's control
+ * group (a container's, a service's) and its address space (`ulimit -v`). */
 gsize fc_budget_default(void);
 
-/* How many threads the address space of the process has room for beside that: half of it, at a stack and an
- * arena of malloc's each. At least one. */
+/* How many threads half of the process's address space has room for, each with a stack and a malloc arena.
+ * At least one. */
 int fc_budget_threads(void);
 
 G_END_DECLS

@@ -11,7 +11,7 @@
 
 #include "core/contract/rows_table.h"
 
-/* A line of a GPU's caches: accesses of a warp that begin elsewhere take one more. */
+/* A cache line of a GPU: accesses of a warp that are not aligned to it touch one more. */
 #define ALIGNMENT 128
 
 /* ---- layout ----------------------------------------------------------- */
@@ -35,10 +35,10 @@ static gboolean lay_out(fc_buffer *b, const fc_format *format, const gint64 capa
     b->capacity[axis] = capacity[axis];
     b->stride[axis] = bytes;
     if (!grow(&bytes, capacity[axis])) return FALSE;
-    /* Rows start aligned, so that one row's alignment is every row's. */
+    /* Rows start aligned, so that aligning one row aligns all. */
     if (axis == FC_AXIS_X && !packed) bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
   }
-  b->bytes = (gsize)bytes + (packed ? ALIGNMENT : 0); /* what it holds need not begin where it does */
+  b->bytes = (gsize)bytes + (packed ? ALIGNMENT : 0); /* the data may begin anywhere */
   return TRUE;
 }
 
@@ -59,7 +59,7 @@ void fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 aligned) 
 
 fc_view fc_buffer_view(const fc_buffer *b, const fc_range what[FC_AXES], const fc_format *format) {
   fc_view v = {sizeof v, b->dtype, b->kind, b->device, NULL, {0}, {0}, {0}, {0}};
-  /* Summed before it is added: on the way it may lie beyond the memory. */
+  /* Summed before it is added: an intermediate sum may point outside the memory. */
   gint64 offset = b->lead;
   for (int a = 0; a < FC_AXES; a++) {
     v.shape[a] = fc_range_length(what[a]);
@@ -101,7 +101,7 @@ void fc_format_of_view(const fc_view *view, fc_format *format) {
 typedef void (*run_fn)(char *to, gint64 to_stride, const char *from, gint64 from_stride, gint64 count,
                        gsize size, void *data);
 
-/* Calls `run` for every innermost run along `inner`; the other axes nest. */
+/* Calls `run` for every innermost run along `inner`, in a nest of loops over the other axes. */
 static void walk(const fc_view *to, const fc_view *from, int inner, run_fn run, gsize size, void *data) {
   int outer[3], n = 0;
   for (int a = 0; a < FC_AXES; a++)
@@ -142,13 +142,13 @@ static void copy_run(char *to, gint64 ts, const char *from, gint64 fs, gint64 co
   }
 }
 
-/* Turns pairs of axes that are contiguous in each other into one longer axis. */
+/* Merges pairs of axes that are contiguous in both views into one longer axis. */
 static void merge_axes(fc_view *to, fc_view *from) {
   static const int pairs[][2] = {{FC_AXIS_X, FC_AXIS_C}, {FC_AXIS_Y, FC_AXIS_C}, {FC_AXIS_Y, FC_AXIS_X}};
   for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
     int outer = pairs[i][0], inner = pairs[i][1];
     gint64 n = to->shape[inner];
-    if (n == 1) { /* the outer axis may take its place */
+    if (n == 1) { /* the outer axis replaces it */
       to->shape[inner] = to->shape[outer], from->shape[inner] = to->shape[outer];
       to->stride[inner] = to->stride[outer], from->stride[inner] = from->stride[outer];
       to->shape[outer] = from->shape[outer] = 1;
@@ -193,11 +193,11 @@ double fc_value_decode(const void *code, int kind, int dtype) {
 
 struct conversion {
   const fc_view *to, *from; /* types and kinds */
-  gboolean wide;            /* by way of doubles */
+  gboolean wide;            /* computed in double */
   guint32 *notes;
 };
 
-/* Loads or stores straight from or to memory that holds the values as they are computed with. */
+/* Loads or stores directly from or to memory that holds values in the compute type. */
 static void convert_f32(const struct conversion *c, char *to, gint64 ts, const char *from, gint64 fs,
                         gint64 count) {
   const fc_rows *rows = fc_rows_table();
@@ -229,7 +229,7 @@ static void convert_run(char *to, gint64 ts, const char *from, gint64 fs, gint64
   }
 }
 
-/* Are there values of these types that only a double holds? (Of i32 to f32 the load rounds, once.) */
+/* Whether values of these types need a double. (Loading i32 as f32 rounds once, as intended.) */
 static gboolean needs_double(int to, int from) {
   return to == FC_F64 || from == FC_F64 || (from == FC_I32 && to != FC_F32);
 }
@@ -272,9 +272,9 @@ static void fill_slices(const fc_view *slab, int axis, gint64 p, gint64 count, g
     walk(&to, &to, longest_axis(&to), fill_run, fc_dtype_size(slab->dtype), (void *)code);
 }
 
-/* Fills [lo, hi) of an axis, which lies outside the signal, in runs whose sources follow each other:
- * forwards, backwards or all at one place. So rows are filled one after another, and not a column at a time.
- */
+/* Fills positions [lo, hi) of an axis, which lie outside the signal, in runs of consecutive source
+ * positions (forwards, backwards or constant), so that whole rows are copied instead of one column at a
+ * time. */
 static void fill_runs(const fc_view *slab, int axis, fc_range side, gint64 extent, int border,
                       const void *code) {
   for (gint64 p = side.lo, count; p < side.hi; p += count) {
@@ -287,7 +287,8 @@ static void fill_runs(const fc_view *slab, int axis, fc_range side, gint64 exten
   }
 }
 
-/* After how many elements a border repeats itself in other ways than by one element. */
+/* After how many elements the border repeats; the maximum where it cannot be continued by copying itself
+ * (zero and constant borders are filled directly). */
 static gint64 period_of(int border, gint64 extent) {
   switch (border) {
   case FC_BORDER_REFLECT: return 2 * MAX(extent, 1);
@@ -298,9 +299,9 @@ static gint64 period_of(int border, gint64 extent) {
 }
 
 /*
- * Fills [lo, hi) of an axis, which lies ahead of the signal (`left`) or behind it: the period next to the
- * signal from the signal, what lies further out by copies of all that is there, twice as much
- * each time. A border of millions beside a small signal takes no longer than to write it.
+ * Fills [lo, hi) of an axis, which lies before the signal (`left`) or after it: the period next to the signal
+ * is copied from the signal, and the rest from what has been filled already, doubling the length with each
+ * copy. So a border of millions of elements beside a small signal costs no more than writing it.
  */
 static void fill_side(const fc_view *slab, int axis, fc_range side, gboolean left, int border,
                       const void *code) {
@@ -318,12 +319,12 @@ static void fill_side(const fc_view *slab, int axis, fc_range side, gboolean lef
 
 void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], int border, const void *code) {
   if (border == FC_BORDER_NONE) return;
-  /* X first, in the rows that exist; then Y, over rows already widened, and so on:
-   * corners come out right because each axis copies what the last one completed. */
+  /* X first, in the existing rows; then Y, over rows that are already extended, and so on: corners come
+   * out right because each axis copies what the last one completed. */
   static const int order[FC_AXES] = {FC_AXIS_C, FC_AXIS_X, FC_AXIS_Y, FC_AXIS_N};
   fc_view slab = *view;
   for (int a = 0; a < FC_AXES; a++) {
-    /* Rows that exist: the part of the view inside the signal. */
+    /* Existing rows: the part of the view inside the signal. */
     gint64 lo = MAX(view->origin[a], 0), hi = view->origin[a] + view->shape[a];
     if (view->extent[a] >= 0) hi = MIN(hi, view->extent[a]);
     slab.data = (char *)slab.data + (lo - view->origin[a]) * view->stride[a];
@@ -334,7 +335,7 @@ void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], in
     gint64 extent = view->extent[a] < 0 ? FC_NO_END : view->extent[a];
     fill_side(&slab, a, (fc_range){wanted[a].lo, MIN(wanted[a].hi, 0)}, TRUE, border, code);
     fill_side(&slab, a, (fc_range){MAX(wanted[a].lo, extent), wanted[a].hi}, FALSE, border, code);
-    /* From here on the axis is complete over what is wanted of it. */
+    /* From here on the axis is complete over the wanted range. */
     gint64 lo = MIN(slab.origin[a], wanted[a].lo), hi = MAX(slab.origin[a] + slab.shape[a], wanted[a].hi);
     slab.data = (char *)slab.data + (lo - slab.origin[a]) * slab.stride[a];
     slab.origin[a] = lo, slab.shape[a] = hi - lo;

@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 /*
- * A place for one link of a chain: memory laid out once for the longest stretch it
- * will ever hold, then pointed at one stretch after another.
+ * The memory of one link of a chain: laid out once for the longest stretch that it has to hold, then pointed
+ * at one stretch after another.
  */
 typedef struct fc_buffer {
   void *memory;
@@ -19,15 +19,14 @@ typedef struct fc_buffer {
   int dtype, kind, layout, device;
   gint64 capacity[FC_AXES]; /* elements */
   gint64 stride[FC_AXES];   /* bytes */
-  fc_range held[FC_AXES];   /* the positions it holds now */
-  gint64 lead;              /* bytes ahead of the first, for alignment */
+  fc_range held[FC_AXES];   /* the range of positions that it holds now */
+  gint64 lead;              /* bytes before the first element, for alignment */
 } fc_buffer;
 
-/* Lays out strides for the capacity; `bytes` is then what memory must offer. FALSE
- * when that overflows. */
+/* Computes strides for the capacity, and the `bytes` of memory needed. FALSE when that overflows. */
 gboolean fc_buffer_layout(fc_buffer *buffer, const fc_format *format, const gint64 capacity[FC_AXES]);
 
-/* The same without gaps for alignment: elements lie as in a file. */
+/* The same without gaps for alignment: elements are contiguous, as in a file. */
 gboolean fc_buffer_pack(fc_buffer *buffer, const fc_format *format, const gint64 capacity[FC_AXES]);
 
 /*
@@ -36,16 +35,16 @@ gboolean fc_buffer_pack(fc_buffer *buffer, const fc_format *format, const gint64
  */
 void fc_buffer_hold(fc_buffer *buffer, const fc_range held[FC_AXES], gint64 aligned);
 
-/* A view of `what`, positions in the signal, with the extents of `format`. */
+/* A view of the positions `what`, with the extents of `format`. */
 fc_view fc_buffer_view(const fc_buffer *buffer, const fc_range what[FC_AXES], const fc_format *format);
 
-/* One of so many elements from position 0 on, without memory, for its strides. */
+/* A view of this shape at position 0, without memory, for its strides. */
 fc_view fc_shaped_view(const fc_format *format, const gint64 shape[FC_AXES]);
 
-/* Bits of such elements that carry information, when nothing else is said. */
+/* Significant bits of an element type, unless the format says otherwise. */
 int fc_dtype_bits(int dtype);
 
-/* A view whose origin and extent are those of a whole signal in the caller's memory. */
+/* The format of a view that shows a whole signal in the caller's memory. */
 void fc_format_of_view(const fc_view *view, fc_format *format);
 
 static inline gint64 fc_view_bytes(const fc_view *view) {
@@ -55,14 +54,14 @@ static inline gint64 fc_view_bytes(const fc_view *view) {
 /* Copies between host views of equal shape and dtype; they do not overlap. */
 void fc_view_copy(const fc_view *to, const fc_view *from);
 
-/* The same with conversion of dtype, by the loads and stores of fc_rows_table; notes as in fc_job. */
+/* The same with conversion of dtype by fc_rows_table; notes as in fc_job. */
 void fc_view_convert(const fc_view *to, const fc_view *from, guint32 *notes);
 
-/* A real value as one element of `dtype`, rounded and clamped; 8 bytes at most. */
+/* A real value as one element of `dtype`, rounded and clamped; at most 8 bytes. */
 void fc_value_encode(void *code, double value, int kind, int dtype);
 double fc_value_decode(const void *code, int kind, int dtype);
 
-/* Makes the border on the host; see fc_runner.fill_border. */
+/* Fills the border on the host; see fc_runner.fill_border. */
 void fc_view_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], int border, const void *code);
 
 G_END_DECLS

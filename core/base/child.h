@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - programs of ours that do what may crash or hang: a process with a group of its own, which is
- * killed in the end, so that nothing that it started stays behind.
+ * child.h - child processes of ours, for work that may crash or hang. Each has a process group of its own,
+ * which is killed in the end, so that nothing it started is left behind.
  */
 #ifndef FC_CORE_CHILD_H
 #define FC_CORE_CHILD_H
@@ -10,7 +10,7 @@
 
 G_BEGIN_DECLS
 
-/* The descriptor that a child answers on. */
+/* The descriptor on which a child answers. */
 #define FC_CHILD_ANSWERS 3
 
 /* What a child said, and how it ended. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demand.c - the arithmetic of which inputs a stretch of output needs; see demand.h.
+ * demand.c - which range of inputs a range of outputs needs; see demand.h.
  */
 #include "core/base/demand.h"
 
@@ -56,15 +56,15 @@ gint64 fc_border_map(int border, gint64 p, gint64 extent) {
   }
 }
 
-/* The hull of the images of the positions in `outside`, which lie all on one side. */
+/* The hull of the images of `outside`, positions that are all beyond the same end. */
 static fc_range image_of(int border, fc_range outside, gint64 extent) {
   if (fc_range_empty(outside) || extent <= 0) return (fc_range){0, 0};
   gint64 period = border == FC_BORDER_REFLECT101 ? MAX(extent - 1, 1) : extent;
   gint64 a = fc_border_map(border, outside.lo, extent);
   gint64 b = fc_border_map(border, outside.hi - 1, extent);
   if (a < 0) return (fc_range){0, 0};
-  /* Within one period next to the signal a border is monotone, so that the ends
-   * map to the ends; further out, or for a run that crosses a period, take all. */
+  /* Within one period next to the signal the border's map is monotone, so the ends of the range map to the
+   * ends of the image; otherwise the whole signal is taken. */
   gint64 reach = outside.lo < 0 ? -outside.lo : outside.hi - extent;
   if (border != FC_BORDER_REPLICATE && reach > period) return (fc_range){0, extent};
   return (fc_range){MIN(a, b), MAX(a, b) + 1};
@@ -99,7 +99,7 @@ fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent) 
   return out;
 }
 
-/* What a view may be held together with at most: all of the signal, and what lies between the two. */
+/* Upper bound on a range that covers a view and its images, with what lies between. */
 static gint64 most_beside(const fc_reach *reach, gint64 in_extent, gint64 out_extent) {
   if (in_extent < 0 || out_extent < 0) return FC_NO_END;
   gint64 farthest = fc_scale_ceil(out_extent, reach->num, reach->den) - reach->before;
@@ -116,15 +116,14 @@ gint64 fc_reach_beyond(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent) {
   if (reach->before == FC_WHOLE || reach->after == FC_WHOLE) return MAX(in_extent, 0);
-  gint64 spare =
-      reach->num == reach->den ? 0 : 1; /* a rescaled stretch may begin and end within an element */
+  gint64 spare = reach->num == reach->den ? 0 : 1; /* a rescaled range may begin and end within an element */
   gint64 virt = fc_scale_ceil(length, reach->num, reach->den) + spare + reach->before + reach->after;
   virt = MAX(virt, 0);
   if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT || border == FC_BORDER_NONE) return virt;
-  /* How far a view can stick out on either side. Images lie as far inside at most. */
+  /* How far a view can extend beyond the signal on either side. Its images lie at most as far inside. */
   gint64 left = MAX(reach->before, 0);
   gint64 right = fc_reach_beyond(reach, in_extent, out_extent);
-  if (left + right == 0) return virt; /* it looks at nothing outside: no room for images */
+  if (left + right == 0) return virt; /* it reads nothing outside: no images */
   if (border == FC_BORDER_WRAP) return MAX(in_extent, 0) + virt + left + right;
   return virt + MIN(2 * (left + right) + 1, most_beside(reach, in_extent, out_extent));
 }

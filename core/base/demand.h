@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demand.h - which inputs a stretch of output needs.
+ * demand.h - which range of a stage's input a range of its output needs.
  *
- * Demand runs backwards through a chain. For one axis of one stage: output
- * [lo, hi) looks at a *virtual* range of input, which may stick out of the signal;
- * what sticks out is border and maps to elements inside. The *real* range is the
- * hull of everything inside that is looked at or mapped to; a buffer that *holds*
- * the union of both serves the stage.
+ * Ranges are computed backwards through a chain. For one axis of one stage, output [lo, hi) reads a *virtual*
+ * range of input, which may extend beyond the signal; the part outside is border and maps to elements inside.
+ * The *real* range is the hull of all elements inside that are read or mapped to. The *held* range is the
+ * union of both: a buffer that spans it serves the stage.
  *
- * Pure arithmetic on int64, no state. Extents may be FC_UNKNOWN, which counts as
- * "no end within reach".
+ * Pure arithmetic on int64, no state. Extents may be FC_UNKNOWN, which means an end out of reach.
  */
 #ifndef FC_CORE_DEMAND_H
 #define FC_CORE_DEMAND_H
@@ -45,11 +43,11 @@ static inline gint64 fc_ranges_count(const fc_range range[FC_AXES]) {
   return count;
 }
 
-/* Stands for the end of a signal whose end is not known: far, but not so far that
- * adding a halo or scaling by a hop overflows. */
+/* The end of a signal whose end is not known: large, but adding a halo or scaling by a hop does not
+ * overflow. */
 #define FC_NO_END (G_MAXINT64 / 4)
 
-/* The smallest range with both in it; an empty one adds nothing. */
+/* The smallest range that contains both; empty ones are ignored. */
 fc_range fc_range_hull(fc_range a, fc_range b);
 
 /* floor(a*num/den) and ceil(a*num/den) without overflow for |a| < 2^62/num; den > 0. */
@@ -61,30 +59,29 @@ gint64 fc_modulo(gint64 a, gint64 n);
 gint64 fc_common_divisor(gint64 a, gint64 b);
 
 /*
- * Where position p of a signal of `extent` elements comes from: itself inside, its
- * image under the border outside, -1 for a border without an image (zero, constant,
- * none, or an empty signal).
+ * The source of position p of a signal of `extent` elements: p itself inside, its image under the border
+ * outside, -1 for a border without an image (zero, constant, none, or an empty signal).
  */
 gint64 fc_border_map(int border, gint64 p, gint64 extent);
 
-/* What one axis of one stage's input must offer for output `out`. */
+/* What one axis of one stage's input must provide for output `out`. */
 typedef struct fc_span {
   fc_range view; /* what the input view spans: scaled output, without halo */
-  fc_range virt; /* with halo, ends sticking out */
-  fc_range real; /* inside the signal, to be delivered by the stage before */
+  fc_range virt; /* with halo; may extend beyond the signal */
+  fc_range real; /* the part inside the signal, which the stage before must make */
   fc_range held; /* hull of virt and real: what the buffer spans */
 } fc_span;
 
 fc_span fc_reach_need(const fc_reach *reach, int border, fc_range out, gint64 in_extent);
 
-/* The output range that the host really asks for: cut at multiples of align only. */
+/* The output range that the host requests: extended to multiples of align. */
 fc_range fc_reach_align(const fc_reach *reach, fc_range out, gint64 out_extent);
 
-/* How far all of the output looks beyond the end of the input; of extents that are not known a bound, which
- * an operator keeps to once they are (negotiate.c). Not of a reach that is the whole axis. */
+/* How far the output reads beyond the end of the input. For unknown extents an upper bound, which an
+ * operator must keep once they are known (negotiate.c). Not for a reach of FC_WHOLE. */
 gint64 fc_reach_beyond(const fc_reach *reach, gint64 in_extent, gint64 out_extent);
 
-/* A bound on `held` for any output of at most `length` elements. */
+/* An upper bound on `held` for any output of at most `length` elements. */
 gint64 fc_reach_longest(const fc_reach *reach, int border, gint64 length, gint64 in_extent,
                         gint64 out_extent);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error.c - see error.h. Messages carry file names and plugins' words, so what
- * would upset a terminal or break the promise of one line is replaced here, once.
+ * error.c - see error.h. Messages contain file names and texts of plugins, so control characters and line
+ * breaks are replaced here, in one place.
  */
 #include "core/base/error.h"
 
@@ -36,7 +36,7 @@ char *fc_size_for_message(double bytes) {
   static const char *const units[] = {"MB", "GB", "TB", "PB"};
   guint unit = 0;
   double value = bytes / 1e6;
-  /* Below, three digits of it are no thousand. */
+  /* 999.5 and more would print as 1000, so they take the next unit. */
   for (; value >= 999.5 && unit + 1 < G_N_ELEMENTS(units); unit++) value /= 1000;
   return g_strdup_printf("%.3g %s", value, units[unit]);
 }

@@ -96,7 +96,7 @@ gsize fc_frame_pool_room(fc_frame_pool *pool) {
   return bytes;
 }
 
-/* Under the lock. Unused blocks that leave no room beside it go. */
+/* With the mutex held. Frees unused blocks where there is not enough room. */
 static gboolean take(fc_frame_pool *pool, gsize bytes) {
   if (bytes > room(pool)) return FALSE;
   pool->used_bytes += bytes;

@@ -3,11 +3,10 @@
  * frame.h - memory that outlives a run: a pool of blocks, of host memory (a context's) or of a device's (a
  * lease's).
  *
- * Filtering many small images one after another would otherwise spend its time in
- * the page faults of fresh memory. Blocks are reused best-fit by size and given
- * back to the system when the pool holds more than a limit. A second limit bounds all that is
- * handed out, so that a run that would take more than there is gets an error rather than
- * the machine's last page. Thread-safe.
+ * Filtering many small images one after another would otherwise spend its time in the page faults of fresh
+ * memory. Blocks are reused best-fit by size and returned to the system when the pool holds more than a
+ * limit. A second limit bounds all memory that is handed out, so that a run which needs more gets an error
+ * instead of exhausting the machine. Thread-safe.
  */
 #ifndef FC_CORE_FRAME_H
 #define FC_CORE_FRAME_H
@@ -30,11 +29,11 @@ void fc_frame_pool_set_limit(fc_frame_pool *pool, gsize limit);
 gboolean fc_frame_pool_trim(fc_frame_pool *pool);
 /* How many bytes more may be used. */
 gsize fc_frame_pool_room(fc_frame_pool *pool);
-/* Counts bytes that were had from elsewhere among those in use; FALSE, and does not, when they would be more
- * than the limit. They are given back in any pieces. */
+/* Counts bytes that were allocated elsewhere as in use; FALSE, and nothing is counted, when that would
+ * exceed the limit. They may be given back in any parts. */
 gboolean fc_frame_pool_take(fc_frame_pool *pool, gsize bytes);
 void fc_frame_pool_give(fc_frame_pool *pool, gsize bytes);
-/* Where blocks come from; NULL: aligned_alloc and free. Before the first block. */
+/* The allocator; NULL: aligned_alloc and free. To be set before the first block. */
 void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free_fn release, void *data);
 
 /* A block of at least `bytes`, aligned to 256, contents undefined; NULL when there is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups.c - see groups.h. A group is bound by the limits of those it lies in too.
+ * groups.c - see groups.h. A group is also bound by the limits of its parents.
  */
 #include "core/base/groups.h"
 
@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The limit that one group's folder tells of; INFINITY where it tells none. */
+/* The limit given in one group's folder; INFINITY where there is none. */
 typedef double limit_fn(const char *folder);
 
-/* Up to two numbers of a file; returns how many. The kernel says "max" or -1 where there is no limit. */
+/* Reads up to two numbers from a file and returns how many. The kernel writes "max" or -1 where there is
+ * no limit. */
 static int numbers_in(const char *folder, const char *file, double numbers[2]) {
   char path[PATH_MAX], text[64] = "";
   int length = snprintf(path, sizeof path, "%s/%s", folder, file);
@@ -29,7 +30,7 @@ static double amount(const char *folder, const char *file) {
   return numbers_in(folder, file, n) > 0 && n[0] >= 0 ? n[0] : (double)INFINITY;
 }
 
-/* Of every so many microseconds how many. */
+/* Processors: quota per period, both in microseconds. */
 static double share(double quota, double period) {
   return quota > 0 && period > 0 ? quota / period : (double)INFINITY;
 }
@@ -51,8 +52,8 @@ static double processors_v1(const char *folder) {
   return share(quota[0], period[0]);
 }
 
-/* The least limit of a group and those it lies in. Within a container its name may be the host's, but the
- * group of the container is what the mount shows at its top. */
+/* The smallest limit of a group and its parents. Within a container the group's name may be the host's,
+ * but the container's own group is at the root of the mount. */
 static double least_above(const char *root, const char *mount, char *group, limit_fn *limit) {
   double least = (double)INFINITY;
   for (;;) {
@@ -90,7 +91,7 @@ static double limit_of(const char *root, const char *controller, limit_fn *v2, l
 
 gsize fc_groups_memory(const char *root) {
   double bytes = limit_of(root, "memory", memory_v2, memory_v1);
-  return bytes < 0x1p62 ? (gsize)bytes : G_MAXSIZE; /* version 1 has a number for none, near 2^63 */
+  return bytes < 0x1p62 ? (gsize)bytes : G_MAXSIZE; /* version 1 writes a number near 2^63 for "no limit" */
 }
 
 int fc_groups_processors(const char *root) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups.h - what the control groups of the process (a container's, a service's) let it have, by version 2 or
- * 1 of the kernel's files. What cannot be read is no limit.
+ * groups.h - limits of memory and processors that control groups (of a container, of a service) set for this
+ * process, by version 2 or 1 of the kernel's files. A limit that cannot be read counts as no limit.
  */
 #ifndef FC_CORE_GROUPS_H
 #define FC_CORE_GROUPS_H
@@ -10,11 +10,11 @@
 
 G_BEGIN_DECLS
 
-/* `root` is put ahead of /proc and /sys: "", or a folder of a test's. */
+/* `root` is prepended to /proc and /sys: "", or a folder of a test. */
 
-/* Bytes of memory; G_MAXSIZE: any. */
+/* Bytes of memory; G_MAXSIZE: no limit. */
 gsize fc_groups_memory(const char *root);
-/* Processors whose whole time it may use, a part of one counted as one; G_MAXINT: any. */
+/* Processors by CPU time, rounded up; G_MAXINT: no limit. */
 int fc_groups_processors(const char *root);
 
 G_END_DECLS

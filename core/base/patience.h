@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patience.h - waiting for a condition, but never without end: who waits looks again after a second. The C
- * library's condition variables can lose a wake-up when several threads wait (glibc 2.27 to 2.40, bug 25847).
+ * patience.h - waiting for a condition with a timeout of a second, after which the caller tests the condition
+ * again. The C library's condition variables can lose a wake-up when several threads wait (glibc 2.27 to
+ * 2.40, bug 25847).
  */
 #ifndef FC_CORE_PATIENCE_H
 #define FC_CORE_PATIENCE_H
@@ -9,7 +10,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* For fc_cond_wait: by a clock that nobody sets. */
+/* For fc_cond_wait: uses the monotonic clock. */
 static inline void fc_cond_init(pthread_cond_t *condition) {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);

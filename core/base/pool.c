@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.c - see pool.h. Workers sleep between loops, each on a semaphore of its own, and take indices from an
- * atomic counter within one; nothing is allocated per loop. If a thread cannot be started the others, down to
- * the caller alone, do its work.
+ * pool.c - see pool.h. Workers sleep between loops, each on its own semaphore, and take indices from an
+ * atomic counter during one; nothing is allocated per loop. If a thread cannot be started the others, or the
+ * caller alone, do its work.
  *
- * A worker is in a loop from when it finds it open until it leaves it. The caller closes the loop once no
- * index is left and waits for those inside alone: one that wakes up later finds it closed and sleeps on, so
- * that a loop never lasts for the sake of a thread that has nothing to do. Each that is woken wakes two more
- * while there are indices, so that 31 wake-ups are not one after another the caller's.
+ * A worker is in a loop from when it finds it open until it leaves it. When no index is left the caller
+ * closes the loop and waits only for the workers inside; a worker that wakes up later finds it closed and
+ * sleeps on, so that a loop never waits for a thread that has nothing to do. Each worker that is woken wakes
+ * two more while there are indices, so that the caller need not wake 31 threads one by one.
  *
- * Each worker has a stack for signal handlers, so that one that a program installs with SA_ONSTACK can still
- * tell of an operator that has used up the worker's own.
+ * Each worker has a stack for signal handlers, so that a handler that a program installs with SA_ONSTACK can
+ * still report an operator that overflowed the worker's own stack.
  *
  * Semaphores, not condition variables: those of glibc 2.27 to 2.40 can lose a wake-up when several threads
- * wait (bug 25847). ThreadSanitizer sees into them and into GLib's atomics, but not into GLib's locks.
+ * wait (bug 25847). ThreadSanitizer understands them and GLib's atomics, but not GLib's locks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -34,23 +34,23 @@
 
 typedef struct worker {
   fc_pool *pool;
-  guint number; /* from 1: 0 is the caller */
-  sem_t go;     /* of a loop that was over sooner too, which costs a look */
+  guint number; /* from 1; 0 is the caller */
+  sem_t go;     /* may also be posted for a loop that has ended, which costs one check */
   GThread *thread;
 } worker;
 
 struct fc_pool {
   int threads;
   guint started;   /* workers running, without the caller */
-  worker *workers; /* number N at N - 1 */
+  worker *workers; /* number N at index N - 1 */
   gint stop;       /* atomic */
-  /* The loop: read by workers inside it only. */
+  /* The current loop; read only by workers that are inside it. */
   fc_pool_body body;
   void *data;
   guint count, helpers;
   gint next;   /* atomic */
-  gint inside; /* atomic: how many workers are in it, and CLOSED */
-  sem_t left;  /* posted by the last to leave, if the caller has closed it before */
+  gint inside; /* atomic: the number of workers inside, and the flag CLOSED */
+  sem_t left;  /* posted by the last worker to leave a closed loop */
 };
 
 /* ---- loops ------------------------------------------------------------ */
@@ -84,10 +84,10 @@ static void wake_two(fc_pool *pool, guint number) {
     if ((guint)g_atomic_int_get(&pool->next) < pool->count) sem_post(&pool->workers[n - 1].go);
 }
 
-/* What a handler of ours needs, beside what the processor's registers take. */
+/* What our handler needs, besides the saved registers of the processor. */
 #define HANDLER_BYTES (64 * 1024)
 
-/* NULL: somebody else, a sanitizer, has given the thread one; or there is no memory. */
+/* NULL: the thread has one already (from a sanitizer), or there is no memory. */
 static void *lend_signal_stack(void) {
   stack_t there = {0}, stack = {.ss_size = HANDLER_BYTES + (gsize)MAX(sysconf(_SC_MINSIGSTKSZ), 0)};
   if (sigaltstack(NULL, &there) != 0 || !(there.ss_flags & SS_DISABLE)) return NULL;
@@ -119,7 +119,7 @@ static gpointer work(gpointer data) {
   return NULL;
 }
 
-/* So many, if they can be had. */
+/* Starts up to this many. */
 static void start_workers(fc_pool *pool, guint wanted) {
   while (pool->started < wanted) {
     worker *me = &pool->workers[pool->started];
@@ -152,7 +152,7 @@ void fc_pool_run(fc_pool *pool, guint count, fc_pool_body body, void *data) {
 
 /* ---- crews ------------------------------------------------------------ */
 
-/* Read once: the files take longer than a small image. */
+/* Read once: reading the files takes longer than filtering a small image. */
 static pthread_once_t quota_once = PTHREAD_ONCE_INIT;
 static int quota;
 
@@ -163,7 +163,8 @@ static void read_quota(void) {
 int fc_processors(void) {
   cpu_set_t set;
   int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-  if (count <= 0) count = (int)g_get_num_processors(); /* more than a set holds, or another system */
+  /* more processors than a cpu_set_t holds, or another system */
+  if (count <= 0) count = (int)g_get_num_processors();
   pthread_once(&quota_once, read_quota);
   return MIN(count, quota);
 }

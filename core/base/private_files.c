@@ -18,20 +18,21 @@ static gboolean is_ours_alone(const struct stat *st) {
   return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* No link that somebody else has laid, and ours. */
+/* A folder, possibly through a symbolic link of this user's own, that nobody else can write. */
 gboolean fc_private_is_ours(const char *folder) {
   struct stat link, st;
   return lstat(folder, &link) == 0 && link.st_uid == geteuid() && stat(folder, &st) == 0 &&
          S_ISDIR(st.st_mode) && is_ours_alone(&st);
 }
 
-/* A superuser with somebody else's home leaves no folders there that its owner cannot write. */
+/* Whether a folder may be made here: root, with another user's home, leaves no folders that the owner
+ * cannot write. */
 static gboolean may_make_within(const char *folder) {
   struct stat st;
   return geteuid() != 0 || (stat(folder, &st) == 0 && st.st_uid == 0);
 }
 
-/* But no home where there is none. */
+/* Does not create the home folder itself. */
 static gboolean make_folder(const char *path, int levels) {
   g_autofree char *parent = g_path_get_dirname(path);
   if (g_file_test(path, G_FILE_TEST_EXISTS)) return TRUE;
@@ -39,7 +40,7 @@ static gboolean make_folder(const char *path, int levels) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Not waiting, should it be a pipe. */
+/* Non-blocking, in case it is a pipe. */
 static int open_ours(const char *path, gsize least, gsize most, gsize *size) {
   struct stat st;
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

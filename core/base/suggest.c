@@ -29,7 +29,7 @@ guint fc_edit_distance(const char *a, const char *b) {
   return last[m];
 }
 
-/* "conv" for "conv1d": typed in part; two letters are enough to mean something. */
+/* "conv" for "conv1d": a prefix of at least two letters. */
 static gboolean begins(const char *name, const char *typed, gsize length) {
   return length >= 2 && g_ascii_strncasecmp(name, typed, length) == 0;
 }
@@ -41,7 +41,7 @@ const char *fc_suggest(const char *typed, const char *const *names) {
   guint nearest = MAX(1, (guint)MIN(length, LONGEST) / 3) + 1;
   for (; names && *names; names++) {
     guint d = fc_edit_distance(typed, *names);
-    /* Everything replaced is not a slip: "a" is not a mistyped "b". */
+    /* Not if every character is replaced: "a" is not a mistyped "b". */
     if (d < nearest && d < MAX(length, strlen(*names))) nearest = d, best = *names;
     if (!begun && begins(*names, typed, length)) begun = *names;
   }

@@ -16,9 +16,9 @@ G_BEGIN_DECLS
 /* Long texts are compared by their first 64 bytes. */
 guint fc_edit_distance(const char *a, const char *b);
 
-/* The nearest of `names` (ends with NULL) that is near enough to be meant - a
- * third of the length typed, at least 1, or a name that it begins - or NULL.
- * The first of equally near ones. Borrowed from `names`. */
+/* The nearest of `names` (ends with NULL), if its distance is at most a third of the length typed (at
+ * least 1) or if `typed` is a prefix of it; else NULL. The first of equally near ones. Borrowed from
+ * `names`. */
 const char *fc_suggest(const char *typed, const char *const *names);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.c - see trace.h. Events are kept as text and written at the end in one go, so
- * that tracing does not wait for a disk in the middle of a run. The text is in pieces: one string that
- * grows is moved, and what it leaves behind would be taken for the run's memory.
+ * trace.c - see trace.h. Events are kept as text and written at the end in one go, so that tracing does not
+ * wait for a disk during a run. The text is in pieces: one growing string would be moved, and the freed
+ * memory would be counted as the run's.
  */
 #include "core/base/trace.h"
 
@@ -22,16 +22,16 @@ struct fc_trace {
   char *path;
   pthread_mutex_t mutex;
   GPtrArray *full; /* of GString: pieces of at least PIECE bytes */
-  GString *events; /* the piece that is filled */
-  gint64 bytes;    /* of all that are full */
-  gint64 peak;     /* the largest of what fc_trace_memory has seen */
+  GString *events; /* the piece that is being filled */
+  gint64 bytes;    /* total size of the full pieces */
+  gint64 peak;     /* the largest value that fc_trace_memory has read */
 };
 
 static void free_piece(gpointer piece) {
   g_string_free(piece, TRUE);
 }
 
-/* Makes room for another event. */
+/* The piece for the next event. */
 static GString *room(fc_trace *trace) {
   if (trace->events->len >= PIECE) {
     trace->bytes += (gint64)trace->events->len;
@@ -90,7 +90,7 @@ void fc_trace_add_span(fc_trace *trace, fc_track track, const char *name, gint64
   pthread_mutex_unlock(&trace->mutex);
 }
 
-/* Bytes of this process that lie in memory; 0 where it cannot be told. */
+/* Resident memory of this process in bytes; 0 where it is not known. */
 static gint64 resident(void) {
   long long pages = 0;
   FILE *statm = fopen("/proc/self/statm", "re");
@@ -104,7 +104,7 @@ void fc_trace_memory(fc_trace *trace) {
   gint64 bytes = trace ? resident() : 0;
   if (bytes == 0) return;
   pthread_mutex_lock(&trace->mutex);
-  bytes -= MIN(bytes, trace->bytes + (gint64)trace->events->len); /* what a run without a trace would take */
+  bytes -= MIN(bytes, trace->bytes + (gint64)trace->events->len); /* without the memory of the trace itself */
   trace->peak = MAX(trace->peak, bytes);
   g_string_append_printf(room(trace),
                          ",\n{\"name\":\"resident\",\"ph\":\"C\",\"pid\":1,\"ts\":%" G_GINT64_FORMAT
@@ -127,8 +127,8 @@ static gboolean write_plain(const char *path, const char *text, GError **error) 
   return written || fail(standard ? "standard output" : path, g_strerror(why), error);
 }
 
-/* Into a file whole or not at all, through a symbolic link so that it stays one. A device
- * or a pipe is written to: a rename would put a file in its place. */
+/* Replaces a file atomically, through a symbolic link so that the link stays. A device or a pipe is
+ * written directly, because a rename would replace it by a file. */
 static gboolean write_text(const char *path, const char *text, GError **error) {
   struct stat info;
   gboolean existed = stat(path, &info) == 0;
@@ -139,10 +139,10 @@ static gboolean write_text(const char *path, const char *text, GError **error) {
   gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
                                               G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause);
   free(target);
-  /* Less what umask takes off, until then. */
+  /* Before the chmod the file has the mode that umask leaves. */
   if (written && existed && chmod(path, (mode_t)mode) != 0) return fail(path, g_strerror(errno), error);
   if (written) return TRUE;
-  /* GLib's sentence names its temporary file; the reason stands at its end. */
+  /* GLib's message names its temporary file; the reason is at its end. */
   const char *reason = strrchr(cause->message, ':');
   return fail(path, reason ? reason + 2 : cause->message, error);
 }

@@ -25,18 +25,18 @@ typedef enum fc_track {
 } fc_track;
 
 fc_trace *fc_trace_new(const char *path);
-/* Microseconds since some fixed moment; 0 for a NULL trace. */
+/* Microseconds since a fixed moment; 0 for a NULL trace. */
 gint64 fc_trace_now(const fc_trace *trace);
-/* An event from `start` until now, on one chunk; bytes < 0 is left out. */
+/* An event from `start` until now, on one chunk; negative bytes are omitted. */
 void fc_trace_add(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 chunk,
                   gint64 bytes);
-/* The same for an event that is over. */
+/* The same for an event that has ended. */
 void fc_trace_add_span(fc_trace *trace, fc_track track, const char *name, gint64 start, gint64 end,
                        gint64 chunk, gint64 bytes);
-/* There is a device, and its lanes have tracks. */
+/* Names the tracks of a device's lanes. */
 void fc_trace_name_lanes(fc_trace *trace);
-/* Notes the resident memory of the process, but for that of the trace itself, as a counter; the
- * largest is told at the end (otherData.peak_resident_bytes). */
+/* Records the resident memory of the process, without that of the trace itself, as a counter; the largest
+ * value is written at the end (otherData.peak_resident_bytes). */
 void fc_trace_memory(fc_trace *trace);
 /* Writes the file; "-" is standard output. The trace stays usable. */
 gboolean fc_trace_write(fc_trace *trace, GError **error);

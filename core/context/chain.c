@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Prepared states that a stage keeps when nothing runs. */
+/* Prepared states that a stage keeps while nothing runs. */
 #define PREPARED_MOST 8
 
 /* ---- making chains ---------------------------------------------------------- */
@@ -21,7 +21,7 @@ static gboolean create_with(fc_stage *stage, const fc_args *args, void **self, G
   return fc_stage_host_check(&stage->host, stage->op->name, "taking its parameters", status, error);
 }
 
-/* Arguments with times wait for the rate. */
+/* Arguments with times are resolved when the sample rate is known. */
 static gboolean create(fc_stage *stage, GError **error) {
   return stage->args->timed || create_with(stage, stage->args, &stage->self, error);
 }
@@ -76,7 +76,7 @@ const fc_two_passes *fc_stage_passes(const fc_stage *stage) {
   return wanted ? passes : NULL;
 }
 
-/* The stage's inputs from the arguments that name files. */
+/* Records the stage's inputs from the arguments that name files. */
 static gboolean take_inputs(fc_stage *stage, GError **error) {
   const guint n = stage->args->n_inputs;
   if (n > FC_INPUTS_MOST)
@@ -181,7 +181,7 @@ static const fc_arg *arg_called(const fc_stage *stage, const char *name) {
   return NULL;
 }
 
-/* Room for a further stage, which is not counted yet. */
+/* Room for one more stage, which is not counted yet. */
 static fc_stage *next_stage(fc_chain *chain) {
   fc_chain_release(chain);
   chain->stages = g_renew(fc_stage, chain->stages, chain->n + 1);
@@ -210,7 +210,7 @@ gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *
   s->args = fc_args_of_values(s->op, values, media ? media->load_table : NULL, chain->context, error);
   chain->n++;
   gboolean ok = s->args && take_inputs(s, error);
-  /* An input that is a view has no name; it stands in the order of the parameters. */
+  /* An input given as a view has no name; inputs are in the order of the parameters. */
   for (guint i = 0; ok && values && values[i]; i++) {
     const fc_arg *arg = values[i]->view ? arg_called(s, values[i]->name) : NULL;
     if (!arg) continue;
@@ -253,7 +253,7 @@ static void trim(fc_stage *stage, guint most) {
   }
 }
 
-/* What prepare is told of a format. */
+/* The format as prepare is given it: without extents, unless the backend is shaped. */
 static fc_format without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
   told.time_num = told.time_den = 0, told.framed = 0;
@@ -320,10 +320,9 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   if (p->joined && !sections) return FALSE;
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
   const fc_cascade *cascade = sections ? fc_operator_extension(stage->op, FC_CASCADE) : NULL;
-  fc_status status =
-      FC_CALLED(stage->op->name,
-                cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
-                        : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
+  fc_status status = FC_CALLED(
+      stage->op->name, cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
+                               : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
   if (p->device != FC_HOST) driver->leave(before);
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
 }
@@ -428,7 +427,7 @@ const char **fc_chain_files(const fc_chain *chain) {
   return (const char **)g_ptr_array_free(paths, FALSE);
 }
 
-/* FNV-1a; what is made of it mixes it well. */
+/* FNV-1a; its users mix it further. */
 static guint64 hash_of(const char *name) {
   guint64 hash = 0xcbf29ce484222325u;
   for (; name && *name; name++) hash = (hash ^ (guint8)*name) * 0x100000001b3u;

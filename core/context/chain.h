@@ -16,16 +16,17 @@ G_BEGIN_DECLS
 
 /*
  * What `prepare` made for element types, channels, layout and device - and extents, where the backend is
- * FC_BACKEND_SHAPED. Kept by its stage from run to run and from size to size; the ones not used longest go.
+ * FC_BACKEND_SHAPED. Kept by its stage from run to run and from size to size; the least recently used are
+ * freed.
  */
 typedef struct fc_prepared {
-  gint references; /* of runs that use it, and one of the stage's; atomic */
+  gint references; /* runs that use it, plus one for the stage; atomic */
   const fc_backend *backend;
   gint32 device;
   int compute;
   guint joined; /* stages from its own on that are one cascade; 0: itself alone */
   guint n_in;
-  fc_format *in; /* n_in of them, without the extents that prepare was not told */
+  fc_format *in; /* n_in formats, without the extents that prepare was not given */
   fc_format out;
   void *state;
 } fc_prepared;
@@ -33,13 +34,13 @@ typedef struct fc_prepared {
 /* A further input: a file that the command named, or a view of the library's caller. */
 typedef struct fc_stage_input {
   char *path;
-  fc_view view; /* where path is NULL */
+  fc_view view; /* used where path is NULL */
 } fc_stage_input;
 
-/* An operator's instance for signals of one rate, where some of the arguments are times. */
+/* An operator's instance for one sample rate, where some of the arguments are times. */
 typedef struct fc_instance {
   double rate;
-  fc_args *args; /* the times in samples */
+  fc_args *args; /* with times in samples */
   void *self;
 } fc_instance;
 
@@ -47,33 +48,34 @@ typedef struct fc_stage {
   const fc_operator *op;
   char *text; /* as typed */
   fc_args *args;
-  void *self;           /* NULL where the arguments have times: then there is one a rate */
+  void *self;           /* NULL where the arguments have times: then there is one per rate */
   GPtrArray *instances; /* fc_instance; NULL: none yet */
   fc_stage_host host;
   guint n_inputs;
   fc_stage_input *inputs;
-  GPtrArray *prepared; /* fc_prepared, the one used last at the end */
+  GPtrArray *prepared; /* fc_prepared, most recently used last */
 } fc_stage;
 
 struct fc_chain {
   fc_context *context;
   guint n;
   fc_stage *stages;
-  /* Runs that are kept ready, in api/ready.h; the one used last at the end. */
+  /* Runs kept ready, see api/ready.h; most recently used last. */
   GPtrArray *ready;
-  GPtrArray *workers; /* instances of it, with what they have prepared and keep ready, for batches */
+  GPtrArray *workers; /* instances for the workers of batches, with what they have prepared */
 };
 
-/* Are some of the arguments times? */
+/* Whether some of the arguments are times. */
 static inline gboolean fc_stage_is_timed(const fc_stage *stage) {
   return stage->args && stage->args->timed;
 }
 
-/* What runs a stage in two passes, if with its arguments the operator wants that; else NULL. */
+/* The two-pass interface, if the operator uses it with these arguments; else NULL. */
 const fc_two_passes *fc_stage_passes(const fc_stage *stage);
 
-/* The operator's instance for a signal of this rate (0: not known). Where the arguments have times it is made
- * now unless it is there, and lives as long as the chain. FALSE: a time is out of range, or create failed. */
+/* The operator's instance for a signal of this rate (0: not known). Where the arguments have times an
+ * instance is made for each rate, and lives as long as the chain. FALSE: a time is out of range, or create
+ * failed. */
 gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **error);
 
 /* The recursive sections of a stage whose operator has FC_CASCADE, as its `design` tells them. */
@@ -86,11 +88,12 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_backend *b
                               int compute, guint n_in, gboolean any_size, const fc_format *const *in,
                               const fc_format *out, GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
-/* Instance number `i` of the chain for a batch, from 0 (itself): kept from one batch to the next. */
+/* Instance number `i` of the chain for a batch, from 0 (the chain itself); kept from one batch to the
+ * next. */
 fc_chain *fc_chain_worker(fc_chain *chain, guint i, GError **error);
-/* Tells the stages what random numbers of the run depend on. */
+/* Gives the stages the seed and names that random numbers of the run depend on. */
 void fc_chain_tell_random(fc_chain *chain, const fc_options *options);
-/* Forgets runs that are kept, and prepared states, as after a device failed. */
+/* Drops kept runs and prepared states, as after a device failed. */
 void fc_chain_forget(fc_chain *chain);
 
 G_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the owner of registry, memory pool and log sink; see filterchain.h.
+ * context.c - the owner of registry, memory pool and log function; see filterchain.h.
  */
 #include "core/context/context.h"
 
@@ -10,18 +10,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Unused blocks kept for the next run: enough for the links of a chain over
- * photographs, little beside the memory of any machine that filters them. */
+/* Unused blocks kept for the next run: enough for the links of a chain over photographs, and little
+ * compared to the memory of a machine that filters them. */
 #define KEEP_BYTES ((gsize)256 << 20)
 
 static void log_of_registry(fc_log_level level, const char *message, void *context) {
   fc_context_log(context, level, "%s", message);
 }
 
-/* Crews of other sizes than are wanted now need not sleep on. */
+/* Idle thread pools that are kept; more, of sizes no longer used, are freed. */
 #define IDLE_CREWS 8
 
-/* With room for all that comes: what goes to sleep after an output is in place allocates nothing. */
+/* Preallocated: nothing may be allocated when pools are returned after an output is in place. */
 static GPtrArray *new_list(GDestroyNotify destroy) {
   return g_ptr_array_new_full(2 * IDLE_CREWS, destroy);
 }
@@ -48,7 +48,7 @@ void fc_context_free(fc_context *context) {
   g_ptr_array_free(context->idle_crews, TRUE);
   if (context->free_lease) g_ptr_array_set_free_func(context->idle_leases, context->free_lease);
   g_ptr_array_free(context->idle_leases, TRUE);
-  if (context->kernels) context->free_kernels(context->kernels); /* behind all that may launch them */
+  if (context->kernels) context->free_kernels(context->kernels); /* after everything that may launch them */
   pthread_mutex_destroy(&context->idle_mutex);
   fc_registry_free(context->registry);
   fc_frame_pool_free(context->frames);

@@ -16,13 +16,13 @@
 
 G_BEGIN_DECLS
 
-/* How files are opened: media/ hands these in, so that core knows no format. */
+/* How files are opened: media/ sets these functions, so that core knows no format. */
 typedef struct fc_media {
   fc_source *(*open_source)(fc_context *context, const char *path, const fc_options *options, GError **error);
   fc_sink *(*open_sink)(fc_context *context, const char *path, const fc_options *options, fc_source *like,
                         GError **error);
   fc_table_loader load_table;
-  /* What is kept from file to file, or NULL: made with the context and freed with it. */
+  /* Data kept from file to file, or NULL: created with the context and freed with it. */
   void *(*start)(fc_context *context);
   void (*stop)(void *kept);
 } fc_media;
@@ -32,26 +32,26 @@ struct fc_lease;
 struct fc_context {
   fc_registry *registry;
   fc_frame_pool *frames;
-  const fc_driver *driver; /* devices beside the CPU; NULL: none. A test may set another. */
-  gsize max_memory;        /* of buffers, those of all runs at a time together */
+  const fc_driver *driver; /* devices besides the CPU; NULL: none. Tests may set their own. */
+  gsize max_memory;        /* limit of the buffers of all concurrent runs together */
   const fc_media *media;
   void *media_kept;
   pthread_mutex_t log_mutex;
   fc_log_fn log; /* guarded by log_mutex */
   void *log_data;
-  /* What outlives a run, guarded by idle_mutex: threads that sleep and devices' lanes that are empty. */
+  /* Kept between runs, guarded by idle_mutex: idle thread pools and idle devices. */
   pthread_mutex_t idle_mutex;
   GPtrArray *idle_crews;  /* fc_pool */
   GPtrArray *idle_leases; /* fc_lease, see device/lease.h */
   GDestroyNotify free_lease;
-  gpointer kernels; /* composed ones, see device/kernels.h; NULL: none yet */
+  gpointer kernels; /* composed kernels, see device/kernels.h; NULL: none yet */
   GDestroyNotify free_kernels;
 };
 
 /* The constructor behind fc_context_new. */
 fc_context *fc_context_new_with(const fc_media *media);
 
-/* Threads for a run, `threads` of them with the caller: asleep since an earlier run, or new. */
+/* A pool of `threads` threads, with the caller, for a run: an idle one, or a new one. */
 fc_pool *fc_context_take_crew(fc_context *context, int threads);
 void fc_context_give_crew(fc_context *context, fc_pool *crew);
 

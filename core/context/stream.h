@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.h - where samples come from and where they go, as the engine sees it.
+ * stream.h - the interfaces of sources and sinks.
  *
- * media/ implements these for files; the engine knows no file format. A source or
- * sink is used by one thread at a time (the reader or writer thread of a run).
+ * media/ implements these for files; the engine knows no file format. A source or sink is used by one thread
+ * at a time (the reader or writer thread of a run).
  *
- * The stream axis is X for audio and N for images and arrays: a source delivers,
- * and a sink takes, consecutive stretches of it, from position 0 to the end. Images and arrays may also go by
- * rows, where both say that they can: then it is Y, through one frame after another.
+ * The stream axis is X for audio and N for images and arrays: a source delivers, and a sink takes,
+ * consecutive stretches of it, from position 0 to the end. Images and arrays may also be transferred by rows,
+ * where both support it: then the axis is Y, through one frame after another.
  */
 #ifndef FC_STREAM_H
 #define FC_STREAM_H
@@ -21,14 +21,15 @@ typedef struct fc_source fc_source;
 typedef struct fc_sink fc_sink;
 
 struct fc_source {
-  /* What it delivers: the element type in which samples are exact (i16 for 16-bit
-   * PCM, u8 for an 8-bit PNG), interleaved unless the data are planar, the extent
-   * (FC_UNKNOWN on the stream axis when only the end will tell). Constant. */
+  /* The format delivered: the element type in which samples are exact (i16 for 16-bit PCM, u8 for an 8-bit
+   * PNG), interleaved unless the data are planar, and the extent (FC_UNKNOWN on the stream axis if only
+   * the end shows it). Constant. */
   fc_format format;
   char *name; /* for messages: the path, or "standard input" */
 
-  gboolean can_rows; /* constant: it can deliver rows, of one frame at a time (no stretch has some of two) */
-  gboolean by_rows;  /* set by the run before it first reads: it is to; N is known then */
+  /* constant: it can deliver rows, of one frame at a time (a stretch never spans two frames) */
+  gboolean can_rows;
+  gboolean by_rows; /* set by the run before the first read: deliver rows; N is known then */
 
   /*
    * Fills `into`, of the format's element type and any strides on Y and X but with
@@ -55,21 +56,20 @@ struct fc_source {
 struct fc_sink {
   char *name;        /* for messages */
   gboolean can_rows; /* constant: it can take rows, of one frame at a time */
-  gboolean by_rows;  /* set by the run before begin: it is given them so */
+  gboolean by_rows;  /* set by the run before begin: it is given rows */
 
   /*
-   * Before the plan stands, and without touching the disk: looks at the format that
-   * the chain makes (format->dtype is the chain's own: f32, f64 or the input's) and
-   * changes dtype and bits to what it would like delivered; fails, with what to do, if
-   * it cannot hold such data (five channels in a PNG). What format->stored names goes before
-   * the input's type, where it can be held. It will take any dtype in spite of its
-   * wish and convert.
+   * Called before the plan is made, and does not touch the disk. Looks at the format that the chain makes
+   * (format->dtype is the chain's own: f32, f64 or the input's) and changes dtype and bits to what it
+   * prefers; fails, with what to do, if it cannot hold such data (five channels in a PNG). The type in
+   * format->stored has priority over the input's type where it can be held. The sink accepts any dtype
+   * regardless, and converts.
    */
   gboolean (*accept)(fc_sink *sink, fc_format *format, GError **error);
-  /* Set by accept: bytes of a sample where it goes; 0: the size does not follow from the format (a codec). */
+  /* Set by accept: bytes of a sample in the output; 0: the size does not follow from the format (a codec). */
   int sample_bytes;
 
-  /* NULL, or: bytes that are free where the output goes; negative where that says nothing (a pipe). */
+  /* NULL, or: free bytes where the output is written; negative where that is not known (a pipe). */
   double (*room)(const fc_sink *sink);
 
   /* May be NULL. Creates the temporary file. The extent on the stream axis may be FC_UNKNOWN. */
@@ -84,13 +84,13 @@ struct fc_sink {
   /* Frees the struct; without a successful commit, leaves no trace on disk. */
   void (*free)(fc_sink *sink);
 
-  /* Set by the run before begin, of sound: the input's frame that is the first of the output; or that nothing
-   * in it is where a frame of the input was, so that what is said of these means nothing any more. */
+  /* Set by the run before begin, for sound: the input's frame that is the first of the output; or that
+   * output frames do not correspond to input frames, so that positions in metadata are no longer valid. */
   gint64 lead;
   gboolean unrelated;
 
-  /* Set by begin: what is written goes where nothing can be taken back (a pipe), so that a run
-   * which has failed cannot be started over. */
+  /* Set by begin: output cannot be taken back once written (a pipe), so that a failed run cannot be
+   * started over. */
   gboolean direct;
 };
 
@@ -102,7 +102,7 @@ static inline fc_axis fc_source_axis(const fc_source *source) {
   return source->by_rows ? FC_AXIS_Y : fc_stream_axis(source->format.kind);
 }
 
-/* Of a sink that was begun with such a kind. */
+/* The stream axis of a sink that was begun with this kind. */
 static inline fc_axis fc_sink_axis(const fc_sink *sink, int kind) {
   return sink->by_rows ? FC_AXIS_Y : fc_stream_axis(kind);
 }

@@ -6,9 +6,9 @@
 // F is the compute type (float or double), T the stored one. Conversions are those of fc_rows, to the bit:
 // value = (code - bias) * scale; stores round half to even, clamp, and note NaN and clipping.
 //
-// A kernel is usually templated on F and the input's T (12 instances), with the output's type a run-time
-// switch that is the same for every thread (fc_dev_store_any): all 72 pairs would take minutes to compile and
-// a vector store is worth it for few of them.
+// A kernel is usually templated on F and the input's T (12 instances), and switches on the output's type at
+// run time, the same way in every thread (fc_dev_store_any): all 72 pairs would take minutes to compile, and
+// few of them gain from vector stores.
 //
 // An operator that treats each sample by itself is a functor and a call of fc_dev_map_samples:
 //
@@ -115,9 +115,9 @@ __device__ __forceinline__ double fc_dev_round(double v) {
   return rint(v);
 }
 
-// notes: FC_NOTES words as in plugin.h, or NULL. All threads that write, write 1. Where most
-// samples are clamped the stores to one address would take ten times as long as the filter, so
-// a multiprocessor that sees the note in its own cache leaves it at that.
+// notes: FC_NOTES words as in plugin.h, or NULL. All threads that write, write 1. Where most samples are
+// clamped, storing to one address from every thread would take ten times as long as the filter, so a thread
+// that already sees the note in its multiprocessor's cache does not store it again.
 __device__ __forceinline__ void fc_dev_note(uint32_t *notes, int which) {
   if (!notes) return;
   uint32_t noted = notes[which];
@@ -127,8 +127,8 @@ __device__ __forceinline__ void fc_dev_note(uint32_t *notes, int which) {
   if (!noted) *const_cast<volatile uint32_t *>(notes + which) = 1;
 }
 
-// The stored sample of a real value. The upper limit is compared as "below high + 1",
-// which is a value of every F (2147483647 is no float).
+// The stored sample of a real value. The upper limit is compared as "below high + 1", which every F can
+// represent (a float cannot represent 2147483647).
 template <typename F, typename T>
 __device__ __forceinline__ T fc_dev_code(F value, fc_dev_map<F> map, uint32_t *notes) {
   const F low = static_cast<F>(fc_dev_limits<T>::low) - static_cast<F>(map.bias);
@@ -201,8 +201,7 @@ template <typename Fn> static inline fc_status fc_dispatch_compute(int compute, 
 
 #ifndef __CUDACC_RTC__ /* the host's half */
 
-// What became of the launch before it. Errors of the kernel itself come to light when
-// the host synchronises.
+// The status of the preceding launch. Errors in the kernel itself are reported when the host synchronises.
 static inline fc_status fc_launch_status(void) {
   switch (cudaGetLastError()) {
   case cudaSuccess: return FC_OK;
@@ -212,7 +211,7 @@ static inline fc_status fc_launch_status(void) {
   }
 }
 
-// Launches, and says whether that went well. `stream` is fc_job.stream.
+// Launches a kernel and returns its status. `stream` is fc_job.stream.
 template <typename... P, typename... A>
 static inline fc_status fc_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
                                   A... arguments) {
@@ -220,9 +219,8 @@ static inline fc_status fc_launch(void (*kernel)(P...), dim3 grid, dim3 block, s
   return fc_launch_status();
 }
 
-// Blocks to launch over `work` items of which a block takes `per_block` at a time, for
-// a kernel that strides over what the grid does not reach: at most `limit`
-// (65535 in y and z, 2^31 - 1 in x), at least one.
+// Number of blocks for `work` items of which a block takes `per_block` at a time, for a kernel with a
+// grid-stride loop: at most `limit` (65535 in y and z, 2^31 - 1 in x), at least one.
 static inline unsigned fc_blocks(int64_t work, int64_t per_block, int64_t limit) {
   int64_t blocks = (work + per_block - 1) / per_block;
   return static_cast<unsigned>(blocks < 1 ? 1 : blocks > limit ? limit : blocks);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fc_helpers.h - shortens the usual operator: descriptors, and loops over samples of any type.
+ * fc_helpers.h - shortens the code of a typical operator: descriptors, and loops over samples of any type.
  *
- * C11 and C++17; includes nothing but plugin.h, needs nothing to link, and nobody need use it. What the
- * macros make is constant data at file scope (in C++ set up when the plugin is loaded).
+ * C11 and C++17; includes only plugin.h, needs no library, and is optional. What the macros define is
+ * constant data at file scope (in C++ initialised when the plugin is loaded).
  */
 #ifndef FC_HELPERS_H
 #define FC_HELPERS_H
@@ -32,7 +32,7 @@
 #define FC_STATIC_LIST(type, ...) ((const type *const[]){__VA_ARGS__})
 #endif
 
-/* How many arguments there are, 1 to 32. */
+/* The number of arguments, 1 to 32. */
 #define FC_COUNT(...)                                                                                        \
   FC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, \
             11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -61,8 +61,8 @@
 /* ---- descriptors: parameters, backends, operators, plugins ------------------- */
 
 /*
- * Parameters, each FC_X_PARAM(flags, name, doc, ...) the address of an fc_param. `unit`, `preset`, `limits`
- * may be NULL. FC_PARAM has all fields, in their order.
+ * Parameters: each FC_X_PARAM(flags, name, doc, ...) is the address of an fc_param. `unit`, `preset`,
+ * `limits` may be NULL. FC_PARAM has all fields, in their order.
  */
 #define FC_PARAM(type, flags, max_count, name, doc, unit, preset, limits, choices, aliases, deprecated)      \
   FC_STATIC(fc_param, sizeof(fc_param), type, flags, max_count, name, doc, unit, preset, limits, choices,    \
@@ -120,7 +120,8 @@
 
 /* ---- instances --------------------------------------------------------------- */
 
-/* A `create` for operators whose instance is their arguments, which live as long. */
+/* A `create` for operators that need nothing but their arguments: the instance is the argument array,
+ * which lives as long. */
 static inline fc_status fc_create_args(const fc_host *host, const fc_arg *const *args, void **self) {
   (void)host;
   *self = (void *)(uintptr_t)args;
@@ -130,12 +131,13 @@ static inline fc_status fc_create_args(const fc_host *host, const fc_arg *const 
 /* ---- random numbers ------------------------------------------------------------ */
 
 /*
- * The key of what is drawn for a frame, of seed, epoch, the input's name, stage and frame, in process:
+ * The key for the random numbers of a frame, made of seed, epoch, the input's name, stage and frame; for use
+ * in process:
  *
  *     const uint64_t key = fc_random_key(host, job->out->origin[FC_AXIS_N] + n);
  *     const int flipped = fc_random_even(key, 0) < 0.5;
  *
- * A host that knows nothing of random numbers has a seed of 0 and inputs without names.
+ * With a host that does not have this extension the seed is 0 and inputs have no names.
  */
 static inline uint64_t fc_random_key(const fc_host *host, int64_t frame) {
   const fc_random *r = (const fc_random *)host->extension(host, FC_RANDOM);
@@ -145,7 +147,7 @@ static inline uint64_t fc_random_key(const fc_host *host, int64_t frame) {
 
 /* ---- samples ----------------------------------------------------------------- */
 
-/* Does a row of the view lie as X * C elements side by side? */
+/* Whether a row of the view is X * C contiguous elements. */
 static inline int fc_view_is_interleaved(const fc_view *v) {
   const int64_t size = (int64_t)fc_dtype_size(v->dtype);
   return (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
@@ -161,14 +163,13 @@ static inline fc_view fc_view_channel(const fc_view *v, int64_t channel) {
   return one;
 }
 
-/* Values of the compute type on their way between views: enough to make loops long, few enough for the
- * first-level cache. */
+/* Values converted at a time: enough for long inner loops, few enough for the first-level cache. */
 #define FC_ROW_VALUES 1024
 
 typedef void (*fc_map_f32)(const void *state, float *values, int64_t count);
 typedef void (*fc_map_f64)(const void *state, double *values, int64_t count);
 
-/* FC_ROW_VALUES or fewer elements of a line, `in_step` and `out_step` bytes apart. */
+/* At most FC_ROW_VALUES elements of a line, `in_step` and `out_step` bytes apart. */
 static inline void fc_map_line_f32(const fc_host *host, const fc_job *job, const void *state, fc_map_f32 map,
                                    const char *in, int64_t in_step, char *out, int64_t out_step,
                                    int64_t count) {
@@ -188,8 +189,8 @@ static inline void fc_map_line_f64(const fc_host *host, const fc_job *job, const
 }
 
 /*
- * A `process` for what is done to each sample by itself: in the compute type of the job, whatever the
- * elements' types and strides. `f32` and `f64` change `count` values where they are.
+ * A `process` for operators that treat each sample independently: in the compute type of the job, for any
+ * element types and strides. `f32` and `f64` transform `count` values in place.
  */
 static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, const void *state,
                                        fc_map_f32 f32, fc_map_f64 f64) {
@@ -218,17 +219,16 @@ static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, c
 }
 
 /*
- * Defines `process` for y = expression, a function of the sample x (float or double, as the job computes) and
- * of `self`, the prepared state or instance, of the pointer type named:
+ * Defines `process` for y = expression, a function of the sample x (float or double, the job's compute type)
+ * and of `self`, the prepared state or instance, of the given pointer type:
  *
  *     FC_POINTWISE(process, const double *, factor, x, x * (fc_value)*factor)
  *
- * fc_value is the type computed in: a double that is not cast to it makes the loop one of doubles, at half
- * the speed. Built with -O3 -fno-trapping-math the compiler makes vectors of it.
+ * fc_value is the compute type: a double that is not cast to it makes the whole loop compute in double, at
+ * half the speed. With -O3 -fno-trapping-math the compiler vectorises it.
  */
 #if defined(__GNUC__)
-#define FC_RESTRICT                                                                                          \
-  __restrict__ /* so that what `self` points at is read once, and the loop becomes vectors */
+#define FC_RESTRICT __restrict__ /* so that *self is read once, and the loop can be vectorised */
 #else
 #define FC_RESTRICT
 #endif
@@ -249,8 +249,8 @@ static inline fc_status fc_map_samples(const fc_host *host, const fc_job *job, c
     return fc_map_samples(host, job, state, process##_f32, process##_f64);                                   \
   }
 
-/* For `describe`: a struct of this name and text (device_function.h) that treats each sample by itself, whose
- * members are `count` numbers of type `real`, at most FC_FUNCTION_BYTES / 8. */
+/* For `describe`: a struct of this name and text (device_function.h) that treats each sample independently
+ * and whose members are `count` numbers of type `real`, at most FC_FUNCTION_BYTES / 8. */
 static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_function *f, const char *entry,
                                             const char *source, const double *numbers, uint32_t count) {
   const uint32_t size = (uint32_t)fc_dtype_size(setup->compute);
@@ -266,8 +266,8 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
   return FC_OK;
 }
 
-/* Defines `extension`, an operator's field of that name, for one that has a device function and nothing else
- * beyond the contract. */
+/* Defines `extension`, the operator's field of that name, for an operator whose only extension is a device
+ * function. */
 #define FC_FUSIBLE(extension, describe)                                                                      \
   static const void *extension(const fc_operator *op, const char *name) {                                    \
     static const fc_fusible fusible = {sizeof(fc_fusible), describe};                                        \
@@ -275,13 +275,13 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
     return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
   }
 
-/* ---- once for the CPU and for GPUs ----------------------------------------------- */
+/* ---- one text for the CPU and for GPUs ------------------------------------------- */
 
 #define FC_MACRO_UNPACK(...) __VA_ARGS__
 #define FC_MACRO_TEXT(...)   FC_MACRO_TEXT_(__VA_ARGS__)
 #define FC_MACRO_TEXT_(...)  #__VA_ARGS__
 
-/* The numbers of an FC_SAMPLE_FUNCTION, as one computes in float or double. */
+/* The numbers of an FC_SAMPLE_FUNCTION in float and in double. */
 #define FC_SAMPLE_NUMBERS(name, members)                                                                     \
   struct name##_float {                                                                                      \
     float FC_MACRO_UNPACK members;                                                                           \
@@ -301,7 +301,7 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
     }                                                                                                        \
   }
 
-/* NAME_prepare and NAME_release of what NAME_numbers fills in. */
+/* NAME_prepare and NAME_release for the numbers that NAME_numbers fills in. */
 #define FC_FUNCTION_PREPARE(name)                                                                            \
   enum { name##_count = (int)(sizeof(struct name##_double) / sizeof(double)) };                              \
   static fc_status name##_prepare(const fc_host *fc_h, void *fc_self, const fc_setup *setup, void **state) { \
@@ -342,21 +342,20 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
   FC_FUSIBLE(name##_extension, name##_describe)
 
 /*
- * What is done to each sample by itself, written once: y = expression, of the sample x and of numbers, which
- * are self->member. Defines what an operator needs - NAME_prepare, NAME_release, NAME_process, NAME_extension
- * - from one text: the CPU's loops, and the device function that the host composes into kernels. That is all
- * a GPU needs; a CUDA backend of the same text, for machines without NVRTC, is FC_DEV_SAMPLE_FUNCTION of
- * fc_helpers.cuh.
+ * A function of each sample, written once: y = expression, of the sample x and of numbers, which are
+ * self->member. Defines what an operator needs - NAME_prepare, NAME_release, NAME_process, NAME_extension -
+ * from one text: the CPU's loops, and the device function that the host composes into kernels. A GPU needs
+ * nothing else; for machines without NVRTC, FC_DEV_SAMPLE_FUNCTION of fc_helpers.cuh makes a CUDA backend
+ * from the same text.
  *
  *     static fc_status solarize_numbers(const fc_host *host, void *self, const fc_setup *setup, double
  * *numbers) { numbers[0] = ((const fc_arg *const *)self)[0]->floats[0]; return FC_OK;
  *     }
  *     FC_SAMPLE_FUNCTION(solarize, (level), x, x > self->level ? 2 * self->level - x : x)
  *
- * `real` is the type computed with: write constants as real values ((real)0.5), or the CPU computes in
- * double. Sums, products, quotients, comparisons and ?: have the same bits everywhere, where the compiler
- * does not contract
- * (-ffp-contract=off); functions of libm have not.
+ * `real` is the compute type: write constants as ((real)0.5), or the CPU computes in double. Sums, products,
+ * quotients, comparisons and ?: give the same bits on every device, provided that the compiler does not
+ * contract (-ffp-contract=off); functions of libm do not.
  */
 #define FC_SAMPLE_FUNCTION(name, members, x, ...)                                                            \
   FC_SAMPLE_NUMBERS(name, members)                                                                           \
@@ -371,8 +370,8 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
 typedef void (*fc_position_f32)(const void *state, float *values, int64_t count, const fc_position *first);
 typedef void (*fc_position_f64)(const void *state, double *values, int64_t count, const fc_position *first);
 
-/* fc_map_samples for functions that are told where their samples are: `first` is the first one's position,
- * the others follow along X. */
+/* fc_map_samples for functions that use the positions of their samples: `first` is the first one's
+ * position, the others follow along X. */
 static inline fc_status fc_map_positions(const fc_host *host, const fc_job *job, const void *state,
                                          fc_position_f32 f32, fc_position_f64 f64) {
   const fc_view *in = job->in[0], *out = job->out;
@@ -418,8 +417,8 @@ static inline fc_status fc_map_positions(const fc_host *host, const fc_job *job,
   }
 
 /*
- * The same where it matters where the sample is: `at` is an fc_position (device_function.h), whose numbers
- * are integers: (real)at.x. So a vignette or a ramp is one expression, on the CPU and fused on a GPU.
+ * The same for functions of the sample's position: `at` is an fc_position (device_function.h), whose numbers
+ * are integers: (real)at.x. A vignette or a ramp is thus one expression, on the CPU and fused on a GPU.
  *
  *     FC_POSITION_FUNCTION(ramp, (slope), v, at, v * (self->slope * (real)at.x))
  */

@@ -2,13 +2,11 @@
 /*
  * plugin.h - the contract between filterchain and an operator plugin. Version 1 (0.x: still open).
  *
- * This and the headers it includes are all an author needs: C11 or C++17, no GLib, no CUDA type,
- * and nothing of ours to link. fc_helpers.h and fc_helpers.cuh shorten the usual operator. A plugin is
- * a shared object that exports one symbol, fc_plugin_entry_v1, which returns constant data
- * describing one or more operators.
+ * This and the headers it includes are all an author needs: C11 or C++17, no GLib, no CUDA type, no library.
+ * fc_helpers.h and fc_helpers.cuh shorten the code of a typical operator. A plugin is a shared object that
+ * exports one symbol, fc_plugin_entry_v1, which returns constant data describing one or more operators.
  *
- * Words in capitals are binding: a plugin that breaks a MUST is a plugin at
- * fault, and so is a host.
+ * Words in capitals are binding, for plugins and for hosts.
  *
  *   entry      MUST return static constant data; MUST NOT do I/O, print, touch a
  *              device, start a thread or keep anything. It may be called in a
@@ -32,17 +30,16 @@
  *              enqueues on the stream and returns.
  *   release, destroy   undo prepare and create; both take NULL.
  *
- * The host makes the borders: an input view is readable `before` elements ahead
- * of its first element and `after` beyond its last on every axis, as asked for in
- * negotiate, and those elements are real neighbours or the border the operator
- * chose. So no operator branches on a border, unless it says that it is quicker
- * so (FC_BACKEND_EDGES): making one costs a copy of the input, or of its margins.
+ * The host makes the borders: an input view is readable `before` elements ahead of its first element and
+ * `after` beyond its last on every axis, as asked for in negotiate, and those elements are real neighbours or
+ * the border the operator chose. So no operator branches on a border, unless it says that it is quicker so
+ * (FC_BACKEND_EDGES): making one costs a copy of the input, or of its margins.
  *
- * Compatibility. Every struct starts with its size as its writer knew it; a reader takes fields
- * beyond that size as zero (FC_HAS asks). New fields are added at the end only. Whoever makes a struct is
- * the only one to write its size or to copy it whole: what the host hands out is changed field by field.
- * Arrays are arrays of pointers, so that their elements may grow. What later versions add in kind is reached
- * by name, through host->extension and operator->extension.
+ * Compatibility. Every struct starts with its size as its writer knew it; a reader takes fields beyond that
+ * size as zero (FC_HAS asks). New fields are added at the end only. Whoever makes a struct is the only one to
+ * write its size or to copy it whole: what the host hands out is changed field by field. Arrays are arrays of
+ * pointers, so that their elements may grow. What later versions add in kind is reached by name, through
+ * host->extension and operator->extension.
  *
  * Flags. The lower half of every flag word must be understood: an unknown bit there makes the host refuse the
  * operator (that one, not its plugin). The upper half (FC_FLAG_IGNORABLE) may be ignored by a host that does
@@ -76,7 +73,7 @@ extern "C" {
 #define FC_PRINTF(at, first)
 #endif
 
-/* Did the writer of the struct that `ptr` points to know this field? */
+/* Whether the writer of the struct that `ptr` points to knew this field. */
 #define FC_HAS(ptr, field)                                                                                   \
   ((size_t)(ptr)->size >= (size_t)((const char *)&(ptr)->field - (const char *)(ptr)) + sizeof((ptr)->field))
 
@@ -106,9 +103,8 @@ typedef enum fc_level {
 } fc_level;
 
 /*
- * What the host offers. Handed to every callback; valid only during that call,
- * except that one given to prepare stays valid until release. All functions may
- * be called from any thread.
+ * The host's functions. Passed to every callback; valid only during that call, except that the one passed to
+ * prepare stays valid until release. All functions may be called from any thread.
  */
 typedef struct fc_host fc_host;
 struct fc_host {
@@ -116,8 +112,8 @@ struct fc_host {
   uint32_t abi; /* FC_PLUGIN_ABI of the host */
   void *ctx;    /* the host's own */
 
-  /* Says in one sentence, for the user, why a call is about to fail; without a
-   * trailing full stop or newline. Returns `status`, so: return host->fail(...). */
+  /* Records in one sentence, for the user, why the call is about to fail; without a trailing full stop or
+   * newline. Returns `status`, so: return host->fail(...). */
   fc_status (*fail)(const fc_host *host, fc_status status, const char *format, ...) FC_PRINTF(3, 4);
 
   /* Memory on `device`, aligned to 256 bytes, for prepare and release only. NULL when there is
@@ -128,21 +124,21 @@ struct fc_host {
   /* Copies host memory to `device`; complete on return. For prepare only. */
   fc_status (*upload)(const fc_host *host, int32_t device, void *to, const void *from, size_t bytes);
 
-  /* Takes one measurement; for `report` only. */
+  /* Reports one measurement; for `report` only. */
   void (*measured)(const fc_host *host, const fc_measurement *value);
 
-  /* An extension of this contract by name, or NULL when the host has none such. */
+  /* An extension of this contract by name, or NULL if the host does not have it. */
   const void *(*extension)(const fc_host *host, const char *name);
 
   /* A line for the user's log, without a newline. Not for process, which may run millions of times. */
   void (*log)(const fc_host *host, int level, const char *format, ...) FC_PRINTF(3, 4);
 
-  /* In negotiate: a short remark for --dry-run, without a full stop or newline: how the operator will go
-   * about it when that is not plain ("runs as sepconv: the mask has rank 1"). The last one counts. */
+  /* In negotiate: a short remark for --dry-run, without a full stop or newline, on how the operator will
+   * work where that is not obvious ("runs as sepconv: the mask has rank 1"). The last one is shown. */
   void (*remark)(const fc_host *host, const char *format, ...) FC_PRINTF(2, 3);
 
-  /* Does the user want the run to stop? For work of more than a tenth of a second in one call, which should
-   * then return FC_INVALID at once. */
+  /* Whether the user wants the run to stop. To be called where one call works for more than a tenth of a
+   * second, which should then return FC_INVALID at once. */
   int (*cancelled)(const fc_host *host);
 
   const fc_rows *rows; /* never NULL */
@@ -158,19 +154,19 @@ typedef enum fc_param_type {
   FC_STRING = 4,
   FC_TABLE = 5, /* numbers from a file or written out: a mask, a matrix */
   FC_INPUT = 6, /* a further signal: a file for the command, a view for the library */
-  FC_PATH = 7   /* the name of a file that the operator itself reads, in create */
+  FC_PATH = 7   /* the name of a file that the operator itself reads in create */
 } fc_param_type;
 
 /* Flags of a parameter. */
-#define FC_PARAM_MAIN     1u /* the name may be left out; at most one an operator */
+#define FC_PARAM_MAIN     1u /* the name may be omitted; at most one per operator */
 #define FC_PARAM_REQUIRED 2u
 #define FC_PARAM_LIST                                                                                        \
-  4u /* bool, int, float, enum: several, apart by ',' or (numbers) 'x', but 0x10 is none */
+  4u /* bool, int, float, enum: several values, separated by ',' or (numbers) 'x'; 0x10 is not accepted */
 #define FC_PARAM_DECIBEL 8u  /* float: "-6dB" is accepted and means 10^(-6/20) */
 #define FC_PARAM_MASK    16u /* table: rows may have different lengths, and are then joined */
 
-/* One choice of an enum. With value FC_REFUSED the name is recognised only to be
- * refused, and `doc` is the sentence that says which to use instead. */
+/* One choice of an enum. With value FC_REFUSED the name is recognised only to refuse it, and `doc` is the
+ * message that says which to use instead. */
 #define FC_REFUSED INT32_MIN
 typedef struct fc_choice {
   uint32_t size;
@@ -193,18 +189,18 @@ typedef struct fc_param {
   uint32_t size;
   int32_t type; /* fc_param_type */
   uint32_t flags;
-  uint32_t max_count; /* with FC_PARAM_LIST: the most values; 0 is no limit */
+  uint32_t max_count; /* with FC_PARAM_LIST: the maximum number of values; 0: no limit */
   const char *name;
   const char *doc;                 /* one or more sentences */
   const char *unit;                /* "samples", "Hz", or NULL */
-  const char *preset;              /* the default as a user would type it; NULL is none */
+  const char *preset;              /* the default as a user would type it; NULL: none */
   const fc_limits *limits;         /* int and float; NULL: none */
   const fc_choice *const *choices; /* enum; ends with NULL */
   const char *const *aliases;      /* other names that are accepted, ends with NULL; NULL: none */
-  const char *deprecated; /* what to use instead, said when it is given; NULL: it is not deprecated */
+  const char *deprecated;          /* what to use instead, reported when it is given; NULL: not deprecated */
 } fc_param;
 
-/* Numbers read by the host; row-major, finite. A vector has one row. */
+/* Numbers read by the host; row-major, finite. A vector is one row. */
 typedef struct fc_table {
   uint32_t size;
   const char *name; /* file name or the text as typed, for messages */
@@ -222,7 +218,7 @@ typedef struct fc_arg {
   const double *floats;  /* int and float */
   const char *text;      /* as typed; string and path: unquoted; input: the file's name, for messages */
   const fc_table *table; /* table */
-  uint32_t input; /* input: its place among the stage's inputs (fc_terms.in, fc_job.in); 0: not given */
+  uint32_t input; /* input: its index among the stage's inputs (fc_terms.in, fc_job.in); 0: not given */
 } fc_arg;
 
 /* ---- formats and needs ------------------------------------------------ */
@@ -251,9 +247,9 @@ typedef enum fc_alpha {
 } fc_alpha;
 
 /*
- * What a signal is. Meaning - color, alpha, channels, time, framed - has "unknown", which is zero, and is
- * passed on from input to output only by operators with FC_OP_KEEPS_MEANING; for all others the host clears
- * it in `out` before negotiate, which may set what it knows.
+ * The format of a signal. The meaning of the samples - color, alpha, channels, time, framed - may be unknown,
+ * which is zero. Only operators with FC_OP_KEEPS_MEANING pass it on from input to output; for all others the
+ * host clears it in `out` before negotiate, which may set what it knows.
  */
 typedef struct fc_format {
   uint32_t size;
@@ -261,9 +257,9 @@ typedef struct fc_format {
   int32_t dtype;  /* fc_dtype */
   int32_t bits;   /* bits that carry information; 24 for 24-bit audio held in i32 */
   int32_t layout; /* fc_layout */
-  /* 1 + the fc_dtype in which what comes of the chain is to be stored, as the user chose
-   * by an operator (convert); 0: as the input was. Stays through later stages. Of an `out` whose samples a
-   * file will round from floats, the host says it, and their bits. */
+  /* 1 + the fc_dtype in which the chain's output is to be stored, as chosen by the user with an operator
+   * (convert); 0: as the input was. Kept by later stages. In an `out` whose floating-point samples a file
+   * will round, the host sets it, and bits. */
   int32_t stored;
   int64_t extent[FC_AXES]; /* FC_UNKNOWN on X for a stream without a known end */
   double rate;             /* samples (or frames, after an stft) a second; 0 where it has no meaning */
@@ -271,30 +267,30 @@ typedef struct fc_format {
   int32_t alpha;           /* fc_alpha */
   uint64_t channels; /* sound: bit i is speaker i of WAVEFORMATEXTENSIBLE's mask, channels in that order */
   int64_t time_num, time_den; /* of the first element, in seconds: num / den; den 0 is unknown */
-  int64_t framed; /* of overlapping frames (stft): how many samples they were cut from; 0 is unknown */
-  /* Images and arrays: the value of white, 255 of 8-bit files, whatever type the samples are in by now. The
-   * host sets it where codes come in; `out` begins with the input's. 0: not known, as of floats in a file. */
+  int64_t framed; /* of overlapping frames (stft): the number of samples they were cut from; 0 is unknown */
+  /* Images and arrays: the value of white, 255 for 8-bit files, whatever type the samples have now. The
+   * host sets it for integer inputs; `out` begins with the input's. 0: not known, as for floats in a file. */
   double white;
-  /* 1: it comes live and is waited for (--latency), so of several ways an operator takes one that holds
-   * little of it. The host sets it. */
+  /* 1: live input (--latency), so an operator with several algorithms uses the one with the least delay.
+   * The host sets it. */
   uint32_t live;
   uint32_t reserved;
 } fc_format;
 
-/* The whole axis is needed whatever the output; the input view then spans it. */
+/* The whole axis is needed for any output; the input view then spans it. */
 #define FC_WHOLE INT64_MAX
 
-/* No reach goes further, and no scale or alignment is larger: sums of a few and products with extents fit 64
- * bits. What exceeds it is refused. */
+/* Limit of reaches, scales and alignments: sums of a few, and products with extents, fit 64 bits. Larger
+ * values are refused. */
 #define FC_REACH_MOST ((int64_t)1 << 40)
 
 /*
- * What output o on one axis needs: inputs floor(o*num/den) - before to
- * ceil((o+1)*num/den) - 1 + after. `before` and `after` may be negative (a crop).
- * The output is cut only at multiples of `align` (and at the end); of several inputs the first one's counts.
+ * The inputs that output o on one axis needs: floor(o*num/den) - before to ceil((o+1)*num/den) - 1 + after.
+ * `before` and `after` may be negative (a crop). The output is cut only at multiples of `align` (and at the
+ * end); with several inputs, the first one's `align` is used.
  *
- * The input view of process starts at floor(o*num/den) for the output view's
- * first element o, and spans to ceil(end*num/den).
+ * The input view of process starts at floor(o*num/den) for the output view's first element o, and spans to
+ * ceil(end*num/den).
  */
 typedef struct fc_reach {
   int64_t before, after;
@@ -302,47 +298,48 @@ typedef struct fc_reach {
   int64_t align;    /* >= 1 */
 } fc_reach;
 
-/* What a stage must see of one input. The host makes it, with every reach {0,0,1,1,1} and no border chosen.
- */
+/* What a stage reads of one input. The host initialises it, with every reach {0,0,1,1,1} and no border
+ * chosen. */
 typedef struct fc_need {
   uint32_t size;
-  int32_t
-      border; /* fc_border, for every axis with a reach; MUST be chosen where a reach looks beyond an end */
+  int32_t border;          /* fc_border; MUST be chosen where a reach goes beyond an end */
   double border_value;     /* for FC_BORDER_CONSTANT, as a real value */
   fc_reach reach[FC_AXES]; /* N Y X C */
 } fc_need;
 
 /*
- * The terms of one stage. The host fills in everything: `out` as a copy of in[0]
- * with the element type it would like, and a need for each input; the operator
- * changes fields that differ. It MUST leave out->dtype within its dtypes_out. Where in[0]'s extent is
- * FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a crop). Where a further input's is, an
- * output extent that is told MUST NOT depend on it: its border follows wherever it will end. An operator that
- * must know it asks for all of that input (FC_WHOLE), and is asked again when it has been read into memory.
- * What is longer than its input looks back (`before`) at least as far as it is longer, and what leaves out
- * the end looks ahead
- * (`after`) as far, or tells a bound: streams are made before their end is known. A
- * generator has no input, and sets kind, extent, rate and whatever else is known of `out`.
+ * The terms of one stage. The host fills in everything: `out` as a copy of in[0] with the preferred element
+ * type, and a need for each input; the operator changes the fields that differ. out->dtype MUST be one of its
+ * dtypes_out.
+ *
+ * Unknown ends. Where in[0]'s extent is FC_UNKNOWN an output extent is FC_UNKNOWN too, or an upper bound (a
+ * crop). If a further input's extent is unknown, a known output extent MUST NOT depend on it: that input is
+ * extended by its border wherever it ends. An operator that must know it asks for all of that input
+ * (FC_WHOLE), and is asked again when it has been read into memory. An output that is longer than its input
+ * by n MUST have `before` of at least n, and one that omits the last n elements MUST have `after` of at least
+ * n, or give an upper bound: streams are filtered before their end is known.
+ *
+ * A generator has no input, and sets kind, extent, rate and whatever else is known of `out`.
  */
 typedef struct fc_terms {
   uint32_t size;
   int32_t compute; /* FC_F32 or FC_F64: the type of floating-point accumulation */
   uint32_t n_in;   /* the chain's signal (but for a generator), then the inputs given as parameters, in their
                       order */
-  /* Set by an operator whose backends are FC_BACKEND_SHAPED, where with these arguments and formats prepare
-   * does not look at extents after all (a mask so short that it never pays to transform it). */
+  /* Set by an operator with FC_BACKEND_SHAPED backends if, with these arguments and formats, prepare does
+   * not depend on extents after all (a mask so short that an FFT never pays). */
   uint32_t any_size;
   const fc_format *const *in;
   fc_format *out;
   fc_need *const *needs;  /* n_in of them */
-  uint64_t measure_bytes; /* partial results for each block, see fc_job.measure */
-  uint64_t carry_bytes;   /* state that goes from one piece of output to the next, see fc_job.carry */
-  double work;            /* about how many flop an output element; 0: not said */
-  /* Where errors follow not the terms of a value but all that was transformed with it: they are a few
-   * eps of the largest input times this. 0: not said, or as the terms are. */
+  uint64_t measure_bytes; /* bytes of partial results per block, see fc_job.measure */
+  uint64_t carry_bytes;   /* bytes of state passed from one piece of output to the next, see fc_job.carry */
+  double work;            /* approximate flop per output element; 0: not given */
+  /* For errors that depend on everything transformed together, not on the terms of one value: the error is
+   * a few eps times the largest input times this. 0: not given, or the usual bound holds. */
   double error_gain;
-  /* Set by an operator that has a version for a device, but none of what is wanted here: with these
-   * arguments, in this pass. It is then run on the host. */
+  /* Set by an operator whose backend for a device does not support these arguments in this pass; the stage
+   * then runs on the host. */
   uint32_t on_host;
   /* The host sets FC_TURN_POSSIBLE where it can go through in[0] backwards in time: its length is known, and
    * any part of it can be had. An operator whose output o is input extent - 1 - o then adds FC_TURN_WANTED,
@@ -369,11 +366,11 @@ typedef enum fc_survey_part {
 
 /* ---- running ---------------------------------------------------------- */
 
-/* What prepare may look at. Extents but that of C are FC_UNKNOWN, unless the backend is FC_BACKEND_SHAPED and
- * negotiate left any_size 0. */
+/* What prepare may depend on. Extents other than that of C are FC_UNKNOWN, unless the backend is
+ * FC_BACKEND_SHAPED and negotiate left any_size 0. */
 typedef struct fc_setup {
   uint32_t size;
-  int32_t device;  /* which is current during the call */
+  int32_t device;  /* the current device during the call */
   int32_t compute; /* as in fc_terms */
   uint32_t n_in;
   const fc_format *const *in;
@@ -381,7 +378,7 @@ typedef struct fc_setup {
 } fc_setup;
 
 /* Bits of *fc_job.notes: set, never cleared, by plain or atomic stores. */
-#define FC_NOTE_NAN     0 /* notes[0] = 1: a NaN was to become an integer */
+#define FC_NOTE_NAN     0 /* notes[0] = 1: a NaN was to be converted to an integer */
 #define FC_NOTE_CLIPPED 1 /* notes[1] = 1: a value was clamped into an integer's range */
 #define FC_NOTES        2
 
@@ -393,26 +390,25 @@ typedef struct fc_job {
   const fc_view *const *in;
   const fc_view *out;
   void *stream;  /* cudaStream_t on a CUDA device, NULL on the CPU */
-  void *scratch; /* as many bytes as `scratch` asked for, aligned to 256; one for each call at a time */
+  void *scratch; /* as many bytes as `scratch` returned, aligned to 256; not shared by concurrent calls */
   size_t scratch_bytes;
   /*
-   * Operators with measure_bytes: the output's cut axis (X for audio, Y for
-   * images and arrays) is divided into blocks of reach.align elements anchored at
-   * position 0; the partial result of the view's block i of its batch entry n
-   * goes to measure + n * measure_stride + i * measure_bytes. The host hands each
-   * block of the signal to `collect` exactly once.
+   * Operators with measure_bytes: the output's cut axis (X for audio, Y for images and arrays) is divided
+   * into blocks of reach.align elements anchored at position 0; the partial result of the view's block i of
+   * its batch entry n goes to measure + n * measure_stride + i * measure_bytes. The host passes each block of
+   * the signal to `collect` exactly once.
    */
   void *measure;
   int64_t measure_stride;
   /*
-   * Operators with carry_bytes: as many bytes in memory of the device, aligned to 256, zero at the beginning
-   * of a stream and never touched by the host until its end. Pieces of output then come in order along the
-   * time (X, of images N), each element once, every piece after the one before has been processed (on a
+   * Operators with carry_bytes: that many bytes in the device's memory, aligned to 256, zero at the beginning
+   * of a stream and not touched by the host until its end. Pieces of output are then processed in order along
+   * time (X, for images N), each element once, each piece after the one before has been processed (on a
    * device: on the same stream).
    */
   void *carry;
   uint32_t *notes; /* FC_NOTES words, in memory that the device can write */
-  /* NULL, or with FC_BACKEND_EDGES: the input view is the whole signal, nothing beyond it can be read,
+  /* NULL, or with FC_BACKEND_EDGES: the input view is the whole signal, memory beyond it must not be read,
    * and process makes the border itself. */
   const fc_edges *edges;
 } fc_job;
@@ -423,42 +419,44 @@ typedef struct fc_backend {
   uint32_t flags;       /* FC_BACKEND_* */
   uint32_t device_kind; /* fc_device_kind */
   uint32_t reserved;
-  /* Can it run on this device? May be NULL: yes. */
+  /* Whether it can run on this device. May be NULL: always. */
   fc_status (*probe)(const fc_host *host, int32_t device);
   /* May be NULL: process then gets the instance itself as its state. */
   fc_status (*prepare)(const fc_host *host, void *self, const fc_setup *setup, void **state);
   void (*release)(const fc_host *host, void *state);
-  /* Bytes of scratch for one call with views of these shapes; NULL: none. MUST
-   * not decrease when a shape grows. */
+  /* Bytes of scratch for one call with views of these shapes; NULL: none. MUST NOT decrease when a shape
+   * grows. */
   size_t (*scratch)(const void *state, const fc_job *job);
   fc_status (*process)(const fc_host *host, const void *state, const fc_job *job);
 } fc_backend;
 
-/* The enqueued work depends on the views' shapes and addresses only as long as
- * the output touches no end of the signal, so that it may be captured in a graph. */
+/* For outputs that touch no end of the signal, the enqueued work depends only on the views' shapes and
+ * addresses, so that it may be captured in a graph. */
 #define FC_BACKEND_GRAPH 1u
-/* The operator need not be given a border: process MAY be called with fc_job.edges, and MAY then return
- * FC_UNSUPPORTED - having enqueued nothing - where it cannot do with those views; it is called
- * again with a border made. The results MUST be the same either way, to the bit. Used on devices, for
- * operators with one input. Scratch is that for a view with its border. */
+/* The operator can do without a border made by the host: process MAY be called with fc_job.edges, and MAY
+ * then return FC_UNSUPPORTED, having enqueued nothing, if it cannot handle those views; it is called again
+ * with a border made. The results MUST be the same either way, to the bit. Used on devices, for operators
+ * with one input. Scratch is computed for a view with its border. */
 #define FC_BACKEND_EDGES 2u
-/* What prepare makes depends on the extents: fc_setup tells them, and other extents are prepared for anew -
- * where fc_terms.any_size does not say otherwise. */
+/* What prepare makes depends on the extents: fc_setup has them, and prepare is called again for other
+ * extents, unless fc_terms.any_size is set. */
 #define FC_BACKEND_SHAPED 4u
 
 /* ---- the operator ----------------------------------------------------- */
 
-#define FC_OP_KEEPS_DTYPE 1u /* output elements have the input's type (a copy, a crop) */
-#define FC_OP_PASSTHROUGH                                                                                    \
-  2u                   /* output is the input, untouched: only measures; implies KEEPS_DTYPE, KEEPS_MEANING */
-#define FC_OP_NOISE 4u /* adds noise, which may lead beyond a range whose ends the signal touches */
-#define FC_OP_KEEPS_MEANING                                                                                  \
-  8u                        /* what samples mean is the same in the output: color, alpha, channels, time,    \
-                             framed */
-#define FC_OP_GENERATOR 16u /* takes no signal: it stands first in a chain and says what it makes */
-#define FC_OP_TWO_PASSES                                                                                     \
-  32u /* must have measured all of the signal before it can make any, with some arguments at least:          \
-         extension "two-passes/1" */
+/* Output elements have the input's type (a copy, a crop). */
+#define FC_OP_KEEPS_DTYPE 1u
+/* The output is the input, unchanged: the operator only measures; implies KEEPS_DTYPE, KEEPS_MEANING. */
+#define FC_OP_PASSTHROUGH 2u
+/* Adds noise, which may exceed the range of integers where the signal reaches its ends. */
+#define FC_OP_NOISE 4u
+/* The output's color, alpha, channels, time and framed are the input's. */
+#define FC_OP_KEEPS_MEANING 8u
+/* Has no input: stands first in a chain and defines the format. */
+#define FC_OP_GENERATOR 16u
+/* Must measure the whole signal before it can make any output, at least with some arguments: extension
+ * "two-passes/1". */
+#define FC_OP_TWO_PASSES 32u
 
 /* Makes something of a signal of known length that is small beside it (a picture of sound): it can see all of
  * the signal first, piece by piece, and make its output then: fc_survey_part. */
@@ -474,17 +472,17 @@ struct fc_operator {
   const char *const *examples; /* command-line -p values with their parameters; ends with NULL */
   uint32_t n_params;
   uint32_t kinds;      /* FC_KIND_BITs it takes (a generator: makes) */
-  uint32_t dtypes_in;  /* FC_DTYPE_BITs it loads, of every input */
-  uint32_t dtypes_out; /* FC_DTYPE_BITs it stores */
+  uint32_t dtypes_in;  /* FC_DTYPE_BITs it can load, for every input */
+  uint32_t dtypes_out; /* FC_DTYPE_BITs it can store */
   const fc_param *const *params;
 
-  /* `args` has n_params entries, in the order of `params`, already checked
-   * against type and range. It and what it points at live as long as the instance. */
+  /* `args` has n_params entries, in the order of `params`, already checked for type and range. They live
+   * as long as the instance. */
   fc_status (*create)(const fc_host *host, const fc_arg *const *args, void **self);
   void (*destroy)(void *self);
   fc_status (*negotiate)(const fc_host *host, void *self, fc_terms *terms);
 
-  /* One for each kind of device, ends with NULL; at least one. */
+  /* One for each kind of device it supports, ends with NULL; at least one. */
   const fc_backend *const *backends;
 
   /* Measurements, also of a survey, which has no report: collect takes `count` blocks in signal order, from
@@ -495,15 +493,15 @@ struct fc_operator {
   fc_status (*collect)(const fc_host *host, void *self, const void *blocks, int64_t count);
   fc_status (*report)(const fc_host *host, void *self);
 
-  /* The plain scalar version, on the host, that the conformance tests hold the
-   * others against; never chosen for a run. NULL if there is none. */
+  /* The plain scalar version, on the host, that the conformance tests compare the others with; never used
+   * in a run. NULL if there is none. */
   const fc_backend *reference;
 
-  /* What the operator offers beyond this contract, by name; NULL: nothing. */
+  /* The operator's extensions of this contract, by name; NULL: none. */
   const void *(*extension)(const fc_operator *op, const char *name);
 
-  /* Beside `examples`, one each, or NULL: what it does, in a few words; and the command around it, as
-   * "-i in.png ... -o out.npy" - an empty text where a sound, or an image, in and out will do. */
+  /* For each entry of `examples`, or NULL: what it does, in a few words; and the command around it, as "-i
+   * in.png ... -o out.npy", or "" where one sound, or one image, in and out will do. */
   const char *const *example_docs, *const *example_commands;
 };
 
@@ -526,66 +524,66 @@ typedef struct fc_plugin {
 
 /* ---- extension "device-function/1" ------------------------------------- */
 
-/* Reached by operator->extension(op, FC_DEVICE_FUNCTION): an fc_fusible; see device_function.h. `process`
- * stays: it is the fallback, and what the composed kernel is held against, bit for bit. */
+/* Returned by operator->extension(op, FC_DEVICE_FUNCTION): an fc_fusible; see device_function.h. `process`
+ * is still required: it is the fallback, and the reference for the composed kernel, bit for bit. */
 #define FC_DEVICE_FUNCTION "device-function/1"
 
 typedef struct fc_fusible {
   uint32_t size;
-  /* As negotiate: a host thread, no device, pure. `setup` is what prepare would be given. FC_UNSUPPORTED: not
-   * with these formats. */
+  /* Like negotiate: a host thread, no device, pure. `setup` is what prepare would be given.
+   * FC_UNSUPPORTED: not for these formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
 } fc_fusible;
 
 /* ---- extension "random/1" of the host ----------------------------------- */
 
 /*
- * Reached by host->extension(host, FC_RANDOM), in process: what random numbers of this run depend on, besides
- * the number of the frame and what the operator counts. The same for any number of threads, chunks and
- * devices, so an operator that draws its numbers by fc_random_key (fc_helpers.h) stays a pure function of its
- * views: MUST NOT use other sources of randomness. Of a view, origin[FC_AXIS_N] is the number of its first
- * frame.
+ * Returned by host->extension(host, FC_RANDOM), in process: what the random numbers of this run depend on,
+ * besides the frame number and the operator's own counter. It is the same for any number of threads, chunks
+ * and devices, so an operator that draws its numbers by fc_random_key (fc_helpers.h) remains a pure function
+ * of its views; it MUST NOT use other sources of randomness. origin[FC_AXIS_N] of a view is the number of its
+ * first frame.
  *
- * The numbers go into kernels by value: a backend that draws MUST NOT have FC_BACKEND_GRAPH, nor a device
- * function.
+ * The values are kernel arguments, and so would be frozen in a graph: a backend that draws MUST NOT have
+ * FC_BACKEND_GRAPH, nor a device function.
  */
 #define FC_RANDOM "random/1"
 
 typedef struct fc_random {
   uint32_t size;
-  uint32_t stage;       /* place of the operator in the chain, from 0 */
-  uint64_t seed, epoch; /* the user's */
-  uint64_t name;        /* of the input's name: its bytes, hashed */
+  uint32_t stage;       /* index of the operator in the chain, from 0 */
+  uint64_t seed, epoch; /* set by the user */
+  uint64_t name;        /* a hash of the input's name */
 } fc_random;
 
 /* ---- extension "two-passes/1" ------------------------------------------- */
 
-/* Reached by operator->extension(op, FC_TWO_PASSES), of an operator with FC_OP_TWO_PASSES. The host runs the
- * chain up to this stage twice: first with nothing behind it, for what `report` makes of the blocks
- * collected, and once more, with all that follows. A signal that cannot be read twice - a pipe, a session -
- * is refused. */
+/* Returned by operator->extension(op, FC_TWO_PASSES), for an operator with FC_OP_TWO_PASSES. The host runs
+ * the chain up to this stage twice: first without any later stage, to collect measurements for `report`,
+ * and then with all that follows. A signal that cannot be read twice - a pipe, a session - is refused. */
 #define FC_TWO_PASSES "two-passes/1"
 
 typedef struct fc_two_passes {
   uint32_t size;
-  /* Before negotiate: in which pass, 0 or 1, what follows is run. Pass 0 comes first, as after create, and
-   * forgets what was measured; it measures. Pass 1 applies. Output formats MUST be the same in both. */
+  /* Called before negotiate: sets the pass, 0 or 1. Pass 0 comes first, as after create; it discards old
+   * measurements and measures. Pass 1 applies. Output formats MUST be the same in both. */
   void (*begin)(void *self, int32_t pass);
-  /* Whether an instance with these arguments wants two passes; those that do not are run once, and never
-   * begun. NULL: all want them, and so do all whose arguments have times. */
+  /* Whether an instance with these arguments needs two passes; others are run once, without begin. NULL:
+   * all need them, and so do all whose arguments have times. */
   int32_t (*wanted)(const void *self);
 } fc_two_passes;
 
 /* ---- extension "designed-mask/1" --------------------------------------- */
 
-/* Reached by operator->extension(op, FC_DESIGNED_MASK): an fc_mask_designer, of an operator that convolves
- * with a mask that it designs. */
+/* Returned by operator->extension(op, FC_DESIGNED_MASK): an fc_mask_designer, for an operator that
+ * convolves with a mask that it designs. */
 #define FC_DESIGNED_MASK "designed-mask/1"
 
 typedef struct fc_mask_designer {
   uint32_t size;
-  /* As negotiate: a host thread, no device, pure. The mask for a signal of this rate (0: not known), an
-   * impulse response: `*count` is how many taps it has, written to `taps` if there is `room` for all. */
+  /* Like negotiate: a host thread, no device, pure. The mask for a signal of this rate (0: not known), an
+   * impulse response: `*count` is its number of taps; they are written to `taps` if `room` is large
+   * enough. */
   fc_status (*design)(const fc_host *host, void *self, double rate, double *taps, int64_t room,
                       int64_t *count);
 } fc_mask_designer;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random.h - random numbers by counting: what a number is depends on its key and its place alone, not on what
- * was drawn before, so that workers, chunks and devices draw the same ones in any order.
+ * random.h - counter-based random numbers: a number depends only on its key and its index, not on earlier
+ * draws, so that threads, chunks and devices draw the same ones in any order.
  *
  * The generator is Philox4x32-10 (J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011): four
- * 32-bit words for each 128-bit place, which passes BigCrush of TestU01; for neighbouring keys and places
- * too. C11, C++ and CUDA. Costs about 20 multiplications for four words.
+ * 32-bit words for each 128-bit counter, which passes BigCrush of TestU01, also for neighbouring keys and
+ * counters. C11, C++ and CUDA. Costs about 20 multiplications for four words.
  */
 #ifndef FC_RANDOM_H
 #define FC_RANDOM_H
@@ -40,23 +40,23 @@ FC_RANDOM_FN fc_random_words fc_random_at(uint64_t key, uint64_t high, uint64_t 
   return made;
 }
 
-/* 64 bits of it: a key made of a key and two numbers. */
+/* 64 bits of output: derives a key from a key and two numbers. */
 FC_RANDOM_FN uint64_t fc_random_mix(uint64_t key, uint64_t high, uint64_t low) {
   const fc_random_words made = fc_random_at(key, high, low);
   return (uint64_t)made.word[1] << 32 | made.word[0];
 }
 
-/* Number `i` of a key, evenly from 0 to below 1: a multiple of 2^-53. */
+/* Number `i` of a key, uniform in [0, 1): a multiple of 2^-53. */
 FC_RANDOM_FN double fc_random_even(uint64_t key, uint64_t i) {
   return (double)(fc_random_mix(key, 0, i) >> 11) * 0x1p-53;
 }
 
-/* Evenly from `low` to below `high`. */
+/* Uniform in [low, high). */
 FC_RANDOM_FN double fc_random_between(uint64_t key, uint64_t i, double low, double high) {
   return low + (high - low) * fc_random_even(key, i);
 }
 
-/* One of 0 to count - 1, each as likely as another to 1 part in 2^53 / count. */
+/* Uniform in 0 to count - 1, to 1 part in 2^53 / count. */
 FC_RANDOM_FN int64_t fc_random_below(uint64_t key, uint64_t i, int64_t count) {
   const int64_t drawn = (int64_t)(fc_random_even(key, i) * (double)count);
   return drawn < count ? drawn : count - 1;

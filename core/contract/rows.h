@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - rows of samples between their element type and the values that are computed with.
- * Part of the contract with plugins (plugin.h); as plain as view.h.
+ * rows.h - converts rows of samples between their element type and the compute type. Part of the contract
+ * with plugins (plugin.h); no dependencies, like view.h.
  */
 #ifndef FC_ROWS_H
 #define FC_ROWS_H
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Loads and stores of rows: scaled as fc_scaling_of says, rounded half to even and clamped on the way to
- * integers; vectorised. `stride` is the distance of neighbours in bytes and may be negative; the values that
- * are computed with lie side by side and overlap nothing. `notes` as in fc_job, or NULL. Any thread.
+ * Loads and stores of rows: scaled by fc_scaling_of; stores to integers round half to even and clamp.
+ * Vectorised. `stride` is the distance of neighbouring elements in bytes and may be negative; the values in
+ * the compute type are contiguous and overlap nothing. `notes` as in fc_job, or NULL. Any thread.
  */
 typedef struct fc_rows {
   uint32_t size;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_table.h - the loads and stores that the host hands to plugins (fc_host.rows). Not installed.
+ * rows_table.h - the loads and stores that the host gives to plugins (fc_host.rows). Not installed.
  *
- * They are the algorithms' own, from filters/, in a static library that both the engine and
- * libfilterchain-filters hold: the engine includes nothing of filters/, only this.
+ * They are those of filters/, in a static library that both the engine and libfilterchain-filters link: the
+ * engine includes only this header of theirs.
  */
 #ifndef FC_ROWS_TABLE_H
 #define FC_ROWS_TABLE_H

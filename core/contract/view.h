@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - what every part of filterchain agrees on: a status, an element type, a view.
+ * view.h - types shared by every part of filterchain: status, element type, view.
  *
- * A view describes samples; it does not own them. It is the only type of the
- * engine that the algorithms in filters/ know, so this header is plain C11 and
- * C++17 with no dependency, and it holds no function that is not inline.
+ * A view describes samples; it does not own them. It is the only type of the engine that the algorithms in
+ * filters/ know, so this header is plain C11 and C++17 with no dependency, and it holds no function that is
+ * not inline.
  *
- * Axes. Every view has the same four: N (frames of a batch), Y (rows), X
- * (columns, or time), C (channels). Audio is N = Y = 1 with time on X, so that a
- * row of an image and a stretch of audio are the same thing to an algorithm.
+ * Axes. Every view has the same four: N (frames of a batch), Y (rows), X (columns, or time), C (channels).
+ * Audio is N = Y = 1 with time on X, so that a row of an image and a stretch of audio are the same thing to
+ * an algorithm.
  *
- * Units. `stride` is in bytes and may be any value the element size divides
- * (interleaved, planar and padded views differ in nothing else); `shape`,
- * `origin` and `extent` are in elements.
+ * Units. `stride` is in bytes and may be any value the element size divides (interleaved, planar and padded
+ * views differ in nothing else); `shape`, `origin` and `extent` are in elements.
  */
 #ifndef FC_VIEW_H
 #define FC_VIEW_H
@@ -34,12 +33,12 @@ extern "C" {
 /* Every fallible function returns one of these. Zero is success. */
 typedef enum fc_status {
   FC_OK = 0,
-  FC_UNSUPPORTED = 1, /* well-formed, but not something this code does */
-  FC_INVALID = 2,     /* the caller's or the user's mistake */
+  FC_UNSUPPORTED = 1, /* valid, but not supported by this code */
+  FC_INVALID = 2,     /* an error of the caller's or the user's */
   FC_NO_MEMORY = 3,   /* host or device memory; worth retrying with less */
-  FC_DEVICE = 4,      /* the device failed; nothing more will work on it */
+  FC_DEVICE = 4,      /* the device failed and cannot be used any more */
   FC_IO = 5,          /* a file could not be read or written, or holds bad data */
-  FC_FATAL = 6        /* a broken promise inside the program or a plugin */
+  FC_FATAL = 6        /* a broken guarantee inside the program or a plugin */
 } fc_status;
 
 typedef enum fc_dtype {
@@ -79,8 +78,8 @@ typedef enum fc_kind { FC_AUDIO = 0, FC_IMAGE = 1, FC_ARRAY = 2, FC_KIND_COUNT =
 #define FC_KINDS_ALL      ((1u << FC_KIND_COUNT) - 1u)
 
 /*
- * Where memory lies and work is done: a kind of device in the upper half of an int32_t, the
- * ordinal within the kind in the lower. Zero is the host, so that a view that says nothing lies there.
+ * Where memory is and work is done: a kind of device in the upper half of an int32_t, the index within the
+ * kind in the lower. Zero is the host, so that a zeroed view is in host memory.
  */
 typedef enum fc_device_kind { FC_KIND_HOST = 0, FC_KIND_CUDA = 1 } fc_device_kind;
 #define FC_HOST                 0

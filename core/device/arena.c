@@ -12,7 +12,7 @@
 #define HUGE_PAGE ((gsize)2 << 20)
 #define PIECE     ((gsize)256)
 #define THREADS   4
-/* What is worth a thread of its own. */
+/* Bytes that are worth a thread of their own. */
 #define THREAD_BYTES ((gsize)64 << 20)
 
 typedef struct share {
@@ -31,7 +31,8 @@ struct fc_arena {
   gboolean waited, failed;
 };
 
-/* Without it the first one to touch a page that is not to be had would be killed. */
+/* Touches the pages with madvise, which fails where memory is short; touching them directly would get the
+ * process killed. */
 static gboolean populate(char *from, gsize bytes) {
 #ifdef MADV_POPULATE_WRITE
   return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
@@ -57,7 +58,7 @@ static void start(fc_arena *a) {
     share *s = &a->shares[i];
     s->from = a->memory + from, s->bytes = MIN(each, a->bytes - from);
     s->started = pthread_create(&s->thread, NULL, make_ready, s) == 0;
-    if (!s->started) s->failed = TRUE; /* else it is the thread's to say */
+    if (!s->started) s->failed = TRUE; /* otherwise the thread sets it */
   }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.h - host memory that is made ready while something else goes on.
+ * arena.h - host memory whose pages are made ready on another thread.
  *
- * The pages of a large allocation are made when they are first touched, or pinned, at some 3 GB a
- * second. A device's start-up takes long enough for a thread to have that done meanwhile, in
- * huge pages where the system lends them, which then pin in no time.
+ * The pages of a large allocation are created when they are first touched, or pinned, at about 3 GB/s. A
+ * device's start-up takes long enough to do that meanwhile on a thread, in huge pages where available, which
+ * are then pinned almost at once.
  */
 #ifndef FC_CORE_ARENA_H
 #define FC_CORE_ARENA_H
@@ -15,11 +15,11 @@ G_BEGIN_DECLS
 
 typedef struct fc_arena fc_arena;
 
-/* Begins to make ready so many bytes of zeros; NULL where that cannot be had. */
+/* Starts to prepare this many zeroed bytes; NULL where they cannot be allocated. */
 fc_arena *fc_arena_new(gsize bytes);
-/* Waits until they are there: the memory, aligned to 2 MiB, and its size; NULL when there was not enough. */
+/* Waits until they are ready: the memory, aligned to 2 MiB, and its size; NULL if there was not enough. */
 void *fc_arena_wait(fc_arena *arena, gsize *bytes);
-/* The next piece, aligned to 256 bytes; NULL when nothing is left. After waiting. */
+/* The next piece, aligned to 256 bytes; NULL when nothing is left. Only after waiting. */
 void *fc_arena_take(fc_arena *arena, gsize bytes);
 gboolean fc_arena_owns(const fc_arena *arena, const void *memory);
 /* NULL is allowed. */

@@ -12,9 +12,9 @@
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
-/* By the name that map.cuh has for them after fc_map_, tiles of WARPS warps, or of half as many; and of
- * march.cuh, row.cuh and slide.cuh whether all vectors are aligned, and whether channels lie in planes; of
- * the last whether lines are short. */
+/* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
+ * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
+ * planar; of slide.cuh also whether lines are short. */
 enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
 enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
@@ -28,11 +28,11 @@ static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_
 
 /* One axis of both views. */
 typedef struct axis {
-  gint64 count, in, out; /* elements; bytes from one to the next */
+  gint64 count, in, out; /* number of elements; distance in bytes in either view */
 } axis;
 
-/* Orders axes by how far apart their elements lie in the output, and joins those that follow one another
- * without a gap in both views. Returns how many are left, the innermost first; at least one. */
+/* Orders axes by the distance of their elements in the output, and joins those that are contiguous in each
+ * other in both views. Returns how many are left, the innermost first; at least one. */
 static guint join_axes(axis *axes, guint n) {
   guint kept = 0;
   for (guint i = 0; i < n; i++)
@@ -64,7 +64,7 @@ static axis axis_of(const fc_view *in, const fc_view *out, int a) {
   return (axis){out->shape[a], in->stride[a], out->stride[a]};
 }
 
-/* `placed`: lines are rows, numbered by rows and images, whatever lies next to what. */
+/* `placed`: lines are rows, numbered by row and image, and not joined any further. */
 static gboolean fill_args(fc_map_args *a, const fc_view *in, const fc_view *out, gboolean pixels,
                           gboolean placed, guint32 *notes) {
   axis axes[FC_AXES];
@@ -76,7 +76,7 @@ static gboolean fill_args(fc_map_args *a, const fc_view *in, const fc_view *out,
   if (!placed) n = join_axes(axes, n);
   a->length = axes[0].count, a->in_step[0] = axes[0].in, a->out_step[0] = axes[0].out;
   gint64 lines = 1;
-  for (guint i = 0; i < 3; i++) { /* count[2] is the fastest, of axes[1] */
+  for (guint i = 0; i < 3; i++) { /* count[2] is the fastest axis, axes[1] */
     const axis *x = i + 1 < n ? &axes[i + 1] : NULL;
     a->count[2 - i] = x ? x->count : 1, a->in_step[3 - i] = x ? x->in : 0,
                  a->out_step[3 - i] = x ? x->out : 0;
@@ -84,12 +84,12 @@ static gboolean fill_args(fc_map_args *a, const fc_view *in, const fc_view *out,
     lines *= a->count[2 - i];
   }
   if (lines > 1 && a->length > G_MAXINT32 / lines)
-    return FALSE; /* 32 bits number units, and what is beyond the last */
+    return FALSE; /* units, and the last grid beyond them, are numbered in 32 bits */
   a->in_channel = pixels ? in->stride[FC_AXIS_C] : 0, a->out_channel = pixels ? out->stride[FC_AXIS_C] : 0;
   return TRUE;
 }
 
-/* Whether lines, and channels in them, begin at multiples of 16 bytes. */
+/* Whether lines, and channels in them, start at multiples of 16 bytes. */
 static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel, gint64 channels) {
   gint64 all = (gint64)(guintptr)data | step[1] | step[2] | step[3] | (channels > 1 ? channel : 0);
   return (all & 15) == 0;
@@ -97,10 +97,10 @@ static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel,
 
 /* ---- the text -------------------------------------------------------------------- */
 
-/* Both views, and what is known of them. */
+/* Both views, and what has been derived from them. */
 typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
-  gint64 channels_in, channels_out; /* of pixels; 1 where each sample is by itself */
+  gint64 channels_in, channels_out; /* of pixels; 1 where samples are independent */
   gint64 in_size, out_size;
 } shape;
 
@@ -116,7 +116,7 @@ static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboole
                  (gint64)fc_dtype_size(out->dtype)};
 }
 
-/* Pixels of a thread, of whole words on either side; as in map.cuh. */
+/* Pixels per thread, such that both sides are whole words; as in map.cuh. */
 static gint64 pixels_of(const shape *s) {
   gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
   return MAX(16 / wide, 4 / slim);
@@ -126,12 +126,12 @@ static gint64 warps_of(guint variant) {
   return variant == TILES ? WARPS : WARPS / 2;
 }
 
-/* Of a warp's tile. */
+/* Pixels of a warp's tile. */
 static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* What suits: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
@@ -177,7 +177,7 @@ static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, 
   return TRUE;
 }
 
-/* Is it a name, as a template's with arguments is: what goes into the text unquoted? */
+/* Whether it is an identifier, possibly with template arguments, that can go into the text unquoted. */
 static gboolean is_entry(const char *entry) {
   if (!entry || !(g_ascii_isalpha(*entry) || *entry == '_')) return FALSE;
   for (const char *c = entry; *c; c++)
@@ -199,7 +199,7 @@ typedef struct known {
   double low, high;
 } known;
 
-/* Integers hold no NaN, and what they mean is bounded. */
+/* Integers hold no NaN, and their real values are bounded. */
 static known known_of(int dtype, int kind) {
   static const double least[] = {0, -32768, 0, -2147483648.0}, most[] = {255, 32767, 65535, 2147483647};
   if (fc_dtype_is_float(dtype)) return (known){FALSE, 0, 0};
@@ -207,17 +207,16 @@ static known known_of(int dtype, int kind) {
   return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
 }
 
-/* Whether what stage i makes is rounded to its link's type before the next one sees it. What is selected of
- * samples of that type is one. */
+/* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
+ * stage selects one of its arguments and these are of that type already. */
 static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
   const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
   if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
   return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }
 
-/* Sums and products are rounded on the way, by less than this of the largest there can be; by less than TINY,
- * where they are denormal. Numbers that are far from 1 are not what the text computes with: f32 has no 1e39.
- */
+/* Bounds on rounding errors inside a stage: relative to the largest value, and absolute (TINY) for
+ * denormal numbers. Numbers outside the range of f32 are not handled: f32 has no 1e39. */
 #define ROUNDED 1e-4
 #define TINY    1e-30
 #define FAR     1e15
@@ -232,7 +231,7 @@ static known known_behind(known k, const fc_device_function *f) {
   return k;
 }
 
-/* Of what comes to stage i; n: of what is stored. */
+/* What is known of the input of stage i; n: of the stored values. */
 static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
   known k = known_of(in_dtype, c->stages[0].kind);
   for (guint s = 0; s < i; s++) {
@@ -246,27 +245,27 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
   return k;
 }
 
-/* Is it certain that stage i meets no NaN, and that the sign of a zero is not seen behind it? */
+/* Whether stage i certainly meets no NaN, and the sign of a zero cannot be seen after it. */
 static gboolean is_nan_free(const fc_composition *c, guint i, int in_dtype) {
   for (guint s = i; s < c->n; s++)
-    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* as of a division */
+    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* not known, as with a division */
   return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
 }
 
-/* Is it certain that nothing that is stored is clipped, or not a number? */
+/* Whether certainly nothing that is stored is clipped, or a NaN. */
 static gboolean is_quiet(const fc_composition *c, int in_dtype) {
   const fc_compose_stage *last = &c->stages[c->n - 1];
   const known k = known_ahead(c, c->n, in_dtype);
   const known stored = known_of(last->dtype, last->kind);
   if (!k.finite || !stored.finite) return FALSE;
-  /* Limits, and what is selected of i32, are rounded to f32, where 2147483647 is one more. */
+  /* Limits, and selected values of i32, are rounded to f32, where 2147483647 becomes 2147483648. */
   const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale,
                rounded = 1e-6 * MAX(fabs(k.low), fabs(k.high));
   return k.low - rounded > stored.low - half && k.high + rounded < stored.high + half;
 }
 
-/* A stage's text in a namespace of its own. Lines are counted from the text's first, and named after the
- * operator. */
+/* A stage's text in its own namespace, with #line so that compiler messages name the operator and count
+ * from the text's first line. */
 static void append_function(GString *text, guint i, const fc_composition *c, int in_dtype) {
   const fc_compose_stage *s = &c->stages[i];
   g_autofree char *name = g_strescape(s->name, NULL);
@@ -282,7 +281,7 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
-/* The struct that holds functions `from` to `to`, and runs them on the samples of N / channels pixels. */
+/* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
@@ -338,7 +337,7 @@ static gsize aligned_up(gsize bytes) {
 }
 
 gsize fc_compose_bytes(const fc_device_function *function) {
-  return aligned_up(MAX(function->n_bytes, 1)); /* an empty struct takes a byte */
+  return aligned_up(MAX(function->n_bytes, 1)); /* an empty struct takes one byte */
 }
 
 static gboolean append_bytes(fc_composed *to, const void *bytes, gsize n) {
@@ -365,40 +364,42 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128, /* half as many of vectors of 16 elements */
+  MARCH_THREADS = 128, /* half as many for vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
   MARCH_DENSE = 256,
   SLIDE_WINDOW = 16384,
-  SLIDE_SAMPLES = 2048, /* of a tile, of all channels; of short lines and many channels a group of each */
+  /* of a tile, over all channels; for short lines and many channels of a group of them */
+  SLIDE_SAMPLES = 2048,
   SLIDE_GROUP = 512,
-  SLIDE_BLOCKS = 6 /* of a multiprocessor, where that is not known */
+  SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
 
-/* What the skeleton is made of; see march.cuh for what these are. */
+/* Parameters of the skeleton; see march.cuh for their meaning. */
 typedef struct window {
   const fc_device_function *f;
-  gboolean row;            /* along lines of sound: row.cuh */
-  gboolean slide;          /* statistics: slide.cuh */
-  gboolean pixels;         /* some function takes pixels */
-  gint64 ui, um, uo, step; /* samples of a unit ahead, between and behind; elements from tap to tap */
+  gboolean row;    /* along lines of sound: row.cuh is used */
+  gboolean slide;  /* statistics: slide.cuh is used */
+  gboolean pixels; /* some function works on pixels */
+  /* samples per pixel before, in and after the window; distance of taps in elements */
+  gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
-  gint64 v, batch, unroll; /* elements of a thread, rows at a time, and of these unrolled */
-  gint64 threads, width;   /* of a block: threads; elements of outputs */
+  gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
+  gint64 threads, width;   /* threads per block; output elements per block */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-/* Floats that a thread keeps: its window and the sums of all rows but one. */
+/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
 static gint64 kept(const window *w) {
   return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
 }
 
-/* A thread's elements: as many as fill 16 bytes of the slimmer type, fewer where there are no registers. */
+/* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
 static gboolean choose_vector(window *w) {
   const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
   const gint64 least = w->pixels && w->um == 3 ? 12 : 4;
@@ -406,7 +407,7 @@ static gboolean choose_vector(window *w) {
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
   while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
-  /* Whole words at either end of a vector of pixels. */
+  /* Both sides of a vector of pixels must be whole words. */
   while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
          w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
     w->v *= 2;
@@ -438,7 +439,7 @@ static gboolean may_see(const window *w) {
          (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
-/* FALSE: there is no such kernel. `planar`: channels lie in planes, and are signals by themselves. */
+/* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
                                 gboolean planar) {
   const fc_device_function *f = c->stages[c->window].function;
@@ -468,7 +469,7 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, FALSE);
 }
 
-/* Rows whose samples lie side by side; sets whether channels are planes. */
+/* Whether the samples of each row are contiguous; sets whether channels are planes. */
 static gboolean lies_in_rows(const fc_view *v, gboolean *planar) {
   const gint64 size = (gint64)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
   *planar = channels > 1 && v->stride[FC_AXIS_X] == size;
@@ -476,13 +477,13 @@ static gboolean lies_in_rows(const fc_view *v, gboolean *planar) {
   return *planar || channels == 1 || v->stride[FC_AXIS_C] == size;
 }
 
-/* Is all of the signal there that these outputs look at along an axis, borders included, of a window with so
- * many taps? */
+/* Whether the view has all of the signal that these outputs read along an axis, borders included, with a
+ * window of this many taps. */
 static gboolean has_all(const fc_view *in, const fc_view *out, int along, gint64 taps, int border) {
   const gint64 extent = in->extent[along], lo = in->origin[along], hi = lo + in->shape[along];
   const gint64 from = out->origin[along] - taps / 2, to = from + out->shape[along] + taps - 1;
   if (extent < 0 || MAX(from, 0) < lo || MIN(to, extent) > hi) return FALSE;
-  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* those beyond the ends */
+  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* positions beyond the ends */
     const gint64 source = p < 0 || p >= extent ? fc_border_map(border, p, extent) : lo;
     if (source >= 0 && (source < lo || source >= hi)) return FALSE;
     if (p >= 0 && p < extent) p = extent - 1;
@@ -497,8 +498,8 @@ static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
   return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
 }
 
-/* Whether vectors of both views begin where they can be moved whole; of channels side by side their stride
- * says nothing. */
+/* Whether vectors of both views start at addresses where they can be moved whole; for interleaved channels
+ * their stride does not matter. */
 static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
   fc_view a = *in, b = *out;
   if (!planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
@@ -506,8 +507,9 @@ static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_vie
          begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
 }
 
-/* Whether memory takes longer than arithmetic: instructions of an output, about, where a multiprocessor has
- * seven for each byte that it moves. Some less, since neither is ever busy all the time. */
+/* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
+ * instructions of a multiprocessor for each byte that it moves; less than that, since neither is busy all
+ * the time. */
 static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
@@ -518,9 +520,9 @@ static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
   return taps + codes + 2 * c->n < 5 * bytes;
 }
 
-/* Rows of a block, where the device has `places` for blocks at a time: few rounds of blocks, with few rows
- * looked at twice. Of a single round the slowest multiprocessor decides, which costs a fifth of a round, but
- * where memory binds: others leave it to the last. */
+/* Rows per block, on a device that runs `places` blocks at a time: few rounds of blocks, and few rows read
+ * twice. A single round ends with its slowest multiprocessor, which costs a fifth of a round, unless
+ * memory is the bottleneck: then other multiprocessors leave it more bandwidth. */
 static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 places, gboolean by_memory) {
   gint64 best = rows, least = G_MAXINT64;
   for (gint64 rounds = 1; rounds <= 16; rounds++) {
@@ -534,9 +536,9 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
   return MIN(best, rows);
 }
 
-/* Blocks of a multiprocessor to reckon with. */
+/* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* that keep memory busy; with more it is slower */
+  enum { STREAMS = 4 }; /* enough to keep memory busy; more are slower */
   return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
 }
 
@@ -579,7 +581,7 @@ static gint64 slide_samples(const window *w, gboolean is_short) {
   return is_short || w->step > 2 ? SLIDE_GROUP : SLIDE_SAMPLES / w->step;
 }
 
-/* Samples of a segment: variances of floats have an order of their own (statistic.cuh). */
+/* Samples of a segment: variances of floats are summed in a different order (statistic.cuh). */
 static gint64 slide_run(const window *w, gboolean *spread) {
   int which = 0, taps = 0, dtype = 0;
   *spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
@@ -587,25 +589,26 @@ static gint64 slide_run(const window *w, gboolean *spread) {
   return *spread ? 4 : 16;
 }
 
-/* The first sample of a line's first tile, from where its outputs begin: variances are put together in the
- * order of outputs, all else in that of samples (filters/winstat). */
+/* The first sample of a line's first tile, relative to the first output: variances are combined in the
+ * order of outputs, everything else in that of samples (filters/winstat). */
 static gint64 slide_first(const window *w, gint64 origin) {
   gboolean spread;
   const gint64 before = w->f->window_x / 2, run = slide_run(w, &spread),
                at = spread ? origin : origin - before;
-  gint64 group = run; /* of segments that are joined first */
+  gint64 group = run; /* of segments that are combined first */
   while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
   return -before - ((at % group) + group) % group;
 }
 
-/* Tiles that a block begins with for what its windows hold whole, of half the cost. */
+/* Tiles that a block needs to fill its windows before its first output, at half the cost of others. */
 static gint64 slide_warm(const window *w, gint64 samples) {
   gboolean spread;
   const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 
-/* Tiles of a block, where the device has `places` for blocks at a time: few rounds, of few tiles in vain. */
+/* Tiles per block, on a device that runs `places` blocks at a time: few rounds, and few of these extra
+ * tiles. */
 static gint64 tiles_of_block(gint64 tiles, gint64 lines, gint64 warm, gint64 places) {
   gint64 best = tiles, least = G_MAXINT64;
   for (gint64 rounds = 1; rounds <= 32; rounds++) {
@@ -629,7 +632,7 @@ static gboolean launch_slide(const fc_composition *c, const window *w, const fc_
     return FALSE;
   const gboolean is_short = total <= 2 * SLIDE_GROUP;
   const gint64 samples = slide_samples(w, is_short), first = slide_first(w, origin);
-  fc_view begins = *in; /* where vectors do */
+  fc_view begins = *in; /* the view moved to where vectors begin */
   begins.data = (char *)in->data + (origin + first - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
   const gint64 tiles = (total - taps / 2 - first + samples - 1) / samples,
                each = tiles_of_block(tiles, rows * images, slide_warm(w, samples), places);
@@ -704,7 +707,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   return to->grid[1] <= 65535 && images <= 65535 && set_params(to, &args, sizeof args, NULL, c);
 }
 
-/* The skeleton's arguments behind those that all have. */
+/* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
   if (w->slide)
     g_string_append_printf(text, "%d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compose.h - stages that look at one sample or pixel each, and one among them that looks at a window, as the
- * text of one CUDA kernel and its parameters.
+ * compose.h - composes stages that read one sample or pixel each, with at most one among them that reads a
+ * window, into the text of one CUDA kernel and its parameters.
  *
  * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh (filters/gpu, embedded here when the
- * library is built), the stages' device functions (device_function.h), each in a namespace of its own, and
- * structs that hold them:
+ * library is built), the stages' device functions (device_function.h), each in its own namespace, and structs
+ * that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
- * A link of an integer type, or one that holds less than what is computed with, rounds as storing and loading
- * it would: the bits are those of the stages run one by one. Types, kinds, layouts and the order of stages
- * are in the text; numbers are parameters, so that another gain compiles nothing anew. No device is needed
- * for any of this.
+ * A link of an integer type, or of a type narrower than the compute type, rounds as storing and loading it
+ * would: the bits are those of the stages run one by one. Types, kinds, layouts and the order of stages are
+ * in the text; numbers are parameters, so that another gain needs no new compilation. No device is needed for
+ * any of this.
  */
 #ifndef FC_CORE_COMPOSE_H
 #define FC_CORE_COMPOSE_H
@@ -22,8 +22,7 @@
 
 G_BEGIN_DECLS
 
-/* Of a kernel's parameters, which begin with this: struct fc_map_args of map.cuh, whose fields are explained
- * there. */
+/* The first part of a kernel's parameters: struct fc_map_args of map.cuh, where the fields are explained. */
 typedef struct fc_map_args {
   const void *in;
   void *out;
@@ -31,13 +30,13 @@ typedef struct fc_map_args {
   guint32 *notes;
 } fc_map_args;
 
-/* Of map.cuh too: where the launch's first output lies in the signal, and how large that is; of chains with
- * FC_FUNCTION_POSITION, ahead of the stages' parameters. */
+/* Also as in map.cuh: position of the launch's first output in the signal, and the signal's size; for
+ * chains with FC_FUNCTION_POSITION, before the stages' parameters. */
 typedef struct fc_map_place {
   gint64 x, y, width, height;
 } fc_map_place;
 
-/* Likewise of march.cuh. */
+/* The same for march.cuh. */
 typedef struct fc_march_args {
   const void *in;
   void *out;
@@ -47,7 +46,7 @@ typedef struct fc_march_args {
   guint32 *notes;
 } fc_march_args;
 
-/* And of row.cuh. */
+/* The same for row.cuh. */
 typedef struct fc_row_args {
   const void *in;
   void *out;
@@ -57,7 +56,7 @@ typedef struct fc_row_args {
   guint32 *notes;
 } fc_row_args;
 
-/* And of slide.cuh. */
+/* The same for slide.cuh. */
 typedef struct fc_slide_args {
   const void *in;
   void *out;
@@ -68,46 +67,46 @@ typedef struct fc_slide_args {
 } fc_slide_args;
 
 typedef struct fc_compose_stage {
-  const char *name;                   /* the operator's, for messages of the compiler */
-  const fc_device_function *function; /* of the type that is computed with */
-  int dtype, kind;                    /* of what comes out of it; of the last stage those of `out` */
+  const char *name;                   /* the operator's name, for messages of the compiler */
+  const fc_device_function *function; /* for the compute type */
+  int dtype, kind;                    /* of its output; for the last stage those of `out` */
 } fc_compose_stage;
 
-/* How parameters of stages are aligned, and how many bytes there may be of all: a kernel's limit is 4 KB. */
+/* Alignment of the stages' parameters, and limit of all parameters: a kernel takes 4 KB. */
 #define FC_COMPOSE_ALIGN 16
 #define FC_COMPOSE_MOST  4096
-/* Those of the stages follow the arguments, of a map from here on, of the others earlier. */
+/* Where the stages' parameters begin in a map kernel; in others they begin earlier. */
 #define FC_COMPOSE_FIRST ((sizeof(fc_map_args) + FC_COMPOSE_ALIGN - 1) / FC_COMPOSE_ALIGN * FC_COMPOSE_ALIGN)
-/* Stages of a kernel, and channels of a pixel, at most. */
+/* Limits: stages of a kernel, and channels of a pixel. */
 #define FC_COMPOSE_STAGES   64
 #define FC_COMPOSE_CHANNELS 16
 
-/* Bytes that a stage's parameters take of them. */
+/* Bytes of a stage's parameters among them. */
 gsize fc_compose_bytes(const fc_device_function *function);
 
-/* What a kernel does. */
+/* The description of a kernel. */
 typedef struct fc_composition {
   const fc_compose_stage *stages;
   guint n;
   int compute;         /* FC_F32 or FC_F64; with a window FC_F32 */
-  guint window;        /* which stage has one (FC_FUNCTION_WINDOW); n: none */
-  int border;          /* of that stage: fc_border, which the kernel makes */
+  guint window;        /* which stage reads a window (FC_FUNCTION_WINDOW); n: none */
+  int border;          /* of that stage: fc_border; the kernel makes the border */
   double border_value; /* as a real value */
 } fc_composition;
 
-/* One launch. */
+/* A launch. */
 typedef struct fc_composed {
-  guint8 params[FC_COMPOSE_MOST]; /* the arguments and each stage's bytes, each at a multiple of
-                                     FC_COMPOSE_ALIGN */
+  /* the arguments, and each stage's bytes at a multiple of FC_COMPOSE_ALIGN */
+  guint8 params[FC_COMPOSE_MOST];
   guint n_params;
-  guint variant; /* of the text, which else depends on stages, types, kinds and channels alone */
+  guint variant; /* of the text, which otherwise depends only on stages, types, kinds and channels */
   guint grid[3], threads;
 } fc_composed;
 
 #define FC_COMPOSE_VARIANTS 21
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
-/* Whether there is a kernel for such a composition at all, of a signal of so many channels. */
+/* Whether a kernel exists for such a composition and a signal of this many channels. */
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);
 
 /*
@@ -122,10 +121,10 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                     guint processors, guint resident, fc_composed *composed);
 
-/* The text of such a launch's kernel, of the same arguments; g_free. */
+/* The kernel's text for such a launch, from the same arguments; g_free. */
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant);
 
-/* The files that the text includes, as NVRTC wants them. */
+/* The files that the text includes, in the form that NVRTC takes. */
 typedef struct fc_compose_header {
   const char *name, *text;
 } fc_compose_header;

@@ -7,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* `threads` 0 is one a core. Memory and threads are the context's; those are taken at the first loop that
- * wants them. */
+/* `threads` 0: one per core. Memory and threads belong to the context; threads are taken by the first loop
+ * that needs them. */
 fc_runner *fc_cpu_runner_new(int threads, fc_context *context);
 
 G_END_DECLS

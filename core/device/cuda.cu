@@ -2,24 +2,22 @@
 //
 // cuda.cu - a CUDA device as a runner: three streams, events by slot, memory, graphs.
 //
-// The streams are non-blocking, so that nothing waits for the legacy stream of other
-// code in the process, and events are waited for by blocking, not spinning: a waiting
-// reader thread costs the CPU nothing.
+// The streams are non-blocking, so that nothing waits for the legacy stream of other code in the process.
+// Waiting for events blocks instead of spinning, so that a waiting reader thread uses no CPU time.
 //
-// Graphs. Work with a key is run plainly the first time a slot sees the key, captured
-// the second time, and replayed from then on. So kernels are loaded outside captures,
-// and the first and last chunks of a stream, which come once, are never instantiated
-// (some 100 us each). Captures are thread-local: other threads of the process may use
-// CUDA as they like meanwhile, while a call that must not be captured, made by an
-// operator on this thread, fails the capture instead of getting lost in a graph. The
-// slot then goes on without graphs. An executable graph is not updated for another
-// key: keys last for a whole run, so there would be nothing to gain.
+// Graphs. Work with a key is enqueued directly the first time a slot sees the key, captured the second time,
+// and replayed from then on. So kernels are loaded outside captures, and the first and last chunks of a
+// stream, which occur once, are never instantiated (about 100 us each). Captures are thread-local: other
+// threads of the process may use CUDA at the same time, while a call that must not be captured, made by an
+// operator on this thread, fails the capture instead of being silently left out of a graph. The slot then
+// continues without graphs. An executable graph is not updated for another key: keys last for a whole run, so
+// nothing would be gained.
 //
-// A caller's stream. Everything is enqueued on it directly: it may be captured by the
-// caller already, or be fed by other threads, whose work a capture would swallow.
+// A caller's stream. Everything is enqueued on it directly: it may be captured by the caller already, or be
+// fed by other threads, whose work a capture would swallow.
 //
-// Memory comes from the device's stream-ordered pool where there is one, because
-// cudaFree waits for the whole device, work of other chains included.
+// Memory comes from the device's stream-ordered pool where there is one, because cudaFree waits for the whole
+// device, work of other chains included.
 #include "core/base/error.h"
 #include "core/device/runner.h"
 
@@ -37,7 +35,7 @@ static gboolean driver_present(void);
 
 namespace {
 
-// Graphs kept for a slot: one for the run's ordinary chunks, one for what comes between.
+// Graphs kept per slot: one for the run's ordinary chunks, one for another key in between.
 const guint GRAPHS = 2;
 
 struct slot_graph {
@@ -49,18 +47,18 @@ struct slot_graph {
 struct slot_state {
   cudaEvent_t uploaded, computed, downloaded;
   slot_graph graphs[GRAPHS];
-  gboolean plain; // a capture failed: no more of them
+  gboolean plain; // a capture failed: the slot uses no more graphs
 };
 
 struct cuda_runner {
-  fc_runner base;    // first: the runner's address is this one's
-  gboolean borrowed; // the streams are one, and the caller's
+  fc_runner base;    // must be first: a runner's address is that of its cuda_runner
+  gboolean borrowed; // all streams are one, which belongs to the caller
   gboolean pooled;
   cudaStream_t upload, compute, download;
   cudaStream_t caller, lanes[FC_LANES]; // borrowed: compute is one of them; NULL before the first fork
   cudaEvent_t forked, joined[FC_LANES];
-  guint open;       // lanes that the last fork has opened
-  cudaEvent_t mark; // for finish and for joining lanes; borrowed: after all that was enqueued
+  guint open;       // lanes opened by the last fork
+  cudaEvent_t mark; // for finish and for joining lanes; borrowed: recorded after everything enqueued
   slot_state slots[FC_SLOTS];
   guint64 clock;
   GHashTable *device_memory, *host_memory; // sets
@@ -70,8 +68,8 @@ struct cuda_runner {
 
 // ---- the process and the current device ----------------------------------
 
-// CUDA does not survive fork. The process that used it first is remembered, so that a
-// child is told so instead of failing somewhere inside the driver.
+// CUDA does not survive fork. The process that used it first is recorded, so that a forked child gets an
+// error that says so instead of failing somewhere inside the driver.
 gint first_process;
 
 gboolean is_forked_child() {
@@ -82,9 +80,9 @@ gboolean is_forked_child() {
 
 const char FORKED[] = "CUDA was started before fork() and cannot be used in the child: start it there only";
 
-// Makes a device current, and on request the one before again at the end of the scope.
-// Without that request the device stays: setting another one back would create its
-// context (since CUDA 12), and threads of the engine do not care.
+// Makes a device current and, on request, restores the previous one at the end of the scope. By default the
+// device stays current: setting the previous one would create its context (since CUDA 12), and threads of the
+// engine do not depend on it.
 struct current_device {
   int before;
   cudaError_t status;
@@ -108,8 +106,8 @@ struct current_device {
 
 // ---- errors --------------------------------------------------------------
 
-// Says what failed on which device. Takes the error away from the runtime, where the
-// next one to ask would find it and think it his own.
+// Reports what failed on which device. Clears the error in the runtime, so that a later call does not report
+// it as its own.
 gboolean device_failed(const char *device, cudaError_t status, const char *doing, GError **error) {
   (void)cudaGetLastError();
   fc_status code = status == cudaErrorMemoryAllocation ? FC_NO_MEMORY : FC_DEVICE;
@@ -127,7 +125,7 @@ gboolean entered(const cuda_runner *me, const current_device &here, GError **err
 
 // ---- memory --------------------------------------------------------------
 
-// Of the legacy stream the question cannot be answered while others capture: it may be.
+// For the legacy stream the query fails while others capture: then it may be captured.
 gboolean is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
@@ -135,8 +133,8 @@ gboolean is_captured(cudaStream_t stream) {
   return TRUE;
 }
 
-// After something was enqueued on a caller's stream: what free_borrowed orders itself by. An
-// event within the caller's graph would be of no use outside it.
+// To be called after enqueuing on a caller's stream: records the event that free_borrowed waits for. An event
+// inside the caller's graph would be useless outside it.
 cudaError_t mark_borrowed(cuda_runner *me) {
   return is_captured(me->compute) ? cudaSuccess : cudaEventRecord(me->mark, me->compute);
 }
@@ -148,7 +146,7 @@ void *cuda_alloc(fc_runner *runner, gsize bytes) {
   void *memory = NULL;
   if (bytes == 0) bytes = 1;
   cudaError_t status = me->pooled ? cudaMallocAsync(&memory, bytes, me->compute) : cudaMalloc(&memory, bytes);
-  // The other lanes may use it as soon as it is returned; a caller's stream is its own order.
+  // Memory must be usable by the other lanes on return; on a caller's stream the stream's order suffices.
   if (status == cudaSuccess && me->pooled)
     status = me->borrowed ? mark_borrowed(me) : cudaStreamSynchronize(me->compute);
   if (status != cudaSuccess) {
@@ -159,7 +157,7 @@ void *cuda_alloc(fc_runner *runner, gsize bytes) {
   return memory;
 }
 
-// Lets the compute lane continue after everything that the other two have been given.
+// Makes the compute lane wait for everything enqueued on the other two.
 void join_lanes(cuda_runner *me) {
   if (me->borrowed) return;
   const cudaStream_t others[] = {me->upload, me->download};
@@ -198,7 +196,7 @@ void *cuda_alloc_host(fc_runner *runner, gsize bytes) {
   return memory;
 }
 
-// Where memory cannot be registered, or kernels would see it at another address, alloc_host does without.
+// If memory cannot be registered, or kernels would see it at another address, alloc_host allocates its own.
 void cuda_adopt_host(fc_runner *runner, fc_arena *arena) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, me->borrowed);
@@ -216,7 +214,7 @@ void cuda_adopt_host(fc_runner *runner, fc_arena *arena) {
   fc_arena_free(arena);
 }
 
-// After the last use of it.
+// To be called after its last use.
 void drop_arena(cuda_runner *me) {
   gsize bytes = 0;
   if (!me->arena) return;
@@ -230,13 +228,13 @@ void cuda_release_host(fc_runner *runner, void *memory) {
   if (!memory || fc_arena_owns(me->arena, memory) || !g_hash_table_remove(me->host_memory, memory)) return;
   current_device here(runner->device, me->borrowed);
   if (!here.ok()) return;
-  cudaFreeHost(memory); // waits for the device: there is no other way for pinned memory
+  cudaFreeHost(memory); // waits for the device, which cannot be avoided for pinned memory
   (void)cudaGetLastError();
 }
 
 // ---- lanes ---------------------------------------------------------------
 
-// One outer lane's share of a chunk: after `before`, copy, then record `after`.
+// An upload or download of a chunk: wait for `before`, copy, record `after`.
 gboolean move(cuda_runner *me, guint slot, const fc_view *to, const fc_view *from, cudaMemcpyKind kind,
               cudaStream_t lane, cudaEvent_t before, cudaEvent_t after, GError **error) {
   current_device here(me->base.device, me->borrowed);
@@ -264,7 +262,7 @@ gboolean cuda_download(fc_runner *runner, guint slot, const fc_view *to, const f
   return move(me, slot, to, from, cudaMemcpyDeviceToHost, me->download, s->computed, s->downloaded, error);
 }
 
-// Called from any thread: nothing of the runner is changed.
+// Called from any thread: does not modify the runner.
 gboolean wait_for(cuda_runner *me, cudaEvent_t event, const char *doing, GError **error) {
   if (me->borrowed) return TRUE;
   current_device here(me->base.device, FALSE);
@@ -306,7 +304,7 @@ void cuda_watch(fc_runner *runner, fc_trace *trace) {
 
 // ---- graphs --------------------------------------------------------------
 
-// The slot's entry for a key; a new one takes the place of the one not used longest.
+// The slot's entry for a key; a new one replaces the least recently used.
 slot_graph *graph_for(cuda_runner *me, slot_state *slot, guint64 key, gboolean *is_new) {
   slot_graph *entry = &slot->graphs[0];
   for (guint i = 0; i < GRAPHS; i++) {
@@ -316,7 +314,7 @@ slot_graph *graph_for(cuda_runner *me, slot_state *slot, guint64 key, gboolean *
   }
   *is_new = entry->key != key;
   if (*is_new) {
-    // One in flight is freed when it is done.
+    // A graph in flight is freed when it has finished.
     if (entry->graph) cudaGraphExecDestroy(entry->graph);
     entry->key = key, entry->graph = NULL;
   }
@@ -324,8 +322,8 @@ slot_graph *graph_for(cuda_runner *me, slot_state *slot, guint64 key, gboolean *
   return entry;
 }
 
-// Captures what `enqueue` does. NULL, and nothing was enqueued, when that fails for
-// whatever reason: to enqueue directly then either works or finds the reason again.
+// Captures what `enqueue` does. NULL, with nothing enqueued, if that fails for any reason: enqueuing directly
+// then either works or fails with the reason.
 cudaGraphExec_t capture(cuda_runner *me, fc_enqueue_fn enqueue, void *data) {
   cudaGraph_t graph = NULL;
   cudaGraphExec_t ready = NULL;
@@ -383,7 +381,7 @@ gboolean cuda_compute(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn 
   }
   me->clock_of_lanes.begin(slot, lane_clock::COMPUTE, me->compute);
   if (!run_work(me, s, key, enqueue, data, error)) {
-    // What was enqueued before the failure still runs: whoever frees or reuses the buffers waits for it.
+    // Work enqueued before the failure still runs: freeing or reusing its buffers must wait for it.
     (void)(me->borrowed ? mark_borrowed(me) : cudaEventRecord(s->computed, me->compute));
     (void)cudaGetLastError();
     return FALSE;
@@ -439,9 +437,9 @@ void free_memory(cuda_runner *me, cudaStream_t after) {
   while (g_hash_table_iter_next(&each, &memory, NULL)) cudaFreeHost(memory);
 }
 
-// The caller's stream may be gone by now, but the event recorded on it is ours: a
-// stream of our own waits for it on the device and frees the memory, and no one waits
-// on the host (but for pinned memory, if any was asked for).
+// The caller's stream may no longer exist, but the event recorded on it does: a stream of our own waits for
+// it on the device and frees the memory, and the host waits for nothing (except for pinned memory, if any was
+// used).
 void free_borrowed(cuda_runner *me) {
   cudaStream_t last = NULL;
   if (g_hash_table_size(me->device_memory) > 0 &&
@@ -451,7 +449,7 @@ void free_borrowed(cuda_runner *me) {
     last = NULL;
   }
   free_memory(me, last);
-  if (last) cudaStreamDestroy(last); // returns at once; the stream goes when it is empty
+  if (last) cudaStreamDestroy(last); // returns at once; the stream is destroyed when it has finished
   for (guint i = 0; i < FC_LANES; i++) {
     if (me->lanes[i]) cudaStreamDestroy(me->lanes[i]);
     if (me->joined[i]) cudaEventDestroy(me->joined[i]);
@@ -480,7 +478,7 @@ void free_owned(cuda_runner *me) {
 void cuda_free(fc_runner *runner) {
   cuda_runner *me = (cuda_runner *)runner;
   {
-    // In a forked child the device side is the parent's, and left alone.
+    // In a forked child the device belongs to the parent and is not touched.
     current_device here(runner->device, me->borrowed);
     if (here.ok()) {
       if (me->borrowed)
@@ -536,7 +534,7 @@ gboolean begin(cuda_runner *me, cudaStream_t stream, GError **error) {
   return passed(me, status, "creating streams", error);
 }
 
-// The number of devices, or 0 with a sentence.
+// The number of devices, or 0 with the reason.
 int count_devices(char **reason) {
   int count = 0;
   if (!driver_present()) {
@@ -586,7 +584,7 @@ static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   fc_runner *r = &me->base;
   r->device = FC_CUDA_DEVICE(ordinal);
   r->threads = 1;
-  // The properties of a device take long to ask for, next to one call on a caller's stream.
+  // Querying the properties of a device takes long, compared with one call on a caller's stream.
   r->description = stream ? g_strdup_printf("cuda:%d", ordinal) : describe(ordinal);
   r->free = cuda_free;
   r->alloc = cuda_alloc, r->release = cuda_release;
@@ -643,9 +641,9 @@ static gboolean cuda_rejoin(fc_runner *runner, GError **error) {
   return passed(me, cudaStreamWaitEvent(me->compute, me->mark, 0), "waiting for earlier work", error);
 }
 
-// Of the priority that streams have when nobody says otherwise: kernels that were launched first go first,
-// and the lanes' fill what these leave idle. (With a higher one, small kernels took places of a large kernel
-// whose blocks fill the device a whole number of times, and it began another round: up to 20 % slower.)
+// Lanes have the default priority: kernels that were launched first run first, and the lanes' kernels fill
+// what these leave idle. (With a higher priority, small kernels displaced blocks of a large kernel whose grid
+// fills the device a whole number of times, so that it needed another round: up to 20 % slower.)
 static cudaError_t prepare_lane(cuda_runner *me, guint lane) {
   cudaError_t status = cudaSuccess;
   if (!me->forked) status = cudaEventCreateWithFlags(&me->forked, cudaEventDisableTiming);
@@ -712,7 +710,7 @@ static char *describe(int32_t device) {
 }
 
 static gboolean driver_present(void) {
-  // Mapped for good, so that the runtime finds it at once; nothing of it is run.
+  // Kept mapped, so that the runtime finds it at once; nothing in it is called.
   void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (driver) dlclose(driver);
   return driver != NULL;
@@ -752,8 +750,8 @@ static gboolean device_upload(int32_t device, void *to, const void *from, gsize 
   current_device here(device, TRUE);
   if (here.forked) return fc_fail(error, FC_DEVICE, "cuda:%d: %s", fc_device_ordinal(device), FORKED);
   cudaError_t status = here.status;
-  // cudaMemcpy may return while the last of pageable memory is still under way, which
-  // non-blocking streams would not wait for.
+  // cudaMemcpy may return while the end of a pageable copy is still in progress, which non-blocking streams
+  // would not wait for.
   if (status == cudaSuccess)
     status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread);
   if (status == cudaSuccess) status = cudaStreamSynchronize(cudaStreamPerThread);
@@ -771,7 +769,7 @@ static gboolean chip(int32_t device, int *major, int *minor, guint *processors, 
                  here.forked ? FORKED : "it does not say what it is");
 }
 
-// Of this thread: another one's capture, whatever its mode, has nothing to do with a module.
+// For this thread: a capture on another thread, in any mode, does not concern loading a module.
 static void relax(cudaStreamCaptureMode *mode) {
   if (cudaThreadExchangeStreamCaptureMode(mode) != cudaSuccess) (void)cudaGetLastError();
 }

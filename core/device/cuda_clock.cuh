@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// cuda_clock.cuh - when a device's lanes really worked, for a trace: what the host notes is when it enqueued.
+// cuda_clock.cuh - measures when a device's lanes worked, for a trace: times noted by the host are those of
+// enqueuing.
 //
-// A span of a slot's lane lies between two events. It is read when the slot comes round again,
-// when its last download has been waited for, or at the end; so nothing waits for the clock.
+// A span of a slot's lane lies between two events. They are read when the slot is used again, when its last
+// download has been waited for, or at the end; so nothing waits for the clock.
 #ifndef FC_CORE_CUDA_CLOCK_CUH
 #define FC_CORE_CUDA_CLOCK_CUH
 
@@ -27,7 +28,7 @@ struct lane_clock {
   gint64 chunks[LANES];
   span spans[FC_SLOTS][LANES];
 
-  // FALSE: the trace goes without.
+  // FALSE: the trace has no device times.
   gboolean init(fc_trace *to, cudaStream_t stream) {
     cudaError_t status = cudaEventCreate(&base);
     for (guint i = 0; i < FC_SLOTS; i++)
@@ -65,7 +66,7 @@ struct lane_clock {
     s->chunk = chunks[which]++, s->bytes = bytes;
   }
 
-  // What is done of a slot's lanes; the rest the next time.
+  // Reports the finished spans of a slot's lanes; the rest is reported next time.
   void tell(guint slot) {
     static const char *const names[LANES] = {"uploading", "computing", "downloading"};
     static const fc_track tracks[LANES] = {FC_TRACK_LANE_UPLOAD, FC_TRACK_LANE_COMPUTE,

@@ -2,30 +2,28 @@
 //
 // cuda_kernels.cu - strided transfers, conversion and borders; see cuda_kernels.cuh.
 //
-// All three begin by looking at memory as a nest of at most four axes, fastest first.
-// A thread finds its element by dividing its index by the counts of the axes, with
-// multiplications in place of divisions (a division by a number that only the host
-// knows is some 20 instructions, a multiplication 2: enough to fall behind memory).
-// That is done in 32 bits, so that a launch takes LAUNCH_LIMIT elements at most and
-// longer work several launches.
+// All three treat memory as a nest of at most four axes, fastest first. A thread finds its element by
+// dividing its index by the lengths of the axes, with multiplications in place of divisions (a division by a
+// run-time number is about 20 instructions, a multiplication 2: enough to be slower than memory). Indices
+// have 32 bits, so a launch covers LAUNCH_LIMIT elements at most and more work takes several launches.
 #include "core/device/cuda_kernels.cuh"
 
 #include <string.h>
 
 namespace {
 
-// Below 2^31 by enough that no index of a grid overflows, see `quotient` too.
+// Below 2^31 by enough that no index of a grid overflows; see also `quotient`.
 const int64_t LAUNCH_LIMIT = 1 << 30;
 
 const int THREADS = 256;
 // Elements a thread of a copy has in flight: 4 loads before the first store.
 const int COPY_UNROLL = 4;
-// Blocks of a border's grid along a border, which its threads stride through. Borders are small.
+// Blocks along a border; threads stride through the rest. Borders are small.
 const int64_t BORDER_BLOCKS = 4096;
 
 // The greatest pitch that copies take (cudaDevAttrMaxPitch of every device so far).
 const int64_t MAX_PITCH = INT32_MAX;
-// So many slices of a box are copied one by one.
+// At most this many slices of a box are copied one by one.
 const int64_t FEW_SLICES = 16;
 
 // ---- division ------------------------------------------------------------
@@ -69,7 +67,7 @@ void nest_append(nest *n, int64_t count, int64_t to_stride, int64_t from_stride)
   n->rank++;
 }
 
-// The axes of a view, those with the smallest strides first.
+// Sorts the axes of a view by stride, smallest first.
 void sort_axes(const fc_view *v, int order[FC_AXES]) {
   for (int i = 0; i < FC_AXES; i++) {
     // C before X before Y before N where strides are equal (axes of one element).
@@ -113,8 +111,8 @@ int nest_longest(const nest *n) {
   return longest;
 }
 
-// Takes the first axis away if it is contiguous on both sides; returns the bytes of
-// the stretches that the remaining axes enumerate.
+// Removes the first axis if it is contiguous on both sides; returns the bytes of the contiguous runs that the
+// remaining axes enumerate.
 int64_t nest_take_run(nest *n, int64_t element) {
   if (n->rank == 0 || n->to_stride[0] != element || n->from_stride[0] != element) return element;
   int64_t run = n->count[0] * element;
@@ -128,9 +126,9 @@ bool fits_pitched(const nest *n) {
   return n->to_stride[0] <= MAX_PITCH && n->from_stride[0] <= MAX_PITCH;
 }
 
-// A box has slices a whole number of rows apart, on both sides. Few slices go one by one: that costs
-// microseconds, and compute-sanitizer (2025.3) takes the slices of cudaMemcpy3DAsync to lie closer than they
-// do, so that initcheck finds faults with what was copied.
+// A box has slices that are a whole number of rows apart, on both sides. A few slices are copied one by one:
+// that costs microseconds, and compute-sanitizer (2025.3) assumes a wrong distance between the slices of
+// cudaMemcpy3DAsync, so that initcheck reports errors in the copied data.
 bool fits_box(const nest *n) {
   return n->count[1] > FEW_SLICES && fits_pitched(n) && n->to_stride[1] % n->to_stride[0] == 0 &&
          n->from_stride[1] % n->from_stride[0] == 0 && n->to_stride[1] / n->to_stride[0] >= n->count[0] &&
@@ -150,7 +148,7 @@ cudaError_t transfer_box(const nest *n, char *to, const char *from, int64_t run,
   return cudaMemcpy3DAsync(&box, stream);
 }
 
-// Copies what the innermost `rank` axes enumerate, from here on.
+// Copies what the innermost `rank` axes enumerate, starting at `to` and `from`.
 cudaError_t transfer_axes(const nest *n, int rank, char *to, const char *from, int64_t run,
                           cudaMemcpyKind kind, cudaStream_t stream) {
   if (rank == 0) return cudaMemcpyAsync(to, from, (size_t)run, kind, stream);
@@ -174,7 +172,7 @@ struct copy_job {
   const char *from;
   uint32_t total;
   int32_t rank;
-  divider counts[FC_AXES - 1]; // the slowest axis takes what is left
+  divider counts[FC_AXES - 1]; // the slowest axis needs none
   int64_t to_stride[FC_AXES], from_stride[FC_AXES];
   double scale, inverse; // of `from`, and 1 / that of `to`: powers of two
   int32_t from_bias, to_bias;
@@ -187,7 +185,7 @@ struct place {
 
 __device__ __forceinline__ place place_of(const copy_job &job, uint32_t index) {
   place at = {index * job.to_stride[0], index * job.from_stride[0]};
-  if (job.rank <= 1) return at; // the same for all threads
+  if (job.rank <= 1) return at; // a uniform branch
   at.to = at.from = 0;
 #pragma unroll
   for (int k = 0; k < FC_AXES; k++) {
@@ -200,9 +198,8 @@ __device__ __forceinline__ place place_of(const copy_job &job, uint32_t index) {
   return at;
 }
 
-// The type in which a conversion is exact, or rounds once: float unless one side is
-// f64 or i32 meets another integer. An i32 rounds to f32 once either way, and an f32
-// times 2^31 is exact in f32.
+// The type in which a conversion is exact, or rounds once: float unless one side is f64 or i32 is paired with
+// another integer type. An i32 rounds to f32 once in either direction, and f32 times 2^31 is exact in f32.
 template <typename From, typename To> struct compute_of { typedef float type; };
 template <typename To> struct compute_of<double, To> { typedef double type; };
 template <typename From> struct compute_of<From, double> { typedef double type; };
@@ -236,9 +233,9 @@ __device__ __forceinline__ void note(uint32_t *notes, int which) {
   if (notes) *(volatile uint32_t *)(notes + which) = 1;
 }
 
-// The code of a real value times the inverse scale, as an integer type. The bias is
-// added after rounding, for adding it before would round twice. The upper limit is
-// "below high + 1", a number that every compute type has.
+// The code of a real value times the inverse scale, as an integer type. The bias is added after rounding;
+// adding it before would round twice. The upper limit is "below high + 1", which every compute type can
+// represent.
 template <typename To, typename F> __device__ __forceinline__ To code_of(F v, const copy_job &job) {
   F r = round_even(v);
   F low = (F)limits<To>::low - (F)job.to_bias, above = (F)(limits<To>::high + 1.0) - (F)job.to_bias;
@@ -331,7 +328,7 @@ const void *mover(int64_t unit) {
   }
 }
 
-// Launches a copy kernel over a nest, cut along its longest axis while it is too long.
+// Launches a copy kernel over a nest, in parts of its longest axis where it is too long.
 cudaError_t launch_copy(const void *kernel, const nest *n, copy_job job, cudaStream_t stream) {
   int64_t total = 1;
   for (int k = 0; k < n->rank; k++) total *= n->count[k];
@@ -354,7 +351,7 @@ cudaError_t launch_copy(const void *kernel, const nest *n, copy_job job, cudaStr
   return cudaLaunchKernel(kernel, dim3((job.total + tile - 1) / tile), dim3(THREADS), arguments, 0, stream);
 }
 
-// The widest unit, up to 16 bytes, that runs, strides and addresses are multiples of.
+// The widest unit, up to 16 bytes, that divides runs, strides and addresses.
 int64_t widest_unit(const nest *n, int64_t run) {
   uint64_t all = (uint64_t)run | (uint64_t)(uintptr_t)n->to | (uint64_t)(uintptr_t)n->from | 16;
   for (int k = 0; k < n->rank; k++) all |= (uint64_t)n->to_stride[k] | (uint64_t)n->from_stride[k];
@@ -368,7 +365,7 @@ cudaError_t move_equal(nest *n, int64_t element, cudaStream_t stream) {
   if (n->rank == 0) return cudaMemcpyAsync(n->to, n->from, (size_t)run, cudaMemcpyDefault, stream);
   if (run == element) return launch_copy(mover(element), n, job, stream);
   int64_t unit = widest_unit(n, run);
-  // The run comes back as the fastest axis, counted in units.
+  // The run becomes the fastest axis again, counted in units.
   for (int k = n->rank++; k > 0; k--) {
     n->count[k] = n->count[k - 1];
     n->to_stride[k] = n->to_stride[k - 1], n->from_stride[k] = n->from_stride[k - 1];
@@ -379,13 +376,13 @@ cudaError_t move_equal(nest *n, int64_t element, cudaStream_t stream) {
 
 // ---- borders -------------------------------------------------------------
 //
-// The positions to fill are cut into borders, one an axis: outside on this axis, inside
-// on the slower ones, anywhere within `wanted` on the faster. A thread maps all four
-// coordinates of its position at once and copies from a real element, so that no border
-// waits for another and one launch does them all.
+// The positions to fill are divided into borders, one per axis: outside on this axis, inside on the slower
+// ones, anywhere within `wanted` on the faster. A thread maps all four coordinates of its position at once
+// and copies from an element inside the signal, so that borders are independent and one launch fills them
+// all.
 
-// Positions along axis k: lo + i, and from i = split on `gap` further, which steps
-// over the signal between the border's two ends.
+// Positions along axis k: lo + i, plus `gap` from i = split on, which skips the signal between the border's
+// two ends.
 struct rim {
   uint32_t total;
   divider counts[FC_AXES - 1];
@@ -397,14 +394,14 @@ const int RIMS = FC_AXES;
 
 // Axes are in the order of their strides, fastest first.
 struct border_job {
-  char *zero; // where position (0, 0, 0, 0) lies or would lie
+  char *zero; // address of position (0, 0, 0, 0), even if outside the memory
   int64_t stride[FC_AXES], extent[FC_AXES];
   int32_t border;
   uint64_t code;
   rim rims[RIMS];
 };
 
-// fc_border_map, with a quick way for positions less than a period out.
+// fc_border_map, with a fast path for positions less than a period outside.
 __device__ __forceinline__ int64_t border_map(int border, int64_t p, int64_t extent) {
   if (p >= 0 && p < extent) return p;
   if (extent <= 0) return -1;
@@ -416,7 +413,7 @@ __device__ __forceinline__ int64_t border_map(int border, int64_t p, int64_t ext
     return q < 0 ? q + extent : q;
   }
   if (border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
-  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  // Mirrors are at `edge` beyond the first element: half an element, or none.
   int64_t edge = border == FC_BORDER_REFLECT;
   int64_t q = p < 0 ? -p - edge : 2 * extent - 2 + edge - p;
   if (q >= 0 && q < extent) return q;
@@ -449,12 +446,12 @@ __global__ void __launch_bounds__(THREADS) fill_rims(const __grid_constant__ bor
   }
 }
 
-// A border while the host still cuts it up: counts of any size.
+// A border before it is cut into launches: counts of any size.
 struct region {
   int64_t count[FC_AXES], split[FC_AXES], lo[FC_AXES], gap[FC_AXES];
 };
 
-// Collects borders and launches as many at a time as a launch takes.
+// Collects borders and launches as many together as a launch can take.
 struct border_launch {
   border_job job;
   int n;
@@ -475,7 +472,7 @@ cudaError_t border_flush(border_launch *l) {
   return cudaLaunchKernel(l->kernel, grid, dim3(THREADS), arguments, 0, l->stream);
 }
 
-// The part of a region from position `at` of an axis on.
+// The part of a region from index `at` of an axis on.
 region region_tail(const region *whole, int axis, int64_t at) {
   region tail = *whole;
   tail.count[axis] -= at;
@@ -513,10 +510,10 @@ cudaError_t border_add(border_launch *l, const region *g) {
   return l->n == RIMS ? border_flush(l) : cudaSuccess;
 }
 
-// One axis of `wanted` and how the signal divides it.
+// One axis of `wanted`, and how the signal divides it.
 struct stretch {
   int64_t lo, hi;             // wanted
-  int64_t first_in, first_up; // where the inside begins, and what lies above it
+  int64_t first_in, first_up; // where the inside begins, and where the part after it begins
 };
 
 stretch stretch_of(fc_range wanted, int64_t extent) {
@@ -527,7 +524,7 @@ stretch stretch_of(fc_range wanted, int64_t extent) {
   return s;
 }
 
-// What lies outside on `axis`, both ends in one.
+// The part outside on `axis`, both ends together.
 region rim_of_axis(const stretch s[FC_AXES], int axis) {
   region g;
   for (int k = 0; k < FC_AXES; k++) {
@@ -550,9 +547,9 @@ const void *border_kernel(size_t element) {
   }
 }
 
-// The element that stands for zero when the caller gives none.
+// The element for zero, when the caller gives no value.
 uint64_t border_code(const fc_view *view, const void *code) {
-  uint64_t bits = (uint64_t)fc_scaling_of(view->kind, view->dtype).bias; // floats have none
+  uint64_t bits = (uint64_t)fc_scaling_of(view->kind, view->dtype).bias; // floats have no bias
   if (code) {
     bits = 0;
     memcpy(&bits, code, fc_dtype_size(view->dtype)); // little-endian, as every host with CUDA
@@ -569,7 +566,7 @@ cudaError_t fc_cuda_transfer(const fc_view *to, const fc_view *from, cudaMemcpyK
   nest n;
   if (!nest_of(&n, to, from)) return cudaSuccess;
   int64_t run = nest_take_run(&n, (int64_t)fc_dtype_size(to->dtype));
-  // One pitched copy takes one axis: the longest, so that the fewest copies remain.
+  // A pitched copy covers one axis: the longest, so that the fewest copies remain.
   if (n.rank >= 2 && !fits_box(&n)) nest_swap(&n, 0, nest_longest(&n));
   return transfer_axes(&n, n.rank, n.to, n.from, run, kind, stream);
 }
@@ -603,7 +600,7 @@ cudaError_t fc_cuda_fill_border(const fc_view *view, const fc_range wanted[FC_AX
   for (int k = 0; k < FC_AXES; k++) {
     int a = order[k];
     bool endless = view->extent[a] < 0;
-    // As in demand.c: far, but not so far that twice as far overflows.
+    // As in demand.c: large, but twice as much does not overflow.
     l.job.extent[k] = endless ? INT64_MAX / 4 : view->extent[a];
     l.job.stride[k] = view->stride[a];
     l.job.zero -= view->origin[a] * view->stride[a];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_none.c - in place of cuda.cu where there is no CUDA compiler. */
+/* cuda_none.c - replaces cuda.cu in builds without CUDA. */
 #include "core/device/runner.h"
 
 const fc_driver *fc_cuda_driver(void) {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* No contraction: a composed kernel rounds as its stages do by themselves. -default-device: the headers'
+/* No contraction: a composed kernel must round as its stages do. -default-device applies to the headers'
  * inline functions. */
 const char *const fc_jit_options[] = {"--fmad=false", "-std=c++17", "-default-device", "--minimal", NULL};
 
@@ -86,7 +86,7 @@ static GString *request_of(int major, int minor, const char *text) {
 
 /* ---- what is answered -------------------------------------------------------------------- */
 
-/* One part, which is the whole answer; NULL where it is none. */
+/* The single part of the answer; NULL where it is not well-formed. */
 static const guint8 *answer_of(const GByteArray *a, const char *kind, gsize *n) {
   const guint8 *end = a->len ? memchr(a->data, '\n', MIN(a->len, 64)) : NULL;
   const gsize length = strlen(kind);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jit_main.c - the program filterchain-jit: compiles one CUDA text, as the child of jit.h. Not for people to
- * run.
+ * jit_main.c - the program filterchain-jit: compiles one CUDA text, as the child of jit.h. Not to be run by
+ * users.
  *
  *   filterchain-jit LIBNVRTC <request 3>answer
  *
- * Of the request "option", "name" and "header" may come several times, "text" is the last. The answer is one
- * of "cubin", "log" (the text is at fault), "unknown" (no such compiler, or it does not know the chip).
+ * In the request "option", "name" and "header" may occur several times, "text" is the last. The answer is one
+ * of "cubin", "log" (the text has errors), "unknown" (the compiler is missing, or does not know the chip).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,13 +53,13 @@ static void answer(const char *kind, const void *bytes, size_t n) {
     }
 }
 
-/* Ends the process, which has said what there is to say: without the library's exit handlers. */
+/* Ends the process, after its answer, without running the library's exit handlers. */
 G_NORETURN static void refuse(const char *why) {
   answer("unknown", why, strlen(why));
   _exit(1);
 }
 
-/* A part's bytes, with a zero behind them; NULL at the end of the request. */
+/* A part's bytes, followed by a zero; NULL at the end of the request. */
 static char *read_part(char *kind, size_t most) {
   unsigned long long n = 0;
   char line[96], format[32];
@@ -121,12 +121,12 @@ static int compile(const nvrtc *n, const request *r) {
   char *bytes = g_try_malloc0(size + 1);
   if (!bytes || (failed ? n->log(program, bytes) : n->cubin(program, bytes)))
     refuse("NVRTC does not hand its result over");
-  if (failed == INVALID_OPTION) refuse(bytes); /* an unknown chip is one */
+  if (failed == INVALID_OPTION) refuse(bytes); /* an unknown chip is an invalid option */
   answer(failed ? "log" : "cubin", bytes, failed ? strlen(bytes) : size);
   return failed ? 1 : 0;
 }
 
-/* A crash here is expected and reported: no core files, no endless loop that outlives the parent. */
+/* A crash here is expected and reported: no core files, and a time limit in case the parent has gone. */
 static void limit_self(void) {
   struct rlimit none = {0, 0}, seconds = {FC_JIT_TIMEOUT_MS / 1000 + 1, FC_JIT_TIMEOUT_MS / 1000 + 1};
   setrlimit(RLIMIT_CORE, &none);

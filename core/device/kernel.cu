@@ -14,7 +14,7 @@ struct fc_kernel {
 
 namespace {
 
-// A function of the driver, at whatever version the headers have; NULL where there is no driver.
+// A function of the driver, in the version that the headers use; NULL where there is no driver.
 template <typename Fn> Fn driver(const char *name) {
   void *found = nullptr;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
@@ -39,7 +39,7 @@ using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigne
 using attribute_fn = CUresult (*)(int *, CUfunction_attribute, CUfunction);
 using occupancy_fn = CUresult (*)(int *, CUfunction, int, size_t);
 
-// A composed kernel is launched with as many threads as its launch bounds say.
+// Composed kernels are launched with the number of threads in their launch bounds.
 guint resident_of(CUfunction f) {
   const attribute_fn attribute = driver<attribute_fn>("cuFuncGetAttribute");
   const occupancy_fn occupancy = driver<occupancy_fn>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -59,7 +59,8 @@ fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
   const load_fn load = driver<load_fn>("cuModuleLoadData");
   const function_fn function = driver<function_fn>("cuModuleGetFunction");
   fc_kernel kernel = {nullptr, nullptr, 0};
-  if (!load || !function || cudaFree(nullptr) != cudaSuccess) { // the last: the device's context is current
+  // cudaFree(nullptr) makes the device's context current
+  if (!load || !function || cudaFree(nullptr) != cudaSuccess) {
     fc_fail(error, FC_DEVICE, "there is no CUDA driver that loads kernels");
     return nullptr;
   }

@@ -18,7 +18,7 @@ enum { KEY = 64, LARGEST = 16 << 20 };
 
 /* ---- keys ------------------------------------------------------------------------ */
 
-/* A string with its end, so that two do not run together. */
+/* A string with its terminating zero, so that adjacent strings cannot be confused. */
 static void add(GChecksum *sum, const char *text) {
   g_checksum_update(sum, (const guchar *)text, (gssize)strlen(text) + 1);
 }
@@ -70,7 +70,8 @@ static int by_age(gconstpointer a, gconstpointer b) {
   return (x->used > y->used) - (x->used < y->used);
 }
 
-/* Removes the oldest until what is left fits; also what a process left behind that died while it wrote. */
+/* Removes the oldest entries until the limit is met, and temporary files of processes that died while
+ * writing. */
 static void make_room(const char *folder) {
   g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
   g_autoptr(GPtrArray) entries = g_ptr_array_new_with_free_func(free_entry);
@@ -112,7 +113,7 @@ void fc_kernel_cache_forget(const char *folder, const char *key) {
   (void)g_unlink(path);
 }
 
-/* ---- both ---------------------------------------------------------------------------- */
+/* ---- read or compile ---------------------------------------------------------------- */
 
 static char *key_of(const fc_kernel_maker *by, int major, int minor, const char *text) {
   g_autofree char *identity = by->compiler ? fc_jit_identity(by->compiler) : g_strdup("");

@@ -6,10 +6,10 @@
  * the compiler's options, the chip and which compiler it is. So what changes has another key, and no entry is
  * ever stale. A file is a digest, the key and the code (12 to 40 KB).
  *
- * What is read is run on the device, so it counts only where nobody but this user can have written it
- * (core/base/private_files.h). Anything else - missing, cut off, damaged, of another layout - is no entry,
- * and nothing here fails. Above FC_KERNEL_CACHE_MOST bytes the oldest go. FILTERCHAIN_NO_CACHE=1 does
- * without.
+ * The code is run on the device, so a file is used only if nobody but this user can have written it
+ * (core/base/private_files.h). Anything else - missing, truncated, damaged, of another layout - counts as
+ * missing; no error is reported. Above FC_KERNEL_CACHE_MOST bytes the oldest entries are removed.
+ * FILTERCHAIN_NO_CACHE=1 turns the cache off.
  */
 #ifndef FC_CORE_KERNEL_CACHE_H
 #define FC_CORE_KERNEL_CACHE_H
@@ -23,26 +23,25 @@ G_BEGIN_DECLS
 /* g_free. `identity` is fc_jit_identity's. */
 char *fc_kernel_cache_key(const char *identity, int major, int minor, const char *text);
 
-/* NULL: it is not there. A `folder` of NULL holds nothing. */
+/* NULL: not in the cache. A `folder` of NULL is an empty cache. */
 GBytes *fc_kernel_cache_read(const char *folder, const char *key);
 void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code);
 void fc_kernel_cache_forget(const char *folder, const char *key);
 
-/* What makes kernels. `compiler` is as fc_jit_find_compiler has it: entries made by a compiler that is gone
- * are out of reach. */
+/* What makes kernels. `compiler` is from fc_jit_find_compiler: entries made by a compiler that is no
+ * longer installed are not used. */
 typedef struct fc_kernel_maker {
-  const char *helper, *compiler, *folder; /* the last two may be NULL: there is none */
-  const gint *stop;                       /* of jit.h; may be NULL */
+  const char *helper, *compiler, *folder; /* the last two may be NULL: none */
+  const gint *stop;                       /* as in jit.h; may be NULL */
 } fc_kernel_maker;
 
 /*
- * The machine code of a text: out of the cache, which `hit` tells, or compiled (jit.h, whose errors are
- * handed on) and put there. Where not to `compile`, NULL without an error: it is not in the cache. Any
- * thread.
+ * The machine code of a text: from the cache (then `hit` is set), or compiled (jit.h, whose errors are
+ * returned) and stored there. Without `compile`, NULL without an error if it is not in the cache. Any thread.
  */
 GBytes *fc_kernel_make(const fc_kernel_maker *by, int major, int minor, const char *text, gboolean compile,
                        gboolean *hit, GError **error);
-/* Of code that a driver refused. */
+/* Removes code that a driver refused. */
 void fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text);
 
 G_END_DECLS

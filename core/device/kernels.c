@@ -6,10 +6,10 @@
 #include "core/base/private_files.h"
 #include "core/device/kernel_cache.h"
 
-/* Compilers at a time: each takes a core for half a second and 100 MB. */
+/* Concurrent compilations: each takes a core for half a second and 100 MB. */
 #define COMPILERS 4
-/* A kernel is compiled once so many KB went through memory for want of it: half a second of a core, for a
- * millisecond of the device, in a process that goes on. */
+/* A kernel is compiled after this many KB went through memory because it was missing: half a second of a
+ * core, in the background, is then worth a millisecond of the device. */
 #define WORTH (1 << 20)
 
 /* LOOKING becomes READY or ABSENT, COMPILING becomes READY or REFUSED. */
@@ -19,9 +19,9 @@ typedef struct store {
   fc_context *context;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  GHashTable *made; /* fc_made, a set by device and text */
+  GHashTable *made; /* fc_made, a set keyed by device and text */
   GThreadPool *threads;
-  char *helper, *compiler, *folder; /* known once `sought` */
+  char *helper, *compiler, *folder; /* valid once `sought` is set */
   gboolean sought, told;
   gint loaded, stop; /* atomic */
 } store;
@@ -31,7 +31,7 @@ struct fc_made {
   gint32 device;
   char *text;
   stage stage;  /* guarded by the store's mutex */
-  void *kernel; /* atomic; the driver's */
+  void *kernel; /* atomic; from the driver */
   gint missed;  /* atomic: KB */
 };
 
@@ -103,7 +103,7 @@ static void *make(const fc_made *m, gboolean compile, GError **error) {
   GBytes *code = fc_kernel_make(&by, major, minor, m->text, compile, &hit, error);
   void *kernel = code ? load(m, code, hit ? NULL : error) : NULL;
   if (kernel || !hit || !compile) return kernel;
-  fc_kernel_forget(&by, major, minor, m->text); /* damaged, whatever its hash says */
+  fc_kernel_forget(&by, major, minor, m->text); /* damaged, although its hash is right */
   code = fc_kernel_make(&by, major, minor, m->text, TRUE, &hit, error);
   return code ? load(m, code, error) : NULL;
 }
@@ -169,7 +169,8 @@ void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
     if (look) made->stage = compile ? COMPILING : LOOKING;
     if (look) g_thread_pool_push(s->threads, made, NULL);
     if (!wait || (made->stage != LOOKING && made->stage != COMPILING)) break;
-    pthread_cond_wait(&s->changed, &s->mutex); /* what another one looked for may have to be compiled still */
+    /* another thread that was asked to look only may leave it to be compiled */
+    pthread_cond_wait(&s->changed, &s->mutex);
   }
   pthread_mutex_unlock(&s->mutex);
 }

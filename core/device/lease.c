@@ -68,7 +68,7 @@ fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize p
     fc_fail(error, FC_DEVICE, "cuda:%d: this build has no CUDA backend", fc_device_ordinal(device));
     return NULL;
   }
-  /* Pinned memory is made ready while the device starts. */
+  /* Pinned memory is prepared while the device starts. */
   fc_arena *arena = stream || !pinned ? NULL : fc_arena_new(pinned);
   fc_runner *runner = driver->open(device, stream, error);
   if (runner && runner->adopt_host && arena)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose.c - the device of a plan: as asked for, or by a prediction of what either would take.
+ * choose.c - the device of a plan: as the user says, or by predicting the time on either.
  */
 #include "core/base/error.h"
 #include "core/base/pool.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 /*
- * Rates that the prediction goes by. Files are read and written beside, from and to the page cache at 3 GB/s
- * (slower media and codecs take longer on either device); a run takes no less.
- * Start-up of a GPU: device count, context, first allocation and what the process takes to end, measured 0.28
- * to 0.4 s on H200 machines. Transfers: 50 GB/s pinned over PCIe 5; 20 GB/s is what PCIe 4 gives. Pinned
- * memory is made at 7 GB/s; a stream takes a little of it, and so do bands of an image; one that is not cut
- * is in it whole, and then transfers and filters follow one another. CPU: 10 Gflop/s and 4 GB/s a thread are
- * what the vectorised filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py tells how right
- * it is.
+ * Rates used by the prediction. Files are read and written concurrently, from and to the page cache at 3 GB/s
+ * (slower disks and codecs take longer on either device); a run takes at least that. Start-up of a GPU:
+ * device count, context, first allocation and the additional time at process exit, measured as 0.28 to 0.4 s
+ * on H200 machines. Transfers: pinned memory reaches 50 GB/s over PCIe 5; 20 GB/s is PCIe 4. Pinned memory is
+ * allocated at 7 GB/s; a stream, or bands of an image, need little of it; an image that is not cut is held
+ * whole, and then transfers and filters do not overlap. CPU: 10 Gflop/s and 4 GB/s per thread are what the
+ * vectorised filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py measures how accurate the
+ * prediction is.
  */
 #define GPU_START    0.35
 #define GPU_PINNED   7e9
@@ -77,12 +77,12 @@ static const char *lacking(const fc_plan *plan, fc_device_kind kind) {
   return NULL;
 }
 
-/* Is there a device function for a kernel to be composed of, where there is no CUDA version? */
+/* Whether a kernel can be composed from a device function, where there is no CUDA version. */
 static gboolean may_be_composed(const fc_plan *plan, const fc_operator *op) {
   return plan->fuse != FC_FUSE_NO && op->extension && op->extension(op, FC_DEVICE_FUNCTION);
 }
 
-/* On the caller's memory. */
+/* The device is that of the caller's memory. */
 static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
@@ -97,7 +97,7 @@ static gboolean use_callers(fc_plan *plan, gint32 device, GError **error) {
 
 /* ---- devices ------------------------------------------------------------ */
 
-/* Which stages have a version for the devices; those that have not run on the CPU. */
+/* Determines which stages have a version for the devices; the others run on the CPU. */
 static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     fc_plan_stage *ps = &plan->stages[s];
@@ -116,14 +116,14 @@ static gboolean probe_stages(fc_plan *plan, gboolean touch, GError **error) {
   return TRUE;
 }
 
-/* State is carried on one device: where some stage does, there is no use in several. */
+/* State is carried on one device: if a stage carries state, only one device is used. */
 static gboolean use_devices(fc_plan *plan, const gint32 *devices, guint n, gboolean touch, GError **error) {
   plan->n_devices = plan->carries || plan->whole ? MIN(n, 1) : n;
   memcpy(plan->devices, devices, n * sizeof *devices);
   return probe_stages(plan, touch, error);
 }
 
-/* Untouched: as many as one likes, where there is a driver for them. */
+/* Without touching the driver any number is assumed, if there is one. */
 static int count_devices(const fc_plan *plan, gboolean touch, char **why) {
   const fc_driver *driver = plan->chain->context->driver;
   if (driver && touch) return driver->count(why);

@@ -11,12 +11,13 @@ enum phase { START, BEFORE, MAIN, AFTER, DONE };
 struct fc_chunker {
   fc_plan *plan;
   enum phase phase;
-  gint64 frame; /* of a batch that goes by rows; each goes through all phases */
+  gint64 frame; /* in a batch that is cut by rows; each frame goes through all phases */
   gint64 next;  /* position of the next chunk within the phase */
   guint stage;  /* BEFORE and AFTER: the measuring stage of the phase */
   gint64
-      *covered; /* a stage: its output on the cut axis is measured, or made with carried state, up to here */
-  gint64 *before; /* a stage: up to here it is run ahead of the ordinary chunks */
+      /* per stage: its output on the cut axis has been measured, or made with carried state, up to here */
+      *covered;
+  gint64 *before; /* per stage: it is run up to here before the ordinary chunks */
 };
 
 fc_chunker *fc_chunker_new(fc_plan *plan) {
@@ -64,8 +65,8 @@ static void set_span(fc_chunk_link *link, int axis, fc_span span) {
 }
 
 /*
- * What a stage makes of what is wanted of its output on one axis: whole blocks; one that measures makes up
- * for what later stages skip; one that carries state goes on where it was, and what came before that is kept.
+ * The output range that a stage makes when `want` of it is wanted: whole blocks; a measuring stage also makes
+ * what later stages skip; a stage with carried state continues where it stopped, and earlier output is kept.
  */
 static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a, fc_range want,
                       fc_chunk_link *out) {
@@ -78,7 +79,7 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
   fc_range made = fc_reach_align(&ps->reach[a], want, extent);
   if (cut) out->fresh = made.lo;
   if (!cut || !ps->carry_bytes || fc_range_empty(made)) return made;
-  /* The past is kept from where it is looked at, which need not be where a block begins. */
+  /* The past is kept from the first position that is read, which need not be the start of a block. */
   made.lo = MAX((covered[s] == G_MAXINT64 ? made.lo : want.lo) - fc_plan_past(plan, s), 0);
   if (covered[s] != G_MAXINT64) out->fresh = CLAMP(covered[s], made.lo, made.hi);
   return made;
@@ -113,7 +114,7 @@ static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc
       const fc_plan_side *side = &plan->sides[k];
       fc_chunk_link *link = &chunk->sides[k];
       set_span(link, a, fc_reach_need(&side->reach[a], side->border, now, side->format.extent[a]));
-      if (side->random) { /* copied with its border from where it is held */
+      if (side->random) { /* copied with its border from memory */
         link->made[a] = link->held[a] = link->virt[a];
         continue;
       }
@@ -136,10 +137,9 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   last->fresh = chunk->deliver.lo;
   chunk->frame = c->frame, chunk->interior = TRUE;
   if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
-  memset(chunk->sides, 0,
-         plan->n_sides * sizeof *chunk->sides); /* of stages behind the last nothing is read */
+  memset(chunk->sides, 0, plan->n_sides * sizeof *chunk->sides); /* stages after `last` read nothing */
   for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
-  /* The source delivers whole frames, and keeps a little more of the past; or all of it. */
+  /* The source delivers whole frames, and some more of the past is kept; or the whole signal. */
   fc_chunk_link *first = &chunk->links[0];
   memcpy(chunk->looked, first->made, sizeof chunk->looked);
   keep_before(first, plan->cut, plan->slack);
@@ -155,7 +155,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   for (guint l = 0; l <= chunk->last; l++)
     for (int a = 0; a < FC_AXES; a++)
       chunk->links[l].held[a] = fc_range_hull(chunk->links[l].held[a], chunk->links[l].made[a]);
-  /* A stage that passes frames through writes nothing: both its links are one buffer. */
+  /* A stage that passes frames through writes nothing: its input and output are the same buffer. */
   for (guint s = chunk->last; s-- > 0;) {
     if (!plan->stages[s].passthrough) continue;
     for (int a = 0; a < FC_AXES; a++) {
@@ -163,7 +163,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
       chunk->links[s].held[a] = chunk->links[s + 1].held[a] = both;
     }
   }
-  /* ... and the same again forwards, for several of them in a row. */
+  /* ... and once more forwards, for several such stages in a row. */
   for (guint s = 0; s < chunk->last; s++)
     if (plan->stages[s].passthrough)
       memcpy(chunk->links[s + 1].held, chunk->links[s].held, sizeof chunk->links[s].held);
@@ -192,7 +192,7 @@ static gboolean plan_stretch(fc_chunker *c, fc_chunk *chunk, guint last, gint64 
   return TRUE;
 }
 
-/* Where a phase that ends at link `last` begins to look at the output of stage s. */
+/* The first element of stage s's output that a phase ending at link `last` reads. */
 static gint64 first_seen(fc_chunker *c, fc_chunk *chunk, guint s, guint last) {
   const fc_plan *plan = c->plan;
   c->next = 0;
@@ -201,14 +201,13 @@ static gint64 first_seen(fc_chunker *c, fc_chunk *chunk, guint s, guint last) {
 }
 
 /*
- * How far each measuring stage must be run before the ordinary chunks begin. From the
- * last stage to the first: the phase of a later stage shows earlier ones their signal
- * too, from where it begins.
+ * How far each measuring stage must be run before the ordinary chunks begin. From the last stage to the
+ * first: the phase of a later stage also gives earlier stages their signal, from where it begins.
  */
 static void plan_before(fc_chunker *c, fc_chunk *chunk) {
   const fc_plan *plan = c->plan;
   guint last = plan->n;
-  for (guint s = 0; s < plan->n; s++) c->covered[s] = G_MAXINT64; /* no stretching back yet */
+  for (guint s = 0; s < plan->n; s++) c->covered[s] = G_MAXINT64; /* no continuation of earlier output yet */
   for (guint s = plan->n; s-- > 0;) {
     if (!plan->stages[s].measure_bytes && !plan->stages[s].carry_bytes) continue;
     c->before[s] = first_seen(c, chunk, s, last);
@@ -223,7 +222,7 @@ static gboolean next_before(fc_chunker *c, fc_chunk *chunk) {
   for (; c->stage < c->plan->n; c->stage++, c->next = 0) {
     if (c->before[c->stage] == 0) continue;
     c->next = MAX(c->next, c->covered[c->stage]);
-    /* The signal may have turned out to end before that. */
+    /* The signal may have ended before that. */
     gint64 extent = c->plan->links[c->stage + 1].extent[c->plan->cut], end = c->before[c->stage];
     if (plan_stretch(c, chunk, c->stage + 1, extent >= 0 ? MIN(end, extent) : end)) return TRUE;
   }
@@ -274,12 +273,12 @@ gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
   return TRUE;
 }
 
-/* How many elements of the last link can be made of so many of the first. */
+/* How many elements of the last link can be made from `have` elements of the first. */
 static gint64 makes(const fc_plan *plan, gint64 have) {
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     if (fc_reach_is_whole(r)) return 0;
-    /* Output o looks as far as ceil((o + 1) * num / den) + after. */
+    /* Output o reads up to input ceil((o + 1) * num / den) + after. */
     have = fc_scale_floor(MAX(have - r->after, 0), r->den, r->num);
     have = have / r->align * r->align;
     const gint64 extent = plan->links[s + 1].extent[plan->cut];
@@ -291,7 +290,8 @@ static gint64 makes(const fc_plan *plan, gint64 have) {
 gboolean fc_chunker_within(fc_chunker *c, fc_chunk *chunk, gint64 have) {
   fc_plan *plan = c->plan;
   const gint64 most = makes(plan, have);
-  if (c->phase != MAIN && !fc_chunker_next(c, chunk)) return FALSE; /* leaves START, and BEFORE if need be */
+  /* to get past START, and BEFORE if there is one */
+  if (c->phase != MAIN && !fc_chunker_next(c, chunk)) return FALSE;
   if (c->phase != MAIN) return chunk->links[0].made[plan->cut].hi <= have;
   if (c->next >= most) return FALSE;
   return plan_stretch(c, chunk, plan->n, most) && chunk->links[0].made[plan->cut].hi <= have;
@@ -310,7 +310,7 @@ static guint64 mix(guint64 hash, gint64 value) {
 }
 
 guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk) {
-  gboolean images = plan->cut == FC_AXIS_N && plan->n_sides == 0; /* mostly nothing looks along N */
+  gboolean images = plan->cut == FC_AXIS_N && plan->n_sides == 0; /* usually no stage reads along N */
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_N];
     images = images && !r->before && !r->after && !plan->stages[s].carry_bytes;
@@ -335,7 +335,7 @@ guint64 fc_chunk_key(const fc_plan *plan, const fc_chunk *chunk) {
       gint64 base = a == (int)plan->cut && !plan->sides[k].random ? side->held[a].lo : 0;
       const fc_range all[] = {side->made[a], side->held[a], side->view[a], side->virt[a]};
       for (guint i = 0; i < G_N_ELEMENTS(all); i++) hash = mix(mix(hash, all[i].lo - base), all[i].hi - base);
-      /* A border at an end of a side that the chain's signal goes beyond is another chunk's work. */
+      /* If the signal extends beyond the end of a side, a border at that end belongs to another chunk. */
       const gint64 extent = plan->sides[k].format.extent[a];
       if (a == (int)plan->cut && (side->virt[a].lo < 0 || (extent >= 0 && side->virt[a].hi > extent)))
         return 0;

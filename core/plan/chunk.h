@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunk.h - cutting a run into chunks: which stretch of every link each one needs.
+ * chunk.h - cuts a run into chunks: the range of every link that each chunk needs.
  *
- * Normally a chunk is a stretch of the last link. A stage that measures must see the
- * whole of its signal even where later stages look at a part of it only (a crop), so
- * further chunks that end at such a stage come before and after the others.
+ * Normally a chunk is a range of the last link. A measuring stage must process its whole signal even if later
+ * stages read only a part (a crop); so there are further chunks, before and after the others, that end at
+ * such a stage.
  */
 #ifndef FC_CORE_CHUNK_H
 #define FC_CORE_CHUNK_H
@@ -22,7 +22,7 @@ typedef struct fc_chunk_link {
   gint64 needed; /* of link 0 and of sides what is looked at begins here; made keeps some before it */
   /* As the input of the stage that follows: */
   fc_range view[FC_AXES]; /* what its input view spans */
-  fc_range virt[FC_AXES]; /* with halo, ends sticking out of the signal */
+  fc_range virt[FC_AXES]; /* with halo; may extend beyond the signal */
 } fc_chunk_link;
 
 typedef struct fc_chunk {
@@ -39,19 +39,19 @@ typedef struct fc_chunker fc_chunker;
 
 fc_chunker *fc_chunker_new(fc_plan *plan);
 void fc_chunker_free(fc_chunker *chunker);
-/* Goes on by another plan for the same run, which knows where the signal ends. */
+/* Continues with another plan for the same run, which knows where the signal ends. */
 void fc_chunker_replan(fc_chunker *chunker, fc_plan *plan);
 
 fc_chunk *fc_chunk_new(const fc_plan *plan);
 void fc_chunk_free(fc_chunk *chunk);
 
-/* The next chunk; FALSE at the end. The same again until it is committed, so that a
- * chunk can be planned anew once the plan has learnt where the signal ends. */
+/* The next chunk; FALSE at the end. Returns the same chunk until it is committed, so that it can be
+ * planned again when the plan has learned where the signal ends. */
 gboolean fc_chunker_next(fc_chunker *chunker, fc_chunk *chunk);
 void fc_chunker_commit(fc_chunker *chunker, const fc_chunk *chunk);
 
-/* The longest next chunk that looks at no more than the first `have` elements of link 0, for a session; FALSE
- * when that makes nothing yet. Of plans that measure nothing ahead of others. */
+/* The longest next chunk that reads only the first `have` elements of link 0, for a session; FALSE if that
+ * makes no output yet. For plans without measuring chunks. */
 gboolean fc_chunker_within(fc_chunker *chunker, fc_chunk *chunk, gint64 have);
 
 /* What all chunks together look at of link 0; FALSE where that is not told ahead of the run. */

@@ -18,7 +18,7 @@ static void append_extent(GString *s, const fc_format *f) {
     if (f->rate > 0) g_string_append_printf(s, ", %g Hz", f->rate);
     return;
   }
-  if (f->kind == FC_ARRAY) { /* as NumPy has it: rows first */
+  if (f->kind == FC_ARRAY) { /* in the order of NumPy: rows first */
     g_string_append(s, "shape ");
     if (f->extent[FC_AXIS_N] != 1) g_string_append_printf(s, "%" G_GINT64_FORMAT " x ", f->extent[FC_AXIS_N]);
     g_string_append_printf(s, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, f->extent[FC_AXIS_Y],
@@ -106,7 +106,8 @@ static void append_devices(GString *s, const fc_plan *plan) {
   g_string_append_printf(s, "%s: %s", plan->n_devices ? "" : "cpu", plan->reason);
 }
 
-/* Chunks are whole blocks of all stages, though fewer were asked for; or what that would take. */
+/* Explains chunks that are larger than asked because they are whole blocks of all stages; or blocks that
+ * are computed in part because whole ones would be too large. */
 static void append_blocks(GString *s, const fc_plan *plan) {
   if (plan->multiple <= 1 || plan->chunk >= plan->links[plan->n].extent[plan->cut]) return;
   if (plan->chunk % plan->multiple == 0 && plan->asked > 0 && plan->asked < plan->chunk)
@@ -165,7 +166,7 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   return g_string_free(s, FALSE);
 }
 
-/* A name may be bytes in no encoding, which JSON cannot hold. */
+/* A file name may be in no known encoding, which JSON cannot represent. */
 static void append_json_string(GString *s, const char *text) {
   g_autofree char *valid = g_utf8_make_valid(text, -1);
   g_string_append_c(s, '"');

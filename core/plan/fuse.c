@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuse.c - which stages may run as one kernel on a device: those side by side that look at one sample or
- * pixel each and hand over a device function (device_function.h), with one among them that looks at a window.
+ * fuse.c - which stages may run as one kernel on a device: neighbours that read one sample or pixel each and
+ * provide a device function (device_function.h), with at most one among them that reads a window.
  *
- * An operator without a CUDA version of its own is on the device in such a kernel, by itself too. Where that
- * cannot be compiled it runs on the CPU, as others without.
+ * An operator without a CUDA version also runs on the device in such a kernel, if need be alone. If that
+ * kernel cannot be compiled it runs on the CPU, like others without a CUDA version.
  *
- * What such a kernel notes - a NaN, a clipped value - is told of its last stage, so a stage that rounds to
- * integers ends one. Results are the same to the bit, so whether a kernel is there yet is the run's business.
+ * Notes of such a kernel - a NaN, a clipped value - are attributed to its last stage, so a stage that rounds
+ * to integers ends a kernel. Results are the same to the bit, so whether a kernel is available yet is decided
+ * during the run.
  */
 #include "core/plan/plan.h"
 
 #include "core/base/error.h"
 
-/* A function with the room behind it that its pointers look into. */
+/* A function followed by the memory that its pointers point to. */
 typedef struct function {
   fc_device_function base;
   char entry[FC_FUNCTION_ENTRY];
   double bytes[FC_FUNCTION_BYTES / sizeof(double)];
 } function;
 
-/* Does an output look at one input alone, so and so far away (a crop), along all axes but that of the
- * channels?
- */
+/* Whether each output reads one input element, at a constant shift (a crop), along all axes except that of
+ * the channels. */
 static gboolean is_pointwise(const fc_plan_stage *ps) {
   for (int a = FC_AXIS_N; a < FC_AXIS_C; a++)
     if (ps->reach[a].before != -ps->reach[a].after || ps->reach[a].num != ps->reach[a].den) return FALSE;
   return TRUE;
 }
 
-/* Is what it says of its window what it has asked for? */
+/* Whether the window of the device function is the one that was negotiated. */
 static gboolean has_window(const fc_plan_stage *ps, const fc_device_function *f, const fc_format *in,
                            const fc_format *out) {
   const gint64 taps[FC_AXES] = {1, f->window_y, f->window_x, 1};
@@ -42,7 +42,7 @@ static gboolean has_window(const fc_plan_stage *ps, const fc_device_function *f,
   return TRUE;
 }
 
-/* Does it nothing but turn one signal into another of its kind? */
+/* Whether it only turns one signal into another of its kind: no further inputs, measurements or state. */
 static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_format *out) {
   return in->kind == out->kind && !ps->n_sides && !ps->measure_bytes && !ps->carry_bytes && !ps->generator &&
          !ps->passthrough && (!ps->on_host || !fc_backend_for(ps->op, FC_KIND_CUDA));
@@ -97,7 +97,8 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
   }
 }
 
-/* May these n stages, of which all but the last may, be one kernel? What is shifted is so on the way in. */
+/* Whether these n stages, of which all but the last are known to fit, can be one kernel. Only the first
+ * may shift. */
 static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
   fc_compose_stage stages[FC_COMPOSE_STAGES];
   fc_composition c;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * negotiate.c - the first step of a plan: from the formats of the inputs, stage by stage, the format of
- * every link, what each stage must see of its inputs, and the casts in between. Operators are held to what
- * the contract lets them answer.
+ * negotiate.c - the first step of a plan: from the formats of the inputs, stage by stage, the format of every
+ * link, what each stage needs of its inputs, and the casts in between. Operators' answers are checked against
+ * the contract.
  */
 #include "core/base/error.h"
 #include "core/plan/plan.h"
@@ -15,7 +15,7 @@ static const char *kind_name(int kind) {
   return kind == FC_AUDIO ? "audio" : kind == FC_IMAGE ? "images" : "arrays";
 }
 
-/* ---- what an operator may answer -------------------------------------- */
+/* ---- checks of an operator's answers ----------------------------------- */
 
 static gboolean broken(const char *name, GError **error, const char *format, ...) G_GNUC_PRINTF(3, 4);
 static gboolean broken(const char *name, GError **error, const char *format, ...) {
@@ -26,7 +26,7 @@ static gboolean broken(const char *name, GError **error, const char *format, ...
   return fc_fail(error, FC_FATAL, "%s: the plugin broke its contract: %s", name, what);
 }
 
-/* Stages may multiply them, one after another: products with what is allowed here fit 64 bits. */
+/* Stages may multiply extents, one after another: products within this limit fit 64 bits. */
 static gboolean check_extents(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
                               GError **error) {
   static const char *const names[FC_AXES] = {"frames", "rows", "columns", "channels"};
@@ -46,12 +46,12 @@ static gboolean within(gint64 value) {
   return value == FC_WHOLE || (value <= FC_REACH_MOST && value >= -FC_REACH_MOST);
 }
 
-/* Does output of this extent look beyond the ends of an input of that one? Not known is by the reach alone.
- */
+/* Whether an output of this extent reads beyond the ends of an input of that extent. If an extent is
+ * unknown only the reach decides. */
 static gboolean looks_beyond(const fc_reach *r, gint64 in, gint64 out) {
   if (fc_reach_is_whole(r) || out == 0) return FALSE;
   if (r->before > 0) return TRUE;
-  if (in < 0 || out < 0) return r->after > 0 && r->before + r->after > 0; /* a shift is no look beyond */
+  if (in < 0 || out < 0) return r->after > 0 && r->before + r->after > 0; /* a shift does not read beyond */
   return fc_scale_ceil(out, r->num, r->den) + r->after > in;
 }
 
@@ -74,7 +74,8 @@ static gboolean check_need(const char *name, const fc_format *in, const fc_forma
   return TRUE;
 }
 
-/* A stage that makes another kind of signal sees all of its input: axes of the two mean different things. */
+/* A stage that makes another kind of signal needs its whole input: the axes of the two mean different
+ * things. */
 static gboolean check_kinds(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
                             GError **error) {
   if (out->kind < 0 || out->kind >= FC_KIND_COUNT) return broken(ps->name, error, "unknown kind of output");
@@ -101,7 +102,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     return broken(ps->name, error, "it measures and has nobody to collect and report that");
   if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
     return broken(ps->name, error, "partial results or carried state of more than there can be");
-  /* First what the user asked for: a reach follows from it. */
+  /* First what the user asked for, since the reach follows from it. */
   if (!check_extents(ps, in, out, error)) return FALSE;
   if (ps->generator) ps->border = FC_BORDER_NONE;
   if (!ps->generator && !check_need(ps->name, in, out, ps->reach, &ps->border, error)) return FALSE;
@@ -120,8 +121,8 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
 
 /* ---- one stage ---------------------------------------------------------- */
 
-/* Does nothing follow but what keeps the element type? Casts do not count, here and below: a stage is asked
- * before there are any behind it, and must be asked the same when they stand. */
+/* Whether all following stages keep the element type. Casts are ignored, here and below: a stage is first
+ * asked before any casts follow it, and must be asked the same question when they do. */
 static gboolean delivers(const fc_plan *plan, guint s) {
   for (guint i = s + 1; i < plan->n; i++)
     if (plan->stages[i].op && !(plan->stages[i].op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)))
@@ -129,8 +130,8 @@ static gboolean delivers(const fc_plan *plan, guint s) {
   return TRUE;
 }
 
-/* The element type for link `s + 1`: the delivered one if nothing but keepers follow,
- * else the compute type; something else only where an operator knows no better. */
+/* The element type for link `s + 1`: the delivered one if all following stages keep it, else the compute
+ * type; another only where the operator supports neither. */
 static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
   const fc_operator *op = plan->stages[s].op;
   if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
@@ -149,7 +150,7 @@ static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
   return plan->compute;
 }
 
-/* What comes into a link as its stage finds it. */
+/* Initial output format: the input as the stage gets it. */
 static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *out) {
   const fc_plan_stage *ps = &plan->stages[s];
   *out = plan->links[s];
@@ -162,7 +163,7 @@ static void default_output(const fc_plan *plan, guint s, int wanted, fc_format *
   out->time_num = out->time_den = 0, out->framed = 0;
 }
 
-/* The element type that a stage is given of something that it may not be able to load. */
+/* The element type to convert an input to, if the stage cannot load its own. */
 static int loadable(const fc_plan *plan, const fc_operator *op, int dtype) {
   if (op->dtypes_in & FC_DTYPE_BIT(dtype)) return dtype;
   if (op->dtypes_in & FC_DTYPE_BIT(plan->compute)) return plan->compute;
@@ -214,7 +215,7 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   /* Each is valid alone: the chain does not fit the input. */
   if (status == FC_UNSUPPORTED) status = FC_INVALID;
   if (!fc_stage_host_check(&ps->stage->host, ps->name, "looking at its input", status, error)) return FALSE;
-  const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare one says nothing */
+  const fc_need *main = &needs[ps->generator ? n : 0]; /* a generator has none: the spare need is unchanged */
   memcpy(ps->reach, main->reach, sizeof ps->reach);
   ps->border = ps->generator ? FC_BORDER_NONE : main->border;
   ps->border_code = code_of(main->border, main->border_value, &plan->links[s]);
@@ -235,10 +236,10 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
   return TRUE;
 }
 
-/* A rate that a generator is asked at first, where its arguments have times: it says its own. */
+/* The rate a generator is first asked with, if its arguments have times: its answer gives the real rate. */
 #define ANY_RATE 48000
 
-/* The operator is asked as the instance for this rate. */
+/* Negotiates with the instance for this rate. */
 static gboolean negotiate_at_rate(fc_plan *plan, guint s, double rate, int wanted, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
   if (!fc_stage_instance(ps->stage, rate, &ps->self, error)) return FALSE;
@@ -275,7 +276,7 @@ static gboolean takes(const fc_operator *op, const fc_format *in, GError **error
   return FALSE;
 }
 
-/* Stages that the chain has, and their sides. */
+/* The chain's stages, and their sides. */
 static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **error) {
   fc_chain *chain = plan->chain;
   for (guint i = 0, side = 0; i < chain->n; i++) {
@@ -304,7 +305,7 @@ static gboolean add_stages(fc_plan *plan, const fc_plan_query *query, GError **e
   return TRUE;
 }
 
-/* Puts a cast in ahead of stage s; sides know their stage by its number. */
+/* Inserts a cast before stage s; sides refer to their stage by number. */
 static void insert_cast(fc_plan *plan, guint s) {
   memmove(&plan->stages[s + 1], &plan->stages[s], (plan->n - s) * sizeof *plan->stages);
   plan->n++;
@@ -355,8 +356,8 @@ static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
   return TRUE;
 }
 
-/* A source delivers frames packed, see stream.h: a stage that looks beyond the channels
- * there are, or is given room for more, works on a copy. */
+/* A source delivers frames packed, see stream.h: a stage that reads beyond the existing channels, or is
+ * given room for more, works on a copy. */
 static gboolean pack_frames(fc_plan *plan, GError **error) {
   const fc_format *in = &plan->links[0];
   gint64 capacity[FC_AXES];
@@ -374,7 +375,7 @@ gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **e
          pack_frames(plan, error);
 }
 
-/* Buffers stand by now: less may be asked of them than before, and no more. */
+/* Buffers are allocated by now: needs may have become smaller, but not larger. */
 static gboolean has_grown(const fc_reach was[FC_AXES], const fc_reach now[FC_AXES]) {
   for (int a = 0; a < FC_AXES; a++)
     if (now[a].before > was[a].before || now[a].after > was[a].after || now[a].align > was[a].align ||
@@ -384,7 +385,7 @@ static gboolean has_grown(const fc_reach was[FC_AXES], const fc_reach now[FC_AXE
 }
 
 /* An output element is made as soon as its inputs have come, and may have been delivered before the end of
- * the input was known: it must still be there. And images are kept as far back as its needs have said. */
+ * the input was known: it must still exist. And past images are kept only as long as the first needs said. */
 static gboolean check_end(const fc_plan_stage *ps, const fc_format *in, const fc_format *out,
                           const fc_reach *said, gint64 was_in, gint64 was_out, fc_axis cut, GError **error) {
   const fc_reach *r = &ps->reach[cut];
@@ -425,16 +426,16 @@ gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **erro
   return TRUE;
 }
 
-/* ---- what follows ------------------------------------------------------- */
+/* ---- summary ---------------------------------------------------------- */
 
-/* Whether the last block of a stage's output is made of more than there is: its end is border,
- * then, though the stage asks for no halo. Not known is yes. */
+/* Whether the last block of a stage's output extends beyond the output: its inputs are then border,
+ * although the stage asks for no halo. Yes if it is not known. */
 static gboolean sticks_out(const fc_reach *r, gint64 in, gint64 out) {
   if (in < 0 || out < 0) return r->align > 1 || r->num != r->den;
   return fc_scale_ceil(out, r->num, r->den) > in;
 }
 
-/* Whether a further input is looked at out of order, or along another axis than the run is cut along. */
+/* Whether a further input is read out of order, or along another axis than the run is cut along. */
 static gboolean is_random(const fc_plan *plan, const fc_plan_side *side) {
   const fc_reach *r = &side->reach[plan->cut];
   const fc_format *out = &plan->links[side->stage + 1];

@@ -9,14 +9,14 @@
 #define LINE 64
 
 fc_lines fc_lines_of(const void *origin, gint64 stride) {
-  stride %= LINE; /* of an axis of one element it may be anything */
+  stride %= LINE; /* with one element on the axis the stride may be anything */
   fc_lines lines = {LINE / fc_common_divisor(LINE, ABS(stride)), 0};
   for (gint64 p = 0; p < lines.step; p++)
     if (((gintptr)origin % LINE + p * stride) % LINE == 0) lines.first = p;
   return lines;
 }
 
-/* Of `all` on one axis what needs no border; FALSE where there is none, or it cannot be told. */
+/* The part of `all` on one axis that needs no border; FALSE where there is none, or it is not known. */
 static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, fc_lines cuts, fc_range all,
                           fc_range *inside) {
   const fc_reach *r = &stage->reach[axis];
@@ -33,7 +33,7 @@ static gboolean inside_of(const fc_plan_stage *stage, int axis, gint64 extent, f
   return inside->lo < inside->hi;
 }
 
-/* A part of `out` that is less than it along Y and X; where that is empty none. */
+/* A part of `out`, cut along Y and X; nothing is added if it is empty. */
 static guint add(const fc_plan_stage *stage, const fc_format *in, const fc_range out[FC_AXES], fc_range y,
                  fc_range x, fc_part *part) {
   if (fc_range_empty(y) || fc_range_empty(x)) return 0;

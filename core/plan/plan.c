@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan.c - the order of a plan's steps: formats (negotiate.c), cut axis, device (choose.c), chunks and
- * threads (size.c), kernels (fuse.c); and the plans that are made of plans.
+ * threads (size.c), kernels (fuse.c); and plans that are derived from plans.
  */
 #include "core/plan/plan.h"
 
@@ -70,7 +70,7 @@ static void cut_along(fc_plan *plan, fc_axis axis) {
   fc_plan_summarise(plan);
 }
 
-/* Of images that are more each than this, bands are worked on. */
+/* Images larger than this are processed in bands of rows. */
 #define BAND_BYTES (16 << 20)
 
 static double frame_bytes(const fc_format *f) {
@@ -78,7 +78,7 @@ static double frame_bytes(const fc_format *f) {
          (double)fc_dtype_size(f->dtype);
 }
 
-/* Does nothing look from one frame of a batch at another? */
+/* Whether all frames of a batch are independent. */
 static gboolean frames_apart(const fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_N];
@@ -91,7 +91,7 @@ static gboolean frames_apart(const fc_plan *plan) {
   return TRUE;
 }
 
-/* Single images go by rows, and frames of a batch that would be more than a chunk each. */
+/* Single images are cut by rows, and so are batches whose frames are larger than a chunk. */
 static gboolean suits_rows(const fc_plan *plan, const fc_plan_query *query) {
   double widest = 0;
   gint64 frames = plan->links[0].extent[FC_AXIS_N];
@@ -105,7 +105,8 @@ static gboolean suits_rows(const fc_plan *plan, const fc_plan_query *query) {
   return !plan->borrowed && widest > BAND_BYTES && !(query->options && query->options->chunk > 0);
 }
 
-/* Rows, where no stage needs all of them at once; measuring stages take part only where rows are read. */
+/* Rows, where no stage needs all of them at once; chains with measuring stages only where sources and
+ * sinks deliver rows. */
 static void choose_axis(fc_plan *plan, const fc_plan_query *query) {
   cut_along(plan, plan->cut);
   if (!suits_rows(plan, query)) return;
@@ -146,7 +147,8 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
   return plan;
 }
 
-/* A chunk of borrowed memory is worked on by itself; where that cannot be, it is copied like a file. */
+/* A chunk of borrowed memory is processed alone; where that is not possible the memory is copied, like a
+ * file. */
 static gboolean can_borrow(const fc_plan *plan) {
   return plan->n > 0 && !plan->stages[0].generator && !plan->whole && !plan->carries && !plan->turned;
 }

@@ -2,20 +2,20 @@
 /*
  * plan.h - everything decided about a run before anything is read or created.
  *
- * A plan is a value: fc_plan_new builds it in pure steps from a chain, the formats of its inputs and what
- * the machine offers, and nothing changes it afterwards. What a run learns later - where a stream ends, that
- * memory is short, that a device failed - makes another plan (fc_plan_with_extent, _with_chunk, _on_cpu).
+ * A plan is a value: fc_plan_new builds it in pure steps from a chain, the formats of its inputs and the
+ * machine's resources, and it is not changed afterwards. What a run learns later - where a stream ends, that
+ * memory is short, that a device failed - leads to another plan (fc_plan_with_extent, _with_chunk, _on_cpu).
  *
  * Stage s consumes link s and produces link s+1; link 0 is what the source delivers, the last link what the
- * sink is given. A stage without an operator is a cast that the host put in, where an operator cannot load or
- * store what its neighbour has. Further inputs of a stage are its sides: each has a source of its own. A
+ * sink is given. A stage without an operator is a cast that the host inserted, where an operator cannot load
+ * or store its neighbour's element type. Further inputs of a stage are its sides: each has its own source. A
  * generator, which stands first, leaves link 0 empty.
  *
  *     source -> link 0 -> stage 0 -> link 1 -> stage 1 -> link 2 -> sink
  *                                    side 0 ---^
  *
- * The *cut axis* is where a run may be divided into chunks: X (time) for audio, N for images and arrays - Y
- * for single ones, and for those that are large also in a batch, where source and sink can do by rows.
+ * The *cut axis* is the one along which a run is divided into chunks: X (time) for audio, N for images and
+ * arrays - Y for single images, and for large ones in a batch, if source and sink can transfer rows.
  */
 #ifndef FC_CORE_PLAN_H
 #define FC_CORE_PLAN_H
@@ -33,9 +33,9 @@ typedef struct fc_plan_stage {
   void *self;            /* its instance */
   fc_reach reach[FC_AXES];
   int border;
-  guint64 border_code; /* its value as an element of the stage's input, in the first bytes */
+  guint64 border_code; /* the border value as an element of the stage's input, in the first bytes */
   guint64 measure_bytes, carry_bytes;
-  double work; /* flop an output element */
+  double work; /* flop per output element */
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
   int part;            /* fc_survey_part */
@@ -48,20 +48,23 @@ typedef struct fc_plan_stage {
   /* What it does to a sample, pixel or window, as text, on a device; NULL: it looks further, or does not say.
    * g_atomic_rc_box. */
   fc_device_function *function;
-  guint fused; /* stages from here on that are one kernel, once that is compiled; 0: none, or not the first */
-  gboolean composed; /* with on_host: on the device after all, in such a kernel, where that can be compiled */
+  /* number of stages, from this one on, that become one kernel once it is compiled; 0: none, or not the
+   * first of them */
+  guint fused;
+  /* with on_host: on the device nevertheless, in a composed kernel, if it can be compiled */
+  gboolean composed;
 } fc_plan_stage;
 
 /* A further input of a stage. */
 typedef struct fc_plan_side {
   guint stage;
-  const char *name; /* of its source, for messages */
-  fc_format source; /* what that delivers */
-  fc_format format; /* what the stage is given: another element type, where it cannot load that */
+  const char *name; /* name of its source, for messages */
+  fc_format source; /* the format that the source delivers */
+  fc_format format; /* the format that the stage gets: another element type, if it cannot load the source's */
   fc_reach reach[FC_AXES];
   int border;
   guint64 border_code;
-  gboolean random; /* not looked at in order: its source must be held in memory whole */
+  gboolean random; /* not read in order: its source must be held in memory whole */
 } fc_plan_side;
 
 #define FC_DEVICES_MOST 16
@@ -76,11 +79,11 @@ typedef struct fc_plan {
   fc_plan_side *sides;
   int compute;             /* FC_F32 or FC_F64 */
   int fuse;                /* fc_fuse */
-  int sample_bytes;        /* of the output where it goes */
-  int stored, stored_bits; /* as the query has them */
+  int sample_bytes;        /* bytes of a sample of the output file */
+  int stored, stored_bits; /* as in the query */
   fc_axis cut;
   gboolean files;    /* source and sink are files, not memory */
-  gboolean borrowed; /* they are views in memory, of which any part can be had at any time */
+  gboolean borrowed; /* they are views in memory, with random access */
   gboolean whole;    /* some stage needs the whole cut axis at once */
   gboolean measures; /* some stage measures */
   gboolean carries;  /* some stage carries state from chunk to chunk */
@@ -106,7 +109,7 @@ typedef struct fc_plan {
 
 /* What a plan is made from. */
 typedef struct fc_plan_query {
-  const fc_format *in;           /* of the chain's signal; NULL: a generator comes first */
+  const fc_format *in;           /* of the chain's signal; NULL: the chain begins with a generator */
   const fc_format *const *sides; /* of each further input, in the order of stages and parameters */
   const char *const *side_names; /* likewise, for messages; may be NULL */
   int wanted;                    /* the element type to be delivered, -1 for the chain's own */
@@ -122,32 +125,32 @@ typedef struct fc_plan_query {
   const fc_options *options; /* may be NULL */
 } fc_plan_query;
 
-/* Formats alone, from first to last: no device and no chunk is chosen. */
+/* Formats only: no device and no chunk is chosen. */
 fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **error);
-/* A whole plan. */
+/* A complete plan. */
 fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error);
 fc_plan *fc_plan_ref(fc_plan *plan);
 void fc_plan_unref(fc_plan *plan); /* NULL is allowed */
 
-/* The same for a signal - a further input, or the chain's (-1) - that has turned out to be so long. An
- * operator whose needs grow with that, or that changes its mind about element types or borders, has broken
- * its contract; and one that by a further input changes an extent that it has told. */
+/* The same plan with the length of a signal, now known: of a further input, or of the chain's signal (-1).
+ * An operator has broken its contract if its needs then grow, or its element types or borders change, or
+ * an extent changes that it had given before. */
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error);
-/* As long as is known; else negative. */
+/* The length, as far as it is known; else negative. */
 gint64 fc_plan_extent(const fc_plan *plan, int side);
-/* The same with other chunks (a multiple of plan->multiple where that is possible) and threads. */
+/* The same with another chunk size (a multiple of plan->multiple where possible) and number of threads. */
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch);
-/* Half the plan's chunk, as whole blocks as long as there are any. */
+/* Half the plan's chunk size, in whole blocks where possible. */
 gint64 fc_plan_half(const fc_plan *plan);
-/* The same on the CPU, with the failure of the device as the reason. */
+/* The same on the CPU, with the device's failure as the reason. */
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error);
-/* Whether the CPU should take over after this failure: of a device that we chose, not the user. */
+/* Whether the CPU should take over after this failure: yes if we chose the device, not the user. */
 gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
 
-/* Predicted seconds on the CPU and on a GPU, start-up included. */
+/* Predicted seconds on the CPU and on a GPU, including start-up. */
 void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
 
-/* Does the stage run on the CPU? */
+/* Whether the stage runs on the CPU. */
 static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
   return plan->n_devices == 0 || plan->stages[s].on_host;
 }
@@ -164,70 +167,69 @@ static inline gboolean fc_plan_stays(const fc_plan *plan) {
   return plan->borrowed && plan->n_devices > 0;
 }
 
-/* How many frames, one after another, are cut along the cut axis: those of a batch that goes by rows; 1. */
+/* The number of frames that are cut one after another: those of a batch that is cut by rows; otherwise 1. */
 gint64 fc_plan_frames(const fc_plan *plan);
 
-/* Where in the input, in frames, the output of a chain for sound begins: some way in behind a crop. FALSE
- * where its frames are not the input's, one for one, as at another rate. */
+/* The position in the input, in frames, of the output's first sample, which may be later after a crop.
+ * FALSE if output frames do not correspond to input frames one to one, as at another rate. */
 gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead);
 
-/* How much of link `link` a chunk that ends there takes: what an ordinary chunk would
- * make of it. */
+/* How much of link `link` a chunk that ends there covers: as much as an ordinary chunk would make of it. */
 gint64 fc_plan_stretch(const fc_plan *plan, guint link);
 
-/* By how many elements of link `link`, and of a further input, a chunk's demand on the cut axis may begin
- * before the end of what chunks before it looked at: what is kept of a source, and of the output of a stage
- * that carries state. */
+/* How many elements of link `link`, or of a further input, a chunk may read on the cut axis before the end
+ * of what earlier chunks read: so many are kept of a source, and of the output of a stage with carried
+ * state. */
 gint64 fc_plan_span(const fc_plan *plan, guint link);
 gint64 fc_plan_side_span(const fc_plan *plan, guint side);
-/* Of these, and of what a block of stage s may have made ahead, how many there can be. */
+/* How many of these there can be, including what a block of stage s may have made in advance. */
 gint64 fc_plan_past(const fc_plan *plan, guint s);
 
 /* Does each chunk show stage s all there is of its output on an axis? It measures, or carries state, and the
  * run is cut along another - or it measures a signal of another kind than the first, a picture of sound,
  * whose axes are others. */
 gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis);
-/* The longest stretch of each link, and side, that one chunk of the plan can need. */
+/* Upper bound on the part of each link, and side, that one chunk can need. */
 void fc_plan_capacity(const fc_plan *plan, guint link, gint64 capacity[FC_AXES]);
 void fc_plan_side_capacity(const fc_plan *plan, guint side, gint64 capacity[FC_AXES]);
 
-/* Codes that come in, or that a stage makes of what is none (a picture of sound), have a white of their own:
- * the largest of their type. */
+/* Sets the value of white: the largest value of the integer type, for integer inputs and for images that a
+ * stage makes from another kind of signal. */
 void fc_plan_set_white(fc_format *format);
 
-/* How far the first output element looks ahead, in elements of input, with the block that it must come with.
- */
+/* How many elements of input the first output element needs after its own position, including the block it
+ * belongs to. */
 gint64 fc_plan_ahead(const fc_plan *plan);
-/* How much of the input must have come before a chunk of so many elements of output is made: how long its
- * first one is held. */
+/* How much input must have arrived before a chunk of this many output elements is made: the delay of its
+ * first element. */
 gint64 fc_plan_held(const fc_plan *plan, gint64 chunk);
 
-/* The link whose memory the last one shares: itself unless the last stages pass their
- * input through. */
+/* The link whose memory the last one shares: the last one itself unless the last stages pass their input
+ * through. */
 guint fc_plan_output_root(const fc_plan *plan);
 
-/* What a chunk is counted in, for so many: "frames", "rows" or "images", or one of them. */
+/* The unit in which chunks are counted: "frames", "rows" or "images", or the singular for a count of 1. */
 const char *fc_plan_unit(const fc_plan *plan, gint64 count);
 
-/* How many chunks are held at a time in a workspace (run/workspace.h), FC_SLOTS at most, and how many
- * workspaces there are. */
+/* How many chunks a workspace holds at a time (run/workspace.h), FC_SLOTS at most, and how many workspaces
+ * there are. */
 guint fc_plan_slots(const fc_plan *plan);
 guint fc_plan_workspaces(const fc_plan *plan);
 
-/* Bytes of host and device memory for the buffers of a run and what is known of its scratch. */
+/* Bytes of host and device memory for the buffers of a run, and its scratch as far as it is known. */
 double fc_plan_bytes(const fc_plan *plan);
-/* A chunk is halved for want of memory where that saves so much of all. */
+/* A chunk is halved to save memory only if that saves at least this fraction of the total. */
 #define FC_LEAST_WORTH_SAVING 0.1
-/* Those of the host, but for scratch. */
+/* The host's part of it, without scratch. */
 double fc_plan_host_bytes(const fc_plan *plan);
-/* Of these, what a run on a device takes of pinned host memory; the parts may begin at multiples of 256. */
+/* The part that a run on a device allocates as pinned host memory; parts may begin at multiples of 256. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan);
-/* Bytes of the output's samples where it goes; negative: its length is not known. */
+/* Bytes of the samples in the output file; negative: the length is not known. */
 double fc_plan_output_bytes(const fc_plan *plan);
-/* How often a stage looks at each value that it has to see once, because chunks are short beside halos and
- * blocks, its own and those of later stages. */
+/* How many times on average a stage computes each value, because chunks are short compared with halos and
+ * blocks of this stage and later ones. */
 double fc_plan_rework(const fc_plan *plan, guint stage);
-/* For each stage where that is more than twice, in words; NULL: for none. */
+/* Describes the stages where that is more than twice; NULL: none. */
 char *fc_plan_rework_text(const fc_plan *plan);
 
 char *fc_plan_explain(const fc_plan *plan, const char *input, const char *output, gboolean json);
@@ -238,17 +240,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
 
 /* negotiate.c: formats, needs, casts. */
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
-/* The same for stages that stand, when it is known where an input ends. */
+/* The same for existing stages, when the end of an input has become known. */
 gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error);
-/* What follows from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
+/* Derives from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
 void fc_plan_summarise(fc_plan *plan);
 /* choose.c: the device. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error);
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* fuse.c: which stages may be one kernel; none where plan->fuse is FC_FUSE_NO or the run is not on a device.
- */
+/* fuse.c: which stages may be one kernel; none if plan->fuse is FC_FUSE_NO or the run is not on a device. */
 void fc_plan_fuse(fc_plan *plan);
-/* Of `n` stages from `stage` on, with room for so many. */
+/* The composition of `n` stages from `stage` on; `stages` has room for them. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);
 /* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */

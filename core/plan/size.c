@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size.c - how much of each link a chunk can need, how large chunks are, and how many threads work on how
- * many of them at a time.
+ * size.c - how much of each link a chunk can need, the size of chunks, and how many threads work on how many
+ * chunks at a time.
  *
- * On the CPU a worker takes a chunk through all stages, so that it stays in the caches near its core. Where
- * chunks must be large (long blocks, a stage that wants everything) one is worked on at a time, and the
- * threads share out its tiles.
+ * On the CPU a worker takes a chunk through all stages, so that it stays in the caches of its core. Where
+ * chunks must be large (long blocks, a stage that needs the whole signal) one is processed at a time, and the
+ * threads share its tiles.
  */
 #include "core/base/error.h"
 #include "core/base/pool.h"
@@ -31,15 +31,15 @@ gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   return MAX(length, 1);
 }
 
-/* How far a stage looks beyond the ends of its input, whatever is asked of it. */
+/* How far a stage reads beyond the ends of its input, for any output. */
 static gint64 overhang(const fc_reach *r, gint64 in_extent, gint64 out_extent) {
   if (fc_reach_is_whole(r)) return 0;
   return MAX(r->before, 0) + fc_reach_beyond(r, in_extent, out_extent);
 }
 
-/* By how much at most a chunk's demand of a stage's input overlaps that of the chunks before, where that of
- * its output does by `overlap`: blocks are whole, a scaled stretch begins and ends within an element, halos
- * lie over each other, and a border has images as far inside as it is looked at outside. */
+/* Upper bound on how much a chunk's range of a stage's input overlaps that of earlier chunks, if that of
+ * its output overlaps by `overlap`: blocks are whole, a scaled range begins and ends within an element,
+ * halos overlap, and a border reads as far inside as it extends outside. */
 static gint64 overlap_before(const fc_reach *r, gint64 align, int border, gint64 overlap, gint64 in_extent,
                              gint64 out_extent) {
   if (fc_reach_is_whole(r)) return in_extent;
@@ -94,9 +94,9 @@ gint64 fc_plan_past(const fc_plan *plan, guint s) {
   return fc_plan_span(plan, s + 1) + plan->stages[s].reach[plan->cut].align - 1;
 }
 
-/* Blocks may become others and, later, samples again (stft, istft). */
+/* Samples may become frames and, later, samples again (stft, istft). */
 gboolean fc_plan_lead(const fc_plan *plan, gint64 *lead) {
-  double shift = 0, scale = 1; /* frames of the input, and those an element of the link stands for */
+  double shift = 0, scale = 1; /* shift in frames of the input; input frames per element of the link */
   *lead = 0;
   for (guint s = 0; s < plan->n; s++) {
     const fc_reach *r = &plan->stages[s].reach[FC_AXIS_X];
@@ -123,9 +123,8 @@ gboolean fc_plan_shows_all(const fc_plan *plan, guint s, int axis) {
   return ps->measure_bytes && foreign;
 }
 
-/* How much of link `l` its producer makes when `asked` of it is looked at: it works in
- * blocks; one that measures or carries state makes up for what later stages skip, and of the latter's output
- * some of the past is kept. */
+/* How much of link `l` its producer makes when `asked` of it is read: it works in blocks; a stage that
+ * measures or carries state also makes what later stages skip, and some past output of the latter is kept. */
 static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint64 gap) {
   const fc_plan_stage *ps = &plan->stages[l - 1];
   const gboolean cut = axis == (int)plan->cut;
@@ -136,7 +135,8 @@ static gint64 widened(const fc_plan *plan, guint l, int axis, gint64 asked, gint
   return align > 1 ? made + 2 * align : made;
 }
 
-/* A bound from the last link back to `link` on how much of it is held at a time, and (made) computed. */
+/* An upper bound on how much of `link` is held at a time and (made_most) computed, derived from the last
+ * link backwards. */
 static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *made_most) {
   gint64 extent = plan->links[plan->n].extent[axis];
   gboolean cut = axis == (int)plan->cut, one = axis == FC_AXIS_N && plan->cut == FC_AXIS_Y;
@@ -145,10 +145,10 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
   for (guint l = plan->n;; l--) {
     if (l > 0) {
       gint64 end = plan->links[l].extent[axis], more = widened(plan, l, axis, made, gap);
-      /* Made is what the signal has; what is looked at may stick out on the other side. */
+      /* `made` is limited to the signal; what is read may extend beyond its other end. */
       gint64 most = end >= 0 && out == 0 ? MIN(more, end) : more;
       held += MAX(most - made, 0);
-      /* Of what is looked at less may be within the signal than `made` allows for. */
+      /* The part of the read range inside the signal may be less than `made` allows. */
       if (more > made || fc_plan_shows_all(plan, l - 1, axis))
         held = MAX(held, (end >= 0 ? MIN(more, end) : more) + out);
       made = end >= 0 ? MIN(MAX(more, made), end) : MAX(more, made);
@@ -173,7 +173,7 @@ static gint64 capacity_of(const fc_plan *plan, guint link, int axis, gint64 *mad
   if (made_most) *made_most = made;
   if (plan->n && plan->stages[0].generator && link == 0) return 0;
   if (link == 0 && cut) held += 2 * plan->slack;
-  /* The source delivers whole frames, and whole signals where a stage wants one. */
+  /* The source delivers whole frames, and the whole signal where a stage needs it. */
   if (link == 0 && !one && (!cut || plan->whole)) held = MAX(held, MAX(plan->links[0].extent[axis], 0) + out);
   return held;
 }
@@ -189,14 +189,14 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
     gint64 made, extent = side->format.extent[a];
     capacity_of(plan, side->stage + 1, a, &made);
     const int border =
-        side->random ? FC_BORDER_NONE : side->border; /* that is copied, with nothing in between */
+        side->random ? FC_BORDER_NONE : side->border; /* such a side is copied, with nothing in between */
     capacity[a] = fc_reach_longest(r, border, made, extent, plan->links[side->stage + 1].extent[a]);
     if (side->random) continue;
     if (a == (int)plan->cut && plan->reflects) capacity[a] += 2 * fc_plan_side_span(plan, k);
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
     gboolean whole = a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y);
     if (whole && a == FC_AXIS_C)
-      capacity[a] = MAX(capacity[a], extent); /* no more: sound is delivered in packed frames */
+      capacity[a] = MAX(capacity[a], extent); /* at most: sound is delivered in packed frames */
     else if (whole)
       capacity[a] += MAX(extent, 0);
   }
@@ -221,14 +221,14 @@ guint fc_plan_workspaces(const fc_plan *plan) {
 
 guint fc_plan_slots(const fc_plan *plan) {
   if (is_single(plan) || (plan->n_devices == 0 && plan->borrowed)) return 1;
-  /* Of a crew one slot is computed while another waits for its turn to be written. */
+  /* With several workers, one slot is computed while another waits to be written. */
   return plan->n_devices == 0 && plan->crew > 1 ? 2 : FC_SLOTS;
 }
 
 static double bytes_of(const fc_format *f, const gint64 capacity[FC_AXES]) {
   fc_buffer b = {0};
   if (fc_buffer_layout(&b, f, capacity)) return (double)b.bytes;
-  double bytes = (double)fc_dtype_size(f->dtype); /* more than can be addressed */
+  double bytes = (double)fc_dtype_size(f->dtype); /* larger than the address space */
   for (int a = 0; a < FC_AXES; a++) bytes *= (double)MAX(capacity[a], 1);
   return bytes;
 }
@@ -249,7 +249,7 @@ static double side_bytes(const fc_plan *plan) {
   return total;
 }
 
-/* Of one workspace, in the memory of its device. */
+/* Of one workspace, in its device's memory. */
 static double workspace_bytes(const fc_plan *plan) {
   guint root = fc_plan_output_root(plan), slots = fc_plan_slots(plan);
   double total = slots * (link_bytes(plan, 0) + side_bytes(plan));
@@ -258,8 +258,7 @@ static double workspace_bytes(const fc_plan *plan) {
   return total;
 }
 
-/* Beside a device: pinned twins of its inputs and output, and what stages without a version for it work in.
- */
+/* Besides a device: pinned copies of its inputs and output, and buffers for stages that run on the host. */
 static double twin_bytes(const fc_plan *plan) {
   double total = fc_plan_slots(plan) * (link_bytes(plan, 0) + side_bytes(plan) + link_bytes(plan, plan->n));
   for (guint s = 0; s < plan->n; s++)
@@ -271,7 +270,7 @@ double fc_plan_host_bytes(const fc_plan *plan) {
   return fc_plan_workspaces(plan) * (plan->n_devices ? twin_bytes(plan) : workspace_bytes(plan));
 }
 
-/* With room for notes and for rounding up; of one device. */
+/* With room for notes and for rounding up; for one device. */
 gsize fc_plan_pinned_bytes(const fc_plan *plan) {
   return (gsize)twin_bytes(plan) + 64 * 1024;
 }
@@ -293,8 +292,7 @@ const char *fc_plan_unit(const fc_plan *plan, gint64 count) {
   return plan->cut == FC_AXIS_X ? "frames" : plan->cut == FC_AXIS_Y ? "rows" : "images";
 }
 
-/* What a stage looks at beside the stretch that its output covers, wherever that lies: a shift (a crop) looks
- * at nothing more. */
+/* How much more than the range of its output a stage reads; a mere shift (a crop) reads nothing more. */
 static gint64 beside(const fc_reach *r) {
   return fc_reach_is_whole(r) ? 0 : MAX(r->before + r->after, 0);
 }
@@ -302,12 +300,12 @@ static gint64 beside(const fc_reach *r) {
 double fc_plan_rework(const fc_plan *plan, guint stage) {
   double made = (double)plan->chunk, asked = (double)plan->chunk;
   const gint64 total = plan->links[plan->n].extent[plan->cut];
-  if (total >= 0 && total <= plan->chunk) return 1; /* one chunk: nothing twice */
+  if (total >= 0 && total <= plan->chunk) return 1; /* one chunk: nothing is computed twice */
   for (guint s = plan->n; s-- > stage;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     if (fc_reach_is_whole(r)) return 1;
     const double align = (double)r->align;
-    if (plan->stages[s].carry_bytes) made = asked; /* what was made before is kept */
+    if (plan->stages[s].carry_bytes) made = asked; /* earlier output is kept */
     if (r->align > 1) made = ceil(made / align) * align + (made > asked ? align : 0);
     made = made * (double)r->num / (double)r->den + (double)beside(r);
     asked = asked * (double)r->num / (double)r->den;
@@ -328,24 +326,24 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 
 /* ---- chunks ------------------------------------------------------------------ */
 
-/* Bytes of the widest link a chunk: small enough on the CPU that a chunk's links stay in the caches, large
- * enough to hide a launch on a GPU. A worker that reads the caller's memory begins and ends with copies of
- * its edges, which costs more than the caches do. */
+/* Bytes of the widest link per chunk: small enough on the CPU that a chunk's links stay in the caches,
+ * large enough to hide a launch on a GPU. A worker that reads the caller's memory copies its edges first
+ * and last, which costs more than the caches save. */
 #define CPU_CHUNK_BYTES    (1 << 20)
 #define CPU_BORROWED_BYTES (4 << 20)
-#define CPU_CHUNK_MOST     (16 << 20) /* more than this is worked on one at a time, by all threads */
+#define CPU_CHUNK_MOST     (16 << 20) /* larger chunks are processed one at a time, by all threads */
 #define GPU_CHUNK_BYTES    (16 << 20)
 
-/* Blocks that stages work in, one after another each: at least so many in a chunk. */
+/* Minimum of blocks per chunk, for stages that work in blocks. */
 #define CPU_CHUNK_BLOCKS 4
 
-/* The shortest chunk that a halo is worth, in halos: at most an eighth is computed twice. */
+/* Minimum chunk length, in halos: so at most an eighth is computed twice. */
 #define HALO_WORTH 8
 
-/* Output elements that are worth waking a thread for. */
+/* Output elements for which waking a thread pays. */
 #define CHUNK_LEAST 16384
 
-/* No common multiple of blocks beyond this is kept to. */
+/* A common multiple of blocks larger than this is ignored. */
 #define MULTIPLE_MOST ((gint64)1 << 26)
 
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
@@ -353,7 +351,7 @@ static gint64 find_multiple(const fc_plan *plan) {
   gint64 multiple = 1, num = 1, den = 1;
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
-    /* An element of the last link is num/den of this stage's output. */
+    /* An element of the last link corresponds to num/den of this stage's output. */
     gint64 divisor = fc_common_divisor(num, den);
     num /= divisor, den /= divisor;
     /* A survey's blocks are no whole number of samples, of which one is then made twice. */
@@ -361,7 +359,7 @@ static gint64 find_multiple(const fc_plan *plan) {
     gint64 align = r->align / fc_common_divisor(r->align, num) * den,
            common = fc_common_divisor(multiple, align);
     if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
-      multiple = MAX(multiple, align); /* halves of blocks must do */
+      multiple = MAX(multiple, align); /* then halves of blocks have to do */
     else
       multiple = multiple / common * align;
     if (fc_reach_is_whole(r) || num > MULTIPLE_MOST / r->num || den > MULTIPLE_MOST / r->den) break;
@@ -374,7 +372,7 @@ static gint64 round_up(gint64 length, gint64 multiple) {
   return fc_scale_ceil(length, 1, multiple) * multiple;
 }
 
-/* Elements of a link that lie side by side at one place of the cut axis, borders and all. */
+/* Elements of a link at one position of the cut axis, borders included. */
 static double across(const fc_plan *plan, guint link) {
   double count = 1;
   for (int a = 0; a < FC_AXES; a++)
@@ -382,7 +380,7 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
-/* Bytes of the widest link for an element of the last one. */
+/* Bytes of the widest link per element of the last one. */
 static double widest(const fc_plan *plan) {
   double most = 1, scale = 1;
   for (guint l = plan->n;; l--) {
@@ -393,7 +391,7 @@ static double widest(const fc_plan *plan) {
   }
 }
 
-/* The halos of all stages, in elements of the last link. */
+/* Sum of the halos of all stages, in elements of the last link. */
 static gint64 halo_of(const fc_plan *plan) {
   gint64 halo = 0;
   for (guint s = 0; s < plan->n; s++) {
@@ -412,7 +410,7 @@ static gint64 natural_chunk(const fc_plan *plan) {
   return round_up(chunk, plan->multiple);
 }
 
-/* Enough chunks that no worker waits long for another at the end, but none for nothing. */
+/* Enough chunks that no worker waits long for others at the end, but not needlessly many. */
 static gint64 share_out(const fc_plan *plan, gint64 chunk) {
   const fc_format *out = &plan->links[plan->n];
   gint64 total = out->extent[plan->cut], across_out = 1, halo = halo_of(plan);
@@ -423,13 +421,13 @@ static gint64 share_out(const fc_plan *plan, gint64 chunk) {
   if (share / HALO_WORTH < halo) share = MAX(share, fc_scale_ceil(total, 1, plan->threads));
   if (share / HALO_WORTH < halo / 4) return chunk;
   chunk = MAX(MIN(chunk, round_up(share, plan->multiple)), 1);
-  /* As many for each worker, so that none is alone with a last short one. */
+  /* The same number for each worker, so that none works alone on a last short chunk. */
   gint64 round = chunk * plan->threads, rounds = (total + round / 2) / MAX(round, 1);
   if (rounds < 1 || (rounds == 1 && total > round + round / HALO_WORTH)) return chunk;
   return round_up(fc_scale_ceil(total, 1, rounds * plan->threads), plan->multiple);
 }
 
-/* A worker a chunk, or all for one. */
+/* One worker per chunk, or all workers on one. */
 static int choose_crew(const fc_plan *plan) {
   gint64 total = plan->links[plan->n].extent[plan->cut];
   if (plan->n_devices || plan->whole || (double)plan->chunk * widest(plan) > CPU_CHUNK_MOST) return 1;
@@ -463,8 +461,8 @@ static gint64 waits(const fc_plan_stage *ps, fc_axis cut) {
   return ps->reach[cut].align - 1 + MAX(ps->reach[cut].after, 0);
 }
 
-/* Elements of output that take half of the latency to come, so that the other half is there for what a chunk
- * waits for: its turn, its computing, the pipes. 0 with an error where that cannot be. */
+/* Elements of output that arrive in half of the latency; the other half remains for what a chunk waits
+ * for: its turn, its computation, the pipes. 0 with an error where that is not possible. */
 static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
   const double rate = plan->links[plan->n && plan->stages[0].generator].rate;
   if (plan->cut != FC_AXIS_X || rate <= 0)
@@ -491,7 +489,7 @@ static gint64 live_chunk(const fc_plan *plan, double latency, GError **error) {
 
 /* ---- memory -------------------------------------------------------------------- */
 
-/* The stage whose input is mostly border, if one's is, in words. */
+/* Describes the stage whose input is mostly border, if there is one. */
 static char *wide_border(const fc_plan *plan) {
   static const char *const lines[FC_AXES] = {"a batch", "columns", "rows", "pixels"};
   const fc_plan_stage *wide = NULL;
@@ -535,8 +533,8 @@ gint64 fc_plan_half(const fc_plan *plan) {
   return chunk > plan->multiple ? fc_scale_floor(chunk, 1, plan->multiple) * plan->multiple : chunk;
 }
 
-/* Half of the limit is left for what operators work in, which is not known before they are prepared; but
- * where borders take more than chunks, shorter ones would cost time and save nothing. */
+/* Half of the limit is left for scratch, which is not known before operators are prepared; but if borders
+ * need more memory than chunks, shorter chunks would cost time and save nothing. */
 #define ROOM_FOR_SCRATCH 0.5
 
 static void leave_room(fc_plan *plan) {
@@ -554,8 +552,8 @@ static void leave_room(fc_plan *plan) {
   }
 }
 
-/* Fewer workers first, then smaller chunks. Several chunks are held at a time, so that a signal that was one
- * may take more in pieces: then, if neither fits, it is the whole that is told of. */
+/* Fewer workers first, then smaller chunks. Several chunks are held at a time, so a signal that was one
+ * chunk may need more memory in pieces: if neither fits, the error describes the whole. */
 static void shrink_to_fit(fc_plan *plan, gboolean asked_for) {
   gint64 wanted = plan->chunk;
   while (plan->crew > 1 && !fits(plan)) plan->crew /= 2;
@@ -581,7 +579,7 @@ static gboolean choose_chunk(fc_plan *plan, const fc_options *options, GError **
   plan->live = latency > 0;
   if (latency > 0 && !(asked = live_chunk(plan, latency, error))) return FALSE;
   plan->chunk = asked > 0 ? round_up(asked, plan->multiple) : natural_chunk(plan);
-  /* No more than there is: measuring stages make room for a chunk of their own. */
+  /* At most the signal's length: measuring stages need room for a chunk of their own. */
   gint64 most = 1;
   for (guint l = 0; l <= plan->n && most >= 0; l++) {
     gint64 extent = plan->links[l].extent[plan->cut];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor.c - see descriptor.h. Copying and checking are two walks: the copy
- * trusts nothing but the sizes it compares, the check then reads only full-sized structs.
- * Both need memory in proportion to what the plugin itself holds.
+ * descriptor.c - see descriptor.h. Copying and checking are separate passes: the copy relies only on the
+ * sizes it compares; the check then reads only full-sized structs. Both need memory in proportion to the size
+ * of the plugin's own data.
  */
 #include "core/registry/descriptor.h"
 
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Far above any honest plugin; they end a walk over garbage early. */
+/* Far above any real plugin; they end the reading of garbage early. */
 #define OPERATORS_MOST 1024u
 #define PARAMS_MOST    256u
 #define LIST_MOST      1024u
@@ -21,7 +21,7 @@
 #define ID_LONGEST   255
 #define TEXT_LONGEST 65536
 
-/* The last field that a struct must reach to be of use in version 1. */
+/* Offset of the end of the last field that a struct must have in version 1. */
 #define SIZE_TO(type, field) (G_STRUCT_OFFSET(type, field) + sizeof(((type *)0)->field))
 
 /* ---- copying ----------------------------------------------------------- */
@@ -32,7 +32,7 @@ typedef struct copy {
   GPtrArray *blocks;
 } copy;
 
-/* A copied operator, and what it is a copy of. */
+/* A copied operator, and its original. */
 typedef struct kept_operator {
   fc_operator pub;
   const fc_operator *origin;
@@ -51,7 +51,7 @@ static gboolean check_size(const void *from, gsize least, const char *type, GErr
   return fc_fail(error, FC_INVALID, "%s has impossible size %u", type, size);
 }
 
-/* A full-sized copy of a struct that begins with its size, with `more` bytes of ours behind it. */
+/* A full-sized copy of a struct that begins with its size, followed by `more` bytes of ours. */
 static gpointer copy_struct(copy *c, const void *from, gsize least, gsize full, gsize more, const char *type,
                             GError **error) {
   if (!check_size(from, least, type, error)) return NULL;
@@ -61,7 +61,7 @@ static gpointer copy_struct(copy *c, const void *from, gsize least, gsize full, 
   return to;
 }
 
-/* How many there are before the NULL; LIST_MOST + 1 for a list without an end. */
+/* The number of entries before the NULL; LIST_MOST + 1 for a list without an end. */
 static guint list_length(const void *const *list) {
   guint n = 0;
   while (list && n <= LIST_MOST && list[n]) n++;
@@ -89,7 +89,7 @@ static const fc_choice *const *copy_choices(copy *c, const fc_choice *const *fro
   return to;
 }
 
-/* A list of texts, by reference to them; NULL is an empty one. */
+/* A list of texts, whose strings are not copied; NULL becomes an empty list. */
 static const char *const *copy_texts(copy *c, const char *const *from, const char *what, GError **error) {
   guint n = list_length((const void *const *)from);
   if (n > LIST_MOST) {
@@ -136,7 +136,7 @@ static const fc_backend *copy_backend(copy *c, const fc_backend *from, GError **
   return copy_struct(c, from, SIZE_TO(fc_backend, process), sizeof(fc_backend), 0, "fc_backend", error);
 }
 
-/* Those for kinds of device that this host knows. */
+/* The backends for kinds of device that this host knows. */
 static gboolean copy_backends(copy *c, fc_operator *op, GError **error) {
   const fc_backend *const *from = op->backends;
   guint n = list_length((const void *const *)from), kept = 0;
@@ -154,7 +154,7 @@ static gboolean copy_backends(copy *c, fc_operator *op, GError **error) {
   return TRUE;
 }
 
-/* The plugin is asked with its own operator: it may tell several apart by their addresses. */
+/* The plugin's function is called with the plugin's own operator: it may distinguish operators by address. */
 static const void *ask_extension(const fc_operator *op, const char *name) {
   const fc_operator *origin = ((const kept_operator *)op)->origin;
   return origin->extension(origin, name);
@@ -203,8 +203,7 @@ static gboolean is_id(const char *text) {
   return n > 0 && n <= ID_LONGEST;
 }
 
-/* UTF-8, and either one line with something on it, or any number with perhaps
- * nothing. */
+/* UTF-8, and either exactly one non-empty line, or any number of lines, possibly none. */
 static gboolean check_text(const char *text, gboolean one_line, const char *what, GError **error) {
   if (!text || (one_line && !*text)) return fc_fail(error, FC_INVALID, "%s is missing", what);
   gsize length = strnlen(text, TEXT_LONGEST);
@@ -295,7 +294,8 @@ static gboolean check_param(const fc_param *param, GError **error) {
   return fc_param_check_preset(param, error);
 }
 
-/* How often a name stands among the names and aliases of the parameters before `end`, and of it itself. */
+/* How often a name occurs among the names and aliases of the parameters before `end`, and as that of the
+ * operator. */
 static guint count_name(const fc_operator *op, guint end, const char *name) {
   guint count = 0;
   for (guint i = 0; i <= end; i++) {
@@ -359,7 +359,7 @@ static gboolean check_backends(const fc_operator *op, GError **error) {
   return !op->reference || check_backend(op->reference, "reference", error);
 }
 
-/* What it does, as far as its flags and callbacks tell: none may contradict another. */
+/* Checks that flags and callbacks do not contradict each other. */
 static gboolean check_behaviour(const fc_operator *op, GError **error) {
   const guint32 known = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH | FC_OP_NOISE | FC_OP_KEEPS_MEANING |
                         FC_OP_GENERATOR | FC_OP_TWO_PASSES | FC_OP_SURVEYS;
@@ -380,7 +380,7 @@ static gboolean check_behaviour(const fc_operator *op, GError **error) {
   return TRUE;
 }
 
-/* Texts beside the examples, one each, or none. */
+/* Texts that accompany the examples: one each, or none. */
 static gboolean check_beside(const fc_operator *op, const char *const *texts, const char *what,
                              GError **error) {
   const guint n = list_length((const void *const *)texts),
@@ -416,9 +416,9 @@ static gboolean check_plugin(fc_plugin *plugin, GError **error) {
          check_text(plugin->url, FALSE, "the plugin's url", error);
 }
 
-/* ---- both -------------------------------------------------------------- */
+/* ---- copy and check ---------------------------------------------------- */
 
-/* The name of an operator that may not be one, for messages; g_free. */
+/* The name of an operator that may not have a valid one, for messages; g_free. */
 static char *describe_operator(const fc_operator *op, guint i) {
   gboolean named = op && op->size >= SIZE_TO(fc_operator, name) && fc_is_name(op->name);
   return named ? g_strdup_printf("operator \"%s\"", op->name) : g_strdup_printf("operator %u", i + 1);
@@ -430,7 +430,7 @@ static gboolean is_taken(const fc_plugin *plugin, const char *name) {
   return FALSE;
 }
 
-/* A fit operator, copied; NULL with the reason, which names it. */
+/* A valid operator, copied; NULL with the reason, which names the operator. */
 static const fc_operator *take_operator(copy *c, const fc_operator *from, guint place, GError **error) {
   const fc_operator *op = copy_operator(c, from, error);
   if (op && !fc_is_name(op->name))
@@ -444,7 +444,7 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
   return NULL;
 }
 
-/* Those that are fit; what is wrong with the others goes into `unfit`, of char *. */
+/* The valid operators; what is wrong with the others goes into `unfit`, of char *. */
 static gboolean take_operators(copy *c, GPtrArray *unfit, GError **error) {
   guint n = c->plugin.n_operators;
   const fc_operator *const *from = c->plugin.operators;

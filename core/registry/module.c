@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No contract of a later version will be as large; a wild value is. */
+/* No later version of the contract will have larger structs; garbage will. */
 #define STRUCT_LARGEST 65536u
 #define VERSIONS_TRIED 9
 
@@ -18,7 +18,7 @@ gboolean fc_module_check_file(const char *path, GError **error) {
   struct stat st;
   if (!g_str_has_suffix(path, ".so")) return fc_fail(error, FC_INVALID, "does not end in .so");
   if (stat(path, &st) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
-  /* Opening a pipe would wait without end. */
+  /* Opening a pipe would block. */
   if (!S_ISREG(st.st_mode)) return fc_fail(error, FC_INVALID, "is not a regular file");
   if (access(path, R_OK) != 0) return fc_fail(error, FC_IO, "cannot be read: %s", g_strerror(errno));
   return TRUE;
@@ -30,7 +30,7 @@ gboolean fc_module_check_sanitizer(const char *path, GError **error) {
   } sanitizers[] = {{"__asan_init", "AddressSanitizer", "libasan.so"},
                     {"__tsan_init", "ThreadSanitizer", "libtsan.so"}};
   g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, NULL);
-  if (!file) return TRUE; /* which is told when it is opened */
+  if (!file) return TRUE; /* the error is reported when it is opened */
   for (guint i = 0; i < G_N_ELEMENTS(sanitizers); i++) {
     const struct sanitizer *s = &sanitizers[i];
     if (dlsym(RTLD_DEFAULT, s->symbol) ||
@@ -45,7 +45,7 @@ gboolean fc_module_check_sanitizer(const char *path, GError **error) {
   return TRUE;
 }
 
-/* The loader repeats the path, which the user has read already. */
+/* The loader's message repeats the path, which our message has already. */
 static gboolean fail_open(const char *path, GError **error) {
   const char *why = dlerror();
   if (!why) why = "no reason given";
@@ -79,7 +79,7 @@ const fc_plugin *fc_module_ask(void *module, GError **error) {
     fail_entry(module, error);
     return NULL;
   }
-  memcpy(&entry, &symbol, sizeof entry); /* C has no cast from an object to a function */
+  memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from an object pointer to a function pointer */
   const fc_plugin *plugin = entry();
   if (!plugin)
     fc_fail(error, FC_INVALID, "describes nothing: its entry returned NULL");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * params.c - see params.h. Two passes: which argument is which parameter's, then the
- * value of each parameter, typed or preset, through one parser.
+ * params.c - see params.h. Two passes: first which argument belongs to which parameter, then the value of
+ * each parameter, typed or preset, through one parser.
  */
 #include "core/registry/params.h"
 
@@ -13,29 +13,30 @@
 #include <math.h>
 #include <string.h>
 
-/* From here on a number fits no int64_t. */
+/* From here on a number does not fit int64_t. */
 #define INT_BEYOND 9223372036854775808.0
 
 typedef struct value {
   fc_arg pub;
   GArray *ints;
   GArray *floats;
-  GArray *seconds; /* of each number, NaN where it is no time; NULL: none is */
+  GArray *seconds; /* for each number, NaN if it is not a time; NULL: none is */
   char *text;
   fc_table *table;
-  gboolean names_file; /* the text is the path of one */
+  gboolean names_file; /* the text is a path */
 } value;
 
 typedef struct resolved {
   fc_args pub;
-  struct resolved *base; /* what these are at some rate, whose values they share; NULL: itself */
+  /* the arguments from which these were computed for one rate, and whose values they share; NULL: none */
+  struct resolved *base;
   value *values;
   const fc_arg **argv, **inputs;
   GPtrArray *warnings; /* of char * */
   gint references;     /* atomic */
 } resolved;
 
-/* What parsing one value needs to know. */
+/* Context for parsing one value. */
 typedef struct parsing {
   const char *op; /* for messages */
   const fc_param *param;
@@ -60,7 +61,7 @@ static gboolean has_limit(const fc_param *param, guint32 flag) {
   return param->limits && (param->limits->flags & flag);
 }
 
-/* Whole numbers in full: users type them, and compare. g_free. */
+/* Integers are written in full, so that users can type and compare them. g_free. */
 static char *show_limit(const fc_param *param, gboolean low) {
   const fc_limits *l = param->limits;
   if (param->type == FC_INT) return g_strdup_printf("%" G_GINT64_FORMAT, low ? l->int_min : l->int_max);
@@ -70,7 +71,7 @@ static char *show_limit(const fc_param *param, gboolean low) {
   return g_strdup(g_ascii_formatd(text, sizeof text, whole ? "%.0f" : "%.15g", number));
 }
 
-/* "1 to 100", "at least 0", "at most 5"; NULL where there is no limit. g_free. */
+/* "1 to 100", "at least 0", "at most 5"; NULL where there are no limits. g_free. */
 static char *show_range(const fc_param *param) {
   gboolean has_low = has_limit(param, FC_LIMIT_MIN), has_high = has_limit(param, FC_LIMIT_MAX);
   if (!has_low && !has_high) return NULL;
@@ -88,7 +89,7 @@ static char *expected_number(const fc_param *param) {
   return g_strconcat(range ? range : plain, unit ? glue : NULL, unit, NULL);
 }
 
-/* The names that are accepted; ends with NULL, g_free the array. */
+/* The accepted names; ends with NULL, g_free the array. */
 static const char **choice_names(const fc_param *param) {
   GPtrArray *names = g_ptr_array_new();
   for (const fc_choice *const *c = param->choices; c && *c; c++)
@@ -124,7 +125,7 @@ static gboolean has_unit(const fc_param *param, const char *unit) {
   return param->unit && strcmp(param->unit, unit) == 0;
 }
 
-/* Is what stands behind a number its unit, by either name? */
+/* Is what follows a number its unit, by either name? */
 static gboolean is_unit(const char *text, const char *end, const char *unit, const char *other) {
   const gsize length = (gsize)(end - text);
   for (int i = 0; i < 2; i++, unit = other)
@@ -183,7 +184,7 @@ static gboolean check_float(const parsing *p, double number, const char *word, g
   return (!low && !high) || fail_value(p, word, length, "is out of range", error);
 }
 
-/* Whether a number that came out as 0 was written as another one. */
+/* Whether a number that was read as 0 was written as a different one (underflow). */
 static gboolean is_lost(const char *word, const char *end) {
   for (; word < end && *word != 'e' && *word != 'E'; word++)
     if (*word >= '1' && *word <= '9') return TRUE;
@@ -205,7 +206,7 @@ static gboolean parse_time(value *v, double seconds) {
   return TRUE;
 }
 
-/* Whole numbers may be written 48000 or 48e3. */
+/* Integers may be written as 48000 or 48e3. */
 static gboolean parse_int(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number = 0;
   gint64 whole = 0;
@@ -297,7 +298,7 @@ static gboolean parse_word(const parsing *p, value *v, const char *word, gsize l
   }
 }
 
-/* So many bytes to the next of `stops`. 3x5 are two numbers, but 0x10 is one, that is not read. */
+/* Bytes up to the next of `stops`. 3x5 is two numbers, but 0x10 is one word, which is rejected. */
 static gsize word_length(const char *word, const char *stops) {
   gsize length = strcspn(word, stops), sign = *word == '-' || *word == '+';
   gboolean hexadecimal = word[length] == 'x' && length == sign + 1 && word[sign] == '0';
@@ -324,7 +325,7 @@ static gboolean parse_words(const parsing *p, value *v, const char *text, GError
   }
 }
 
-/* A loader names the file; what is before it is the operator. */
+/* The loader's message names the file; the operator is prepended. */
 static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg, GError **error) {
   gboolean mask = (p->param->flags & FC_PARAM_MASK) != 0;
   GError *why = NULL;
@@ -337,7 +338,7 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
   else if (p->load) {
     v->table = p->load(arg->value, mask, p->load_data, &why);
     v->names_file = TRUE;
-    /* Whatever is wrong with the file: the request was a fair one. */
+    /* Any error in the file is FC_IO: the command itself was valid. */
     if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
   } else
     fc_fail(&why, FC_UNSUPPORTED, "%s: files are not read here: write the table out", arg->value);
@@ -347,7 +348,7 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
   return FALSE;
 }
 
-/* Only their names are looked at here: the operator opens a path, the engine an input. */
+/* Only the names are checked here: the operator opens a path, the engine an input. */
 static gboolean parse_name(const parsing *p, value *v, const fc_stage_arg *arg, GError **error) {
   if (!*arg->value)
     return fc_fail(error, FC_INVALID, "%s: %s: the file name is empty", p->op, p->param->name);
@@ -355,7 +356,7 @@ static gboolean parse_name(const parsing *p, value *v, const fc_stage_arg *arg, 
   return TRUE;
 }
 
-/* Ties the gathered numbers to the public struct, once they no longer move. */
+/* Sets the pointers of the public struct, when the numbers no longer move. */
 static void publish(value *v, gboolean given) {
   guint count = MAX(v->ints->len, v->floats->len);
   v->pub.size = sizeof v->pub;
@@ -418,7 +419,7 @@ gboolean fc_param_check_preset(const fc_param *param, GError **error) {
   return ok;
 }
 
-/* ---- which argument is whose ------------------------------------------- */
+/* ---- assigning arguments to parameters --------------------------------- */
 
 static char *show_names(const fc_operator *op) {
   GString *names = g_string_new(NULL);
@@ -427,8 +428,8 @@ static char *show_names(const fc_operator *op) {
   return g_string_free(names, FALSE);
 }
 
-/* "mode=fill" for fit=cover: the choice parameter that has such a value. A refused value is replaced by the
- * one that its reason names ("say fill"). NULL: there is none. */
+/* "mode=fill" for fit=cover: the choice parameter that has such a value. A refused value is replaced by
+ * the one that its message names ("say fill"). NULL: there is none. */
 static char *same_choice(const fc_operator *op, const char *given) {
   for (guint i = 0; given && i < op->n_params; i++) {
     const fc_param *param = op->params[i];
@@ -583,7 +584,7 @@ static void sum_up(const fc_operator *op, resolved *r) {
     if (r->values[i].seconds) r->pub.timed = TRUE;
     if (param->type != FC_INPUT || !arg->given) continue;
     r->inputs[r->pub.n_inputs++] = arg;
-    arg->input = r->pub.n_inputs; /* the chain's own signal is 0 */
+    arg->input = r->pub.n_inputs; /* input 0 is the chain's own signal */
   }
   g_ptr_array_add(r->warnings, NULL);
   r->pub.warnings = (const char *const *)r->warnings->pdata;
@@ -602,7 +603,7 @@ fc_args *fc_args_resolve(const fc_operator *op, const fc_stage_text *stage, fc_t
   return NULL;
 }
 
-/* A value that is no text: a table, or a view. */
+/* A value that is not a text: a table, or a view. */
 static gboolean take_value(const fc_operator *op, const fc_param *param, const fc_value *given, value *v,
                            GError **error) {
   const int type = given->table ? FC_TABLE : FC_INPUT;
@@ -653,7 +654,7 @@ fc_args *fc_args_of_values(const fc_operator *op, const fc_value *const *values,
 
 /* ---- times -------------------------------------------------------------- */
 
-/* A parameter's value with times as samples. */
+/* A parameter's value with times converted to samples. */
 static gboolean value_at_rate(const fc_operator *op, const fc_param *param, const value *timed, double rate,
                               value *v, GError **error) {
   for (guint i = 0; i < timed->ints->len; i++) {

@@ -11,25 +11,25 @@
 #include <sys/stat.h>
 
 #define FILE_NAME "plugins"
-/* Of the file's layout: another is another cache. */
+/* Version of the file's layout; files of another version are ignored. */
 #define LAYOUT 1
-/* Who wrote it, and of each file: path, size, mtime, ctime, inode, operators. */
+/* Who wrote it, and for each file: path, size, mtime, ctime, inode, operators. */
 #define ENTRY_TYPE "(ayxxxtas)"
 #define CACHE_TYPE "(aya" ENTRY_TYPE ")"
 /* Thousands of plugins; a file beyond that is none of ours. */
 #define LARGEST (1 << 20)
-/* File systems' clocks tick at up to 100 Hz: a file may change within the tick in which it was
- * looked at, and show the same times. */
+/* Clocks of file systems tick at 100 Hz or faster: a file may change again within the tick in which it was
+ * read, and show the same times. */
 #define TICK_NS (100 * 1000000LL)
 
 typedef struct entry {
   fc_plugin_mark mark;
-  GStrv names; /* of the operators it defines */
+  GStrv names; /* operators that it defines */
 } entry;
 
 struct fc_plugin_cache {
-  char *folder; /* NULL: not kept */
-  char *writer; /* whose verdicts these are */
+  char *folder; /* NULL: not stored */
+  char *writer; /* identifies the program that checked the plugins */
   GHashTable *entries;
   gboolean dirty;
 };
@@ -65,7 +65,7 @@ static gboolean is_same(const fc_plugin_mark *a, const fc_plugin_mark *b) {
 
 static gboolean is_current(const char *path, const entry *e) {
   fc_plugin_mark now = fc_plugin_mark_of(path);
-  return now.size >= 0 && is_same(&e->mark, &now); /* none is like what is not there */
+  return now.size >= 0 && is_same(&e->mark, &now); /* an entry without a file counts as missing */
 }
 
 gboolean fc_plugin_cache_lacks(const fc_plugin_cache *cache, const char *path, const char *name) {
@@ -125,7 +125,7 @@ static void load(fc_plugin_cache *cache) {
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* Files that are gone, or are others by now. */
+/* Files that are gone or have changed. */
 static gboolean is_outdated(gpointer path, gpointer value, gpointer unused) {
   return !is_current(path, value);
 }
@@ -146,7 +146,7 @@ static GVariant *tree_of(const fc_plugin_cache *cache) {
 
 void fc_plugin_cache_save(fc_plugin_cache *cache) {
   if (!cache->dirty) return;
-  cache->dirty = FALSE; /* what cannot be written now is not tried again */
+  cache->dirty = FALSE; /* if it cannot be written now, that is not tried again */
   if (!cache->folder) return;
   g_hash_table_foreach_remove(cache->entries, is_outdated, NULL);
   g_autoptr(GVariant) tree = tree_of(cache);
@@ -156,7 +156,7 @@ void fc_plugin_cache_save(fc_plugin_cache *cache) {
 
 /* ---- as a whole ---------------------------------------------------------- */
 
-/* The scanner's program holds the checks: another one may judge otherwise. */
+/* The scanner's program contains the checks: another version may decide differently. */
 static char *writer_of(const char *helper) {
   fc_plugin_mark mark = fc_plugin_mark_of(helper);
   return g_strdup_printf("filterchain %s, plugin ABI %d, layout %d, scanner of %" G_GINT64_FORMAT

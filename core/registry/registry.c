@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.c - see registry.h. All plugin files stand in one array in search order and
- * are opened when they are needed. Which definition of a name counts depends on that
- * order alone, never on what has been opened so far or is remembered of earlier runs.
+ * registry.c - see registry.h. All plugin files are in one array in search order and are opened when needed.
+ * Which definition of a name is used depends on that order only, not on what has been opened or cached so
+ * far.
  *
- * The mutex is not held while a file is looked at, which may take the scanner's whole time: other threads
- * find what they need meanwhile, and only who needs that file waits for it.
+ * The mutex is not held while a file is being checked, which may take as long as the scanner's timeout: other
+ * threads can look up operators meanwhile, and only threads that need that file wait for it.
  */
 #include "core/registry/registry.h"
 
@@ -28,19 +28,19 @@
 #define SCAN_PROGRAM    "filterchain-scan"
 #define BUILD_TREE_MARK "filterchain-build-tree"
 
-/* A file whose opening takes longer than this makes every run slow, which is told. */
+/* A file that takes longer to open slows down every run, so the user is told. */
 #define PATIENCE G_TIME_SPAN_SECOND
 
 typedef enum file_state { UNSEEN, OPENING, ACCEPTED, REJECTED } file_state;
 
 typedef struct plugin_file {
   char *path;
-  gboolean trusted; /* of our own installation: opened without the scanner */
+  gboolean trusted; /* in our own installation: opened without the scanner */
   gboolean extra;   /* given by path, not found in a folder */
   file_state state;
-  char *reason;      /* why REJECTED */
-  GStrv unfit;       /* `operator "x": why it is not fit`, each that is not; NULL: none */
-  char *unused;      /* which operators of an ACCEPTED one are not used; made on request */
+  char *reason;      /* why it is REJECTED */
+  GStrv unfit;       /* `operator "x": what is wrong with it`, for each invalid operator; NULL: none */
+  char *unused;      /* which operators of an ACCEPTED file are not used; made on request */
   fc_plugin *plugin; /* of an ACCEPTED one */
 } plugin_file;
 
@@ -52,17 +52,17 @@ struct fc_registry {
   gboolean listed;
   char *builtin;          /* the built-in folder, canonical */
   char *helper;           /* the scanner's program */
-  char *cache_folder;     /* NULL: nothing is remembered from run to run */
-  fc_plugin_cache *cache; /* read when a file from outside our installation is first met */
+  char *cache_folder;     /* NULL: no cache */
+  fc_plugin_cache *cache; /* read when a file outside our installation is first met */
   fc_log_fn log;
   void *log_data;
-  GHashTable *told;   /* of char *: operators of which it was said that another takes the place of ours */
-  GPtrArray *pending; /* of char *: warnings for when the mutex is free */
+  GHashTable *told;   /* of char *: built-in operators whose replacement has been reported */
+  GPtrArray *pending; /* of char *: warnings to log when the mutex is released */
 };
 
-/* ---- where we are ------------------------------------------------------ */
+/* ---- our own files ----------------------------------------------------- */
 
-/* The canonical path, or a copy of the path where there is no such file. */
+/* The canonical path, or a copy of the path if there is no such file. */
 static char *canonical(const char *path) {
   char *real = realpath(path, NULL);
   char *copy = real ? g_strdup(real) : g_canonicalize_filename(path, NULL);
@@ -81,8 +81,8 @@ static char *own_folder(void) {
   return g_path_get_dirname(file);
 }
 
-/* Built-in plugins and the scanner's program: in a build tree, beside the library
- * where it is installed, or where it was configured to be. */
+/* Finds the built-in plugins and the scanner's program: in a build tree, beside the installed library, or
+ * where they were configured to be. */
 static void find_home(fc_registry *r) {
   g_autofree char *home = own_folder(), *in_tree = g_build_filename(home, "plugins", NULL);
   g_autofree char *mark = g_build_filename(in_tree, BUILD_TREE_MARK, NULL);
@@ -140,7 +140,7 @@ static gint compare_names(gconstpointer a, gconstpointer b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The plugins of one folder in the order of their names, whatever the file system's. */
+/* The plugins of one folder, sorted by name: the file system's order is arbitrary. */
 static void list_dir(fc_registry *r, const char *dir) {
   GDir *open = g_dir_open(dir, 0, NULL);
   if (!open) return;
@@ -162,7 +162,7 @@ static void add_dir(GPtrArray *dirs, const char *dir) {
     g_ptr_array_add(dirs, g_steal_pointer(&path));
 }
 
-/* Once, at the first look-up: which plugin files there are. */
+/* At the first look-up: lists the plugin files. */
 static void list_files(fc_registry *r) {
   if (r->listed) return;
   r->listed = TRUE;
@@ -176,7 +176,7 @@ static void list_files(fc_registry *r) {
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* What looking into a file brought. */
+/* The result of checking a file. */
 typedef struct finding {
   fc_plugin *plugin; /* NULL: rejected */
   GStrv unfit;
@@ -191,14 +191,15 @@ static void look_into(const fc_registry *r, const char *path, gboolean trusted, 
   if (plugin) f->plugin = fc_descriptor_copy(plugin, &f->unfit, &f->error);
 }
 
-/* Our own files are not worth a look into the cache, and those given by path are opened anyway. */
+/* The cache is not used for our own files, which open quickly, nor for files given by path, which are
+ * opened anyway. */
 static fc_plugin_cache *cache_for(fc_registry *r, const plugin_file *file) {
   if (file->trusted || file->extra) return NULL;
   if (!r->cache) r->cache = fc_plugin_cache_open(r->cache_folder, r->helper);
   return r->cache;
 }
 
-/* A file that is unfit by what it says stays so; one that could not be loaded may be another day. */
+/* A file rejected for its content stays rejected; one that could not be loaded may load another day. */
 static void remember(fc_registry *r, const plugin_file *file, const fc_plugin_mark *mark,
                      const GError *error) {
   fc_plugin_cache *cache = cache_for(r, file);
@@ -215,7 +216,7 @@ static void warn_of_delay(fc_registry *r, const plugin_file *file, gint64 taken)
                                               file->reason ? file->reason : "took long to open"));
 }
 
-/* The mutex is free while the file is looked at. */
+/* Releases the mutex while the file is being checked. */
 static void open_now(fc_registry *r, plugin_file *file) {
   finding f = {0};
   file->state = OPENING;
@@ -235,8 +236,8 @@ static void open_now(fc_registry *r, plugin_file *file) {
   pthread_cond_broadcast(&r->opened);
 }
 
-/* The file's plugin, opened now unless it was before; NULL when it is rejected. Another thread may have the
- * mutex in between. */
+/* The file's plugin, opened now unless it was before; NULL when it is rejected. Another thread may take
+ * the mutex meanwhile. */
 static const fc_plugin *ensure_open(fc_registry *r, plugin_file *file) {
   if (file->state == UNSEEN) open_now(r, file);
   while (file->state == OPENING) fc_cond_wait(&r->opened, &r->mutex);
@@ -247,7 +248,7 @@ static void open_all(fc_registry *r) {
   for (guint i = 0; i < r->files->len; i++) ensure_open(r, r->files->pdata[i]);
 }
 
-/* ---- whose definition counts ------------------------------------------- */
+/* ---- search order ------------------------------------------------------ */
 
 static gboolean is_named(const plugin_file *file, const char *name) {
   const char *base = strrchr(file->path, '/');
@@ -256,7 +257,7 @@ static gboolean is_named(const plugin_file *file, const char *name) {
   return !file->extra && strncmp(base, name, length) == 0 && strcmp(base + length, ".so") == 0;
 }
 
-/* Whether a file that has not been opened need not be, looking for this name. */
+/* Whether an unopened file need not be opened to look for this name. */
 static gboolean is_known_to_lack(fc_registry *r, const plugin_file *file, const char *name) {
   gboolean open = file->state == ACCEPTED || file->state == REJECTED;
   fc_plugin_cache *cache = open ? NULL : cache_for(r, file);
@@ -269,7 +270,7 @@ static const fc_operator *operator_in(const fc_plugin *plugin, const char *name)
   return NULL;
 }
 
-/* The file of our own installation that is named after an operator, as each of ours is; or NULL. */
+/* The file of our own installation that is named after the operator, as all of ours are; or NULL. */
 static plugin_file *our_own(const fc_registry *r, const char *name) {
   for (guint i = 0; i < r->files->len; i++) {
     plugin_file *file = r->files->pdata[i];
@@ -283,8 +284,8 @@ static const fc_operator *definition_in(fc_registry *r, plugin_file *file, const
   return plugin && (!id || strcmp(plugin->id, id) == 0) ? operator_in(plugin, name) : NULL;
 }
 
-/* The definition of a name that counts - among the plugins of that id, if it is not NULL - and its file. Of
- * the built-in folder NAME.so comes first, so that the others there need not be opened. */
+/* The definition of a name that is used - among the plugins of that id, if it is not NULL - and its file.
+ * In the built-in folder NAME.so is tried first, so that the others there need not be opened. */
 static const fc_operator *winner(fc_registry *r, const char *id, const char *name, const plugin_file **from) {
   plugin_file *own = our_own(r, name);
   for (guint i = 0; i < r->files->len; i++) {
@@ -302,7 +303,7 @@ static const fc_operator *winner(fc_registry *r, const char *id, const char *nam
   return NULL;
 }
 
-/* Said once: the user may not know that a folder of his holds the like. */
+/* Logged once: the user may not know that one of the plugin folders redefines the operator. */
 static void warn_of_replacement(fc_registry *r, const char *name, const plugin_file *from) {
   if (from->trusted || !our_own(r, name) || !g_hash_table_add(r->told, g_strdup(name))) return;
   g_ptr_array_add(r->pending,
@@ -310,14 +311,14 @@ static void warn_of_replacement(fc_registry *r, const char *name, const plugin_f
                                   from->path, from->plugin->id));
 }
 
-/* ---- all of them ------------------------------------------------------- */
+/* ---- listing ----------------------------------------------------------- */
 
 static gint compare_operators(gconstpointer a, gconstpointer b) {
   const fc_operator *const *p = a, *const *q = b;
   return strcmp((*p)->name, (*q)->name);
 }
 
-/* Sorted, those that count only; the caller frees the array. */
+/* Sorted, without overridden definitions; the caller frees the array. */
 static GPtrArray *all_operators(fc_registry *r) {
   GPtrArray *all = g_ptr_array_new();
   open_all(r);
@@ -350,8 +351,8 @@ static char *unused_in(fc_registry *r, const plugin_file *file) {
 
 /* ---- not found --------------------------------------------------------- */
 
-/* "PATH operator "x": why it is not fit" of a plugin that has it, or "PATH crashed ..." of one that is called
- * so; NULL when there is neither. g_free. */
+/* "PATH operator "x": what is wrong with it" for a plugin that has it, or "PATH crashed ..." for a file of
+ * that name; NULL if there is neither. g_free. */
 static char *why_unfit(const fc_registry *r, const char *name) {
   g_autofree char *begin = g_strdup_printf("operator \"%s\": ", name);
   for (guint i = 0; i < r->files->len; i++) {
@@ -383,7 +384,7 @@ static void fail_qualified(const fc_registry *r, const char *full, const char *n
     fc_fail(error, FC_UNSUPPORTED, "no operator \"%s\" (filterchain list shows all)", full);
 }
 
-/* Is there a file of which it is not known what it defines? */
+/* Whether there is a file whose operators are not known. */
 static gboolean has_rejected(const fc_registry *r) {
   for (guint i = 0; i < r->files->len; i++)
     if (!((const plugin_file *)r->files->pdata[i])->plugin) return TRUE;
@@ -451,14 +452,14 @@ static void fail_find(fc_registry *r, const char *name, GError **error) {
                               : " (filterchain list shows all)");
 }
 
-/* ---- the public face --------------------------------------------------- */
+/* ---- public functions -------------------------------------------------- */
 
 static void enter(fc_registry *r) {
   pthread_mutex_lock(&r->mutex);
   list_files(r);
 }
 
-/* Ends what the mutex guards, keeps what has been learned, and says what is to be said. */
+/* Releases the mutex, saves the cache and logs pending warnings. */
 static void leave(fc_registry *r) {
   g_autoptr(GPtrArray) pending = r->pending;
   r->pending = g_ptr_array_new_with_free_func(g_free);
@@ -512,9 +513,9 @@ const fc_operator *fc_registry_find(fc_registry *r, const char *name, GError **e
   const char *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
   g_autofree char *id = slash ? g_strndup(name, (gsize)(slash - name)) : NULL;
   enter(r);
-  /* What cannot be a name is in no plugin, so none need be opened to know. */
+  /* A text that cannot be a name is in no plugin, so none is opened. */
   if (fc_is_name(plain)) op = winner(r, id, plain, &from);
-  /* That there is none is not said on the cache's word. */
+  /* The cache alone is not trusted to say that an operator does not exist. */
   if (!op && fc_is_name(plain)) {
     open_all(r);
     op = winner(r, id, plain, &from);
@@ -542,8 +543,8 @@ fc_plugin_info *fc_registry_plugins(fc_registry *r, gsize *count) {
   for (guint i = 0; i < n; i++) {
     plugin_file *file = r->files->pdata[i];
     const fc_plugin *plugin = ensure_open(r, file);
-    /* A note handed out before must stay valid, and what comes first does not change:
-     * a file opened by path is searched last. */
+    /* A note returned earlier must stay valid; and files opened by path are searched last, so earlier
+     * results do not change. */
     if (plugin && !file->unused) file->unused = unused_in(r, file);
     infos[i].path = file->path;
     infos[i].id = plugin ? plugin->id : NULL;
@@ -574,7 +575,7 @@ const fc_plugin *fc_registry_open(fc_registry *r, const char *path, GError **err
   return plugin;
 }
 
-/* The first operator of a plugin whose name another one has, or NULL. */
+/* The first operator of a plugin whose name is already in use, or NULL. */
 static const char *taken_name(fc_registry *r, const fc_plugin *plugin) {
   for (guint i = 0; i < plugin->n_operators; i++) {
     const plugin_file *from;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan_main.c - the program filterchain-scan: opens one plugin file, as the scanner's
- * child (scanner.h). Not for people to run.
+ * scan_main.c - the program filterchain-scan: opens one plugin file, as the scanner's child (scanner.h). Not
+ * to be run by users.
  *
  *   filterchain-scan PATH 3>answers
  *
- * Answers on descriptor 3, a line each: "opening" and "asking" before what may not
- * return, then "fit" or "unfit REASON". What the plugin itself prints goes nowhere.
+ * Answers on descriptor 3, one per line: "opening" and "asking" before steps that may not return, then "fit"
+ * or "unfit REASON". Output of the plugin itself is discarded.
  */
 #include "core/base/child.h"
 #include "core/registry/descriptor.h"
@@ -22,13 +22,12 @@
 static void answer(const char *line, const char *more) {
   g_autofree char *text = g_strdup_printf("%s%s\n", line, more);
   gsize length = strlen(text);
-  /* Short of PIPE_BUF, so it is written whole; a parent that is gone reads nothing. */
+  /* Shorter than PIPE_BUF, so it is written atomically; errors are ignored, since then the parent is gone. */
   ssize_t written = write(FC_CHILD_ANSWERS, text, MIN(length, FC_SCAN_ANSWER_LONGEST));
   if (written < 0) _exit(2);
 }
 
-/* A crash here is expected and reported: no core files, no endless loop that
- * outlives the parent. */
+/* A crash here is expected and reported: no core files, and a time limit in case the parent has gone. */
 static void limit_self(void) {
   struct rlimit none = {0, 0}, seconds = {FC_SCAN_TIMEOUT_MS / 1000 + 1, FC_SCAN_TIMEOUT_MS / 1000 + 1};
   setrlimit(RLIMIT_CORE, &none);
@@ -58,6 +57,6 @@ int main(int argc, char **argv) {
     answer("fit", "");
   else
     answer("unfit ", error->message);
-  /* Not the plugin's exit handlers and destructors. */
+  /* Without the plugin's exit handlers and destructors. */
   _exit(fit ? 0 : 1);
 }

@@ -13,11 +13,11 @@
 
 typedef struct cursor {
   const char *text, *at;
-  const char *
-      backslash; /* one before a quote that closed: it was meant to protect that quote, if one is left open */
+  const char
+      *backslash; /* one before a closing quote: probably meant to escape it, if a quote is left open */
 } cursor;
 
-/* In characters: continuation bytes of UTF-8 do not count. */
+/* In characters: continuation bytes of UTF-8 are not counted. */
 static guint column_of(const cursor *c, const char *at) {
   guint column = 1;
   for (const char *p = c->text; p < at; p++) column += ((guchar)*p & 0xc0) != 0x80;
@@ -34,7 +34,7 @@ static gboolean is_key_start(char c) {
   return g_ascii_isalpha(c) || c == '_';
 }
 
-/* "key=" ahead: takes it and returns the key, else NULL and nothing is taken. */
+/* At "key=": takes it and returns the key, else NULL and nothing is taken. */
 static char *take_key(cursor *c) {
   const char *p = c->at;
   if (!is_key_start(*p)) return NULL;
@@ -45,7 +45,7 @@ static char *take_key(cursor *c) {
   return key;
 }
 
-/* The character that a backslash protects, or 0 where it stands for itself. */
+/* The character that a backslash escapes, or 0 where the backslash is literal. */
 static char escaped(const char *backslash) {
   return backslash[1] && strchr(":\\',[]=", backslash[1]) ? backslash[1] : 0;
 }
@@ -63,7 +63,7 @@ static gboolean take_quoted(cursor *c, GString *value, GError **error) {
   return TRUE;
 }
 
-/* Where the brackets stand at a character that is not quoted or escaped. */
+/* Updates the bracket depth at a character that is not quoted or escaped. */
 static gboolean track_brackets(cursor *c, guint *depth, const char **open, GError **error) {
   if (*c->at == '[' && (*depth)++ == 0) *open = c->at;
   if (*c->at == ']' && (*depth)-- == 0) return fail_at(c, c->at, "\"]\" without \"[\" before it", error);

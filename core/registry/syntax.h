@@ -6,12 +6,11 @@
  *   arg    = key "=" value  |  value
  *   key    = a letter or "_", then letters, digits, "_" or "-"
  *
- * In a value '...' takes everything up to the next ' as it stands, and \: \\ \'
- * (and \, \[ \] \=) are the characters themselves; any other backslash is itself,
- * so that most paths survive. Brackets [...] protect ':' within a written-out
- * table. Any bytes may stand in a value, for file names may hold any. An arg whose first characters are
- * quoted or escaped is never key=value: 'a=b.txt' is a bare value, a=b.txt the key a.
- * A value that is a time in hours, minutes and seconds (0:01:30, units.h) is one, ':' and all.
+ * In a value '...' takes everything up to the next ' literally, and \: \\ \' (and \, \[ \] \=) are the
+ * characters themselves; any other backslash is literal, so that most paths need no escaping. Brackets [...]
+ * protect ':' within a written-out table. A value may have any bytes, since file names may. An arg whose
+ * first characters are quoted or escaped is never key=value: 'a=b.txt' is a bare value, a=b.txt the key a. A
+ * time in hours, minutes and seconds (0:01:30, units.h) is one value, including its ':'.
  */
 #ifndef FC_CORE_SYNTAX_H
 #define FC_CORE_SYNTAX_H
@@ -23,7 +22,7 @@ G_BEGIN_DECLS
 typedef struct fc_stage_arg {
   char *key;       /* NULL: a bare value */
   char *value;     /* quotes and escapes undone; may be empty only when quoted ('') */
-  gboolean quoted; /* some of the value was quoted or escaped: a name, never a written-out table */
+  gboolean quoted; /* some of the value was quoted or escaped: it is a name, never a written-out table */
   guint column;    /* of its first character in the text, from 1 */
 } fc_stage_arg;
 
@@ -34,13 +33,12 @@ typedef struct fc_stage_text {
   fc_stage_arg *args;
 } fc_stage_text;
 
-/* Cuts `text` up; NULL with FC_INVALID and the column (in characters, from 1) of
- * what is wrong: an empty name or argument, an open quote or bracket. */
+/* Splits `text`; NULL with FC_INVALID and the column (in characters, from 1) of the error: an empty name
+ * or argument, an open quote or bracket. */
 fc_stage_text *fc_stage_text_parse(const char *text, GError **error);
 void fc_stage_text_free(fc_stage_text *stage); /* NULL is allowed */
 
-/* One value by itself, as a preset is written; may be empty. `arg` is the caller's
- * to clear on success. */
+/* One value alone, as in a preset; may be empty. On success the caller clears `arg`. */
 gboolean fc_stage_value_parse(const char *text, fc_stage_arg *arg, GError **error);
 void fc_stage_arg_clear(fc_stage_arg *arg);
 

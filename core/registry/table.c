@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - see table.h. The text comes from anywhere, so it need not end with NUL,
- * may be binary, and may hold more numbers than memory does: the array grows by
- * doubling through g_try_realloc_n, up to FC_TABLE_MAX.
+ * table.c - see table.h. The text is untrusted: it need not end with NUL, may be binary, and may hold more
+ * numbers than memory does. The array grows by doubling through g_try_realloc_n, up to FC_TABLE_MAX.
  */
 #include "core/registry/table.h"
 
@@ -13,8 +12,8 @@
 /* ---- one number -------------------------------------------------------- */
 
 typedef struct decimal {
-  guint64 digits;      /* significant ones, while they are few */
-  gint64 count, shift; /* how many they are; value = digits * 10^shift */
+  guint64 digits;      /* significant digits, as long as they fit */
+  gint64 count, shift; /* number of digits; value = digits * 10^shift */
 } decimal;
 
 static const char *scan_digits(const char *p, const char *end, decimal *d, int shift) {
@@ -26,7 +25,7 @@ static const char *scan_digits(const char *p, const char *end, decimal *d, int s
   return p;
 }
 
-/* "e-3": takes it only when digits follow. */
+/* "e-3": consumed only if digits follow. */
 static const char *scan_exponent(const char *p, const char *end, decimal *d) {
   const char *q = p + 1;
   if (p >= end || (*p != 'e' && *p != 'E')) return p;
@@ -39,9 +38,8 @@ static const char *scan_exponent(const char *p, const char *end, decimal *d) {
   return q;
 }
 
-/* Up to 15 digits and a power of ten to 22 are both exact in a double, so one
- * multiplication or division rounds correctly (Clinger 1990), an order of magnitude
- * faster than strtod; masks of a million taps are ordinary. */
+/* Up to 15 digits and powers of ten up to 22 are exact in a double, so one multiplication or division
+ * rounds correctly (Clinger 1990), ten times faster than strtod; masks of a million taps are common. */
 static gboolean quick_value(const decimal *d, double *value) {
   static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -50,8 +48,8 @@ static gboolean quick_value(const decimal *d, double *value) {
   return TRUE;
 }
 
-/* In any locale; `length` bytes that are known to be a decimal number. Long only in
- * files written to be so; infinity when even a copy cannot be had. */
+/* Independent of the locale; `length` bytes that are known to be a decimal number. Very long numbers are
+ * rare; infinity if memory for a copy is lacking. */
 static double slow_value(const char *text, gsize length) {
   char few[128];
   char *copy = length < sizeof few ? few : g_try_malloc(length + 1);
@@ -63,7 +61,7 @@ static double slow_value(const char *text, gsize length) {
   return value;
 }
 
-/* The same as fc_number_scan, but with an infinite value for what is too large. */
+/* Like fc_number_scan, but with an infinite value for numbers that are too large. */
 static const char *scan_number(const char *text, const char *end, double *value) {
   decimal d = {0};
   const char *p = text;
@@ -94,7 +92,7 @@ const char *fc_number_scan(const char *text, const char *end, double *value) {
 #define SHOWN_MOST 40 /* characters */
 
 char *fc_quote_for_message(const char *text, gsize length) {
-  /* Four bytes a character at the most; no need to look at the rest. */
+  /* Four bytes per character at most; the rest is not shown. */
   g_autofree char *valid = g_utf8_make_valid(text, (gssize)MIN(length, 4 * SHOWN_MOST));
   GString *shown = g_string_new(NULL);
   const char *p = valid;
@@ -106,7 +104,7 @@ char *fc_quote_for_message(const char *text, gsize length) {
   return g_string_free(shown, FALSE);
 }
 
-/* What a word that is not a number should be called. */
+/* Whether a word that is not a number is nan, inf or the like. */
 static gboolean is_nonfinite_word(const char *word, gsize length) {
   if (length > 0 && (*word == '-' || *word == '+')) word++, length--;
   return length >= 3 && (!g_ascii_strncasecmp(word, "nan", 3) || !g_ascii_strncasecmp(word, "inf", 3));
@@ -115,7 +113,7 @@ static gboolean is_nonfinite_word(const char *word, gsize length) {
 static gboolean is_binary(const char *word, gsize length) {
   for (gsize i = 0; i < length; i++)
     if ((guchar)word[i] < 0x20 || word[i] == 0x7f) return TRUE;
-  /* The word ends at ASCII, so a cut character is not the cause. */
+  /* The word ends at an ASCII character, so this is not caused by cutting a character. */
   return !g_utf8_validate_len(word, length, NULL);
 }
 
@@ -123,16 +121,16 @@ static gboolean is_binary(const char *word, gsize length) {
 
 typedef struct gather {
   const char *name; /* of the file, or the text itself */
-  guint64 line;     /* being read; 0 where there are none */
+  guint64 line;     /* line being read; 0 where there are no lines */
   double *values;
   gint64 count, room;
   gint64 rows, cols; /* complete rows; the length of the first */
-  gint64 row_start;  /* the row being read begins here */
-  gboolean ragged;   /* rows may differ */
-  gboolean uneven;   /* and do */
+  gint64 row_start;  /* start of the row being read */
+  gboolean ragged;   /* rows may differ in length */
+  gboolean uneven;   /* and they do */
 } gather;
 
-/* "mask.txt:7: ", written out only when something is wrong: lines are many. */
+/* "mask.txt:7: ", formatted only in case of an error: there are many lines. */
 G_GNUC_PRINTF(3, 4) static gboolean fail_here(const gather *g, GError **error, const char *format, ...) {
   va_list ap;
   va_start(ap, format);
@@ -145,7 +143,7 @@ G_GNUC_PRINTF(3, 4) static gboolean fail_here(const gather *g, GError **error, c
   return FALSE;
 }
 
-/* Says why the `length` > 0 bytes at `word` are not a number. */
+/* Explains why the `length` > 0 bytes at `word` are not a number. */
 static gboolean fail_word(const gather *g, const char *word, gsize length, GError **error) {
   double value;
   g_autofree char *shown = fc_quote_for_message(word, length);
@@ -160,7 +158,8 @@ static gboolean fail_word(const gather *g, const char *word, gsize length, GErro
   return FALSE;
 }
 
-/* Beyond what a 32-bit float holds. A mask with such a number turns any signal into infinities and NaNs. */
+/* Beyond the range of a 32-bit float: a mask with such a number would turn any signal into infinities and
+ * NaNs. */
 static gboolean too_large(double value) {
   return !(fabs(value) <= (double)FLT_MAX);
 }
@@ -194,7 +193,7 @@ static gboolean end_row(gather *g, GError **error) {
   return TRUE;
 }
 
-/* Hands the numbers over without copying them. */
+/* Takes the numbers over without copying them. */
 static fc_table *make_table(const char *name, gint64 rows, gint64 cols, double *values, double rate) {
   fc_table *table = g_new0(fc_table, 1);
   table->size = sizeof *table;
@@ -229,14 +228,14 @@ static const char *word_end(const char *p, const char *end) {
 static gboolean take_number(gather *g, const char **at, const char *end, GError **error) {
   double value;
   const char *stop = word_end(*at, end);
-  if (stop == *at) stop++; /* a lone delimiter: shown as the culprit */
+  if (stop == *at) stop++; /* a lone delimiter: included in the message */
   if (fc_number_scan(*at, stop, &value) != stop) return fail_word(g, *at, (gsize)(stop - *at), error);
   *at = stop;
   return put_number(g, value, error);
 }
 
-/* One line without its end. A comma must follow a number; one at the end of the
- * line is let pass, for coefficients pasted from a program. */
+/* One line without its end. A comma must follow a number; one at the end of the line is allowed, for
+ * coefficients pasted from a program. */
 static gboolean parse_line(gather *g, const char *p, const char *end, GError **error) {
   gboolean comma_allowed = FALSE;
   while (TRUE) {
@@ -278,10 +277,10 @@ fc_table *fc_table_parse(const char *name, const char *text, gsize length, gbool
   return NULL;
 }
 
-/* ---- written out ------------------------------------------------------- */
+/* ---- written-out tables ------------------------------------------------ */
 
-/* After the ']': nothing, or /n, or *n for all the numbers. Divides rather than
- * multiplying by a reciprocal: [1]/3 is 1/3 to the last bit. */
+/* After the ']': nothing, or /n, or *n for all the numbers. Divides instead of multiplying by a
+ * reciprocal: [1]/3 is 1/3 to the last bit. */
 static gboolean apply_factor(gather *g, const char *p, const char *end, GError **error) {
   double n;
   if (p == end) return TRUE;
@@ -335,7 +334,7 @@ fc_table *fc_table_parse_inline(const char *text, gboolean ragged, GError **erro
   return table;
 }
 
-/* ---- from elsewhere ---------------------------------------------------- */
+/* ---- from an array ----------------------------------------------------- */
 
 fc_table *fc_table_new(const char *name, gint64 rows, gint64 cols, const double *data, double rate,
                        GError **error) {

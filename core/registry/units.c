@@ -17,7 +17,7 @@ static double factor_of(const unit *units, gsize n, const char *name, gsize leng
   return 0;
 }
 
-/* ":" and two digits, the first of which is below 6. */
+/* ":" and two digits, of which the first is less than 6. */
 static gboolean is_sixtieth(const char *at) {
   return at[0] == ':' && at[1] >= '0' && at[1] <= '5' && g_ascii_isdigit(at[2]) && !g_ascii_isdigit(at[3]);
 }
@@ -47,7 +47,7 @@ gsize fc_clock_length(const char *text) {
 }
 
 gboolean fc_time_scan(const char *word, gsize length, double *seconds) {
-  static const unit units[] = {{"s", 1}, {"ms", 1e3}, {"us", 1e6}}; /* so many a second */
+  static const unit units[] = {{"s", 1}, {"ms", 1e3}, {"us", 1e6}}; /* units per second */
   g_autofree char *copy = g_strndup(word, length);
   const char *end = copy + length, *after = fc_number_scan(copy, end, seconds);
   if (memchr(copy, ':', length)) return scan_clock(copy, TRUE, seconds) == length;

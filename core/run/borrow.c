@@ -6,18 +6,17 @@
 
 #include <string.h>
 
-/* On the CPU a row of a margin, however short, takes as long as copying so many bytes: it comes from memory
- * late, and operators like long ones. */
+/* Cost of a row of a margin on the CPU, however short, in bytes copied: its data are not in the cache, and
+ * operators are slow on short rows. */
 #define MARGIN_ROW 2048
-/* On a device a margin takes some launches, one after another: it must save copying so many bytes of input.
- */
+/* On a device a margin takes several launches in sequence: it must save copying this many bytes of input. */
 #define MARGIN_WORTH ((gint64)24 << 20)
-/* There parts begin at multiples of so many elements along X, for the sake of wide loads and stores. */
+/* On a device, parts begin at multiples of this many elements along X, for wide loads and stores. */
 #define MARGIN_GRAIN 64
 
 G_STATIC_ASSERT(FC_PARTS == 1 + FC_LANES); /* the margins run in lanes beside the inside */
 
-/* Memory of the caller's as a link that holds all of a view. */
+/* The caller's memory as the buffer of a link that holds the whole view. */
 static fc_buffer lent(const fc_view *v, gboolean whole) {
   fc_buffer b = {.memory = v->data, .dtype = v->dtype, .kind = v->kind, .device = v->device};
   for (int a = 0; a < FC_AXES; a++) {
@@ -28,7 +27,7 @@ static fc_buffer lent(const fc_view *v, gboolean whole) {
   return b;
 }
 
-/* Some of a view, by position from its first element. */
+/* A part of a view, by position relative to its first element. */
 static fc_view part_of(const fc_view *all, const fc_range what[FC_AXES]) {
   fc_view part = *all;
   for (int a = 0; a < FC_AXES; a++) {
@@ -41,20 +40,20 @@ static fc_view part_of(const fc_view *all, const fc_range what[FC_AXES]) {
 
 /* ---- parts ----------------------------------------------------------------------- */
 
-/* Whether the first stage reads the caller's memory where it lies, but for its margins: these must take less
- * than a copy of all. Returns how many parts there are then, else 0. */
+/* Whether the first stage can read the caller's memory in place, except for its margins, which must cost
+ * less than copying everything. Returns the number of parts then, else 0. */
 static guint cut(const fc_borrow *b, const fc_workspace *w, const fc_slot *slot, fc_part parts[FC_PARTS]) {
   const fc_plan *plan = slot->states->plan;
   const fc_plan_stage *first = &plan->stages[0];
   const fc_chunk_link *in = &slot->chunk->links[0], *out = &slot->chunk->links[1];
   const gint64 size = (gint64)fc_dtype_size(plan->links[0].dtype);
   const gboolean device = w->runner->device != FC_HOST;
-  const gboolean last = plan->n == 1; /* buffers of ours have a line at 0 */
+  const gboolean last = plan->n == 1; /* our own buffers have a cache line at 0 */
   fc_lines lines =
       device ? (fc_lines){MARGIN_GRAIN, 0}
              : fc_lines_of(last ? b->out->data : NULL,
                            last ? b->out->stride[FC_AXIS_X] : (gint64)fc_dtype_size(plan->links[1].dtype));
-  /* What passes its input through would have a later stage's border made in it. */
+  /* A stage that passes its input through would have a later stage's border written into that input. */
   guint n = first->passthrough || first->n_sides || first->carry_bytes || first->measure_bytes
                 ? 0
                 : fc_parts_cut(first, &plan->links[0], out->made, lines, parts);
@@ -69,7 +68,7 @@ static guint cut(const fc_borrow *b, const fc_workspace *w, const fc_slot *slot,
   return n > 1 && margins <= all / 2 && all >= (n - 1) * MARGIN_WORTH ? n : 0;
 }
 
-/* Memory that holds at least so many bytes. Not while the caller's stream is captured. */
+/* Grows memory to at least this size. Not while the caller's stream is captured. */
 static gboolean grow(fc_workspace *w, void **memory, gsize *have, gsize bytes, GError **error) {
   if (bytes <= *have) return TRUE;
   const fc_driver *driver = w->context->driver;
@@ -78,14 +77,14 @@ static gboolean grow(fc_workspace *w, void **memory, gsize *have, gsize bytes, G
         error, FC_INVALID,
         "the stream is being captured, where no memory can be taken for a border: run the chain on "
         "it once before, with views that lie like these");
-  /* The last is given back with the workspace: work that uses it may be under way. */
+  /* The old block is freed with the workspace, since work that uses it may be in progress. */
   void *more = fc_workspace_alloc(w, bytes, FALSE, "a border", error);
   if (!more) return FALSE;
   *memory = more, *have = bytes;
   return TRUE;
 }
 
-/* A buffer in the room that spans `held`. */
+/* Lays out a buffer that spans `held` in the room's memory. */
 static gboolean lay_out(fc_workspace *w, fc_room *room, const fc_format *format, const fc_range held[FC_AXES],
                         gint64 aligned, fc_buffer *b, GError **error) {
   gint64 capacity[FC_AXES];
@@ -100,7 +99,7 @@ static gboolean lay_out(fc_workspace *w, fc_room *room, const fc_format *format,
   return TRUE;
 }
 
-/* Copies of the caller's input what is at `made` into a room for `held`. */
+/* Copies the caller's input at `made` into the room, whose buffer spans `held`. */
 static gboolean load(fc_borrow *b, fc_workspace *w, const fc_slot *slot, fc_room *room,
                      const fc_range made[FC_AXES], const fc_range held[FC_AXES], gint64 aligned,
                      fc_buffer *to, GError **error) {
@@ -132,8 +131,8 @@ static gboolean run_margin(fc_borrow *b, fc_workspace *w, fc_slot *slot, guint i
   return fc_workspace_run(w, slot, 0, &in, out, room->scratch, error);
 }
 
-/* The first stage part by part. Margins run beside the end of the inside, and each other, where there are
- * lanes: they are too small to fill a device. */
+/* Runs the first stage part by part. Margins run concurrently with the end of the inside, and with each
+ * other, where there are lanes: they are too small to fill a device. */
 static gboolean run_parts(fc_borrow *b, fc_workspace *w, fc_slot *slot, const fc_part *parts, guint n,
                           GError **error) {
   const fc_plan *plan = slot->states->plan;
@@ -150,7 +149,7 @@ static gboolean run_parts(fc_borrow *b, fc_workspace *w, fc_slot *slot, const fc
   }
   if (lanes) {
     w->runner->aside(w->runner, 0);
-    /* In any case; the first failure is the one that is told. */
+    /* Always joined; the first failure is reported. */
     ok = w->runner->join(w->runner, ok ? error : NULL) && ok;
   }
   fc_trace_add(w->trace, FC_TRACK_COMPUTE, plan->stages[0].name, start, slot->number, -1);
@@ -159,7 +158,7 @@ static gboolean run_parts(fc_borrow *b, fc_workspace *w, fc_slot *slot, const fc
 
 /* ---- a chunk ------------------------------------------------------------------------ */
 
-/* Does the first stage look at nothing beyond the caller's memory? */
+/* Whether the first stage reads nothing beyond the caller's memory. */
 static gboolean needs_no_room(const fc_slot *slot) {
   const fc_range *held = slot->chunk->links[0].held;
   for (int a = 0; a < FC_AXES; a++)
@@ -167,7 +166,7 @@ static gboolean needs_no_room(const fc_slot *slot) {
   return TRUE;
 }
 
-/* The caller's memory as the last stage's output, where it makes just what is delivered. */
+/* The caller's memory as the last stage's output, if the stage makes exactly what is delivered. */
 static gboolean write_in_place(const fc_borrow *b, fc_slot *slot) {
   const fc_plan *plan = slot->states->plan;
   const fc_chunk_link *last = &slot->chunk->links[plan->n];
@@ -192,7 +191,7 @@ static gboolean run_stages(fc_borrow *b, fc_workspace *w, fc_slot *slot, GError 
     gboolean done = FALSE;
     fc_view in = fc_buffer_view(&slot->in, link->view, &plan->links[0]);
     fc_view out = fc_buffer_view(&w->links[1], slot->chunk->links[1].made, &plan->links[1]);
-    if (fc_view_count(&out) == 0) return TRUE; /* no operator is called for nothing */
+    if (fc_view_count(&out) == 0) return TRUE; /* no operator is called for an empty output */
     if (!fc_workspace_run_edges(w, slot, 0, &in, &out, &done, error)) return FALSE;
     if (done) return fc_workspace_stages(w, slot, 1, error);
   }
@@ -208,7 +207,7 @@ gboolean fc_borrow_run(fc_borrow *b, fc_workspace *w, fc_slot *slot, GError **er
   const fc_plan *plan = slot->states->plan;
   if (plan->n == 0) return w->runner->copy(w->runner, b->out, b->in, NULL, error);
   const fc_buffer own = slot->out;
-  const gboolean ends = slot->chunk->last == plan->n; /* else it is run for a measurement on the way */
+  const gboolean ends = slot->chunk->last == plan->n; /* otherwise the chunk is run only for a measurement */
   const gboolean in_place = ends && write_in_place(b, slot);
   gboolean ok = run_stages(b, w, slot, error);
   if (ok && ends && !in_place) {

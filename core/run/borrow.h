@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * borrow.h - chunks of memory that the caller lends, filtered where it lies.
+ * borrow.h - chunks of the caller's memory, filtered in place.
  *
- * The first stage reads the caller's memory and the last one writes there. A first stage that looks beyond
+ * The first stage reads the caller's memory and the last one writes there. A first stage that reads beyond
  * its input needs a border, for which there is no room: some operators make it themselves (FC_BACKEND_EDGES).
  * For others the output is cut into the inside, which needs none, and up to four margins, whose input is
- * copied to where there is room (plan/parts.h); small inputs are copied whole. What an element of the output
- * comes to does not depend on how the output is cut. On a caller's stream the margins run in lanes beside the
- * inside.
+ * copied to where there is room (plan/parts.h); small inputs are copied whole. The value of an output element
+ * does not depend on how the output is cut. On a caller's stream the margins run in lanes beside the inside.
  */
 #ifndef FC_CORE_BORROW_H
 #define FC_CORE_BORROW_H
@@ -17,17 +16,17 @@
 
 G_BEGIN_DECLS
 
-/* Room for one part's input with its border, kept from chunk to chunk. */
+/* Memory for one part's input with its border, kept from chunk to chunk. */
 typedef struct fc_room {
   void *memory;
   gsize bytes;
-  void *scratch; /* of a device's margin, which runs beside others */
+  void *scratch; /* scratch for a device's margin, which runs concurrently with others */
   gsize scratch_bytes;
 } fc_room;
 
 typedef struct fc_borrow {
-  const fc_view *in, *out; /* of the call */
-  fc_room rooms[FC_PARTS]; /* 0: for a copy of all */
+  const fc_view *in, *out; /* of the current call */
+  fc_room rooms[FC_PARTS]; /* number 0: for a copy of everything */
 } fc_borrow;
 
 /* Runs - on a device: enqueues - all stages of the slot's chunk, and leaves the result in the caller's

@@ -16,14 +16,14 @@ static fc_chunk_link *link_of(const fc_feed *feed, fc_slot *slot) {
   return feed->side < 0 ? &slot->chunk->links[0] : &slot->chunk->sides[feed->side];
 }
 
-/* Where the samples go: host memory. */
+/* The destination of the samples: host memory. */
 static fc_buffer *buffer_of(const fc_feed *feed, fc_slot *slot) {
   const gboolean device = slot->states->plan->n_devices != 0;
   if (feed->side < 0) return device ? &slot->host_in : &slot->in;
   return device ? &slot->host_sides[feed->side] : &slot->sides[feed->side];
 }
 
-/* How many elements before the next one a chunk may look at once more. */
+/* How many elements before the next one a chunk may still read. */
 static gint64 looks_back(const fc_feed *feed, const fc_plan *plan) {
   if (feed->side >= 0) return fc_plan_side_span(plan, (guint)feed->side);
   if (plan->turned) return 0; /* what is looked at again is read again */
@@ -63,7 +63,7 @@ static fc_view part_of(const fc_feed *feed, fc_slot *slot, fc_range range) {
 
 /* ---- reading ------------------------------------------------------------------- */
 
-/* Reads elements that no chunk looks at into the front of the slot's buffer. */
+/* Reads elements that no chunk needs into the front of the slot's buffer. */
 static gboolean skip_to(fc_feed *feed, fc_slot *slot, gint64 position, GError **error) {
   fc_range made = link_of(feed, slot)->made[feed->axis];
   const fc_format *f = &feed->source->format;
@@ -89,9 +89,9 @@ static gint64 kept_from(const fc_feed *feed) {
 }
 
 /*
- * The source moves forward only, but demand near an end does not: a border mirrors elements further in than
- * the next chunk looks. So the chunk's past, of which some is kept for later ones, begins no sooner than what
- * there is.
+ * The source only moves forward, but near an end the first element needed does not: a border mirrors elements
+ * further inside than where the next chunk begins. So the chunk's past, part of which is kept for later
+ * chunks, begins no earlier than what is available.
  */
 static gboolean restore_tail(fc_feed *feed, fc_slot *slot, GError **error) {
   fc_range *made = &link_of(feed, slot)->made[feed->axis];
@@ -111,7 +111,7 @@ static gboolean restore_tail(fc_feed *feed, fc_slot *slot, GError **error) {
   return TRUE;
 }
 
-/* The end of what has been read is kept: what the slot has of it, behind what was kept before. */
+/* Keeps the end of what has been read: from the slot, after what was kept before. */
 static void keep_tail(fc_feed *feed, fc_slot *slot) {
   const fc_range made = link_of(feed, slot)->made[feed->axis];
   if (!feed->memory || feed->read_to > made.hi || fc_range_empty(made)) return;
@@ -126,7 +126,7 @@ static void keep_tail(fc_feed *feed, fc_slot *slot) {
   if (fc_view_count(&to) > 0) fc_view_copy(&to, &from);
 }
 
-/* To the beginning of the chunk's frame: the rest of the one before is of no use. */
+/* Goes to the beginning of the chunk's frame; the rest of the previous frame is not needed. */
 static gboolean next_frame(fc_feed *feed, fc_slot *slot, GError **error) {
   if (feed->axis != FC_AXIS_Y || slot->chunk->frame == feed->frame) return TRUE;
   if (!skip_to(feed, slot, format_of(feed, slot->states->plan)->extent[FC_AXIS_Y], error)) return FALSE;
@@ -155,7 +155,7 @@ static gboolean read_rest(fc_feed *feed, fc_slot *slot, GError **error) {
                  feed->read_to, feed->source->format.extent[feed->axis]);
 }
 
-/* A further input that is held in memory: any part of it may be looked at. */
+/* A further input in memory, with random access. */
 static gboolean fill_random(fc_feed *feed, fc_slot *slot, GError **error) {
   const fc_chunk_link *link = link_of(feed, slot);
   const fc_plan_side *side = &slot->states->plan->sides[feed->side];

@@ -4,25 +4,25 @@
 
 #include "core/device/kernels.h"
 
-/* A kernel is compiled at once where it saves so many bytes, else once they have come together. */
+/* A kernel is compiled at once if it saves this many bytes, otherwise when that many have accumulated. */
 #define WORTH ((gint64)1 << 30)
 
 struct fc_fused {
   fc_context *context;
   gint32 device;
   guint processors;
-  guint resident; /* atomic: blocks of the last kernel, fc_driver.resident */
+  guint resident; /* atomic: blocks per multiprocessor of the last kernel, fc_driver.resident */
   gboolean wait;
   char *name;
-  gint64 links;                       /* bytes saved an element of N, Y and X */
-  fc_made *missing;                   /* atomic: what the last launch would have been of; or NULL */
-  fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not asked for */
+  gint64 links;                       /* bytes saved per element of N, Y and X */
+  fc_made *missing;                   /* atomic: the kernel that the last launch lacked; or NULL */
+  fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not requested */
   fc_composition what;
-  fc_compose_stage stages[]; /* of it */
+  fc_compose_stage stages[]; /* the stages of `what` */
 };
 
-/* Bytes that the links in between are written and read for an element of N, Y and X; of a window alone, which
- * has the slowest of kernels otherwise, those at its ends. */
+/* Bytes of memory traffic that a fused kernel saves for an element of N, Y and X: writing and reading the
+ * links in between; for a window alone, whose own kernel is otherwise the slowest, the links at its ends. */
 static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
   gint64 bytes = 0;
   if (plan->stages[stage].fused == 1)
@@ -43,7 +43,7 @@ static fc_made *made_for(fc_fused *f, const fc_view *in, const fc_view *out, gui
   return made;
 }
 
-/* The kernel, or NULL; then it is looked for. */
+/* The kernel, or NULL; then it is requested. */
 static void *kernel_for(fc_fused *f, const fc_view *in, const fc_view *out, guint variant) {
   fc_made *made = made_for(f, in, out, variant);
   if (!fc_made_kernel(made)) fc_made_want(made, f->wait, f->wait);
@@ -58,16 +58,16 @@ void fc_fused_passed(fc_fused *f, gint64 elements) {
     fc_made_want(made, TRUE, FALSE);
 }
 
-/* ---- made ahead -------------------------------------------------------------------- */
+/* ---- requested in advance --------------------------------------------------------- */
 
-/* A link as chunks of ordinary length have it, without memory. */
+/* A link as in chunks of ordinary length, without memory. */
 static fc_view view_of_link(const fc_plan *plan, guint link) {
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, link, capacity);
   return fc_shaped_view(&plan->links[link], capacity);
 }
 
-/* Bytes that fusing saves in all; FC_UNKNOWN of a stream. */
+/* Bytes that fusing saves in total; FC_UNKNOWN for a stream of unknown length. */
 static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) {
   const gint64 *extent = plan->links[stage].extent;
   gint64 elements = 1;
@@ -99,7 +99,7 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   f->wait = plan->fuse == FC_FUSE_WAIT;
   f->links = bytes_of_links(plan, stage);
   fc_plan_composition(plan, stage, n, f->stages, &f->what);
-  /* Where a stage has no other way on the device, the kernel is worth waiting for. */
+  /* If a stage cannot run on the device otherwise, the run waits for the kernel. */
   for (guint i = stage; i < stage + n; i++) f->wait |= plan->stages[i].composed;
   for (guint i = 0; i < n; i++) g_string_append_printf(name, "%s%s", i ? "+" : "", f->stages[i].name);
   f->name = g_string_free(name, FALSE);

@@ -13,8 +13,8 @@
 
 /* ---- copies ----------------------------------------------------------- */
 
-/* One thread copies some 10 GB/s, a fifth of what a device takes and gives at once: several do,
- * where there are so many bytes for each. */
+/* One thread copies about 10 GB/s, a fifth of what a device can transfer in both directions: several
+ * threads copy if each gets at least this many bytes. */
 #define COPY_THREADS 4
 #define COPY_BYTES   ((gint64)1 << 20)
 
@@ -38,7 +38,7 @@ static void copy_share(guint index, guint worker, void *data) {
   fc_view_copy(&to, &from);
 }
 
-/* Shares out the longest of the axes whose neighbours do not lie side by side, or X. */
+/* Divides the longest of the axes whose neighbours are not contiguous, or X, among the threads. */
 static void copy_shared(fc_pool *pool, const fc_view *to, const fc_view *from) {
   sharing s = {*to, *from, FC_AXIS_X, 0};
   gint64 bytes = fc_view_bytes(to);
@@ -61,12 +61,12 @@ typedef struct memory_source {
   gint64 position;
   fc_pool *crew;
   void *owned;
-  fc_frame_pool *pool; /* that they are counted in, or NULL */
+  fc_frame_pool *pool; /* the pool in which its memory is counted, or NULL */
   gsize counted;
 } memory_source;
 
-/* What there is of a view from a position on, which by rows counts those of all frames: no more than of one.
- */
+/* The rest of a view from a position on; by rows, positions count the rows of all frames, and the rest
+ * ends with the current frame. */
 static fc_view rest_of(const fc_view *all, fc_axis axis, gint64 position) {
   fc_view v = *all;
   if (axis == FC_AXIS_Y) {
@@ -143,15 +143,15 @@ fc_view fc_dense_view(const fc_format *f, void *data, fc_axis axis, gint64 from,
   return fc_buffer_view(&b, what, f);
 }
 
-/* Samples that are being loaded. */
+/* Samples being loaded. */
 typedef struct loading {
   fc_frame_pool *pool;
   void *data;
-  gsize frame; /* bytes of one */
+  gsize frame; /* bytes of one frame */
   gint64 have, room;
 } loading;
 
-/* Room for so many frames; FALSE, and nothing has changed, when there is no memory for them. */
+/* Makes room for this many frames; FALSE, with nothing changed, when there is no memory. */
 static gboolean make_room(loading *l, gint64 room) {
   gsize more = l->frame * (gsize)(room - l->room);
   if (room > G_MAXINT64 / (gint64)l->frame || !fc_frame_pool_take(l->pool, more)) return FALSE;
@@ -202,7 +202,8 @@ fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error
   return &me->base;
 }
 
-/* One frame or moment after another: its channels from where the border maps it to, or all border. */
+/* Frame by frame (in sound: moment by moment): channels come from where the border maps them, or are all
+ * border. */
 static void copy_mapped(const fc_view *to, const fc_view *from, int border, const void *code) {
   const gsize size = fc_dtype_size(to->dtype);
   const gint64 *shape = to->shape, *origin = to->origin;
@@ -240,7 +241,7 @@ gboolean fc_memory_source_copy(fc_source *source, const fc_view *to, int border,
   return TRUE;
 }
 
-/* Bytes at a time of what is read to be dropped. */
+/* Bytes read at a time to be dropped. */
 #define SKIP_BYTES (1 << 20)
 
 gint64 fc_source_skip(fc_source *source, gint64 count, GError **error) {

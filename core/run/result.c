@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* result.c - see result.h. Strings and values live in a chunk of their own with the result. */
+/* result.c - see result.h. Strings and values are allocated together with the result. */
 #include "core/run/result.h"
 
 #include <string.h>

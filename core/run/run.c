@@ -16,47 +16,47 @@
 struct fc_run {
   fc_plan *plan;
   gboolean used, broken;
-  guint n_workspaces, n_slots; /* slots of each */
-  fc_states **states;          /* a device */
+  guint n_workspaces, n_slots; /* n_slots is per workspace */
+  fc_states **states;          /* one per device */
   fc_workspace *workspaces;
-  fc_borrow *borrows; /* a workspace */
-  fc_carry *carries;  /* a stage */
+  fc_borrow *borrows; /* one per workspace */
+  fc_carry *carries;  /* one per stage */
 
-  /* Of what is run now: */
+  /* Of the current run: */
   const fc_ends *ends;
   const fc_options *options;
   fc_trace *trace;
   fc_result *result;
-  fc_plan *now;           /* as the plan, or one that knows where the signal ends */
-  fc_states **now_states; /* likewise */
+  fc_plan *now;           /* the plan, or one derived from it that knows where the signal ends */
+  fc_states **now_states; /* its states */
   fc_chunker *chunker;
   fc_feed feed, *sides;
-  gint64 *collected; /* a stage: blocks up to this position were handed to collect */
-  gint64 collecting; /* the frame that they are of, of a batch that goes by rows */
+  gint64 *collected; /* per stage: blocks up to this position were passed to collect */
+  gint64 collecting; /* their frame, in a batch that is cut by rows */
   GThread *caller;
-  gint64 told; /* when progress was told; the caller's alone */
+  gint64 told; /* when progress was reported last; used by the caller's thread only */
 
-  pthread_mutex_t reading; /* who cuts and reads the next chunk */
-  gint64 number;           /* of it; guarded by reading, as is what follows */
-  gint64 have;             /* of a session: elements that there are so far; else negative */
-  gboolean over;           /* there is no more, or it failed: nobody asks the source again */
-  gint64 *entered;         /* a workspace: chunks that were read for it */
+  pthread_mutex_t reading; /* held by the worker that cuts and reads the next chunk */
+  gint64 number;           /* its number; this and the fields below are guarded by reading */
+  gint64 have;             /* of a session: elements pushed so far; else negative */
+  gboolean over;           /* the end was reached, or reading failed: the source is not read again */
+  gint64 *entered;         /* per workspace: chunks read for it */
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  gboolean stop;    /* guarded by mutex, as is what follows */
+  gboolean stop;    /* this and the fields below are guarded by mutex */
   GError *error;    /* the first one */
-  gint64 *computed; /* a workspace: chunks that were computed */
+  gint64 *computed; /* per workspace: chunks computed */
   gint64 released;  /* chunks that were released */
   gint64 done;      /* elements of the output that were released */
-  gint64 total;     /* of how many; negative: not known yet */
+  gint64 total;     /* total of these; negative: not known yet */
 };
 
 typedef struct worker {
   guint workspace;
   fc_workspace *w;
   fc_slot *slot;
-  gint64 turn; /* of its chunk among those of the workspace */
+  gint64 turn; /* number of its chunk among those of the workspace */
 } worker;
 
 /* ---- turns ------------------------------------------------------------------------ */
@@ -79,7 +79,7 @@ static gboolean stopped(fc_run *r) {
   return stop;
 }
 
-/* Waits until the counter is there; FALSE when the run stops. */
+/* Waits until the counter has this value; FALSE when the run stops. */
 static gboolean await(fc_run *r, const gint64 *counter, gint64 value) {
   pthread_mutex_lock(&r->mutex);
   while (!r->stop && *counter != value) fc_cond_wait(&r->changed, &r->mutex);
@@ -108,7 +108,7 @@ static gboolean on_device(const fc_run *r) {
 
 /* ---- acquire -------------------------------------------------------------------------- */
 
-/* The plan's states for a workspace's device. */
+/* The plan's prepared states for a workspace's device. */
 static fc_states *states_for(const fc_run *r, guint workspace) {
   return r->now_states[on_device(r) ? workspace : 0];
 }
@@ -143,8 +143,8 @@ static void clear_plan(fc_plan *plan, fc_states **states) {
   fc_plan_unref(plan);
 }
 
-/* From now on by a plan that knows where an input ends, numbered as in fc_plan_with_extent. What is under way
- * goes on by the old one. */
+/* From now on uses a plan that knows where an input ends; `side` as in fc_plan_with_extent. Chunks in
+ * progress keep the old one. */
 static gboolean replan(fc_run *r, int side, gint64 extent, GError **error) {
   const guint n = MAX(r->plan->n_devices, 1);
   fc_plan *plan = fc_plan_with_extent(r->now, side, extent, error);
@@ -169,7 +169,7 @@ static fc_feed *feed_of(fc_run *r, int side) {
   return side < 0 ? &r->feed : &r->sides[side];
 }
 
-/* An input has turned out to end, and those before it have been read: cuts the chunk in hand anew. */
+/* The end of an input has been found while reading: cuts the current chunk again. */
 static gboolean learn_end(fc_run *r, worker *me, int ended, gboolean *more, GError **error) {
   fc_chunk *chunk = me->slot->chunk;
   const fc_chunk_link first = chunk->links[0];
@@ -190,7 +190,7 @@ static gboolean read_input(fc_run *r, worker *me, int side, gboolean *more, GErr
   return !feed->ended || fc_plan_extent(r->now, side) >= 0 || learn_end(r, me, side, more, error);
 }
 
-/* Last those in memory, when nothing changes the chunk any more. */
+/* Inputs in memory come last, when the chunk does not change any more. */
 static gboolean read_inputs(fc_run *r, worker *me, gboolean *more, GError **error) {
   const int n = (int)r->plan->n_sides;
   if (r->ends->source && !read_input(r, me, -1, more, error)) return FALSE;
@@ -200,7 +200,7 @@ static gboolean read_inputs(fc_run *r, worker *me, gboolean *more, GError **erro
   return TRUE;
 }
 
-/* FALSE: there is no chunk, or none for now, or an error. */
+/* FALSE: there is no chunk, or none yet, or an error. */
 static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   fc_slot *slot = me->slot;
   give_states(r, me);
@@ -209,7 +209,7 @@ static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   if (!more || !read_inputs(r, me, &more, error) || !more) return FALSE;
   fc_chunker_commit(r->chunker, slot->chunk);
   slot->key = on_device(r) && !me->w->plain ? fc_chunk_key(slot->states->plan, slot->chunk) : 0;
-  /* Where another kernel has come, graphs are captured anew. */
+  /* When another kernel has been loaded, graphs are captured again. */
   if (slot->key) slot->key += (guint64)fc_kernels_loaded(me->w->context) << 32;
   me->turn = r->entered[me->workspace]++;
   r->number++;
@@ -264,7 +264,7 @@ static gboolean upload(fc_run *r, worker *me, GError **error) {
   return TRUE;
 }
 
-/* What is delivered of a chunk's last link. */
+/* The part of a chunk's last link that is delivered. */
 static void delivered(const fc_plan *plan, const fc_chunk *chunk, fc_range what[FC_AXES]) {
   memcpy(what, chunk->links[chunk->last].made, sizeof(fc_range) * FC_AXES);
   what[plan->cut] = chunk->deliver;
@@ -299,7 +299,7 @@ static gboolean compute(fc_run *r, worker *me, GError **error) {
   if (!runner->compute(runner, slot->index, slot->key, enqueue, &e, error)) return FALSE;
   fc_workspace_passed(slot);
   if (!r->plan->borrowed) {
-    /* A replayed graph has not pointed the buffers; where they lie follows from the chunk alone. */
+    /* A replayed graph has not set the buffers; their positions follow from the chunk. */
     fc_workspace_point(me->w, slot);
     slot->result = me->w->links[slot->chunk->last];
     if (on_device(r) && delivers(r, slot) && !download(r, me, error)) return FALSE;
@@ -310,7 +310,7 @@ static gboolean compute(fc_run *r, worker *me, GError **error) {
 
 /* ---- release --------------------------------------------------------------------------------- */
 
-/* Hands the blocks of the chunk that are new to the operator, in order. */
+/* Passes the new blocks of the chunk to the operator, in order. */
 static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **error) {
   const fc_plan *plan = slot->states->plan;
   const fc_plan_stage *ps = &plan->stages[stage];
@@ -319,7 +319,7 @@ static gboolean collect(fc_run *r, const fc_slot *slot, guint stage, GError **er
   const int axis = fc_measured_axis(format);
   fc_range made[FC_AXES];
   memcpy(made, link->made, sizeof made);
-  if (ps->carry_bytes) made[plan->cut].lo = link->fresh; /* the rest is the past, as it was kept */
+  if (ps->carry_bytes) made[plan->cut].lo = link->fresh; /* the rest is kept past output */
   if (slot->chunk->frame != r->collecting) memset(r->collected, 0, sizeof *r->collected * plan->n);
   r->collecting = slot->chunk->frame;
   gint64 align = ps->reach[axis].align, first = 0, count = fc_measure_blocks(ps, format, made);
@@ -366,7 +366,7 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   return ok;
 }
 
-/* Progress is told from the caller's thread only; whoever notices a request to stop obeys. */
+/* Progress is reported from the caller's thread only; all workers obey a request to stop. */
 static gboolean report_progress(fc_run *r, GError **error) {
   if (fc_cancelled(r->options, error)) return FALSE;
   if (g_thread_self() != r->caller) return TRUE;
@@ -387,7 +387,7 @@ static gboolean one_chunk(fc_run *r, worker *me, GError **error) {
   if (!compute(r, me, error)) return FALSE;
   advance(r, &r->computed[me->workspace]);
   if (on_device(r) && !me->w->runner->wait(me->w->runner, me->slot->index, error)) return FALSE;
-  /* Nobody minds the order of what is left in place. */
+  /* The order does not matter for output that stays in place. */
   const gboolean ordered = r->ends->sink || r->plan->measures;
   if (ordered && !await(r, &r->released, me->slot->number)) return FALSE;
   if (!release_chunk(r, me, error)) return FALSE;
@@ -516,7 +516,7 @@ static gboolean begin_sink(fc_run *r, GError **error) {
   if (!sink) return TRUE;
   fc_format format = r->plan->links[r->plan->n];
   sink->by_rows = r->plan->cut == FC_AXIS_Y;
-  /* Until the end is known, any extent that the chain tells is an upper bound. */
+  /* Until the end is known, an extent given by the chain is only an upper bound. */
   if (r->ends->source && r->plan->links[0].extent[r->plan->cut] < 0) format.extent[r->plan->cut] = FC_UNKNOWN;
   sink->unrelated = !fc_plan_lead(r->plan, &sink->lead);
   return !sink->begin || sink->begin(sink, &format, error);
@@ -595,7 +595,7 @@ static gboolean finish(fc_run *r, fc_result *result, GError **error) {
   return ok && fc_run_report(r, result, error);
 }
 
-/* What sleeps on without a run: threads. */
+/* Returns idle threads after a run. */
 static void rest(fc_run *r) {
   for (guint i = 0; i < r->n_workspaces; i++) {
     fc_workspace *w = &r->workspaces[i];
@@ -670,7 +670,7 @@ gboolean fc_run_enqueue(fc_run *r, const fc_view *in, const fc_view *out, GError
     fc_chunker_free(chunker);
   }
   if (r->workspaces[0].slots[0].chunk->last == G_MAXUINT) return TRUE; /* nothing to do */
-  /* The buffers are those of the call before. */
+  /* The buffers are those of the previous call. */
   if (r->used && !runner->rejoin(runner, error)) return FALSE;
   r->borrows[0].in = in, r->borrows[0].out = out;
   r->used = TRUE;

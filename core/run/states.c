@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Tiles for each thread, so that one that is held up does not hold up all; and the least output elements that
- * are worth waking a thread for, which takes as long as TILE_LIGHT of no work: an element with work of 5
+/* Tiles per thread, so that one delayed thread does not delay all; and the minimum of output elements per
+ * tile: waking a thread costs as much as TILE_LIGHT elements with no work, and an element with work of 5
  * takes twice as long to make as to move. */
 #define TILES_EACH 2
 #define TILE_LEAST 8192
@@ -27,7 +27,7 @@ static int choose_tile_axis(const fc_plan_stage *ps, const fc_format *out, const
   return out->kind == FC_AUDIO || capacity[FC_AXIS_Y] <= 1 ? FC_AXIS_X : FC_AXIS_Y;
 }
 
-/* Output elements that are worth waking a thread for. */
+/* Output elements for which waking a thread pays. */
 static gint64 worth_waking(double work) {
   return work > 0 ? MAX((gint64)(TILE_LIGHT / (1 + work / 5)), TILE_LEAST) : TILE_LEAST;
 }
@@ -74,7 +74,7 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
   return (bytes + 255) / 256 * 256;
 }
 
-/* For the largest call there can be. */
+/* Scratch for the largest possible call. */
 static gsize largest_scratch(const fc_plan *plan, guint s, const fc_state *state) {
   gint64 out[FC_AXES], in[FC_AXES];
   fc_plan_capacity(plan, s + 1, out);
@@ -191,8 +191,9 @@ fc_plan *fc_plan_fit(fc_plan *wanted, GError **error) {
     fc_plan_unref(plan);
     plan = with;
     double need = fc_plan_host_bytes(plan) + scratch;
-    if (need <= room || scratch == 0) return plan; /* buffers alone were judged by the whole limit */
-    /* Smaller chunks as long as that saves something, then fewer threads with those there were. */
+    /* the buffers alone were checked against the whole limit */
+    if (need <= room || scratch == 0) return plan;
+    /* Smaller chunks as long as that saves memory, then fewer threads with the original chunks. */
     const gboolean saves = need <= was * (1 - FC_LEAST_WORTH_SAVING) || plan->threads == 1;
     gint64 chunk = fc_plan_half(plan);
     int threads = plan->threads;

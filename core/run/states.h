@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * states.h - a plan whose operators are prepared: what each stage's process is called with, how its output is
- * cut into tiles on the CPU, how much scratch it works in, and the kernels of stages that are fused. Read
- * only once made, but for these; several workers share one.
+ * states.h - a plan with prepared operators: the state that each stage's process is called with, the tiles of
+ * its output on the CPU, its scratch, and the kernels of fused stages. Not modified once made, except for
+ * those kernels; several workers share one.
  */
 #ifndef FC_CORE_STATES_H
 #define FC_CORE_STATES_H
@@ -15,9 +15,9 @@ G_BEGIN_DECLS
 typedef struct fc_state {
   const fc_backend *backend; /* NULL for a cast */
   fc_prepared *prepared;
-  gint64 tile; /* the longest stretch of output that one thread takes at a time */
+  gint64 tile; /* the longest range of output that one thread processes at a time */
   int tile_axis;
-  gsize scratch;   /* bytes a thread, or on a device for the stage */
+  gsize scratch;   /* bytes per thread, or on a device for the stage */
   fc_fused *fused; /* the stages from here on as one kernel, or NULL */
 } fc_state;
 
@@ -33,23 +33,23 @@ fc_states *fc_states_new(fc_plan *plan, guint device, const fc_states *first, GE
 fc_states *fc_states_ref(fc_states *states);
 void fc_states_unref(fc_states *states); /* NULL is allowed; in the chain's thread */
 
-/* The plan itself, or one with smaller chunks, fewer workers or fewer threads whose buffers and scratch fit
- * into the memory that the context may take; NULL with FC_NO_MEMORY where none does. */
+/* The plan itself, or one with smaller chunks, fewer workers or fewer threads whose buffers and scratch
+ * fit into the context's memory limit; NULL with FC_NO_MEMORY where none does. */
 fc_plan *fc_plan_fit(fc_plan *plan, GError **error);
 
-/* How many pieces of output a stage is cut into for so many threads, at most so long. */
+/* The length of the pieces into which a stage's output is cut for this many threads. */
 gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads);
 
-/* Threads that share out one chunk's tiles. */
+/* Threads that share the tiles of one chunk. */
 static inline int fc_plan_width(const fc_plan *plan) {
   return plan->n_devices ? plan->threads : MAX(plan->threads / MAX(plan->crew, 1), 1);
 }
 
-/* Along which axis stages measure such signals, and how many blocks a stretch has there. */
+/* The axis along which stages measure such signals, and the number of blocks in a range of it. */
 int fc_measured_axis(const fc_format *format);
 gint64 fc_measure_blocks(const fc_plan_stage *ps, const fc_format *format, const fc_range made[FC_AXES]);
 
-/* Scratch for one call with these views, of which sides' may be NULL. */
+/* Scratch for one call with these views; those of sides may be NULL. */
 gsize fc_state_scratch(const fc_plan *plan, guint stage, const fc_state *state, const fc_view *in,
                        const fc_view *out);
 

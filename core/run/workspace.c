@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workspace.c - see workspace.h. On the CPU a stage's output is cut into tiles that threads
- * share out; an operator is a pure function of its view, so where the cuts lie does
- * not show in the result.
+ * workspace.c - see workspace.h. On the CPU a stage's output is cut into tiles that threads share; an
+ * operator is a pure function of its view, so the result does not depend on the cuts.
  */
 #include "core/run/workspace.h"
 
@@ -55,7 +54,7 @@ static gboolean link_buffer(fc_workspace *w, guint link, gboolean host, fc_buffe
   return fc_workspace_buffer(w, &plan->links[link], capacity, host, FALSE, b, error);
 }
 
-/* What is delivered to, or of, a device: host memory without borders and without gaps between the rows. */
+/* A host copy of what is transferred to or from a device: without borders and without gaps between rows. */
 static gboolean twin(fc_workspace *w, guint link, fc_buffer *b, GError **error) {
   const fc_plan *plan = w->states->plan;
   const fc_format *format = &plan->links[link];
@@ -121,7 +120,7 @@ static gboolean init_slot(fc_workspace *w, guint index, gboolean borrowed, GErro
   if (!plan->borrowed && has_source(plan) &&
       (!link_buffer(w, 0, FALSE, &slot->in, error) || (device && !twin(w, 0, &slot->host_in, error))))
     return FALSE;
-  /* Of borrowed memory a chunk may end elsewhere than where the last stage writes. */
+  /* With borrowed memory a chunk may end at an earlier stage than the one that writes the output. */
   if (root > 0 && !borrowed && !link_buffer(w, root, FALSE, &slot->out, error)) return FALSE;
   return !device || borrowed || twin(w, plan->n, &slot->host_out, error);
 }
@@ -218,7 +217,7 @@ gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error) {
   for (guint s = 0; s < plan->n; s++) {
     const guint64 bytes = plan->stages[s].carry_bytes;
     if (!bytes) continue;
-    /* A stage that leaves the device keeps its state on the host. */
+    /* A stage on the host keeps its state there. */
     carries[s].state = fc_workspace_alloc(w, bytes, plan->stages[s].on_host, "carried state", error);
     if (!carries[s].state) return FALSE;
     if (!fc_plan_on_host(plan, s)) {
@@ -274,7 +273,7 @@ static gboolean copy_range(fc_workspace *w, const fc_buffer *to, const fc_buffer
   return fc_view_count(&t) == 0 || w->runner->copy(w->runner, &t, &f, NULL, error);
 }
 
-/* Before the stage: what is kept of its output so far goes ahead of what will be made. */
+/* Before the stage: puts the kept end of its previous output before what it will make. */
 static gboolean restore_tail(fc_workspace *w, const fc_slot *slot, guint s, GError **error) {
   const fc_plan *plan = slot->states->plan;
   const fc_carry *carry = &w->carries[s];
@@ -290,7 +289,7 @@ static gboolean restore_tail(fc_workspace *w, const fc_slot *slot, guint s, GErr
          copy_range(w, &w->links[s + 1], &carry->tail, what, &plan->links[s + 1], error);
 }
 
-/* After it: its end is kept for the next chunk. */
+/* After it: keeps the end of its output for the next chunk. */
 static gboolean keep_tail(fc_workspace *w, const fc_slot *slot, guint s, GError **error) {
   const fc_plan *plan = slot->states->plan;
   fc_carry *carry = &w->carries[s];
@@ -313,9 +312,9 @@ typedef struct call {
   const fc_state *state;
   guint stage;
   fc_view in, out, sides[FC_INPUTS_MOST]; /* of the whole stage */
-  void *scratch;                          /* on a device: NULL is the workspace's */
-  const fc_edges *edges; /* on a device: the border that the operator is to make itself; else NULL */
-  gboolean refused;      /* it did not */
+  void *scratch;                          /* on a device; NULL: the workspace's own */
+  const fc_edges *edges; /* on a device: the border that the operator makes itself; else NULL */
+  gboolean refused;      /* the operator refused to make it */
   void *measure, *carry;
   gint64 measure_stride;
   gint64 tiles, tile;
@@ -338,7 +337,7 @@ static fc_view sub_view(const fc_view *v, int axis, gint64 lo, gint64 hi) {
   return sub;
 }
 
-/* The part of an input that a stretch of output is made of. */
+/* The part of an input that a range of output needs. */
 static fc_view input_of(const fc_view *in, const fc_reach *r, int axis, gint64 lo, gint64 hi) {
   if (fc_reach_is_whole(r)) return *in;
   return sub_view(in, axis, fc_scale_floor(lo, r->num, r->den), fc_scale_ceil(hi, r->num, r->den));
@@ -411,20 +410,20 @@ static gboolean run_on_device(call *c, GError **error) {
   fc_status status = FC_CALLED(
       c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
   c->refused = c->edges && status == FC_UNSUPPORTED;
-  /* What it may have said in refusing is not the reason of anything that fails later. */
+  /* The message of a refusal must not become the reason of a later failure. */
   if (c->refused) status = FC_OK;
   return fc_stage_host_check_on(&c->ps->stage->host, c->ps->name, w->runner->device, "processing", status,
                                 error);
 }
 
-/* The fresh part of what a chunk has of a link. */
+/* The new part of a chunk's range of a link. */
 static void fresh_part(const call *c, fc_range what[FC_AXES]) {
   const fc_chunk_link *out = &c->slot->chunk->links[c->stage + 1];
   memcpy(what, out->made, sizeof out->made);
   what[c->plan->cut].lo = out->fresh;
 }
 
-/* Of the caller's memory nothing is brought down: that would make his stream wait. */
+/* The caller's memory is not copied to the host: that would make the caller's stream wait. */
 static gboolean no_kernel(const call *c, GError **error) {
   return fc_fail(
       error, FC_UNSUPPORTED,
@@ -433,8 +432,8 @@ static gboolean no_kernel(const call *c, GError **error) {
       c->ps->name);
 }
 
-/* Brings the inputs down, runs on the CPU, and takes the output up again - but that of a stage that only
- * looks, which is where it was. */
+/* Copies the inputs to the host, runs on the CPU, and copies the output to the device - except for a stage
+ * that only measures, whose output is its input. */
 static gboolean run_off_device(call *c, GError **error) {
   if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
@@ -454,7 +453,7 @@ static gboolean run_off_device(call *c, GError **error) {
   fc_trace_add(w->trace, FC_TRACK_COMPUTE, "download", start, c->slot->number, fc_view_bytes(&host_in));
   w->bytes_down += fc_view_bytes(&host_in);
   c->in = fc_buffer_view(from, in->view, &formats[0]);
-  /* What its sides read is in pinned memory still; borders were made on the device. */
+  /* Data of its sides are still in pinned memory; borders were made on the device. */
   for (guint k = 0; k < c->ps->n_sides; k++) {
     const guint side = c->ps->side + k;
     const fc_format *format = &c->plan->sides[side].format;
@@ -480,7 +479,7 @@ static gboolean run_off_device(call *c, GError **error) {
 
 /* ---- borders ------------------------------------------------------------------------ */
 
-/* Does it look beyond the ends of an input, at what is to be made there? */
+/* Whether it reads beyond the ends of an input, where a border must be made. */
 static gboolean wants_border(int border, const fc_chunk_link *link, const fc_format *f) {
   if (border == FC_BORDER_NONE) return FALSE;
   for (int a = 0; a < FC_AXES; a++)
@@ -519,7 +518,7 @@ gboolean fc_workspace_may_make_border(const fc_workspace *w, const fc_slot *slot
   return TRUE;
 }
 
-/* Nothing has been enqueued where `done` is FALSE after it. */
+/* If `done` is FALSE afterwards, nothing has been enqueued. */
 static gboolean run_edges(call *c, gboolean *done, GError **error) {
   const fc_edges edges = {sizeof edges, c->ps->border, c->ps->border_code};
   c->edges = &edges;
@@ -575,7 +574,7 @@ static gboolean run_fresh(call *c, GError **error) {
   return ok;
 }
 
-/* Chunks take turns at a stage that carries state, in the order that they were read in. */
+/* Chunks take turns at a stage that carries state, in the order in which they were read. */
 static gboolean run_carrying(call *c, GError **error) {
   fc_workspace *w = c->work;
   if (w->turn && !w->turn(w->turn_data, c->stage, c->slot->number, TRUE)) return FALSE; /* the run stops */
@@ -586,8 +585,8 @@ static gboolean run_carrying(call *c, GError **error) {
   return ok;
 }
 
-/* What a kernel of the stages from s on is given of link s: what lies where the outputs do, shifted where the
- * first stage is a crop; under a window all there is. */
+/* The part of link s that a kernel of the stages from s on gets: the same positions as its outputs,
+ * shifted if the first stage is a crop; for a window everything available. */
 static fc_view fused_input(const fc_workspace *w, const fc_slot *slot, guint s, const fc_range to[FC_AXES]) {
   const fc_plan *plan = slot->states->plan;
   const fc_chunk_link *in = &slot->chunk->links[s];
@@ -639,7 +638,7 @@ gboolean fc_workspace_stages(fc_workspace *w, fc_slot *slot, guint first, GError
     call c = call_of(w, slot, s);
     if (!(plan->stages[s].carry_bytes ? run_carrying : run_fresh)(&c, error)) return FALSE;
   }
-  /* A chunk that ends before them lets the next one pass. */
+  /* A chunk that ends before these stages lets the next one pass. */
   for (guint s = slot->chunk->last; s < plan->n; s++) {
     if (!plan->stages[s].carry_bytes || !w->turn) continue;
     if (!w->turn(w->turn_data, s, slot->number, TRUE)) return FALSE;

@@ -10,7 +10,7 @@
 
 typedef struct fc_blocks {
   int others[3];                                  /* the other three axes, the last fastest */
-  int64_t lines, each;                            /* lines there are, and blocks of a line */
+  int64_t lines, each;                            /* number of lines, and of blocks per line */
   int64_t in_step, out_step, in_block, out_block; /* bytes to the next element, to the next block */
 } fc_blocks;
 
@@ -28,7 +28,7 @@ static inline fc_blocks fc_blocks_of(int axis, int64_t rows, int64_t cols, const
   return b;
 }
 
-/* Address of element 0 of a line of `v`; lines are numbered through in the order of `shape`. */
+/* Address of element 0 of a line of `v`; lines are numbered in the order of `shape`. */
 static inline char *fc_line_at(const fc_blocks *b, const fc_view *v, const fc_view *shape, int64_t line) {
   char *at = (char *)v->data;
   for (int i = 2; i >= 0; i--) {
@@ -39,7 +39,7 @@ static inline char *fc_line_at(const fc_blocks *b, const fc_view *v, const fc_vi
   return at;
 }
 
-/* Whether pixels and channels are one run of equally spaced elements. */
+/* Whether pixels and channels together are one run of equally spaced elements. */
 static inline int fc_is_one_run(const fc_view *v) {
   return v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * v->stride[FC_AXIS_C];
 }

@@ -2,8 +2,8 @@
 /*
  * codes.h - integer samples as integers, for algorithms whose sums are exact.
  *
- * A code is what is stored less the bias of its kind (fc_scaling_of), so that real
- * value = code * scale: unsigned audio becomes signed, everything else is itself.
+ * A code is the stored number less the bias of its kind (fc_scaling_of), so that real value = code * scale:
+ * unsigned audio becomes signed, other types are unchanged.
  */
 #ifndef FC_FILTERS_CODES_H
 #define FC_FILTERS_CODES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * integers.h - the few functions on sizes that every algorithm here takes. Internal to filters/.
+ * integers.h - small functions on sizes. Internal to filters/.
  */
 #ifndef FC_FILTERS_INTEGERS_H
 #define FC_FILTERS_INTEGERS_H
@@ -20,18 +20,19 @@ static inline int64_t fc_floored(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Both at least 0; unit more than that. */
+/* Both >= 0; unit > 0. */
 static inline int64_t fc_round_up(int64_t a, int64_t unit) {
   return (a + unit - 1) / unit * unit;
 }
 
-/* To where the next table or plane may begin: a cache line, and the longest vector. */
+/* Rounds up to where the next table or plane may begin: a multiple of a cache line and of the longest
+ * vector. */
 static inline int64_t fc_align64(int64_t bytes) {
   return fc_round_up(bytes, 64);
 }
 
-/* Where scratch memory is said to begin that is laid out only to be measured: not at NULL, from which no
- * offset may be taken (UBSan tells). Nothing is there. */
+/* A fake base address for scratch memory that is laid out only to be measured. Not NULL, since offsets
+ * from NULL are undefined (UBSan reports them). Never dereferenced. */
 static inline char *fc_nowhere(void) {
   return (char *)(uintptr_t)64;
 }

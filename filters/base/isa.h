@@ -2,18 +2,16 @@
 /*
  * isa.h - for files that are compiled once for each instruction set (x_kernels.c).
  *
- * Such a file defines one constant table of function pointers, named with
- * FC_ISA_NAME, and keeps its functions static. x.c declares the table's copies
- * with FC_ISA_DECLARE and takes one with FC_ISA_PICK:
+ * Such a file defines one constant table of function pointers, named with FC_ISA_NAME, and keeps its
+ * functions static. x.c declares the table's copies with FC_ISA_DECLARE and takes one with FC_ISA_PICK:
  *
  *     x_kernels.h   typedef struct fc_x_kernels { void (*row)(...); } fc_x_kernels;
  *                   FC_ISA_DECLARE(fc_x_kernels, fc_x_kernels);
  *     x_kernels.c   const fc_x_kernels FC_ISA_NAME(fc_x_kernels) = {row};
  *     x.c           const fc_x_kernels *k = FC_ISA_PICK(fc_x_kernels, x->isa);
  *
- * FC_FMA rounds once where the instruction set has a fused multiply-add, and
- * twice, always, where it has not - so that a vector loop and its scalar tail
- * agree to the bit.
+ * FC_FMA rounds once if the instruction set has a fused multiply-add, and always twice if it has not, so that
+ * a vector loop and its scalar tail agree to the bit.
  */
 #ifndef FC_FILTERS_ISA_H
 #define FC_FILTERS_ISA_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - a pair of views of equal shape as lines of equally spaced elements: what
- * operations walk that treat each sample alike.
+ * lines.h - a pair of views of equal shape as lines of equally spaced elements, for operations that treat all
+ * samples alike.
  *
- * Where both views are interleaved a line is a whole row with all its channels, dense;
- * else it is one channel of a row. C11 and CUDA.
+ * Where both views are interleaved a line is a whole row with all its channels, dense; else it is one channel
+ * of a row. C11 and CUDA.
  */
 #ifndef FC_FILTERS_LINES_H
 #define FC_FILTERS_LINES_H
@@ -12,12 +12,12 @@
 #include "core/contract/view.h"
 
 typedef struct fc_lines {
-  int64_t frames, rows, channels; /* lines there are; channels is 1 where a line has them all */
+  int64_t frames, rows, channels; /* number of lines; channels is 1 where a line contains them all */
   int64_t length;                 /* elements of a line */
   int64_t in_step, out_step;      /* bytes from one to the next */
 } fc_lines;
 
-/* Channels adjacent, columns after one another without a gap. */
+/* Channels adjacent, and columns contiguous. */
 static inline int fc_is_interleaved(const fc_view *v) {
   int64_t size = (int64_t)fc_dtype_size(v->dtype);
   return (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&
@@ -38,8 +38,7 @@ static inline fc_lines fc_lines_of(const fc_view *in, const fc_view *out, int wh
 }
 
 /*
- * Lines that follow one another without a gap in both views are one: rows, and with
- * `frames` also the frames made of them.
+ * Joins lines that are contiguous in both views: rows and, with `frames`, also frames.
  */
 static inline void fc_lines_merge(fc_lines *l, const fc_view *in, const fc_view *out, int frames) {
   if (l->rows > 1 &&

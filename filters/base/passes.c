@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passes.c - the two passes over pieces one block high and as wide as keeps what lies
- * between them in the cache.
+ * passes.c - runs the two passes over pieces one block high and so narrow that intermediate values stay in
+ * the cache.
  */
 #include "filters/base/integers.h"
 #include "filters/base/passes.h"
@@ -31,7 +31,7 @@ static fc_view part(fc_view v, int axis, int64_t first, int64_t count) {
   return v;
 }
 
-/* What lies between the passes, `rows` high: dense, its channels interleaved if those of `out` are. */
+/* The intermediate values, `rows` high: dense, with interleaved channels if those of `out` are. */
 static fc_view middle(int compute, const fc_view *out, int64_t rows, void *memory) {
   fc_view v = *out;
   int64_t size = (int64_t)fc_dtype_size(compute);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pixels.h - pixels of 1 to 4 channels between a view and planes of the compute type, a tile of a row at a
- * time. Interleaved bytes, which most images are, go by way of planes of bytes: elements some bytes apart are
- * loaded and stored one by one, at a fifth of the speed.
+ * time. Interleaved bytes, as in most images, are first separated into planes of bytes: elements that are not
+ * adjacent would be loaded and stored one by one, at a fifth of the speed.
  */
 #ifndef FC_FILTERS_PIXELS_H
 #define FC_FILTERS_PIXELS_H
@@ -10,7 +10,7 @@
 #include "filters/base/lines.h"
 #include "filters/base/samples.h"
 
-#define FC_PIXELS_TILE 512 /* pixels at most */
+#define FC_PIXELS_TILE 512 /* largest number of pixels */
 
 static inline int fc_pixels_are_bytes(const fc_view *v) {
   const int64_t channels = v->shape[FC_AXIS_C];
@@ -34,7 +34,7 @@ static inline void fc_pixels_load(const fc_samples_kernels *k, int compute, char
   }
 }
 
-/* And back, of planes that `from` lists. */
+/* The reverse, from the planes listed in `from`. */
 static inline void fc_pixels_store(const fc_samples_kernels *k, int compute, const fc_view *out, char *to,
                                    const char *const *from, int64_t count, uint32_t *notes) {
   const fc_scaling map = fc_scaling_of(out->kind, out->dtype);

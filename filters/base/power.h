@@ -28,7 +28,8 @@ FC_POWER_FN double fc_of_bits(unsigned long long bits) {
   memcpy(&v, &bits, sizeof v);
   return v;
 }
-/* For code that is shared with the texts of device functions: their fc_at_least and fc_at_most. */
+/* For code that is shared with the texts of device functions, which have their own fc_at_least and
+ * fc_at_most. */
 FC_POWER_FN float fc_at_least_f32(float v, float low) {
   return v < low ? low : v;
 }
@@ -43,7 +44,7 @@ FC_POWER_FN double fc_at_most_f64(double v, double high) {
 }
 #endif
 
-/* The beginning of a device function's text that holds power.inc. */
+/* The start of a device function's text that contains power.inc. */
 #define FC_POWER_TEXT                                                                                        \
   "FC_DEVICE unsigned long long fc_bits_of(double v) {\n"                                                    \
   "  return (unsigned long long)(unsigned)__double2hiint(v) << 32 | (unsigned)__double2loint(v);\n"          \

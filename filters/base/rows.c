@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.c - the conversions of samples_kernels.c as the table that the host hands to plugins
- * (core/contract/rows_table.h). Compiled into a static library of its own, which libfilterchain-filters
- * and the engine link: nothing here is exported, and the engine's casts are the algorithms' to the bit.
+ * rows.c - the conversions of samples_kernels.c as the table that the host gives to plugins
+ * (core/contract/rows_table.h). A separate static library, linked by libfilterchain-filters and by the
+ * engine: nothing here is exported, and the engine's casts give the same bits as the algorithms.
  */
 #include "filters/base/rows.h"
 #include "filters/base/isa.h"

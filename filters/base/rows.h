@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.h - what the static library of conversions (rows.c) offers to the rest of filters/.
+ * rows.h - the functions of the static library of conversions (rows.c) that the rest of filters/ uses.
  */
 #ifndef FC_FILTERS_ROWS_H
 #define FC_FILTERS_ROWS_H
@@ -8,7 +8,7 @@
 #include "core/contract/rows_table.h"
 #include "filters/base/samples.h"
 
-/* The best instruction set of this machine that was also built. */
+/* The best instruction set that both this machine and this build support. */
 fc_isa fc_rows_isa(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples.c - the conversions of rows.c under the names that the algorithms use. The choice by
- * instruction set, compute type and element type costs a few nanoseconds a call, so a
- * call is meant for a row, not for a sample.
+ * samples.c - the conversions of rows.c under the names that the algorithms use. The choice by instruction
+ * set, compute type and element type costs a few nanoseconds per call, so calls should be for rows, not for
+ * single samples.
  */
 #include "filters/base/samples.h"
 #include "filters/base/isa.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples.h - between stored samples and the floating-point values computed with.
+ * samples.h - conversion between stored samples and floating-point values.
  *
- * Conversion is part of every operator's load and store: an algorithm loads a row
- * into a small buffer of its compute type, works there, and stores the row. Loads
- * are exact where the value fits; stores round half to even and clamp. What a code
- * means depends on kind and dtype, see fc_scaling_of.
+ * Conversion is part of every operator's load and store: an algorithm loads a row into a small buffer of its
+ * compute type, works there, and stores the row. Loads are exact where the value fits; stores round half to
+ * even and clamp. What a code means depends on kind and dtype, see fc_scaling_of.
  */
 #ifndef FC_FILTERS_SAMPLES_H
 #define FC_FILTERS_SAMPLES_H
@@ -15,11 +14,11 @@
 
 FC_BEGIN_DECLS
 
-/* The instruction sets that the vectorised versions are built for; each includes
- * the ones before it. FC_ISA_BASE is what the compiler targets by default. */
+/* Instruction sets of the vectorised versions; each includes the ones before it. FC_ISA_BASE is what the
+ * compiler targets by default. */
 typedef enum fc_isa { FC_ISA_BASE = 0, FC_ISA_AVX2 = 1, FC_ISA_AVX512 = 2, FC_ISA_COUNT = 3 } fc_isa;
 
-/* The best of this machine that was also built. Cheap; no state. */
+/* The best one that both this machine and this build support. Cheap; no state. */
 FC_FILTERS_API fc_isa fc_isa_best(void);
 FC_FILTERS_API const char *fc_isa_name(fc_isa isa);
 
@@ -51,9 +50,9 @@ FC_FILTERS_API void fc_store(void *to, int64_t stride, const void *from, int com
                              int dtype, uint32_t *notes);
 
 /*
- * The conversions of one instruction set, which this machine must have: for tests,
- * and for loops over rows so short that the choice would show. Indexed by dtype;
- * `map` is fc_scaling_of(kind, dtype). Owned by the library.
+ * The conversions for one instruction set, which this machine must support: for tests, and for loops over
+ * rows so short that choosing would take noticeable time. Indexed by dtype; `map` is fc_scaling_of(kind,
+ * dtype). Owned by the library.
  */
 typedef struct fc_samples_kernels {
   void (*load_f32[FC_DTYPE_COUNT])(float *to, const void *from, int64_t stride, int64_t count,

@@ -2,16 +2,14 @@
 /*
  * samples_kernels.c - the loops of samples.h, for one instruction set.
  *
- * Loading is value = (code - bias) * scale, exact where the value fits: the bias
- * is an integer and the scale a power of two. Storing multiplies by the inverse,
- * rounds, clamps, and adds the bias last, as an integer: adding it before rounding
- * would round twice.
+ * Loading is value = (code - bias) * scale, exact where the value fits: the bias is an integer and the scale
+ * a power of two. Storing multiplies by the inverse, rounds, clamps, and adds the bias last, as an integer:
+ * adding it before rounding would round twice.
  *
- * Rounding half to even is by the magic number 1.5 * 2^(mantissa bits), below which
- * adding and subtracting leaves the nearest integer: it needs no rounding
- * instruction (SSE2 has none, and would call libm for each sample) and is the same
- * to the bit in every build. Values are first clamped to one beyond the range, which
- * keeps them small enough for it.
+ * Rounding half to even is by the magic number 1.5 * 2^(mantissa bits), below which adding and subtracting
+ * leaves the nearest integer: it needs no rounding instruction (SSE2 has none, and would call libm for each
+ * sample) and is the same to the bit in every build. Values are first clamped to one beyond the range, so
+ * that they are small enough for this.
  */
 #include <string.h>
 
@@ -37,7 +35,7 @@ FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
       load_loop_##F##_##T(to, from, stride, count, (F)map.scale, (F)map.bias);                               \
   }
 
-/* Floating-point elements are what they are in every kind. */
+/* Floating-point elements are not scaled in any kind. */
 #define DEFINE_LOAD_FLOAT(T, F)                                                                              \
   static void load_##F##_##T(F *restrict to, const void *restrict from, int64_t stride, int64_t count,       \
                              fc_scaling map) {                                                               \
@@ -78,8 +76,9 @@ static void note_clipped(uint32_t *notes, uint32_t count, float above, float bel
   if (below > 0.5f) note_most(&notes[FC_COUNTED_BELOW], below);
 }
 
-/* R is the type that rounding happens in: F, but double for i32, whose greatest
- * value is no float. `low` and `high` are the limits less the bias.
+/*
+ * R is the type in which rounding is done: F, but double for i32, whose largest value a float cannot
+ * represent. `low` and `high` are the limits less the bias.
  *
  * What is to be noted is gathered as integers, which costs less than a comparison for each
  * sample: the largest magnitude, which shows a NaN, and what clamping has changed. A run with a
@@ -101,7 +100,7 @@ static void note_clipped(uint32_t *notes, uint32_t count, float above, float bel
       v = v > high + 1 ? high + 1 : v;                                                                       \
       R r = (v + (R)MAGIC) - (R)MAGIC;                                                                       \
       memcpy(&before, &r, sizeof before);                                                                    \
-      r = r > low ? r : low; /* a NaN too: it is seen below, but may not be converted */                     \
+      r = r > low ? r : low; /* also for a NaN, which is detected below but must not be converted */         \
       r = r > high ? high : r;                                                                               \
       memcpy(&after, &r, sizeof after);                                                                      \
       changed |= before ^ after;                                                                             \
@@ -163,7 +162,7 @@ static void note_clipped(uint32_t *notes, uint32_t count, float above, float bel
     }                                                                                                        \
   }
 
-/* Bit patterns of floats: all but the sign, and infinity, beyond which are the NaNs. */
+/* Bit patterns of floats: all bits except the sign; and infinity, above which are the NaNs. */
 #define MAGNITUDE_int32_t 0x7fffffff
 #define INFINITE_int32_t  0x7f800000
 #define MAGNITUDE_int64_t 0x7fffffffffffffff
@@ -204,7 +203,7 @@ DEFINE_LOAD_FLOAT(double, float)
 DEFINE_LOAD_FLOAT(float, double)
 DEFINE_LOAD_FLOAT(double, double)
 
-/* A number of channels that is constant where this is inlined, so that bytes are exchanged in vectors. */
+/* The number of channels is constant where this is inlined, so that bytes are transposed in vectors. */
 #define DEFINE_SPLIT(N)                                                                                      \
   static void split_##N(uint8_t *restrict to, int64_t apart, const uint8_t *restrict from, int64_t count) {  \
     uint8_t *restrict a = to, *restrict b = to + apart, *restrict c = to + (N > 2 ? 2 : 1) * apart,          \

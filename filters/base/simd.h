@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simd.h - vectors of the instruction set that a x_kernels.c is being compiled for.
+ * simd.h - vectors for the instruction set that an x_kernels.c is compiled for.
  *
- * fc_vf and fc_vd are as many floats or doubles as one register holds, in the
- * compiler's own vector types, so that + - * and indexing work on them. Only what
- * those lack is here: loads from any address, stores, a splat and the multiply-add
- * that rounds as FC_FMA does. For loops that the compiler vectorises by itself none
- * of this is needed; it serves kernels that must keep a block of sums in registers.
+ * fc_vf and fc_vd are one register of floats or doubles, in the compiler's own vector types, so that + - *
+ * and indexing work on them. This file adds unaligned loads, stores, a splat and the multiply-add that rounds
+ * as FC_FMA does. Loops that the compiler vectorises automatically need none of this; it is for kernels that
+ * must keep a block of sums in registers.
  */
 #ifndef FC_FILTERS_SIMD_H
 #define FC_FILTERS_SIMD_H
@@ -35,9 +34,8 @@
 typedef float fc_vf __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef double fc_vd __attribute__((vector_size(FC_VECTOR_BYTES)));
 
-/* Before a loop of a constant count whose body indexes an array of vectors: unrolled
- * whole, so that the array lives in registers. FC_ROLLED is for loops that are to stay as they are
- * written. */
+/* Before a loop with a constant count whose body indexes an array of vectors: unrolls it completely, so
+ * that the array is kept in registers. FC_ROLLED prevents unrolling. */
 #if defined(__clang__)
 #define FC_UNROLL _Pragma("clang loop unroll(full)")
 #define FC_ROLLED _Pragma("clang loop unroll(disable)")
@@ -48,13 +46,13 @@ typedef double fc_vd __attribute__((vector_size(FC_VECTOR_BYTES)));
 
 #define FC_INLINE static inline __attribute__((always_inline, unused))
 
-/* Asks for memory that will be read soon, to come into the second cache; it need not be there. */
+/* Prefetches memory that will be read soon into the second-level cache; it need not exist. */
 FC_INLINE void fc_ask_for(const void *from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)from + i, 0, 2);
 }
 
-/* Copies a row, and asks on the way for the one that will be copied some rows later, `ahead` bytes further:
- * asked for all at once it would be waited for. */
+/* Copies a row, and meanwhile prefetches the one that will be copied some rows later, `ahead` bytes
+ * further: prefetching a whole row at once would stall. */
 FC_INLINE void fc_copy_asking(void *to, const void *from, int64_t bytes, int64_t ahead) {
   int64_t i = 0;
   for (; i + 64 <= bytes; i += 64) {
@@ -104,9 +102,9 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
     (v)[3] = __builtin_shufflevector(fc_c, fc_d, 2, 3, 6, 7);                                                \
   } while (0)
 
-/* Stores past the cache, to an address that is a multiple of FC_VECTOR_BYTES: for results
- * too large to stay there. Whoever calls such a loop ends with FC_STREAM_END, before
- * which no other thread may count on them. */
+/* Stores past the cache, to an address that is a multiple of FC_VECTOR_BYTES: for results too large to
+ * stay there. The caller of such a loop must end with FC_STREAM_END before another thread reads the
+ * results. */
 #if defined(__AVX512F__)
 #define FC_VB_STREAM(to, v) _mm512_stream_si512((__m512i *)(void *)(to), (__m512i)(v))
 #define FC_VF_STREAM(to, v) _mm512_stream_ps(to, (__m512)(v))
@@ -130,11 +128,11 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
 #define FC_STREAM_END() ((void)0)
 #endif
 
-/* As many integers as fc_vf has floats, and as many bytes. */
+/* As many integers as fc_vf has floats; and as many bytes. */
 typedef int32_t fc_vi __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef uint8_t fc_vb __attribute__((vector_size(FC_VECTOR_BYTES)));
 
-/* In each set's own words: GCC 12 takes a conversion between vectors of different lengths apart. */
+/* With intrinsics of each set: GCC 12 splits conversions between vectors of different lengths. */
 FC_INLINE fc_vf fc_vf_load_u8(const uint8_t *from) {
 #if defined(__AVX512F__)
   return (fc_vf)_mm512_cvtepi32_ps(

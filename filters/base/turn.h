@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turn.h - cosine and sine of a fraction of a turn, for tables. The fraction is reduced as
- * integers to an eighth of a turn, so that the result is good to the last bit or so
- * whatever its size, and symmetric values are equal. Internal to filters/.
+ * turn.h - cosine and sine of a fraction of a turn, for tables. The fraction is reduced to an eighth of a
+ * turn in integers, so that the result is accurate to about the last bit for any size, and symmetric values
+ * are equal. Internal to filters/.
  */
 #ifndef FC_FILTERS_TURN_H
 #define FC_FILTERS_TURN_H

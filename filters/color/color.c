@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * color.c - the reference, the walk of the vectorised version - tiles of a row, a channel after the other -
- * and the device function.
+ * color.c - the reference, the loops of the vectorised version - tiles of a row, one channel after the other
+ * - and the device function.
  */
 #include "filters/color/color.h"
 
@@ -67,7 +67,7 @@ size_t fc_color_scratch(const fc_color_conversion *c) {
   return 8 * TILE * fc_dtype_size(c->compute);
 }
 
-/* `count` pixels from x on of a row: four planes that are loaded, and four that are made, or copied. */
+/* `count` pixels from x on of a row: four planes that are loaded, and four that are computed or copied. */
 static void convert_tile(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
                          const char *from, char *to, int64_t count, char *scratch, uint32_t *notes) {
   const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
@@ -85,7 +85,7 @@ static void convert_tile(const fc_color_conversion *c, const fc_view *in, const 
   fc_pixels_store(samples, c->compute, out, to, planes, count, notes);
 }
 
-/* Bytes of R G B side by side to bytes of grey: by integers, the same bits. */
+/* Interleaved R G B bytes to grey bytes: with integers, giving the same bits. */
 static int is_gray_of_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
   return c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY && !c->extra && c->compute == FC_F32 &&
          in->dtype == FC_U8 && out->dtype == FC_U8 && in->kind != FC_AUDIO && out->kind != FC_AUDIO &&

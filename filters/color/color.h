@@ -43,7 +43,7 @@ typedef struct fc_color_conversion {
   int32_t compute; /* FC_F32 or FC_F64 */
   fc_isa isa;      /* for fc_color_cpu */
   int32_t from, to;
-  int32_t extra;                    /* channels that are copied, behind the colours: 0 or 1 */
+  int32_t extra;                    /* channels after the colours that are copied: 0 or 1 */
   double numbers[FC_COLOR_NUMBERS]; /* fc_color_set */
 } fc_color_conversion;
 
@@ -51,8 +51,8 @@ static inline int fc_space_channels(int space) {
   return space == FC_SPACE_GRAY ? 1 : 3;
 }
 
-/* Weights of R, G and B, and the code of white; the middle of chroma is that of whole numbers, 128 of 255,
- * for a white above 1. */
+/* Weights of R, G and B, and the code of white; the middle of chroma is an integer, 128 of 255, for a
+ * white above 1. */
 FC_FILTERS_API void fc_color_set(fc_color_conversion *c, const double luma[3], double white);
 
 /* The definition, a pixel at a time. `notes` as for fc_store_f32. */

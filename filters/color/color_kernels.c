@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * color_kernels.c - loops over color.inc that the compiler vectorises: one that decodes into `to`, whose
- * three channels hold R G B between, and one that encodes there. Contraction is off.
+ * color_kernels.c - loops over color.inc that the compiler vectorises: one decodes into `to`, whose three
+ * channels hold R G B in between, and one encodes in place. Contraction is off.
  */
 #include "filters/color/color_kernels.h"
 
@@ -52,8 +52,8 @@
 DEFINE_LOOPS(float, f32)
 DEFINE_LOOPS(double, f64)
 
-/* The sum is a whole number below 2^24, the quotient rounded once, and half to even by what is added: the
- * bits of convert_f32 and a store. */
+/* The sum is an integer below 2^24 and the quotient is rounded once; adding the constant rounds it half to
+ * even: the bits of convert_f32 and a store. */
 static inline __attribute__((always_inline)) void gray_of(const fc_color_conversion *c, uint8_t *restrict to,
                                                           const uint8_t *restrict from, int64_t step,
                                                           int64_t count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * color_kernels.h - the loops of color.c, for one instruction set. Channels lie one after the other, `apart`
- * values from each other.
+ * color_kernels.h - the loops of color.c, for one instruction set. Channels are in planes, `apart` values
+ * from each other.
  */
 #ifndef FC_FILTERS_COLOR_KERNELS_H
 #define FC_FILTERS_COLOR_KERNELS_H

@@ -10,7 +10,7 @@
 #define FC_SHARED_CODE(...) __VA_ARGS__
 #define FC_DEVICE           static inline __attribute__((unused, always_inline))
 
-/* The functions of either type have names of their own. */
+/* The functions have different names for the two types. */
 #define FC_COLOR_PASTE(name, type)  name##_##type
 #define FC_COLOR_PASTE2(name, type) FC_COLOR_PASTE(name, type)
 #define FC_COLOR_NAME(name)         FC_COLOR_PASTE2(name, FC_COLOR_TYPE)

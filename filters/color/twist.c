@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twist.c - the numbers, the reference, and the walk of the vectorised version: tiles of a row, a channel
+ * twist.c - the numbers, the reference, and the loops of the vectorised version: tiles of a row, one channel
  * after the other.
  */
 #include "filters/color/twist.h"
@@ -12,8 +12,8 @@
 
 /* ---- numbers ------------------------------------------------------------------- */
 
-/* sin(2 pi turns) for |turns| <= 1, by its Taylor series over a quarter: no libm, whose last bit differs from
- * machine to machine. */
+/* sin(2 pi turns) for |turns| <= 1, by its Taylor series over a quarter: not with libm, whose last bit
+ * differs between machines. */
 static double sine(double turns) {
   turns -= floor(turns);
   const double folded = turns <= 0.25 ? turns : turns <= 0.75 ? 0.5 - turns : turns - 1;
@@ -23,13 +23,13 @@ static double sine(double turns) {
   return a * sum;
 }
 
-/* Column i of the chroma part: how a unit of colour i turns, added to luma. Blue-yellow is B - Y, red-cyan R
- * - Y. */
+/* Column i of the chroma part: the change due to one unit of colour i, added to luma. Blue-yellow is B -
+ * Y, red-cyan R - Y. */
 void fc_twist_set(fc_twist *t, double brightness, double contrast, double saturation, double hue) {
   static const double luma[3] = {0.299, 0.587, 0.114};
   const double cosine = saturation * sine(hue + 0.25), wave = saturation * sine(hue),
                gain = brightness * contrast;
-  /* The plane of Cb and Cr, in which a turn keeps lengths. */
+  /* The plane of Cb and Cr, in which a rotation preserves lengths. */
   const double cb = 2 * (1 - luma[2]), cr = 2 * (1 - luma[0]);
   for (int i = 0; i < 3; i++) {
     const double y = luma[i], b = ((i == 2) - y) / cb, r = ((i == 0) - y) / cr;
@@ -53,8 +53,8 @@ static double narrow(const fc_twist *t, double v) {
   return t->compute == FC_F64 ? v : (double)(float)v;
 }
 
-/* A row of the matrix: products and sums of floats that are rounded from their doubles are those of floats.
- */
+/* A row of the matrix: products and sums of floats computed in double and rounded to float are those of
+ * float arithmetic. */
 static double row_of(const fc_twist *t, int k, const double *x) {
   double sum = narrow(t, narrow(t, t->matrix[k][0]) * x[0]);
   for (int i = 1; i < t->colors; i++) sum = narrow(t, sum + narrow(t, narrow(t, t->matrix[k][i]) * x[i]));

@@ -22,12 +22,12 @@ typedef struct fc_twist {
   int32_t compute; /* FC_F32 or FC_F64; the numbers below are rounded to it */
   fc_isa isa;      /* for fc_twist_cpu */
   int32_t colors;  /* 1 or 3 */
-  int32_t extra;   /* channels behind them that are copied */
+  int32_t extra;   /* channels after these that are copied */
   double matrix[3][3], offset, white;
 } fc_twist;
 
-/* Brightness is a factor, contrast one around the middle grey, saturation one of what is no grey, hue an
- * angle in turns by which that is turned, in this order. Grey is luma of BT.601. */
+/* Brightness is a factor; contrast a factor around the middle grey; saturation a factor of the difference
+ * from grey; hue an angle in turns by which the colour is rotated; in this order. Grey is luma of BT.601. */
 FC_FILTERS_API void fc_twist_set(fc_twist *t, double brightness, double contrast, double saturation,
                                  double hue);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twist_kernels.h - the loops of twist.c for one instruction set. Colours lie one after the other, `apart`
- * values from each other, and are changed where they are.
+ * twist_kernels.h - the loops of twist.c for one instruction set. Colours are in planes, `apart` values from
+ * each other, and are changed in place.
  */
 #ifndef FC_FILTERS_TWIST_KERNELS_H
 #define FC_FILTERS_TWIST_KERNELS_H

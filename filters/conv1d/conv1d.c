@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv1d.c - the reference, and the walk of the vectorised version through its views.
+ * conv1d.c - the reference, and the loops of the vectorised version over its views.
  *
- * The walk reduces every layout to two shapes of work:
+ * Every layout is reduced to two cases:
  *   a line     taps `step` elements apart along consecutive elements: a row of an
  *              interleaved signal with all its channels at once (step = channels), or
  *              one channel by itself (step = 1);
  *   columns    taps a row apart, many columns side by side: axis Y, and axis X
  *              when there are so many channels that they make rows of their own.
- * Either is cut into tiles that fit the first or second level of cache, whose input is
- * converted once into scratch (or read in place when it already is what is computed
- * with), summed block of taps by block of taps, and converted back.
+ * Either is cut into tiles that fit the first or second level of cache, whose input is converted once into
+ * scratch (or read in place if it already has the compute type), summed block of taps by block of taps, and
+ * converted back.
  */
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/conv1d_kernels.h"
@@ -50,10 +50,10 @@ fc_status fc_conv1d_ref(const fc_conv1d *c, const fc_view *in, const fc_view *ou
 
 /* ---- tiles ----------------------------------------------------------------- */
 
-/* Elements. A line's tile, sums and converted input together, fits a first-level cache
- * of 32 KiB in f32. */
+/* Elements. The sums and converted input of a line's tile together fit a first-level cache of 32 KiB in
+ * f32. */
 #define LINE_TILE     2048
-#define MAX_STEP      32 /* interleaved channels done as a line; more are columns */
+#define MAX_STEP      32 /* interleaved channels processed as a line; with more they are columns */
 #define COLUMNS_WIDTH 128
 #define COLUMNS_ROWS  60 /* divisible by the 2, 3 and 4 rows of the kernels */
 
@@ -70,7 +70,7 @@ size_t fc_conv1d_cpu_scratch(const fc_conv1d *c) {
   return (size_t)(SUMS + input) * fc_dtype_size(c->compute);
 }
 
-/* What stays the same throughout a call. */
+/* Constant throughout a call. */
 typedef struct walk {
   const fc_conv1d *c;
   const fc_conv1d_kernels *kernels;
@@ -82,7 +82,7 @@ typedef struct walk {
   uint32_t *notes;
 } walk;
 
-/* Memory of one side of a piece of work: element (row, i) at base + row * along + i * across. */
+/* The memory of one side of a piece of work: element (row, i) is at base + row * along + i * across. */
 typedef struct plane {
   char *base;
   int64_t along, across;
@@ -119,7 +119,7 @@ static void sum_line(const walk *w, char *sums, const char *from, int64_t stride
     const char *in = from + j * step * stride, *tap = mask + j * w->size;
     if (!direct) {
       load(w, w->input, in, stride, width + ahead);
-      /* Sums beyond the width are made and dropped; they must not be made of chance. */
+      /* Sums beyond the width are computed and dropped; their inputs must be initialised. */
       memset(w->input + (width + ahead) * w->size, 0, (size_t)((padded - width) * w->size));
       in = w->input;
     }
@@ -131,8 +131,8 @@ static void sum_line(const walk *w, char *sums, const char *from, int64_t stride
   }
 }
 
-/* A line of `count` elements, `across` bytes apart; in.base is the element that the first
- * output's first tap meets. Whole lanes of it go without a copy where they can. */
+/* A line of `count` elements, `across` bytes apart; in.base is the input of the first output's first tap.
+ * Complete groups of lanes are processed without a copy if possible. */
 static void filter_line(const walk *w, plane in, plane out, int64_t count, int64_t step, const char *mask) {
   int in_place = w->in_dtype == w->c->compute && in.across == w->in_size;
   int out_place = w->out_dtype == w->c->compute && out.across == w->out_size;
@@ -183,8 +183,8 @@ static void filter_tile(const walk *w, plane in, plane out, int64_t rows, int64_
     store(w, out.base + r * out.along, out.across, w->sums + r * COLUMNS_WIDTH * w->size, width);
 }
 
-/* `rows` by `columns` outputs whose taps lie a row apart. Tiles go down a strip of columns:
- * the rows that two of them share are still in cache. */
+/* `rows` by `columns` outputs whose taps are a row apart. Tiles follow each other down a strip of columns,
+ * so that the rows that two tiles share are still in the cache. */
 static void filter_columns(const walk *w, plane in, plane out, int64_t rows, int64_t columns,
                            const char *mask) {
   for (int64_t x = 0; x < columns; x += COLUMNS_WIDTH) {
@@ -198,7 +198,7 @@ static void filter_columns(const walk *w, plane in, plane out, int64_t rows, int
 
 /* ---- layouts ---------------------------------------------------------------- */
 
-/* Channels adjacent, columns after one another without a gap. */
+/* Channels adjacent, and columns contiguous. */
 static int is_interleaved(const fc_view *v) {
   int64_t size = (int64_t)fc_dtype_size(v->dtype);
   return (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] == size) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv1d_fft.c - see conv1d_fft.h. A segment is one block of one line (a channel of a row
- * or column). As many as a vector has lanes are transformed side by side, whichever lines
- * they are of: an element's result does not depend on its neighbours.
+ * conv1d_fft.c - see conv1d_fft.h. A segment is one block of one line (a channel of a row or column). As many
+ * segments as a vector has lanes are transformed together, from any lines: a lane's result does not depend on
+ * the others.
  */
 #include "filters/conv1d/conv1d_fft.h"
 
@@ -15,8 +15,8 @@
 #include "filters/base/integers.h"
 #include "filters/fourier/stft_kernels.h"
 
-/* Elements of a segment that are converted and turned into lanes at a time. The distance
- * between segments is no power of two, so that they do not compete for cache lines. */
+/* Elements of a segment that are converted and transposed into lanes at a time. The distance between
+ * segments is not a power of two, so that they use different cache sets. */
 #define STRIP    256
 #define DISTANCE (STRIP + 16)
 
@@ -26,10 +26,10 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* ---- how long a transform ---------------------------------------------------- */
 
-/* Nanoseconds an output on a Zen 4 core, of which only the ratio matters: direct sums take
- * 0.03 a tap; n samples forward and back with their conversion take n times
- * 1 + 0.165 log2 n, and more from 2^16 on, where they leave the caches. Direct sums, being
- * more exact, may take a quarter longer: to about 115 taps. */
+/* Nanoseconds per output on a Zen 4 core; only ratios matter. Direct sums take 0.03 per tap; n samples
+ * forward and back with their conversion take n times 1 + 0.165 log2 n, and more from 2^16 on, where they
+ * exceed the caches. Direct sums are more accurate, so they are used even if they take a quarter longer:
+ * up to about 115 taps. */
 #define DIRECT_START  0.3
 #define DIRECT_TAP    0.03
 #define DIRECT_CREDIT 1.25
@@ -101,8 +101,8 @@ size_t fc_conv1d_fft_bytes(const fc_conv1d *c, int64_t n) {
   return (size_t)(fft.spectra + c->masks * fft.parts * spectrum_bytes(&fft, c->compute));
 }
 
-/* Memory for the making, in double whatever the type, so that the spectrum is good to the
- * last bit. */
+/* Memory for the initialisation, in double for either type, so that the spectrum is accurate to the last
+ * bit. */
 typedef struct maker {
   fc_rfft *plan;
   double *taps, *re, *im;
@@ -135,7 +135,7 @@ static double tap_at(const fc_conv1d *c, int64_t mask, int64_t j) {
   return c->compute == FC_F64 ? ((const double *)c->mask)[i] : (double)((const float *)c->mask)[i];
 }
 
-/* The taps as they meet the input make a correlation, whose spectrum is the conjugate. */
+/* Taps in the order of application make a correlation, whose spectrum is the conjugate. */
 static void make_spectrum(const maker *m, const fc_conv1d_fft *fft, const fc_conv1d *c, int64_t mask,
                           int64_t part) {
   int64_t first = part * fft->part, count = least(fft->part, c->taps - first);
@@ -167,10 +167,10 @@ fc_status fc_conv1d_fft_init(fc_conv1d_fft *fft, const fc_conv1d *c, int64_t n) 
 
 /* A block of a line. */
 typedef struct segment {
-  const char *from; /* what tap 0 of its first output meets */
+  const char *from; /* the input of tap 0 of its first output */
   char *to;
   int64_t outputs;
-  int64_t at[FC_AXES]; /* of its first output in the view */
+  int64_t at[FC_AXES]; /* position of its first output in the view */
 } segment;
 
 #define MOST_LANES 16
@@ -183,7 +183,7 @@ typedef struct batch {
   const fc_stft_kernels *turning;
   const fc_samples_kernels *samples;
   fc_scaling in_map, out_map;
-  int64_t size, mask; /* bytes of an element; which mask */
+  int64_t size, mask; /* bytes of an element; index of the mask */
   int64_t count;
   segment segments[MOST_LANES];
   fc_planes spectrum, sum; /* scratch */
@@ -231,7 +231,7 @@ static fc_planes row_of(const batch *b, fc_planes z, int64_t i) {
   return (fc_planes){(char *)z.re + bytes, (char *)z.im + bytes};
 }
 
-/* The inputs that a part of the mask meets into lanes; 0 where no output needs any more. */
+/* Loads the inputs for a part of the mask into lanes; 0 where no output needs them. */
 static void gather(const batch *b, fc_planes to, int64_t part) {
   const fc_conv1d_fft *fft = b->fft;
   int64_t first = part * fft->part, reach = least(fft->part, b->c->taps - first) - 1;
@@ -263,7 +263,7 @@ static fc_planes filter(const batch *b) {
   return b->fft->parts > 1 ? b->sum : b->spectrum;
 }
 
-/* Which lanes are not finite throughout, a bit each. */
+/* A bit for each lane that has non-finite values. */
 static unsigned tainted(const batch *b, fc_planes x) {
   double memory[MOST_LANES] = {0};
   unsigned lanes = 0;
@@ -328,8 +328,7 @@ static void add_segment(batch *b, const int64_t at[FC_AXES]) {
   if (b->count == fc_rfft_lanes(plan_of(b->fft))) run_batch(b);
 }
 
-/* All blocks of channels first .. end-1, which share a mask; neighbours in memory are
- * neighbours in lanes. */
+/* All blocks of channels first .. end-1, which share a mask; neighbours in memory are neighbouring lanes. */
 static void run_channels(batch *b, int64_t first, int64_t end) {
   int axis = b->c->axis, across = axis == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X;
   int64_t at[FC_AXES];

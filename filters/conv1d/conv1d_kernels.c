@@ -2,14 +2,13 @@
 /*
  * conv1d_kernels.c - register-blocked loops for conv1d, for one instruction set.
  *
- * A block of outputs is summed in local arrays that the compiler keeps in registers
- * while the taps run. On a line a tap costs one broadcast and, for each vector of
- * outputs, one load and one fused multiply-add: the loads bind, and most of them
- * straddle cache lines (about 0.6 of peak on Zen 4). Columns load an input vector
- * once for several rows and come within a tenth of peak.
+ * A block of outputs is summed in local arrays that the compiler keeps in registers while the taps run. On a
+ * line a tap costs one broadcast and, for each vector of outputs, one load and one fused multiply-add: the
+ * loads are the limit, and most of them straddle cache lines (about 0.6 of peak on Zen 4). Columns load an
+ * input vector once for several rows and reach 0.9 of peak.
  *
- * Widths of 16 and less would be unrolled by GCC before it vectorises, at a
- * twentieth of the speed; hence FC_CONV1D_LANES = 32.
+ * GCC unrolls widths of 16 and less before it vectorises, which gives a twentieth of the speed; therefore
+ * FC_CONV1D_LANES = 32.
  */
 #include "filters/conv1d/conv1d_kernels.h"
 
@@ -68,9 +67,9 @@ DEFINE_SPAN(double, FC_FMA, FC_CONV1D_LANES, span_f64)
 DEFINE_LINE(float, LINE_F32, span_wide_f32, span_f32, line_f32)
 DEFINE_LINE(double, LINE_F64, span_wide_f64, span_f64, line_f64)
 
-/* Sums of W columns of R rows. Input row p meets output row r in tap p - r: all R rows
- * while p runs from R - 1 to taps - 1, fewer on the ramps before and after. Every
- * output still takes its taps in ascending order. Needs taps >= R - 1. */
+/* Sums of W columns of R rows. Input row p contributes to output row r with tap p - r: all R rows while p
+ * runs from R - 1 to taps - 1, fewer on the ramps before and after. Every output still takes its taps in
+ * ascending order. Needs taps >= R - 1. */
 #define DEFINE_PATCH(F, FMA, R, W, name)                                                                     \
   static inline void name(F *restrict to, int64_t to_pitch, const F *restrict in, int64_t in_pitch,          \
                           const F *restrict mask, int64_t taps, int add) {                                   \
@@ -93,8 +92,8 @@ DEFINE_LINE(double, LINE_F64, span_wide_f64, span_f64, line_f64)
         for (int k = 0; k < W; k++) to[k] = s[r][k];                                                         \
   }
 
-/* What no patch covers - the last rows, the last columns, masks shorter than the ramps -
- * is a line whose taps lie a row apart. */
+/* The remainder - the last rows, the last columns, masks shorter than the ramps - is computed as lines
+ * whose taps are a row apart. */
 #define DEFINE_COLUMNS(F, R, W, patch, line, name)                                                           \
   static void name(F *to, int64_t to_pitch, const F *in, int64_t in_pitch, const F *mask, int64_t rows,      \
                    int64_t width, int64_t taps, int add) {                                                   \

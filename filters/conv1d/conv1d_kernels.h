@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv1d_kernels.h - the inner loops of conv1d, one table an instruction set. Internal.
+ * conv1d_kernels.h - the inner loops of conv1d, one table per instruction set. Internal.
  *
- * All sum the taps in ascending order from 0, and set `to` to the sums or, with `add`,
- * add them to it. Widths are multiples of FC_CONV1D_LANES; memory need not be aligned.
- * The caller hands over at most FC_CONV1D_BLOCK taps at a time.
+ * All sum the taps in ascending order from 0, and set `to` to the sums or, with `add`, add them to it. Widths
+ * are multiples of FC_CONV1D_LANES; memory need not be aligned. The caller passes at most FC_CONV1D_BLOCK
+ * taps at a time.
  */
 #ifndef FC_FILTERS_CONV1D_KERNELS_H
 #define FC_FILTERS_CONV1D_KERNELS_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv1d_overlap.c - see conv1d_overlap.h: which transforms for how many taps.
+ * conv1d_overlap.c - see conv1d_overlap.h: chooses transforms by the number of taps.
  */
 #include "filters/conv1d/conv1d_overlap.h"
 
 #include <math.h>
 
-/* A transform's length, and the nanoseconds that it and an output take on an H200 when many are at
- * work - of which only ratios matter. */
+/* A transform's length, and the nanoseconds that it and an output take on a busy H200; only ratios matter. */
 typedef struct window {
   int64_t n;
   double transform, output;
@@ -21,24 +20,24 @@ static const window f32_windows[WINDOWS] = {
     {1024, 2.6, 0.00113}, {4096, 16.8, 0.00056}, {8192, 36, 0.0009}, {16384, 67, 0.0017}};
 static const window f64_windows[WINDOWS] = {{1024, 12, 0.002}, {4096, 64, 0.002}};
 
-/* Direct sums: nanoseconds an output and a tap more; being more exact, they may take a quarter
- * longer, as on the CPU: to about 65 taps. */
+/* Direct sums: nanoseconds per output, and per tap; they are more accurate, so they are used even if they
+ * take a quarter longer, as on the CPU: up to about 65 taps. */
 #define DIRECT_START  0.00118
 #define DIRECT_TAP    0.0000284
 #define DIRECT_CREDIT 1.25
 
-/* What an output takes longer where its neighbours in memory go through another transform. */
+/* Additional time per output if its neighbours in memory belong to another transform. */
 #define APART 0.001
 
-/* Blocks one after another that a mask of several parts is worth, so that few spectra are made
- * twice; a grid of millions would make chunks as long. */
+/* Number of consecutive blocks for a mask of several parts, so that few spectra are computed twice; a grid
+ * of millions would force chunks of that length. */
 #define MOST_BLOCKS_RUN 64
 
 static const window *windows_of(int compute) {
   return compute == FC_F64 ? f64_windows : f32_windows;
 }
 
-/* Samples of a line that lie in one line of cache, at most; fewer than threads have a transform. */
+/* Maximum of samples of a line in one cache line; fewer than the threads of a transform. */
 #define LINE 32
 
 static int64_t hop_of(int64_t taps, int64_t inputs) {
@@ -69,7 +68,7 @@ int64_t fc_conv1d_overlap_grid(const fc_conv1d_overlap *o) {
   return o->run * o->hop;
 }
 
-/* Of one line; `apart`: its samples are not adjacent. */
+/* For one line; `apart`: its samples are not adjacent. */
 static double time_of(const fc_conv1d_overlap *o, const window *w, double outputs, int apart) {
   double grid = (double)fc_conv1d_overlap_grid(o), places = ceil(outputs / grid);
   double steps = (double)(o->run + o->parts - 1) / (double)o->run; /* some there, all back again */
@@ -77,11 +76,11 @@ static double time_of(const fc_conv1d_overlap *o, const window *w, double output
   return places * grid * (block / (double)o->hop + w->output + (apart ? APART : 0));
 }
 
-/* What a plan may choose from. */
+/* The candidates of a plan. */
 static int is_possible(const fc_conv1d_overlap *o, int64_t longest, int64_t extent, int even, int axis) {
   if (o->stretches == 1 && !even) return 0;
   if (o->parts > 1 && (o->n != longest || o->stretches != 2)) return 0;
-  /* Images are cut along Y, also for threads without a device. */
+  /* Images are cut along Y, for CPU threads too. */
   return axis != FC_AXIS_Y || extent < 0 || fc_conv1d_overlap_grid(o) <= extent / 2;
 }
 

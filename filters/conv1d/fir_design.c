@@ -6,7 +6,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Low pass of that edge, `at` samples from its centre. */
+/* Low pass with that edge, `at` samples from its centre. */
 static double ideal(double edge, double at) {
   const double angle = 2 * PI * edge * at;
   return 2 * edge * (angle == 0 ? 1 : sin(angle) / angle);
@@ -21,7 +21,7 @@ static double band_tap(const fc_fir_design *d, double at) {
   }
 }
 
-/* Where the gain is to be 1. */
+/* The frequency at which the gain is 1. */
 static double reference_frequency(const fc_fir_design *d) {
   return d->band == FC_FIR_HIGHPASS ? 0.5 : d->band == FC_FIR_BANDPASS ? 0.5 * (d->low + d->high) : 0;
 }

@@ -29,7 +29,7 @@ typedef enum fc_fir_band {
 typedef struct fc_fir_design {
   fc_fir_band band;
   double low, high; /* 0 < low < high < 1/2; a low or high pass has but `low` */
-  int64_t taps;     /* odd where half the rate is passed: an even number has a zero there */
+  int64_t taps;     /* odd if the passband includes half the rate: an even number has a zero there */
   fc_window window;
   double beta; /* Kaiser's */
 } fc_fir_design;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// windows.cuh - what the kernels for short masks that convert samples share (tiles.cu,
-// pixels.cu): windows that a lane slides over, a quad at a time, in shared memory, and where a warp's
-// row lies.
+// windows.cuh - code shared by the kernels for short masks that convert samples (tiles.cu, pixels.cu):
+// windows in shared memory over which a lane slides, a quad at a time, and the position of a warp's row.
 #ifndef FC_FILTERS_CONV1D_WINDOWS_CUH
 #define FC_FILTERS_CONV1D_WINDOWS_CUH
 
@@ -15,8 +14,8 @@
 #define FC_WINDOW_TAPS    FC_CONV1D_BLOCK
 #define FC_WINDOW_WARPS   4 // of a block
 
-// Taps by the place in two quads where they meet the window's first element, for each shift that there
-// may be: 4 of one channel, 2 of two.
+// Taps by the position in two quads at which they are applied to the window's first element, for each
+// possible shift: 4 for one channel, 2 for two.
 template <int STEP> constexpr int FC_WINDOW_QUADS = 2 * ((3 + STEP * (FC_WINDOW_TAPS - 1) + 1 + 7) / 8);
 template <int STEP> struct fc_window_taps { float4 quad[4 / STEP * FC_WINDOW_QUADS<STEP>]; };
 
@@ -37,7 +36,7 @@ template <int STEP> static inline void fc_window_list(fc_window_taps<STEP> *list
 
 // ---- tiles in shared memory ------------------------------------------------
 
-// Even and odd quads lie apart, so that lanes two quads apart read neighbouring ones.
+// Even and odd quads are separate, so that lanes two quads apart read neighbouring ones.
 __device__ __forceinline__ int fc_window_place(int quad, int half) {
   return quad / 2 + quad % 2 * half;
 }
@@ -50,7 +49,7 @@ static inline int fc_window_half(int64_t elements) {
 
 // ---- sums ------------------------------------------------------------------
 
-// Adds tap `w` that meets element t of the first two quads of the window.
+// Adds tap `w`, which applies to element t of the first two quads of the window.
 template <int K>
 __device__ __forceinline__ void fc_window_add_tap(float (&sum)[K][FC_WINDOW_EACH], const float4 (&v)[4][K],
                                                   float w, int t) {
@@ -64,7 +63,7 @@ __device__ __forceinline__ void fc_window_add_tap(float (&sum)[K][FC_WINDOW_EACH
   }
 }
 
-// Those of eight taps from `begin` up to `end`.
+// The same for eight taps from `begin` up to `end`.
 template <int STEP, int K>
 __device__ __forceinline__ void fc_window_add_taps(float (&sum)[K][FC_WINDOW_EACH], const float4 (&v)[4][K],
                                                    const float4 *taps, int begin, int end) {
@@ -90,8 +89,8 @@ __device__ __forceinline__ void fc_window_fetch(float4 (&v)[4][K], int to, const
   for (int k = 0; k < K; k++) v[to][k] = even[k * apart + g], v[to + 1][k] = odd[k * apart + g];
 }
 
-// The sums of a lane in K stretches, which begin `apart` quads of a half from each other; windows begin
-// `shift` elements before they are meant to.
+// The sums of a lane in K runs, whose starts are `apart` quads of a half from each other; windows begin
+// `shift` elements early.
 template <int STEP, int K>
 __device__ __forceinline__ void fc_window_sums(float (&sum)[K][FC_WINDOW_EACH], const float4 *even,
                                                const float4 *odd, int apart, int taps, int shift,
@@ -119,8 +118,8 @@ __device__ __forceinline__ void fc_window_sums(float (&sum)[K][FC_WINDOW_EACH], 
 
 // ---- ends ------------------------------------------------------------------
 
-// What can be read of a row of input, and what windows look at, in elements (or frames): 0 stands where
-// output 0 does.
+// The readable part of a row of input, and the part that windows read, in elements (or frames) relative to
+// output 0.
 struct fc_window_ends {
   int begin, end;
   int first, past;
@@ -131,19 +130,19 @@ __device__ __forceinline__ bool fc_window_inside(const fc_window_ends &ends, int
   return e >= ends.begin && e + count <= ends.end;
 }
 
-// The sample at e, or what stands for it; STEP: elements from a frame to the next that e counts, EACH: from
-// one that it counts to the next.
+// The sample at e, or the border's value; STEP: elements between the frames that e counts, EACH: between
+// those that it counts.
 template <typename T, int STEP, int EACH>
 __device__ __forceinline__ float fc_window_element(const fc_window_ends &ends, const T *row, int e,
                                                    int channel, fc_dev_map<float> map) {
-  // Tiles hold more than windows look at.
+  // Tiles hold more than windows read.
   if (e < ends.first || e >= ends.past) e = ends.begin;
   if (e < ends.begin || e >= ends.end) e = fc_dev_border_element<STEP>(ends.border, e);
   if (e == FC_BORDER_ELEMENT_NONE) return fc_dev_load<float, T>(&ends.border.code, map);
   return fc_dev_value<float, T>(row[static_cast<int64_t>(e) * EACH + channel], map);
 }
 
-// False where 32 bits do not count them, or the border cannot be made.
+// False if 32 bits are not enough, or the border cannot be made.
 static inline bool fc_window_ends_of(fc_window_ends *a, const fc_conv1d *c, const fc_view *in,
                                      const fc_edges *edges, const fc_view *out, int64_t step) {
   constexpr int64_t most = INT32_MAX / 2;
@@ -160,10 +159,10 @@ static inline bool fc_window_ends_of(fc_window_ends *a, const fc_conv1d *c, cons
 
 // ---- rows ------------------------------------------------------------------
 
-// Warps, of which each has some tiles of a row.
+// Warps, each of which processes some tiles of a row.
 struct fc_window_rows {
-  int turns; // tiles of a warp, one after the other
-  int units; // warps in all
+  int turns; // consecutive tiles of a warp
+  int units; // total number of warps
   int units_a_row, rows, planes;
   fc_dev_divider by_row, by_image, by_plane;
 };
@@ -181,8 +180,8 @@ __device__ __forceinline__ fc_window_row fc_window_row_of(const fc_window_rows &
   return p;
 }
 
-// False where 32 bits do not count them. `along`: outputs of a row, of which `tile` are a tile; several turns
-// where there are warps enough for a device.
+// False if 32 bits are not enough. `along`: outputs of a row, of which a tile has `tile`; several tiles per
+// warp if there are enough warps for the device.
 static inline bool fc_window_rows_of(fc_window_rows *a, const fc_view *out, int64_t along, int64_t tile,
                                      int64_t planes, int64_t most_turns = 8) {
   constexpr int64_t most = INT32_MAX - FC_WINDOW_WARPS, enough = 8192;
@@ -200,7 +199,7 @@ static inline bool fc_window_rows_of(fc_window_rows *a, const fc_view *out, int6
   return true;
 }
 
-// Whether pixels of three or four channels are adjacent, and begin where words may be aligned.
+// Whether pixels of three or four channels are adjacent, and begin at addresses where words may be aligned.
 static inline bool fc_window_pixels(const fc_view *v, int64_t channels) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
@@ -210,7 +209,7 @@ static inline bool fc_window_pixels(const fc_view *v, int64_t channels) {
          bits % (channels == 3 ? size : 4 * size) == 0;
 }
 
-// Calls f with a value of the element type: of those that these kernels know, of which one is f32 or both are
+// Calls f with a value of the element type, for the types that these kernels support: one is f32 or both are
 // the same.
 template <typename Fn> static inline fc_status fc_window_dispatch(int dtype, Fn f) {
   switch (dtype) {

@@ -4,20 +4,20 @@
 
 #include <math.h>
 
-#define DB (20 / 2.302585092994046) /* of a natural logarithm */
+#define DB (20 / 2.302585092994046) /* dB per unit of a natural logarithm */
 
 double fc_dynamics_rate(double seconds, double sample_rate) {
   return seconds * sample_rate > 1e-3 ? 1 - exp(-1 / (seconds * sample_rate)) : 1;
 }
 
-/* max(u, 0), its bend rounded over `knee`. */
+/* max(u, 0), with its corner rounded over `knee`. */
 static double bent(double u, double knee) {
   if (u <= -knee / 2) return 0;
   if (u >= knee / 2) return u;
   return (u + knee / 2) * (u + knee / 2) / (2 * knee);
 }
 
-/* A line of slope 1 and what each point adds to the slope. */
+/* A line of slope 1 plus the change of slope at each point. */
 double fc_compand_curve(const fc_compand *c, double level) {
   double y = level + (c->out[0] - c->in[0]), slope = 1;
   for (int i = 0; i + 1 < c->points; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamics.c - the walk over tiles of time: levels, gains, products.
+ * dynamics.c - processes tiles of time: levels, gains, products.
  */
 #include "filters/dynamics/dynamics.h"
 
@@ -59,7 +59,7 @@ static void multiply(const group *g, int64_t t, int64_t count) {
   for (int64_t c = 0; c < g->channels; c++) {
     load_row(g, t, count, g->first + c);
     for (int64_t i = 0; i < count; i++) row[i] *= g->w->gain[i];
-    /* A NaN stays one: neither comparison holds. */
+    /* A NaN is kept: both comparisons are false. */
     for (int64_t i = 0; i < count && most > 0; i++)
       row[i] = row[i] > most ? most : row[i] < -most ? -most : row[i];
     fc_store_f64(fc_view_at(g->out, 0, 0, t, g->first + c), g->out->stride[FC_AXIS_T], row, count,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamics.h - sound multiplied by a gain that follows its own level: what compand, gate and limiter have in
- * common. They differ in how gains follow from levels; each makes an fc_dynamics.
+ * dynamics.h - sound multiplied by a gain that follows its own level: the common part of compand, gate and
+ * limiter. They differ in how gains are computed from levels; each fills in an fc_dynamics.
  *
  *     level[t] = max |x[t]| of the channels        gain[t] = f(level[0 .. t + ahead])
  *
  * The level looks `ahead` samples ahead: the view is readable so far beyond its end. State goes from piece to
  * piece, so that results do not depend on how the sound is cut. All in doubles, each operation rounded once.
- * An input that is not a number changes no level; a level is at most FC_DYNAMICS_MOST.
+ * A NaN in the input does not change the level; a level is at most FC_DYNAMICS_MOST.
  *
  * Views: sound (N and Y of 1), any strides and element types, equal shapes. Cost: that of the gains, which
  * follow one after another, and a product a sample.
@@ -23,17 +23,17 @@ FC_BEGIN_DECLS
 #define FC_DYNAMICS_MOST 1e9
 
 typedef struct fc_dynamics {
-  /* The gains of `count` levels, and the state after them; gain NULL: the levels ahead of the first output.
-   * `p` is the field p. */
+  /* Computes the gains for `count` levels, and the state after them; gain NULL: for the levels before the
+   * first output. `p` is the field p. */
   void (*gains)(const void *p, void *state, const double *level, double *gain, int64_t count);
   const void *p;
-  size_t state_bytes; /* of each group of channels: a multiple of 8; zero where a stream begins */
+  size_t state_bytes; /* per group of channels: a multiple of 8; zero at the beginning of a stream */
   int64_t ahead;
-  int32_t linked; /* all channels have one level and gain; else each its own */
-  double most;    /* no result is further from 0; 0: no limit */
+  int32_t linked; /* all channels share one level and gain; else each has its own */
+  double most;    /* limit on the magnitude of results; 0: none */
 } fc_dynamics;
 
-/* Bytes of state for so many channels. */
+/* Bytes of state for this many channels. */
 FC_FILTERS_API size_t fc_dynamics_state_bytes(const fc_dynamics *d, int64_t channels);
 
 /* A sample at a time; uses no scratch. `notes` as for fc_store_f64. */

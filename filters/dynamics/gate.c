@@ -4,7 +4,7 @@
 
 typedef struct state {
   double opening;
-  int64_t left; /* samples for which it stays open */
+  int64_t left; /* samples for which it still stays open */
 } state;
 
 static void gains(const void *p, void *memory, const double *level, double *gain, int64_t count) {

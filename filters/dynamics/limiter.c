@@ -6,12 +6,12 @@
 
 #define ONE 0x1p40
 
-/* Depths are 1 - gain, times ONE. The arrays behind it have ahead + 1 entries each. */
+/* Depths are 1 - gain, times ONE. The arrays after it have ahead + 1 entries each. */
 typedef struct state {
-  int64_t now;         /* levels so far */
+  int64_t now;         /* number of levels so far */
   int64_t first, last; /* the queue holds entries first ... last - 1, modulo its size */
   int64_t depth;       /* of e */
-  int64_t sum;         /* of the depths in the ring */
+  int64_t sum;         /* of the depths in the ring buffer */
 } state;
 
 typedef struct entry {
@@ -22,7 +22,7 @@ static int64_t needed(double level, double ceiling) {
   return level > ceiling ? (int64_t)ceil((1 - ceiling / level) * ONE) : 0;
 }
 
-/* The deepest of the last size levels: the queue's entries fall in depth from first to last. */
+/* The deepest of the last `size` levels: the depth of the queue's entries decreases from first to last. */
 static int64_t deepest(state *s, entry *queue, int64_t size, int64_t depth) {
   while (s->last > s->first && queue[(s->last - 1) % size].depth <= depth) s->last--;
   queue[s->last++ % size] = (entry){s->now, depth};

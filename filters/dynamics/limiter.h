@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limiter.h - no sample goes beyond a ceiling, and the gain gets there smoothly.
+ * limiter.h - keeps all samples below a ceiling, with a smooth gain.
  *
  * r[t] = min(1, ceiling / level[t]) is what a sample needs. The gain looks ahead by L samples: it is the mean
  * of e over t - L ... t,
@@ -9,7 +9,7 @@
  *
  * Each of the L + 1 values of e that are averaged has seen r[t] and is no larger: so nothing exceeds the
  * ceiling. Depths 1 - e are whole multiples of 2^-40, rounded up, so that their running sum is exact. The
- * minimum is kept as the usual queue of rising values. Cost: about 10 operations a sample, whatever L.
+ * minimum is kept as the usual queue of rising values. Cost: about 10 operations per sample, for any L.
  */
 #ifndef FC_FILTERS_LIMITER_H
 #define FC_FILTERS_LIMITER_H

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// band.cuh - the fastest way to lay a 2-D filter out on a CUDA device: a block
-// marches down a band of 512 or 1024 elements, 4 or 8 a thread, and keeps the sums of all rows that the
-// window touches in registers, as the warps of march.cuh do. What differs is how rows
-// come: a block copies each row of its band at once, by words or by 16 bytes and several batches
-// ahead, so that the addresses cost next to nothing, little is read twice, and 30 to 50 KB
-// are under way to a multiprocessor. Internal to filters/, for the types that are worth it.
+// band.cuh - the fastest way to lay a 2-D filter out on a CUDA device: a block marches down a band of 512 or
+// 1024 elements, 4 or 8 a thread, and keeps the sums of all rows that the window touches in registers, as the
+// warps of march.cuh do. The difference is how rows are loaded: a block copies each row of its band as a
+// whole, by words or by 16 bytes and several batches in advance, so that address computations cost almost
+// nothing, little is read twice, and 30 to 50 KB are in flight per multiprocessor. Internal to filters/, for
+// the types for which that pays.
 //
-// For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C
-// channels is one row whose taps lie `step` = C apart.
+// For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C channels is one row
+// whose taps lie `step` = C apart.
 //
-// Where there is one (sm_90), the engine for bulk copies brings the rows, of floats in all bands but those at
-// the ends: a warp in turn tells it of a batch, and barriers in shared memory tell when a batch is there, and
-// when all have left it. So no warp moves elements, and none waits for the slowest. Of bytes it brings what
-// lies in whole pieces of 16; those at the ends the warp stores itself, out of a list made once a block.
+// On sm_90 the bulk copy engine loads the rows, for floats in all bands except those at the ends: the warps
+// take turns in starting the copy of a batch, and barriers in shared memory signal when a batch has arrived
+// and when all warps have finished with it. So no warp moves elements, and none waits for the slowest. For
+// bytes the engine loads whole pieces of 16; the bytes at the ends are stored by the warp itself, from a list
+// made once per block.
 //
-// Where a view ends with its signal (fc_edges), these kernels make the border themselves:
-// a row above or below is copied from the one that stands for it, and in the first and last band each
-// thread has at most one element besides that it copies from where the border says. All that is
-// decided once a block or a row; blocks inside pay for none of it.
+// Where a view ends with its signal (fc_edges), these kernels make the border themselves: a row above or
+// below is copied from the row that the border maps it to, and in the first and last band each thread copies
+// at most one additional element from its mapped position. All this is decided once per block or row; inner
+// blocks do not pay for it.
 #ifndef FC_FILTERS_CONV2D_BAND_CUH
 #define FC_FILTERS_CONV2D_BAND_CUH
 
@@ -30,47 +31,47 @@
 #include "filters/gpu/copy_bulk.cuh"
 
 #define FC_BAND_THREADS 128
-#define FC_BAND_WIDTH   512 // elements: 4 a thread. A band is one such group, or two
+#define FC_BAND_WIDTH   512 // elements: 4 per thread. A band is one such group, or two
 
 // The ends of the signal.
 struct fc_band_edges {
-  bool on;                // the views end where the signal does: nothing beyond can be read
+  bool on;                // the views end where the signal ends: nothing beyond may be read
   int32_t border;         // fc_border
-  uint32_t code;          // of its constant, in every element of a word
-  int32_t up, left;       // rows and elements that the first window begins outside
+  uint32_t code;          // the border's constant, in every element of a word
+  int32_t up, left;       // rows and elements of the first window that are outside
   int32_t height, pixels; // of the signal
   int32_t step;           // elements of a pixel
 };
 
-// What a kernel is told; strides in bytes.
+// Kernel arguments; strides in bytes.
 struct fc_band {
   const char *in; // from the first element of the first window on
   char *out;
   int64_t in_image, in_plane, in_row, out_image, out_plane, out_row;
   int64_t planes, height, columns;
-  int64_t bands, segments, rows; // rows of a segment, which is one block's way down
-  int32_t margin, pitch;         // words from row to row in shared memory
-  int32_t early;                 // elements of a window before the first that counts, which may not be there
+  int64_t bands, segments, rows; // rows of a segment, which one block processes
+  int32_t margin, pitch;         // distance of rows in shared memory, in words
+  int32_t early;                 // leading elements of a window that do not count and may not exist
   int32_t rows_down;             // of a window
   bool wide;                     // outputs can be stored 4 (f32) or 2 (u8) at a time
-  bool alike;                    // all rows begin at the same place in 16 bytes
-  bool overlap;                  // the last band is as wide as the others, and begins in the one before
+  bool alike;                    // all rows have the same alignment to 16 bytes
+  bool overlap;                  // the last band is as wide as the others, and overlaps the one before
   fc_band_edges edges;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
 };
 
-// One block's way.
+// The part of the image that a block processes.
 struct fc_band_way {
   const char *in; // first element of the first row of windows
   char *out;      // first output
   int count;      // rows of output
-  int width;      // of output in a row, less in the last band
+  int width;      // of output in a row; less in the last band
   int y, x;       // where in the signal the first row of windows begins
-  int lo, hi;     // of each row of windows, the elements that can be read; some may lie beyond them
+  int lo, hi;     // the readable elements of each row of windows; some may be beyond them
 };
 
-// Bands at the ends of the rows come first: they take a little longer.
+// Bands at the ends of the rows are first, because they take a little longer.
 template <int SIZE, int WIDTH>
 __device__ __forceinline__ fc_band_way fc_band_of_width(const fc_band &b, uint32_t block, uint32_t blocks) {
   const uint32_t bands = static_cast<uint32_t>(b.bands), ends = bands > 1 ? 2 : 0;
@@ -109,8 +110,8 @@ template <int SIZE, int GROUPS> __device__ __forceinline__ fc_band_way fc_band_b
   return fc_band_of_block<SIZE, GROUPS>(b, blockIdx.x, gridDim.x);
 }
 
-// A thread's part in copying a row of a band: pieces - words, or 16 bytes - that hold nothing from beyond
-// what can be read, and at most one element besides, which may have to be had from elsewhere.
+// A thread's share of copying a row of a band: pieces - words, or 16 bytes - that contain only readable
+// memory, and at most one additional element, which may come from another position.
 struct fc_band_share {
   uint32_t pieces; // bit i: piece i * FC_BAND_THREADS and its own number
   int to;          // the element, counted from the window's first; or -1
@@ -118,14 +119,14 @@ struct fc_band_share {
 };
 #define FC_BAND_CONSTANT INT32_MIN
 
-// The element of a row of windows that begins at `x` of the signal which stands for its element j.
+// The source of element j of a row of windows that begins at `x` of the signal.
 __device__ __forceinline__ int fc_band_element(const fc_band_edges &edges, int x, int j) {
   const int e = x + j, pixel = e < 0 ? -((-e + edges.step - 1) / edges.step) : e / edges.step;
   const int source = fc_dev_border_source(edges.border, pixel, edges.pixels);
   return source < 0 ? FC_BAND_CONSTANT : j + (source - pixel) * edges.step;
 }
 
-// Of a row that begins `shift` elements into a piece of `each` elements.
+// For a row that begins `shift` elements into a piece of `each` elements.
 template <int PIECES>
 __device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, const fc_band_way &way, int each,
                                                           int shift) {
@@ -148,12 +149,12 @@ __device__ __forceinline__ fc_band_share fc_band_share_of(const fc_band &b, cons
   return s;
 }
 
-// The bytes of a row of windows that lie in pieces of 16 bytes which can be read whole.
+// The bytes of a row of windows that are in fully readable pieces of 16 bytes.
 struct fc_band_pieces {
   int first, end;
 };
 
-// Of a row that begins `place` bytes into such a piece.
+// For a row that begins `place` bytes into such a piece.
 __device__ __forceinline__ fc_band_pieces fc_band_pieces_of(const fc_band &b, const fc_band_way &way,
                                                             int place) {
   const int n = way.width + b.margin, lo = way.lo > -15 ? max(way.lo, 0) + 15 : 0,
@@ -161,34 +162,35 @@ __device__ __forceinline__ fc_band_pieces fc_band_pieces_of(const fc_band &b, co
   return {((lo + place) & ~15) - place, ((hi + place) & ~15) - place};
 }
 
-// How rows are copied: by 16 bytes (floats that begin at multiples of as many), by words, or by words of
-// bytes that begin at different places in a word.
+// How rows are copied: by 16 bytes (floats aligned to that), by words, or by words of bytes whose rows have
+// different alignments.
 enum fc_band_copies { FC_BAND_QUADS, FC_BAND_WORDS, FC_BAND_RAGGED };
 
-// The ring of batches in shared memory, and where the next row comes from. A whole row of a
-// band is FULL words a thread, and the margin. ENGINE: in bulk where there is the engine; it takes longer
-// to be told than threads to copy a row or two.
+// The ring buffer of batches in shared memory, and the source of the next row. A whole row of a band is FULL
+// words per thread, plus the margin. ENGINE: in bulk if available; for one or two rows starting the engine
+// takes longer than copying by threads.
 template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool ENGINE> struct fc_band_ring {
   static constexpr bool QUADS = COPIES == FC_BAND_QUADS, RAGGED = COPIES == FC_BAND_RAGGED,
                         BULK = FC_BULK_CODE && ENGINE && (QUADS || SIZE == 1);
-  // Elements copied too many, at most.
+  // Maximum of surplus elements copied.
   static constexpr int SPARE = BULK || QUADS ? 16 / SIZE - 1 : 4 / SIZE - 1;
   const char *from; // the next row to be copied
   int words;        // of a row
-  bool inner;       // the band is whole, and all that it copies can be read: all threads copy alike
-  bool bulk;        // rows come in bulk
-  uint32_t ring;    // address in shared memory
-  uint32_t turns;   // batches that have been begun
-  uint32_t bars;    // address of the barriers
+  // the band is whole, and everything that it copies is readable: all threads copy in the same way
+  bool inner;
+  bool bulk;      // rows are loaded in bulk
+  uint32_t ring;  // address in shared memory
+  uint32_t turns; // batches started so far
+  uint32_t bars;  // address of the barriers
   static_assert((STAGES & (STAGES - 1)) == 0, "turns may wrap");
 
-  // A thread's own, for the bands that need it: registers are for sums.
+  // Per thread, for the bands that need it: kept out of registers, which are needed for sums.
   static __device__ __forceinline__ fc_band_share &share() {
     __shared__ fc_band_share all[FC_BAND_THREADS];
     return all[threadIdx.x];
   }
 
-  // Rows to be copied: where in the signal the first lies, and how many there are.
+  // Rows to copy: the position of the first in the signal, and their number.
   struct rest {
     int y, rows;
   };
@@ -202,7 +204,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return {all_rows().y + done, all_rows().rows - done};
   }
 
-  // For each batch of the ring: is it there, and have all threads left it?
+  // For each batch of the ring: a barrier for its arrival, and one for all threads having finished with it.
   __device__ __forceinline__ uint32_t full(uint32_t batch) const { return bars + 8 * (batch % STAGES); }
   __device__ __forceinline__ uint32_t empty(uint32_t batch) const {
     return bars + 8 * STAGES + 8 * (batch % STAGES);
@@ -210,7 +212,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   __device__ __forceinline__ void make_barriers(void) {
     __shared__ uint64_t all[2 * STAGES];
     bars = fc_shared_address(all);
-    asm volatile("" : "+r"(bars)); // or the compiler finds it out anew
+    asm volatile("" : "+r"(bars)); // keeps the compiler from computing it again
     if (threadIdx.x == 0) {
       for (uint32_t i = 0; i < STAGES; i++) fc_bar_init(full(i), 32), fc_bar_init(empty(i), FC_BAND_THREADS);
       fc_bar_publish();
@@ -222,7 +224,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
                                           uint32_t *memory)
       : from(way.in), ring(fc_shared_address(memory)), turns(0), bars(0) {
     asm volatile("" : "+r"(ring));                    // as above
-    if (threadIdx.x == 0) all_rows() = {way.y, rows}; // seen after the next barrier
+    if (threadIdx.x == 0) all_rows() = {way.y, rows}; // visible after the next barrier
     const int n = way.width + b.margin, spare = SIZE == 4 && !QUADS ? 0 : SPARE;
     inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE && way.lo <= (SIZE == 4 ? 0 : -SPARE) &&
             way.hi >= n + spare;
@@ -234,7 +236,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     if (BULK) make_barriers();
   }
 
-  // Of row u of the next batch.
+  // For row u of the next batch.
   __device__ __forceinline__ fc_band_share share_of_words(const fc_band &b, const fc_band_way &way,
                                                           int u) const {
     return fc_band_share_of<FULL + 1>(b, way, 4 / SIZE, shift_of(b, u) / SIZE);
@@ -244,8 +246,8 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return SIZE == 4 ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(from + u * b.in_row) & 3);
   }
 
-  // Begins to copy a batch of rows. The pieces that they lie in are copied: the first and last may hold
-  // elements that are not the window's, but none from where nothing can be read.
+  // Starts to copy a batch of rows, in whole pieces. The first and last piece may contain elements outside
+  // the window, but only readable ones.
   __device__ __forceinline__ void fetch(const fc_band &b, const fc_band_way &way) {
     uint32_t *to = batch(b, turns);
     const rest r = to_come();
@@ -262,7 +264,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     fc_commit_copies();
   }
 
-  // A batch whose rows are all there, of an inner band.
+  // A batch whose rows all exist, of an inner band.
   __device__ __forceinline__ void fetch_plain(const fc_band &b, uint32_t *to) const {
     const char *row = from - shift_of(b, 0) + 4 * threadIdx.x;
     const bool last = static_cast<int>(threadIdx.x) < words - FULL * FC_BAND_THREADS;
@@ -316,8 +318,8 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
       fc_copy_word(to + s.to, row + 4 * s.from);
   }
 
-  // A batch whose rows are all there, by words. Rows that begin at different places in a word have their
-  // shares worked out one by one, but in bands where only the last word depends on it.
+  // A batch whose rows all exist, by words. For rows with different alignments the shares are computed one by
+  // one, except in bands where only the last word depends on the alignment.
   __device__ __forceinline__ void fetch_words(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
     const fc_band_share s = share();
     uint32_t *room = to;
@@ -346,7 +348,8 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     }
   }
 
-  // The single bytes of a batch, which no asynchronous copy takes: all are loaded before the first is stored.
+  // The single bytes of a batch, which asynchronous copies do not support: all are loaded before the first is
+  // stored.
   __device__ __forceinline__ void fetch_bytes(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
     uint8_t byte[BATCH];
     int at[BATCH];
@@ -363,7 +366,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
       if (at[u] >= 0) reinterpret_cast<uint8_t *>(to + u * b.pitch)[at[u]] = byte[u];
   }
 
-  // A batch of which rows are missing: beyond the end, or outside the signal, where others stand for them.
+  // A batch with missing rows: beyond the end, or outside the signal, where the border maps them to others.
   __device__ __forceinline__ void fetch_some(const fc_band &b, const fc_band_way &way, uint32_t *to) const {
 #pragma unroll 1
     for (int u = 0; u < BATCH && u < to_come().rows; u++, to += b.pitch) {
@@ -389,7 +392,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
           static_cast<uint8_t>(s.from == FC_BAND_CONSTANT ? b.edges.code : static_cast<uint8_t>(row[s.from]));
   }
 
-  // A row of bytes, which may begin elsewhere in a word than that which it stands for.
+  // A row of bytes, which may be aligned differently from the row it is mapped to.
   __device__ __forceinline__ void copy_bytes(const fc_band &b, const fc_band_way &way, const char *row,
                                              int shift, uint32_t *to) const {
     uint8_t *bytes = reinterpret_cast<uint8_t *>(to) + shift;
@@ -401,14 +404,14 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     }
   }
 
-  // Turns before there is a batch to be summed. With the engine one batch more has room: what is copied anew
-  // has been left by all a batch ago.
+  // Iterations before there is a batch to sum. With the engine there is room for one more batch: a buffer
+  // that is filled again was finished one batch ago.
   static __device__ __forceinline__ constexpr uint32_t early() {
     return STAGES - 1 - ENGINE;
   }
 
-  // The batch that comes next, once it is there for all threads; another is begun. Nothing comes of the
-  // first.
+  // The next batch, once it has arrived for all threads; the copy of another is started. The first call
+  // returns none.
   __device__ __forceinline__ const uint32_t *turn(const fc_band &b, const fc_band_way &way) {
     if (BULK && ((SIZE == 1 && RAGGED) || bulk)) {
       turn_bulk(b, way);
@@ -421,19 +424,19 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return batch(b, turns++ - early());
   }
 
-  // Its address is kept, not found out anew from where shared memory begins.
+  // Its address is kept, instead of being derived again from the start of shared memory.
   __device__ __forceinline__ uint32_t *batch(const fc_band &b, uint32_t number) const {
     return static_cast<uint32_t *>(__cvta_shared_to_generic(ring + number % STAGES * BATCH * 4 * b.pitch));
   }
 
-  // Words from where a row begins in shared memory to the word that its first element is in, if that lies
-  // at `at` in memory.
+  // Words from the start of a row in shared memory to the word of its first element, if the row is at `at` in
+  // memory.
   __device__ __forceinline__ int skip(uint32_t at) const {
     return bulk ? at % 16 / 4 : 0;
   }
 
-  // What was read of the batch before has been used by now (see fc_bar_arrive): each element is part of a sum
-  // of that batch, and the listings of all kernels show every read awaited before the loop's end.
+  // Everything read from the previous batch has been used by now (see fc_bar_arrive): each element is part of
+  // a sum of that batch, and in the listings of all kernels every read is awaited before the end of the loop.
   __device__ __forceinline__ void turn_bulk(const fc_band &b, const fc_band_way &way) {
     const uint32_t warp = threadIdx.x / 32, now = turns - early();
     if (turns > early()) fc_bar_arrive(empty(now - 1));
@@ -442,7 +445,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     if (turns >= early()) fc_bar_wait(full(now), now / STAGES % 2);
   }
 
-  // By one warp, a lane a row: those that are the constant's are stored by all lanes.
+  // By one warp, one row per lane: rows of the constant are stored by all lanes.
   __device__ __forceinline__ void fetch_bulk(const fc_band &b, const fc_band_way &way) const {
     const rest r = to_come();
     const int lane = threadIdx.x % 32, rows = min(BATCH, r.rows);
@@ -466,18 +469,18 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     fc_bar_arrive(full(turns));
   }
 
-  // Where in 16 bytes a row begins.
+  // A row's offset from a multiple of 16 bytes.
   static __device__ __forceinline__ int place_of(const char *row) {
     return static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16);
   }
 
-  // What row u of the next batch stands for; the constant: nullptr.
+  // The source of row u of the next batch; the constant: nullptr.
   __device__ __forceinline__ const char *row_of(const fc_band &b, int u) const {
     const int y = to_come().y, source = fc_dev_border_source(b.edges.border, y + u, b.edges.height);
     return source < 0 ? nullptr : from + static_cast<int64_t>(source - y) * b.in_row;
   }
 
-  // By one warp: the rows that are the constant's, a bit each.
+  // By one warp: the rows of the constant, one bit each.
   __device__ __forceinline__ void store_constant(const fc_band &b, uint32_t rows, uint32_t *to) const {
 #pragma unroll 1
     for (; rows; rows >>= 1, to += b.pitch)
@@ -485,8 +488,8 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     fc_bulk_after_stores();
   }
 
-  // Of ragged rows, where each row of a batch begins in 16 bytes, which is where it begins in shared memory
-  // too: 4 bits each.
+  // For ragged rows, the offset of each row of a batch from a multiple of 16 bytes, which is the same in
+  // shared memory: 4 bits each.
   static __device__ __forceinline__ uint32_t *all_places() {
     __shared__ uint32_t all[STAGES];
     return all;
@@ -499,7 +502,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     if (lane == 0) all_places()[turns % STAGES] = all;
 #endif
   }
-  // Of the batch that has come last. Without the engine, where they begin in a word.
+  // For the batch that arrived last. Without the engine, offsets in a word.
   __device__ __forceinline__ uint32_t places(const fc_band &b) const {
     if (BULK) return all_places()[(turns - 1 - early()) % STAGES];
     const char *row = from - (early() + 1) * BATCH * b.in_row;
@@ -510,11 +513,11 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     return all;
   }
 
-  // The elements of rows of bytes that the engine does not bring, since they lie in 16 bytes with others that
-  // cannot be read, or there is none where they are: the first `left` and those from `right` on.
+  // The elements of rows of bytes that the engine does not load, because they share 16 bytes with unreadable
+  // ones, or do not exist at their position: the first `left` and those from `right` on.
   struct ends {
     int left, right, count;
-    int from[FC_MARCH_MARGIN + 30]; // what stands for each
+    int from[FC_MARCH_MARGIN + 30]; // the source of each
     const char *row[FC_BAND_THREADS / 32][BATCH];
   };
   static __device__ __forceinline__ ends &all_ends() {
@@ -532,7 +535,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     }
   }
 
-  // By one warp, `row` being the lane's.
+  // By one warp, `row` being the lane's row.
   __device__ __forceinline__ void store_ends(const fc_band &b, const fc_band_way &way, const char *row,
                                              uint32_t *to) const {
     ends &e = all_ends();
@@ -568,15 +571,15 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   }
 };
 
-// How many rows of outputs a thread stores, 4 adjacent ones of the group of columns from `group` on: none
-// where it has no columns.
+// How many rows of outputs a thread stores, 4 adjacent ones of the group of columns from `group` on: 0 if it
+// has no columns.
 __device__ __forceinline__ uint32_t fc_band_rows(const fc_band_way &way, int group) {
   uint32_t rows = group + 4 * static_cast<int>(threadIdx.x) < way.width ? way.count : 0;
   asm volatile("" : "+r"(rows)); // or the compiler finds it out anew in every row
   return rows;
 }
 
-// Stores the sums of a warp's 128 columns by adjacent lanes. `room` has 128 floats of the warp's own.
+// Stores the sums of a warp's 128 columns by adjacent lanes. `room` has 128 floats for each warp.
 __device__ __forceinline__ void fc_band_store_across(const fc_band_way &way, char *to, int group, float4 v,
                                                      float *room) {
   const int lane = threadIdx.x % 32, first = static_cast<int>(threadIdx.x) / 32 * 128 + lane;
@@ -589,8 +592,8 @@ __device__ __forceinline__ void fc_band_store_across(const fc_band_way &way, cha
     if (first + 32 * p < way.width - group) row[first + 32 * p] = room[32 * p + lane];
 }
 
-// Stores a thread's sums of output o, if that is one. QUADS: 4 at a time, `to` being where the first of them
-// belongs, else where the row does.
+// Stores a thread's sums of output o, if it is one. QUADS: 4 at a time, at `to`; otherwise `to` is the start
+// of the row.
 template <bool QUADS>
 __device__ __forceinline__ void fc_band_store(const fc_band_way &way, uint32_t rows, int o, char *to,
                                               int group, float4 v, float *room) {
@@ -602,9 +605,9 @@ __device__ __forceinline__ void fc_band_store(const fc_band_way &way, uint32_t r
   }
 }
 
-// Windows of N taps, STEP apart, begin so many elements early that 4 adjacent outputs' first lies where 4
-// input elements do: where rows begin at multiples of 16 bytes they can then be copied as such, and no more
-// is loaded for it.
+// The number of elements that windows of N taps, STEP apart, begin early, such that the first of 4 adjacent
+// outputs is at a group of 4 input elements: rows aligned to 16 bytes can then be copied in such groups, and
+// no more is loaded.
 template <int N, int STEP> constexpr int fc_band_early = (4 - N / 2 * STEP % 4) % 4;
 
 // ---- launching -------------------------------------------------------------
@@ -617,12 +620,12 @@ template <int LEAST, int MOST, typename Fn> static inline fc_status fc_band_choo
     return n == LEAST ? f(std::integral_constant<int, LEAST>{}) : fc_band_choose<LEAST + 2, MOST>(n, f);
 }
 
-// What all distances from row to row of the input are multiples of, in its low bits.
+// The low bits that all row distances of the input have in common.
 static inline int64_t fc_band_steps(const fc_march &m) {
   return (m.images > 1 ? m.in_image : 0) | (m.planes > 1 ? m.in_plane : 0) | m.in_row;
 }
 
-// Windows that begin `early` elements before the first that counts.
+// Windows begin `early` elements before the first that counts.
 static inline fc_band fc_band_of(const fc_march &m, int groups, int early) {
   fc_band b = {};
   b.in = m.in - early * m.in_size, b.out = m.out, b.early = early;
@@ -638,7 +641,7 @@ static inline fc_band fc_band_of(const fc_march &m, int groups, int early) {
   return b;
 }
 
-// Can all rows be copied and all outputs be stored 4 floats at a time, with none left over?
+// Whether all rows can be copied and all outputs stored 4 floats at a time, with none left over.
 static inline bool fc_band_quads(const fc_band &b) {
   return b.wide && b.alike && b.columns % 4 == 0 && reinterpret_cast<uintptr_t>(b.in) % 16 == 0;
 }
@@ -654,8 +657,8 @@ static inline int fc_band_floats_bytes(const fc_band &b, int rows) {
   return 4 * (FC_BAND_WIDTH + rows * b.pitch);
 }
 
-// Blocks of `kernel` that the device holds at once, with `bytes` of shared memory, which may be more than a
-// kernel has without asking; 0 where it has not so much.
+// Concurrent blocks of `kernel` on the device, with `bytes` of shared memory, which may be more than the
+// default limit; 0 if that is not available.
 static inline int64_t fc_band_resident(const void *kernel, int bytes) {
   int device = 0, processors = 1, blocks = 1;
   cudaGetDevice(&device);
@@ -667,7 +670,7 @@ static inline int64_t fc_band_resident(const void *kernel, int bytes) {
   return 0;
 }
 
-// Launches `kernel` with `bytes` of shared memory and as many segments as fill the device.
+// Launches `kernel` with `bytes` of shared memory and enough segments to fill the device.
 template <typename Taps>
 static inline fc_status fc_band_launch(void (*kernel)(const fc_band, const Taps), fc_band b,
                                        const fc_march &m, const Taps &taps, int bytes, int64_t ny,

@@ -4,13 +4,12 @@
  *
  *   out(y, x, c) = sum over j < ny, i < nx of mask[j * nx + i] * in(y - top + j, x - left + i, c)
  *
- * with left = floor(nx/2) and top = floor(ny/2): the mask is in the order of reading
- * (correlation), see sepconv.h, which also says what views, threads and bits promise.
- * For masks of low rank sepconv costs less; lowrank.h finds them.
+ * with left = floor(nx/2) and top = floor(ny/2): the mask is in the order of reading (correlation), see
+ * sepconv.h, which also says what views, threads and bits promise. For masks of low rank sepconv costs less;
+ * lowrank.h finds them.
  *
- * Masks of more than FC_CONV2D_RUN taps are summed in runs of so many, and the runs then
- * added: the error grows with the length of a run and with their number, not with their
- * product.
+ * Masks of more than FC_CONV2D_RUN taps are summed in runs of this length, and the runs then added: the error
+ * grows with the length of a run and with their number, not with their product.
  *
  * Cost: nx * ny multiply-adds an output; memory is read and written once.
  */
@@ -33,7 +32,7 @@ typedef struct fc_conv2d {
   const void *device_mask; /* for CUDA: the same in the device's memory */
 } fc_conv2d;
 
-/* The definition, in f64, an output at a time. Host memory. */
+/* The definition, in f64, one output at a time. Host memory. */
 FC_FILTERS_API fc_status fc_conv2d_ref(const fc_conv2d *op, const fc_view *in, const fc_view *out,
                                        uint32_t *notes);
 
@@ -47,8 +46,8 @@ FC_FILTERS_API fc_status fc_conv2d_cpu(const fc_conv2d *op, const fc_view *in, c
 FC_FILTERS_API fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, const fc_view *out,
                                         void *stream, uint32_t *notes);
 
-/* The same of a whole signal, of which nothing beyond the ends can be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing enqueued, where it has no kernel that does. The bits are the same. */
+/* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
+ * itself. FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for it. The bits are the same. */
 FC_FILTERS_API fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
                                               const fc_view *out, void *stream, uint32_t *notes);
 

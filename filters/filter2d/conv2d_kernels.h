@@ -10,10 +10,10 @@
 #include "filters/base/isa.h"
 
 typedef struct fc_conv2d_kernels {
-  /* For r < count (1 to FC_STRIP_ROWS) and i < n:
-   * to[r][i] = sum over j < ny, k < nx of mask[j * nx + k] * rows[r + j][i + k * step],
-   * in runs of at most FC_CONV2D_RUN taps: whole rows of the mask, or parts of one. With
-   * `stream`, past the cache where that can be; FC_STREAM_END is the caller's. */
+  /* For r < count (1 to FC_STRIP_ROWS) and i < n: to[r][i] = sum over j < ny, k < nx of mask[j * nx + k] *
+   * rows[r + j][i + k * step], in runs of at most FC_CONV2D_RUN taps: whole rows of the mask, or parts of
+   * one. With `stream`, results are stored past the cache where possible; the caller executes
+   * FC_STREAM_END. */
   void (*rows)(int64_t count, const void *const *rows, const void *mask, int64_t ny, int64_t nx, int64_t step,
                void *const *to, int64_t n, int stream);
 } fc_conv2d_kernels;

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv2d_strips.c - the walk itself: which strips there are, the ring of converted
- * rows, and the blocks.
+ * conv2d_strips.c - divides an image into strips; the ring buffer of converted rows, and the blocks.
  *
- * Cost beside the blocks: each element of the input is converted (W + margin) / W times,
- * margin being the window's width less one, and again where strips meet.
+ * Cost in addition to the blocks: each element of the input is converted (W + margin) / W times, margin being
+ * the window's width less one, and again where strips meet.
  */
 #include "filters/filter2d/conv2d_strips.h"
 #include "filters/base/samples.h"
 #include "filters/base/simd.h"
 
-/* The rows of a strip together: half of the smallest L2 cache about, 512 KiB. */
+/* The rows of a strip together: about half of the smallest L2 cache, 512 KiB. */
 #define STRIP_BYTES (256 * 1024)
-/* Narrower strips would spend their time at the ends of rows. */
+/* In narrower strips the ends of rows would dominate. */
 #define STRIP_LEAST 512
-/* Outputs of more are written past the cache, which they would not fit anyway: that saves
- * reading them first, a third of the traffic. 3 x 3 taps on 4096 x 4096 f32: 12.5 ms, then
- * 9.0. */
+/* Larger outputs are written past the cache, into which they would not fit anyway: that avoids reading
+ * them first, a third of the traffic. 3 x 3 taps on 4096 x 4096 f32: 12.5 ms, then 9.0. */
 #define STREAM_BYTES (16 * 1024 * 1024)
 
 static int64_t least(int64_t a, int64_t b) {
@@ -27,10 +25,11 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Windows of more rows, which lie a multiple of a page apart, meet in the first cache: they are copied. */
+/* Rows of larger windows that are a multiple of a page apart would fall into the same sets of the
+ * first-level cache: they are copied. */
 #define ROWS_MEETING 16
 #define PAGE         4096
-/* Rows between what is loaded and what is asked for: memory answers in the meantime. */
+/* Rows that are prefetched before they are loaded. */
 #define ROWS_AHEAD 3
 
 /* Rows of input that a full block reads. */
@@ -38,15 +37,15 @@ static int64_t ring_rows(const fc_strips *s) {
   return s->ny + FC_STRIP_ROWS - 1;
 }
 
-/* Elements of output across a strip. At least the margin, so that of what a strip
- * reads half is its own. */
+/* Output elements across a strip. At least the margin, so that at most half of what a strip reads is
+ * margin. */
 static int64_t strip_width(const fc_strips *s, int64_t step, int64_t columns) {
   int64_t fits = STRIP_BYTES / (int64_t)fc_dtype_size(s->compute) / ring_rows(s) / 64 * 64;
   return least(columns, most(most(fits, STRIP_LEAST), (s->nx - 1) * step));
 }
 
-/* Bytes from one buffered row to the next: an odd number of cache lines, so that rows
- * do not fall on each other's cache sets. */
+/* Bytes from one buffered row to the next: an odd number of cache lines, so that rows use different cache
+ * sets. */
 static int64_t row_pitch(const fc_strips *s, int64_t elements) {
   int64_t lines = (elements * (int64_t)fc_dtype_size(s->compute) + 63) / 64;
   return (lines | 1) * 64;
@@ -76,14 +75,14 @@ size_t fc_strips_scratch(const fc_strips *s, const fc_view *out) {
   return buffers_of(s, channels, out->shape[FC_AXIS_X] * channels).total;
 }
 
-/* One strip of one image (or channel): where its element (0, 0) lies, in rows of
- * `columns` elements `stride` bytes apart. */
+/* One strip of one image (or channel): the address of its element (0, 0), in rows of `columns` elements
+ * `stride` bytes apart. */
 typedef struct side {
   char *data;
   int64_t row, stride; /* bytes */
   int32_t kind, dtype;
   int dense;  /* rows of the compute type */
-  int direct; /* dense and of the compute type, or of bytes that the block takes: used in place */
+  int direct; /* dense and of the compute type, or of bytes that the block accepts: used in place */
   int bytes;
 } side;
 
@@ -95,12 +94,12 @@ typedef struct strip {
   buffers b;
 } strip;
 
-/* Rows of a block that are read in place, and those that the next will. */
+/* Rows of a block that are read in place, and those of the next block. */
 static void point_rows(const strip *t, int64_t y, int64_t count, const void **rows) {
   for (int64_t q = 0; q < count; q++) rows[q] = t->in.data + (y + q) * t->in.row;
 }
 
-/* Converts rows [*loaded, y + count) into their places of the ring and points at all. */
+/* Converts rows [*loaded, y + count) into the ring buffer and sets the pointers to all rows. */
 static void ring_advance(const fc_strips *s, const strip *t, int64_t y, int64_t count, int64_t *loaded,
                          const void **rows) {
   int64_t slots = ring_rows(s), elements = t->width + (s->nx - 1) * t->step;
@@ -159,7 +158,7 @@ static side side_of(const fc_strips *s, const fc_view *v, int joined, int bytes)
   return d;
 }
 
-/* Is the signal, of which `out` may be a small part, too large for the cache? */
+/* Whether the signal, of which `out` may be a small part, is too large for the cache. */
 static int is_large(const fc_view *out) {
   int64_t bytes = (int64_t)fc_dtype_size(out->dtype) * out->shape[FC_AXIS_N];
   for (int a = FC_AXIS_Y; a <= FC_AXIS_C; a++) bytes *= most(out->shape[a], out->extent[a]);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conv2d_strips.h - walks an image in strips for the 2-D filters of the CPU. Internal to
- * filters/: sepconv.c and conv2d.c give it a window and what to do with a block.
+ * conv2d_strips.h - processes an image in strips for the 2-D filters on the CPU. Internal to filters/:
+ * sepconv.c and conv2d.c give it a window and a function for blocks.
  *
- * An interleaved row of W pixels of C channels is one row of W*C elements whose taps
- * lie `step` = C apart; any other layout is taken a channel at a time with step 1. A
- * strip is a tile of such columns, so narrow that the rows under the window stay in the
- * L2 cache, walked from top to bottom in blocks of FC_STRIP_ROWS rows of output, which
- * share the reading of their rows of input. Rows that are already dense and of the
- * compute type are read, and written, where they lie; others are converted once a
- * strip, into a ring of as many rows as a block needs.
+ * An interleaved row of W pixels of C channels is one row of W*C elements whose taps lie `step` = C apart;
+ * any other layout is processed one channel at a time with step 1. A strip is a tile of such columns, so
+ * narrow that the rows under the window stay in the L2 cache, walked from top to bottom in blocks of
+ * FC_STRIP_ROWS rows of output, which share the reading of their rows of input. Rows that are already dense
+ * and of the compute type are read and written in place; others are converted once per strip, into a ring
+ * buffer with as many rows as a block needs.
  *
- * Where strips, blocks and the pieces that the host makes begin decides nothing about
- * a value, as long as `block` computes each output from its window alone.
+ * Values do not depend on where strips, blocks and the host's pieces begin, as long as `block` computes each
+ * output from its window alone.
  */
 #ifndef FC_FILTERS_CONV2D_STRIPS_H
 #define FC_FILTERS_CONV2D_STRIPS_H
@@ -22,22 +21,22 @@
 /* Rows of output in a block: 4 rows by 2 vectors of sums fill AVX2's registers. */
 #define FC_STRIP_ROWS 4
 
-/* Are X and C together one row of adjacent elements? */
+/* Whether X and C together are one row of adjacent elements. */
 static inline int fc_rows_joined(const fc_view *v) {
   int64_t size = (int64_t)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
   return v->stride[FC_AXIS_X] == channels * size && (channels == 1 || v->stride[FC_AXIS_C] == size);
 }
 
 typedef struct fc_strip_block {
-  /* count + ny - 1 rows of n + (nx - 1) * step elements; then FC_STRIP_ROWS that are not to be read, but may
-   * be asked for: those of the next block, where rows are read in place. */
+  /* count + ny - 1 rows of n + (nx - 1) * step elements; then FC_STRIP_ROWS rows that must not be read but
+   * may be prefetched: those of the next block, where rows are read in place */
   const void *const *rows;
   void *const *to;        /* count rows of n elements */
   int64_t count, n, step; /* count <= FC_STRIP_ROWS */
-  int stream;             /* `to` had better not go through the cache */
+  int stream;             /* store `to` past the cache if possible */
   void *work;
   int rows_u8, to_u8; /* these are code values as bytes, not elements of the compute type */
-  int kind;           /* of the output, and where clipping is noted: for storing bytes */
+  int kind;           /* of the output, for storing bytes and noting clipping */
   uint32_t *notes;
 } fc_strip_block;
 
@@ -48,7 +47,7 @@ typedef struct fc_strips {
   void (*block)(const void *op, const fc_strip_block *block);
   /* Bytes of `work`, a multiple of 64 that does not decrease with step; may be NULL. */
   size_t (*work)(const void *op, int64_t step);
-  /* `block` can do with dense rows of u8, as input or as output, where a value is its code. */
+  /* `block` accepts dense rows of u8, as input or as output, where a value is its code */
   int rows_u8, to_u8;
 } fc_strips;
 

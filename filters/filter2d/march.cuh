@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// march.cuh - the fast way to lay a 2-D filter out on a CUDA device: a warp marches
-// down a strip of 128 elements, 4 a lane, and keeps the sums of all rows that the window
-// touches in registers, so that every row of input is read once. Internal to filters/.
+// march.cuh - the fast way to lay a 2-D filter out on a CUDA device: a warp marches down a strip of 128
+// elements, 4 a lane, and keeps the sums of all rows that the window touches in registers, so that every row
+// of input is read once. Internal to filters/.
 //
-// For rows of adjacent elements: an interleaved row of C channels is taken as one row
-// whose taps lie `step` = C apart. Rows come FC_MARCH_BATCH at a time, copied
-// asynchronously into shared memory while the batch before is summed. They are copied as
-// the 4-byte words they lie in - of bytes beyond the view's ends, which nobody may have written, see
-// fc_march_fetch and fc_march_fetch_inner - and integers are converted there. A warp has its shared memory to
-// itself: warps do not wait for each other.
+// For rows of adjacent elements: an interleaved row of C channels is treated as one row whose taps are `step`
+// = C apart. Rows come FC_MARCH_BATCH at a time, copied asynchronously into shared memory while the batch
+// before is summed. They are copied as whole 4-byte words - for words that contain bytes outside the view,
+// which may be uninitialised, see fc_march_fetch and fc_march_fetch_inner - and integers are converted in
+// shared memory. Each warp has its own shared memory: warps do not wait for each other.
 //
-// Each output is summed in one order wherever strips, batches and segments begin: its
-// rows from top to bottom, as tiles.cuh's users do too.
+// Each output is summed in one order wherever strips, batches and segments begin: its rows from top to
+// bottom, as in tiles.cuh.
 #ifndef FC_FILTERS_CONV2D_MARCH_CUH
 #define FC_FILTERS_CONV2D_MARCH_CUH
 
@@ -21,40 +20,40 @@
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
 
-#define FC_MARCH_WIDTH  128 // elements of a strip: 4 a lane
-#define FC_MARCH_MARGIN 124 // the window's width beyond 1, in elements, at most
-#define FC_MARCH_STEP   4   // channels at most
-#define FC_MARCH_WARPS  4   // a block at most
+#define FC_MARCH_WIDTH  128 // elements of a strip: 4 per lane
+#define FC_MARCH_MARGIN 124 // maximum of the window's width less 1, in elements
+#define FC_MARCH_STEP   4   // maximum of channels
+#define FC_MARCH_WARPS  4   // maximum per block
 #define FC_MARCH_SHARED (48 * 1024)
-#define FC_MARCH_SLACK  20 // floats that may be read beyond a row, and are then not used
+#define FC_MARCH_SLACK  20 // floats that may be read beyond a row without being used
 
-// What lies beyond the ends of the views, if these are the signal's (fc_edges); else the host has
-// made it, and `on` is false.
+// The border beyond the ends of the views, if these are the signal's ends (fc_edges); `on` is false if the
+// host has made it.
 struct fc_march_edges {
   bool on;
   int32_t border;
   uint32_t code; // in every element of a word
 };
 
-// What a kernel is told; strides in bytes.
+// Kernel arguments; strides in bytes.
 struct fc_march {
   const char *in; // from the first element of the first window on
   char *out;
   int64_t in_image, in_plane, in_row, out_image, out_plane, out_row;
   int64_t images, planes, height, columns; // planes: channels, or 1 of joined ones
-  int64_t strips, segments, rows;          // rows of a segment, which is one warp's way down
+  int64_t strips, segments, rows;          // rows of a segment, which one warp processes
   int32_t in_dtype, out_dtype, in_size, out_size, margin, step;
   int32_t raw_pitch, row_pitch; // words and floats from row to row in shared memory
   int32_t warps;                // of a block
   int32_t warp_words;           // of shared memory
-  int32_t up, left;             // rows and elements that a window begins above and left of its output
+  int32_t up, left;             // rows and elements of a window above and left of its output
   bool quads;                   // outputs can be stored 4 at a time
   fc_march_edges edges;         // of bands only (band.cuh)
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
 };
 
-// One warp's way.
+// The part of the image that a warp processes.
 struct fc_march_way {
   const char *in; // first element of the first row of windows
   char *out;      // first output
@@ -84,9 +83,8 @@ __device__ __forceinline__ bool fc_march_begin(const fc_march &m, fc_march_way *
   return true;
 }
 
-// Begins to copy rows [q, min(q + BATCH, end)) into `raw`, of raw_pitch words a row. The first and last may
-// hold up to 3 bytes that are not the view's, and are then not used; whole words are never half out of
-// memory.
+// Starts to copy rows [q, min(q + BATCH, end)) into `raw`, with raw_pitch words per row. The first and last
+// word may contain up to 3 bytes outside the view, which are not used; no word is partly outside memory.
 template <int BATCH>
 __device__ __forceinline__ void fc_march_fetch_inner(const fc_march &m, const fc_march_way &way, int64_t q,
                                                      int64_t end, uint32_t *raw) {
@@ -100,8 +98,7 @@ __device__ __forceinline__ void fc_march_fetch_inner(const fc_march &m, const fc
   fc_commit_copies();
 }
 
-// A row that begins `head` bytes before a word does, has so many words, and ends with what lies from `tail`
-// on.
+// A row that begins `head` bytes before a word, has this many words, and ends with bytes from `tail` on.
 struct fc_march_pieces {
   int head, words, tail;
 };
@@ -113,7 +110,7 @@ __device__ __forceinline__ fc_march_pieces fc_march_pieces_of(const char *row, i
   return p;
 }
 
-// Byte k of those ahead of a row's words, and of those after them.
+// Byte k of those before a row's words, and of those after them.
 __device__ __forceinline__ void fc_march_copy_bytes(const char *row, int bytes, int k, uint32_t *raw) {
   const fc_march_pieces p = fc_march_pieces_of(row, bytes);
   char *to = reinterpret_cast<char *>(raw) + (reinterpret_cast<uintptr_t>(row) & 3);
@@ -125,8 +122,8 @@ __device__ __forceinline__ void fc_march_copy_bytes(const char *row, int bytes, 
   if (last) to[p.tail + k] = after;
 }
 
-// The same where the first or the last word may hold bytes that are not the view's: what they hold of it is
-// copied by itself, of all rows at a time, a lane two bytes of a row.
+// The same if the first or last word may contain bytes outside the view: the bytes inside are copied
+// separately, for all rows at a time, two bytes of a row per lane.
 template <int BATCH>
 __device__ __forceinline__ void fc_march_fetch_ends(const fc_march &m, const fc_march_way &way, int64_t q,
                                                     int64_t end, uint32_t *raw) {
@@ -189,8 +186,8 @@ __device__ __forceinline__ void fc_march_widen(const fc_march &m, const fc_march
   }
 }
 
-// The batch in floats: where it was copied to, or converted, into `room`. Rows beyond the
-// last hold anything.
+// The batch as floats: where it was copied to, or converted, into `room`. Rows beyond the last have arbitrary
+// content.
 template <int BATCH>
 __device__ __forceinline__ const float *fc_march_rows(const fc_march &m, const fc_march_way &way, int64_t q,
                                                       const uint32_t *raw, float *room) {
@@ -221,8 +218,8 @@ __device__ __forceinline__ void fc_march_store_row(const fc_march &m, const fc_m
     *reinterpret_cast<fc_march_quad<T> *>(to + 4 * lane) = quad;
     return;
   }
-  // A strip that cannot be stored in quads is stored by adjacent lanes; the last lanes of
-  // one that can, each its own.
+  // A strip that cannot be stored in quads is stored by adjacent lanes; in one that can, the last lanes store
+  // separately.
   const int first = m.quads ? 4 * lane : lane, next = m.quads ? 1 : 32;
   const int end = m.quads ? min(4 * lane + 4, way.width) : way.width;
   for (int i = first; i < end; i += next) to[i] = fc_dev_code<float, T>(sums[i], m.out_map, m.notes);
@@ -238,8 +235,7 @@ __device__ __forceinline__ void fc_march_store_as(const fc_march &m, const fc_ma
                             reinterpret_cast<T *>(way.out + (o + u) * m.out_row));
 }
 
-// Stores rows of 128 sums as outputs o, o + 1, ..., of which those before the first and
-// beyond the last are left out.
+// Stores rows of 128 sums as outputs o, o + 1, ...; those before the first and beyond the last are omitted.
 template <int BATCH>
 __device__ __forceinline__ void fc_march_store(const fc_march &m, const fc_march_way &way, int64_t o,
                                                const float *sums) {
@@ -254,7 +250,7 @@ __device__ __forceinline__ void fc_march_store(const fc_march &m, const fc_march
   }
 }
 
-// Four adjacent sums of a lane, straight into f32 outputs that can be stored in quads.
+// Stores four adjacent sums of a lane directly into f32 outputs, as a quad.
 __device__ __forceinline__ void fc_march_put(const fc_march &m, const fc_march_way &way, int64_t o,
                                              float4 v) {
   const int i = 4 * (threadIdx.x % 32);
@@ -315,8 +311,8 @@ static inline bool fc_march_quads(const fc_view *out) {
   return all % align == 0;
 }
 
-// Fills in all but the way down. False where the layout, the type or the window's width is
-// none to march on; the output is not empty.
+// Fills in everything except the segments. False if the layout, the type or the window's width is not
+// supported; the output is not empty.
 static inline bool fc_march_plan(fc_march *m, const fc_view *in, const fc_view *out, int64_t nx, int64_t ny,
                                  uint32_t *notes) {
   const bool joined = fc_rows_joined(in) && fc_rows_joined(out);
@@ -351,7 +347,7 @@ static inline bool fc_march_plan(fc_march *m, const fc_view *in, const fc_view *
   return true;
 }
 
-// Tells the plan of the signal's ends; NULL: the host has made the border. False where the views do not end
+// Adds the signal's ends to the plan; NULL: the host has made the border. False if the views do not end
 // there, or elements are larger than a word.
 static inline bool fc_march_ends(fc_march *m, const fc_view *in, const fc_edges *edges) {
   if (!edges) return true;
@@ -364,14 +360,14 @@ static inline bool fc_march_ends(fc_march *m, const fc_view *in, const fc_edges 
   return true;
 }
 
-// The plan of a whole signal whose border the kernels make. False where they cannot.
+// The plan for a whole signal whose border the kernels make. False if they cannot.
 static inline bool fc_march_plan_edges(fc_march *m, int32_t compute, const fc_view *in, const fc_edges *edges,
                                        const fc_view *out, int64_t nx, int64_t ny, uint32_t *notes) {
   return compute == FC_F32 && fc_march_plan(m, in, out, nx, ny, notes) && fc_march_ends(m, in, edges);
 }
 
-// An image one pixel wide, of which a band or a strip would keep one thread of a block busy (238 to 930 times
-// the aligned time a byte, tests/record/2026-11-22-nvidia-h200-layouts.json, "1 of 3"): the tiles spread its
+// An image one pixel wide: a band or a strip would occupy one thread of a block (238 to 930 times the aligned
+// time per byte, tests/record/2026-11-22-nvidia-h200-layouts.json, "1 of 3"), while tiles distribute its
 // rows.
 static inline bool fc_march_one_wide(const fc_march &m) {
   return m.columns == m.step;
@@ -388,7 +384,7 @@ static inline void fc_march_segment(fc_march *m, int64_t resident, int64_t ny) {
     if (segments < 1) continue;
     int64_t rows = (m->height + segments - 1) / segments;
     if (rows < least) rows = least;
-    const int64_t cost = waves * (rows + ny + 8); // 8: to begin
+    const int64_t cost = waves * (rows + ny + 8); // 8: the cost of starting
     if (cost >= best) continue;
     best = cost;
     m->rows = rows;

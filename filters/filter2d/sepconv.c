@@ -2,11 +2,10 @@
 /*
  * sepconv.c - the reference, and the CPU version: columns first, then rows.
  *
- * A block of rows is summed down its columns into `work`, a piece of PIECE elements at
- * a time that stays in the L1 cache, and each row of the piece is then summed along.
- * Columns come first because their input then needs no buffer where it is dense, and
- * no row is summed twice where strips of the host meet. The last (nx - 1) * step sums
- * of a piece are moved to before the next one, not computed again.
+ * A block of rows is summed vertically into `work`, a piece of PIECE elements at a time that stays in the L1
+ * cache, and each row of the piece is then summed horizontally. Vertical sums come first because dense input
+ * then needs no buffer, and no row is summed twice at the borders of the host's strips. The last (nx - 1) *
+ * step sums of a piece are moved to before the next one, not computed again.
  */
 #include "filters/filter2d/sepconv.h"
 #include "filters/filter2d/conv2d_strips.h"

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sepconv.h - 2-D convolution by a mask that is a product of a column and a row, or a
- * sum of few such products.
+ * sepconv.h - 2-D convolution by a mask that is a product of a column and a row, or a sum of few such
+ * products.
  *
  *   out(y, x, c) = sum over t < rank of
  *                  sum over i < nx of X_t[i] * sum over j < ny of Y_t[j] * in(y - top + j, x - left + i, c)
  *
- * with left = floor(nx/2) and top = floor(ny/2): taps are in the order of reading
- * (correlation), so a convolution hands them over reversed; its centre floor((n-1)/2)
- * then falls where it should for odd and even n alike.
+ * with left = floor(nx/2) and top = floor(ny/2): taps are in reading order (correlation), so for a
+ * convolution they are reversed; its centre floor((n-1)/2) is then right for odd and even n.
  *
- * Cost: rank * (nx + ny) multiply-adds an output, against nx * ny of the plain sum.
- * Memory is read and written once: the sums between the passes stay in the cache (CPU), or
- * in registers and shared memory (CUDA).
+ * Cost: rank * (nx + ny) multiply-adds an output, against nx * ny of the plain sum. Memory is read and
+ * written once: the sums between the passes stay in the cache (CPU), or in registers and shared memory
+ * (CUDA).
  *
- * Views. The input is readable left, nx-1-left, top and ny-1-top elements beyond the
- * output's shape on X and Y; both have the same shape, any dtypes and strides, and do
- * not overlap. Shapes of 0 are fine. Every sum runs in an order of its own whatever the
- * shapes and addresses, so pieces of an image give the bits of the whole. Longer sums are
- * made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of
- * a run and the number of runs. Backends agree to rounding. (On a CUDA device, u8 images that stay
- * u8 are summed along in exact integers by taps of 24 bits, sepconv/bytes.cu: an error of the same
- * size, but other bits than on the way to floats.)
+ * Views. The input is readable left, nx-1-left, top and ny-1-top elements beyond the output's shape on X and
+ * Y; both have the same shape, any dtypes and strides, and do not overlap. Shapes of 0 are fine. The order of
+ * every sum is independent of shapes and addresses, so pieces of an image give the bits of the whole. Long
+ * sums are made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of a run and the
+ * number of runs. Backends agree to rounding. (On a CUDA device, u8 images that stay u8 are summed
+ * horizontally in exact integers with taps of 24 bits, sepconv/bytes.cu: the error is of the same size, but
+ * the bits differ from those of a float output.)
  *
  * Threads: all functions are pure functions of their arguments.
  */
@@ -35,7 +33,7 @@
 FC_BEGIN_DECLS
 
 #define FC_SEPCONV_RANKS 3   /* rank is 1 to this */
-#define FC_SEPCONV_RUN   128 /* taps summed at a stretch */
+#define FC_SEPCONV_RUN   128 /* taps summed in one run */
 
 typedef struct fc_sepconv {
   int32_t compute; /* FC_F32 or FC_F64 */
@@ -60,8 +58,8 @@ FC_FILTERS_API fc_status fc_sepconv_cpu(const fc_sepconv *op, const fc_view *in,
 FC_FILTERS_API fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
                                          void *stream, uint32_t *notes);
 
-/* The same of a whole signal, of which nothing beyond the ends can be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing enqueued, where it has no kernel that does. The bits are the same. */
+/* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
+ * itself. FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for it. The bits are the same. */
 FC_FILTERS_API fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *stream, uint32_t *notes);
 

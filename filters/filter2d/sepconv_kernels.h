@@ -18,9 +18,9 @@ typedef struct fc_sepconv_kernels {
   void (*columns)(int64_t count, const void *const *rows, int64_t from, const void *y, int64_t ny, void *to,
                   int64_t pitch, int64_t n);
 
-  /* For i < n: to[i] = sum over t < rank, j < nx of x[t * nx + j] * from[t * pitch + i + j * step],
-   * in runs of FC_SEPCONV_RUN taps of one term. With `stream`, past the cache where that
-   * can be; FC_STREAM_END is the caller's. */
+  /* For i < n: to[i] = sum over t < rank, j < nx of x[t * nx + j] * from[t * pitch + i + j * step], in
+   * runs of FC_SEPCONV_RUN taps of one term. With `stream`, results are stored past the cache where
+   * possible; the caller executes FC_STREAM_END. */
   void (*row)(const void *from, int64_t pitch, int64_t rank, const void *x, int64_t nx, int64_t step,
               void *to, int64_t n, int stream);
 
@@ -28,9 +28,9 @@ typedef struct fc_sepconv_kernels {
   void (*columns_u8)(int64_t count, const void *const *rows, int64_t from, const void *y, int64_t ny,
                      void *to, int64_t pitch, int64_t n);
 
-  /* f32 only: the row pass of one term with results rounded half to even to u8. Returns 1 if all are of 0
-   * to 255; else `to` must be made another way: where one is not, and where the row is short or the
-   * mask long, which it leaves to others. */
+  /* f32 only: the row pass of one term with results rounded half to even to u8. Returns 1 if all results
+   * are in 0 .. 255; else `to` must be computed in another way. Also returns 0 for short rows and long
+   * masks. */
   int (*row_u8)(const void *from, const void *x, int64_t nx, int64_t step, uint8_t *to, int64_t n,
                 int stream);
 } fc_sepconv_kernels;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// tiles.cuh - the plain way to lay a 2-D filter out on a CUDA device, for every
-// layout, type and mask: a thread sums FC_TILE_ROWS outputs below each other, so that
-// what it reads of a row serves them all, straight from memory through the caches.
-// Internal to filters/: sepconv.cu and conv2d.cu march (march.cuh) where they can.
+// tiles.cuh - the general method for 2-D filters on a CUDA device, for every layout, type and mask: a thread
+// sums FC_TILE_ROWS outputs below each other, so that a row that it reads serves them all, directly from
+// memory through the caches. Internal to filters/: sepconv.cu and conv2d.cu march (march.cuh) where they can.
 #ifndef FC_FILTERS_CONV2D_TILES_CUH
 #define FC_FILTERS_CONV2D_TILES_CUH
 
@@ -12,18 +11,19 @@
 #define FC_TILE_ROWS    8
 #define FC_TILE_THREADS 128
 
-// Views, and how many tiles cover the output. A tile is `lanes` elements of a row by FC_TILE_THREADS / lanes
-// groups of FC_TILE_ROWS rows: rows of fewer elements than a block has threads leave none idle.
+// Views, and the number of tiles of the output. A tile is `lanes` elements of a row by FC_TILE_THREADS /
+// lanes groups of FC_TILE_ROWS rows: so no threads are idle if rows have fewer elements than a block has
+// threads.
 template <typename F> struct fc_tiles {
   fc_dev_view in, out; // in: from the first element of the first window on
   fc_dev_map<F> in_map, out_map;
   int64_t across, down, count;
   int lanes;       // a power of two, at most FC_TILE_THREADS
-  bool by_channel; // neighbouring threads take neighbouring channels, else pixels
+  bool by_channel; // neighbouring threads process neighbouring channels, otherwise pixels
   uint32_t *notes;
 };
 
-// Where a thread's outputs lie. `rows` is 0 for a thread beyond the end of the row.
+// The position of a thread's outputs. `rows` is 0 for a thread beyond the end of the row.
 struct fc_tile_place {
   int64_t n, y, x, c;
   int rows;

@@ -9,7 +9,7 @@
 
 static const double PI = 3.14159265358979323846;
 
-/* cos(pi a / 2n), a >= 0, with the argument brought to [0, pi/4]. */
+/* cos(pi a / 2n), a >= 0, with the argument reduced to [0, pi/4]. */
 static double cosine(int64_t a, int64_t n) {
   int64_t full = 4 * n;
   a %= full;
@@ -27,7 +27,7 @@ static double type2(const fc_dct *d, int64_t k, int64_t i) {
   return c * sqrt(k == 0 ? 0.25 / (double)d->size : 0.5 / (double)d->size);
 }
 
-/* Type III: the transpose of II, but that x[0] counts once where the sum is plain. */
+/* Type III: the transpose of II, except that x[0] counts once in the plain sum. */
 static double type3(const fc_dct *d, int64_t k, int64_t i) {
   double c = type2(d, i, k);
   return !d->orthonormal && i == 0 ? c / 2 : c;

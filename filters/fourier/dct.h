@@ -23,7 +23,7 @@ FC_BEGIN_DECLS
 typedef struct fc_dct {
   int64_t size;
   int type;        /* 2 or 3 */
-  int orthonormal; /* or as the sums above say */
+  int orthonormal; /* or scaled as in the sums above */
   int inverse;
 } fc_dct;
 

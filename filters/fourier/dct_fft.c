@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dct_fft.c - blocks in lanes, as many at a time as fill a vector, more of short ones.
+ * dct_fft.c - processes blocks in lanes, as many at a time as fill a vector, more if they are short.
  *
- * Type II: the even values in order, then the odd ones backwards, are a real signal whose
- * spectrum V gives X[k] = 2 Re(w^k V[k]) and X[n-k] = -2 Im(w^k V[k]), w = exp(-pi i / 2n). Type III
- * is the way back, times 2n.
+ * Type II: the even values in order, then the odd ones backwards, are a real signal whose spectrum V gives
+ * X[k] = 2 Re(w^k V[k]) and X[n-k] = -2 Im(w^k V[k]), w = exp(-pi i / 2n). Type III is the inverse, times 2n.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "filters/fourier/stft_kernels.h"
 #include "filters/base/turn.h"
 
-/* Values of a plane that short blocks are taken together to fill. */
+/* Short blocks are processed together until a plane has this many values. */
 #define TILE_VALUES 2048
 
 int fc_dct_fft_is_second(const fc_dct *d) {
@@ -85,8 +84,7 @@ static int64_t most_lanes(const fc_dct_fft *plan, const fc_rfft *real) {
   return lanes * (together > 1 ? together : 1);
 }
 
-/* For no more lanes than there are lines: a transform of everything at once must not be done for
- * idle lanes too. */
+/* At most as many lanes as there are lines: a single line must not be transformed for idle lanes too. */
 static tile tile_of(const fc_dct_fft *plan, int64_t lines, char *scratch) {
   tile t = {.plan = plan, .real = (const fc_rfft *)(const void *)((const char *)plan + plan->real)};
   t.k = fc_stft_kernels_of(plan->isa, plan->compute);
@@ -112,12 +110,12 @@ size_t fc_dct_fft_scratch(const fc_dct_fft *plan) {
 
 /* ---- the transform ---------------------------------------------------------------- */
 
-/* Which row of the spectrum's signal value i is. */
+/* The row of value i in the signal that the spectrum is taken of. */
 static int64_t place(int64_t i, int64_t n) {
   return i % 2 == 0 ? i / 2 : n - 1 - i / 2;
 }
 
-/* Whether any lane of the values holds what is not finite; t->taint says which. */
+/* Whether any lane has non-finite values; t->taint says which. */
 static int tainted(const tile *t) {
   int any = 0;
   memset(t->taint, 0, (size_t)t->row);
@@ -127,7 +125,7 @@ static int tainted(const tile *t) {
   return any;
 }
 
-/* From `cols` rows of values to n rows of results in their place. */
+/* From `cols` rows of values to n rows of results, in place. */
 static void transform(const tile *t) {
   const fc_dct_fft *plan = t->plan;
   int64_t n = plan->dct.size;
@@ -157,7 +155,7 @@ typedef struct run {
   fc_blocks b;
 } run;
 
-/* Blocks [first, first + count) of all lines' blocks to or from t.turned, a line's together. */
+/* Copies blocks [first, first + count), numbered through all lines, to or from t.turned, line by line. */
 static void move_blocks(const run *r, int64_t first, int64_t count, int storing) {
   const tile *t = &r->t;
   const fc_dct_fft *plan = t->plan;
@@ -207,7 +205,7 @@ static void across_tile(const run *r, const char *from, int64_t in_next, char *t
   }
 }
 
-/* Along Y, N, or channels apart: positions along X, channels and all where they are one run. */
+/* Along Y, N, or separate channels: positions along X, with the channels if they are contiguous. */
 static void across(const run *r) {
   const fc_view *in = r->in, *out = r->out;
   int axis = r->t.plan->axis, one_run = axis != FC_AXIS_C && fc_is_one_run(in) && fc_is_one_run(out);
@@ -266,9 +264,9 @@ static int64_t largest_prime(int64_t n) {
 
 /*
  * Measured with AVX-512, one core, ns a value by matrix | by Fourier transform: n = 32 0.74 | 0.87, 40 1.12 |
- * 0.95, 48 1.03 | 1.02, 64 1.3 | 1.0, 96 1.9 | 1.4, 256 4.9 | 1.4, 1024 39 | 2.0; with large primes 31 0.84
- * | 1.9; by convolution 129 2.9 | 5.1, 211 4.5 | 5.0, 257 5.3 | 5.0, 509 14 | 10. f64 is twice that, both
- * ways. A radix costs what it is long, and odd lengths take a complex transform.
+ * 0.95, 48 1.03 | 1.02, 64 1.3 | 1.0, 96 1.9 | 1.4, 256 4.9 | 1.4, 1024 39 | 2.0; with large primes 31 0.84 |
+ * 1.9; by convolution 129 2.9 | 5.1, 211 4.5 | 5.0, 257 5.3 | 5.0, 509 14 | 10. f64 is twice that, both ways.
+ * A radix costs in proportion to its size, and odd lengths need a complex transform.
  */
 int fc_dct_fft_pays(int64_t n) {
   int64_t p = largest_prime(n);

@@ -19,7 +19,7 @@
 
 FC_BEGIN_DECLS
 
-/* Read it; only fc_dct_fft_init writes it, but for `device`. Tables follow it in the same memory. */
+/* Read-only except for fc_dct_fft_init; the caller sets `device`. Tables follow in the same memory. */
 typedef struct fc_dct_fft {
   fc_dct dct;
   int32_t compute, isa, axis;
@@ -29,34 +29,34 @@ typedef struct fc_dct_fft {
   const void *device; /* for the CUDA functions: a copy of all its bytes on the device, made by the caller */
 } fc_dct_fft;
 
-/* Whether that is faster on the CPU than the n x n matrix: from some 40 values on, and more where n is
- * odd or has a large prime factor. */
+/* Whether this is faster on the CPU than the n x n matrix: from about 40 values on, and later for odd n
+ * and large prime factors. */
 FC_FILTERS_API int fc_dct_fft_pays(int64_t n);
-/* Whether it is on a CUDA device; `alone`: along one axis, not along two. */
+/* The same for a CUDA device; `alone`: along one axis, not two. */
 FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n, int alone);
 
-/* Whether it is a type II that is done, forwards or as the inverse of a III. */
+/* Whether the transform is of type II, as such or as the inverse of type III. */
 FC_FILTERS_API int fc_dct_fft_is_second(const fc_dct *dct);
 
-/* What the plain sum of coefficient k of a type II is multiplied by, twice; and coefficient k before a type
- * III, the first of them once. */
+/* Twice the factor of the plain sum of coefficient k of a type II; and of coefficient k before a type III,
+ * half of it for the first. */
 double fc_dct_fft_weight(const fc_dct *dct, int64_t k);
 
-/* Bytes of a plan, aligned to 64; 0 for a length out of range. */
+/* Bytes of a plan, aligned to 64; 0 for an unsupported length. */
 FC_FILTERS_API size_t fc_dct_fft_bytes(int64_t n, int compute);
 /* rows and cols from 1 to dct->size; compute and isa as in matrix.h. */
 FC_FILTERS_API fc_status fc_dct_fft_init(fc_dct_fft *plan, const fc_dct *dct, int compute, int isa, int axis,
                                          int64_t rows, int64_t cols);
 
-/* FC_INVALID for views that are not made of whole blocks. */
+/* FC_INVALID for views that do not consist of whole blocks. */
 FC_FILTERS_API fc_status fc_dct_fft_check(const fc_dct_fft *plan, const fc_view *in, const fc_view *out);
 
-/* Bytes of scratch, aligned to 64, whatever the views. */
+/* Bytes of scratch, aligned to 64, for any views. */
 FC_FILTERS_API size_t fc_dct_fft_scratch(const fc_dct_fft *plan);
 FC_FILTERS_API fc_status fc_dct_fft_cpu(const fc_dct_fft *plan, const fc_view *in, const fc_view *out,
                                         void *scratch, uint32_t *notes);
 
-/* It as one of two passes; refers to the plan. */
+/* The transform as one of two passes; refers to the plan. */
 FC_FILTERS_API fc_pass fc_dct_fft_pass(const fc_dct_fft *plan);
 
 /* On a CUDA device, enqueued on `stream`; views and scratch in its memory, the plan in the host's. */

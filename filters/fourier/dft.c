@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dft.c - the reference, and the CPU's version, which takes as many lines at a time as a
- * vector has lanes: blocks of rows turned on their sides, or neighbouring columns.
+ * dft.c - the reference, and the CPU version, which processes as many lines at a time as a vector has lanes:
+ * transposed blocks of rows, or neighbouring columns.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void reference_bin(const double *from, int64_t step, int64_t n, int64_t k
   }
 }
 
-/* The row of a block that begins at `from`, along X. A bad value spoils the row. */
+/* The row of a block that begins at `from`, along X. A non-finite value makes the whole row NaN. */
 static void reference_row(const reference *r, const char *from, double *to) {
   const fc_dft *d = r->d;
   int64_t n = fc_larger(d->nx, 1);
@@ -144,7 +144,7 @@ static void scale_bins(const tile *t, int64_t bins) {
   t->f->scale(t->im, bins * t->lanes, t->d->scale);
 }
 
-/* One component of all lanes; returns where its values are. */
+/* One component of all lanes; returns its address. */
 static const char *component_of(const tile *t, int component, int64_t bins) {
   int64_t count = bins * t->lanes;
   switch (component) {
@@ -162,8 +162,8 @@ static const char *component_of(const tile *t, int component, int64_t bins) {
 
 /* ---- the CPU: along X -------------------------------------------------------------- */
 
-/* Where `count` blocks lie, numbered through the rows from `base` on, if they lie just as the kernels
- * take and leave them: one after another, `step` bytes from one element to the next. */
+/* The address of `count` blocks, numbered through the rows from `base` on, if the kernels can use them in
+ * place: contiguous, `step` bytes from one element to the next. */
 static char *in_place(const tile *t, const fc_view *v, const char *base, int64_t first, int64_t count,
                       int64_t columns, int64_t step) {
   int64_t block = first % t->blocks;
@@ -171,7 +171,7 @@ static char *in_place(const tile *t, const fc_view *v, const char *base, int64_t
   return (char *)base + first / t->blocks * v->stride[FC_AXIS_Y] + block * columns * v->stride[FC_AXIS_X];
 }
 
-/* `count` blocks of the rows from `from` on, which are numbered through, from `first` on. */
+/* Loads `count` blocks of the rows from `from` on, numbered through the rows, beginning with `first`. */
 static void load_blocks(const tile *t, const fc_view *in, const char *from, int64_t first, int64_t count) {
   int64_t n = t->d->nx, stride = in->stride[FC_AXIS_X];
   const char *blocks = in_place(t, in, from, first, count, n, stride);
@@ -184,7 +184,7 @@ static void load_blocks(const tile *t, const fc_view *in, const char *from, int6
   t->k->gather(t->x, blocks ? blocks : t->turned, n, NULL, n, count, t->lanes);
 }
 
-/* `each` values of so many blocks from t->turned, numbered likewise, `step` bytes apart. */
+/* Stores `each` values of this many blocks from t->turned, numbered likewise, `step` bytes apart. */
 static void store_turned(const tile *t, int64_t first, int64_t count, int64_t each, const fc_view *out,
                          char *to, int64_t step, uint32_t *notes) {
   int64_t bins = fc_dft_bins_x(t->d);
@@ -196,7 +196,7 @@ static void store_turned(const tile *t, int64_t first, int64_t count, int64_t ea
   }
 }
 
-/* Real and imaginary parts, in either order, that lie side by side without anything between. */
+/* Real and imaginary parts, in either order, that are adjacent. */
 static int are_pairs(const fc_dft *d, const fc_view *out) {
   return d->components == 2 && d->component[0] <= FC_IM && d->component[1] <= FC_IM &&
          out->stride[FC_AXIS_X] == 2 * out->stride[FC_AXIS_C];
@@ -212,7 +212,7 @@ static void store_pairs(const tile *t, int64_t first, int64_t count, const fc_vi
   if (!there) store_turned(t, first, count, 2 * bins, out, to, step, notes);
 }
 
-/* All components of the bins of so many blocks, numbered likewise. */
+/* All components of the bins of these blocks, numbered likewise. */
 static void store_blocks(const tile *t, int64_t first, int64_t count, const fc_view *out, char *to,
                          uint32_t *notes) {
   const fc_dft *d = t->d;
@@ -267,14 +267,14 @@ static void run_y(const tile *t, const fc_view *in, const char *from, const fc_v
 
 /* ---- the CPU: both ------------------------------------------------------------------- */
 
-/* The rows of one row of blocks, along X, into the middle planes. */
+/* Transforms one row of blocks along X, into the middle planes. */
 static void run_middle(const tile *t, const fc_view *in, const char *from) {
   int64_t bins = fc_dft_bins_x(t->d), total = t->d->ny * t->blocks;
   for (int64_t first = 0; first < total; first += t->lanes) {
     int64_t count = fc_smaller(t->lanes, total - first);
     load_blocks(t, in, from, first, count);
     transform_real(t, t->d->nx, bins);
-    /* Blocks are numbered along the rows, so that they lie as they follow each other. */
+    /* Blocks are numbered along the rows, in memory order. */
     t->k->scatter(t->turned, t->re, bins, count, t->lanes);
     memcpy(t->middle_re + first * bins * t->size, t->turned, (size_t)(count * bins * t->size));
     t->k->scatter(t->turned, t->im, bins, count, t->lanes);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dft.h - discrete Fourier transforms of blocks along X, along Y, or both, of real values, and
- * back: X[k] = scale * sum_i x[i] exp(-2 pi i k / n), x[i] = scale / n * sum_k X[k] exp(2 pi i k / n).
+ * dft.h - discrete Fourier transforms of blocks along X, along Y, or both, of real values, and back: X[k] =
+ * scale * sum_i x[i] exp(-2 pi i k / n), x[i] = scale / n * sum_k X[k] exp(2 pi i k / n).
  *
- * Each axis that is transformed is cut into blocks of n values, anchored at position 0; each
- * becomes as many bins - or, along the axis that a real transform is taken of (X where
- * it is transformed, else Y), the first n/2 + 1 if `half`, as numpy.fft.rfft and rfft2. The
- * components of a bin stand side by side on C, those of each channel together.
+ * Each axis that is transformed is cut into blocks of n values, anchored at position 0; each becomes as many
+ * bins - or, along the axis that a real transform is taken of (X where it is transformed, else Y), the first
+ * n/2 + 1 if `half`, as numpy.fft.rfft and rfft2. The components of a bin are adjacent on C, grouped by
+ * channel.
  *
- * Back, from the real and imaginary parts: the missing half is that of real values, of whose
- * transform along the last axis the imaginary parts of bin 0 (and n/2) are not looked at, as
- * numpy.fft.irfft and irfft2; of full spectra the result's real part is taken.
+ * Back, from the real and imaginary parts: the missing half is that of real values, and along the last axis
+ * the imaginary parts of bin 0 (and n/2) are ignored, as in numpy.fft.irfft and irfft2; of full spectra the
+ * result's real part is taken.
  *
- * A NaN or infinity makes all bins of its block NaN, or all values. Lengths are any up to
- * FC_FFT_LONGEST, at the cost of fft.h. Nothing allocates; re-entrant.
+ * A NaN or infinity makes all bins of its block NaN, or all values. Any length up to FC_FFT_LONGEST, at the
+ * cost given in fft.h. Nothing allocates; re-entrant.
  */
 #ifndef FC_FILTERS_DFT_H
 #define FC_FILTERS_DFT_H
@@ -28,7 +28,7 @@ typedef struct fc_dft {
   int32_t compute, isa;
   int64_t nx, ny; /* values of a block along X and Y; 0: that axis is not transformed */
   int32_t half;
-  int32_t components; /* how many of (for the way back none is looked at): */
+  int32_t components; /* number of components (ignored by the inverse) */
   int32_t component[FC_COMPONENTS];
   double scale;
   const fc_rfft *real;                      /* of nx, or of ny where X is not transformed */
@@ -36,7 +36,7 @@ typedef struct fc_dft {
   const void *device_real, *device_complex; /* the same in device memory, for CUDA */
 } fc_dft;
 
-/* Bins that a block becomes along X and Y: 1 where the axis is not transformed. */
+/* Bins of a block along X and Y: 1 if the axis is not transformed. */
 static inline int64_t fc_dft_bins_x(const fc_dft *d) {
   return d->nx == 0 ? 1 : d->half ? d->nx / 2 + 1 : d->nx;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dft_tile.h - what dft.c and idft.c share: scratch memory laid out for as many lines at a
- * time as a vector has lanes, more of short ones, or as there are. A line is a block of a row, or a column;
- * planes are rows of lanes. Internal to filters/.
+ * dft_tile.h - code shared by dft.c and idft.c: scratch memory for as many lines at a time as a vector has
+ * lanes, more if they are short, fewer if there are fewer. A line is a block of a row, or a column; planes
+ * are rows of lanes. Internal to filters/.
  */
 #ifndef FC_FILTERS_DFT_TILE_H
 #define FC_FILTERS_DFT_TILE_H
@@ -15,8 +15,8 @@
 #include "filters/base/integers.h"
 #include "filters/fourier/stft_kernels.h"
 
-/* Values of a plane that short lines are taken together to fill: calls are then for many
- * elements, and all planes still in the cache. */
+/* Short lines are processed together until a plane has this many values: so calls process many elements,
+ * and all planes stay in the cache. */
 #define TILE_VALUES 2048
 
 typedef struct tile {
@@ -29,11 +29,11 @@ typedef struct tile {
   int64_t bytes;
 } tile;
 
-/* `shape` is that of the values or of the bins, `columns` what a block of these has along X. */
+/* `shape` is that of the values or of the bins; `columns` is the size of a block along X in it. */
 static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t columns, char *scratch) {
   int64_t bins = fc_dft_bins_x(d), blocks = d->nx ? shape->shape[FC_AXIS_X] / columns : 1;
   int64_t width = d->nx ? blocks * bins : shape->shape[FC_AXIS_X];
-  /* A transform of everything at once must not be done for idle lanes too. */
+  /* A transform of a single line must not be computed for idle lanes too. */
   int64_t lines = d->nx == 0   ? width
                   : d->ny == 0 ? shape->shape[FC_AXIS_Y] * blocks
                                : fc_larger(width, d->ny * blocks);
@@ -64,7 +64,7 @@ static inline tile tile_of(const fc_dft *d, const fc_view *shape, int64_t column
   return t;
 }
 
-/* Notes which lanes of a plane hold something that is not finite; whether there was any. */
+/* Records which lanes of a plane hold non-finite values; returns whether there are any. */
 static inline int tile_taint(const tile *t, const char *plane, int64_t rows) {
   int any = 0;
   t->k->taint(t->taint, plane, rows, t->lanes);

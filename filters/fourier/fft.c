@@ -17,8 +17,8 @@ static void *in_plan(const void *plan, int64_t offset) {
 
 /* ---- factors ---------------------------------------------------------------- */
 
-/* The radices of n into `radix`; -1 when a prime factor is too large. Powers of two go by
- * eights, and by fours where a two would be left over. */
+/* Factors n into radices `radix`; -1 if a prime factor is too large. Powers of two become eights, and
+ * fours where a two would remain. */
 static int factors(int64_t n, int64_t *radix) {
   int count = 0, twos = 0; /* of 2^26 at most: 26 factors */
   for (; n % 2 == 0; n /= 2) twos++;
@@ -31,7 +31,7 @@ static int factors(int64_t n, int64_t *radix) {
   return n == 1 ? count : -1;
 }
 
-/* The smallest length >= least of factors 2, 3 and 5 only, and even. */
+/* The smallest even length >= least with only the factors 2, 3 and 5. */
 static int64_t smooth_length(int64_t least) {
   int64_t best = 2;
   while (best < least) best *= 2;
@@ -63,7 +63,7 @@ static void get_element(fc_planes z, int compute, int64_t at, double *re, double
   *im = compute == FC_F64 ? ((double *)z.im)[at] : (double)((float *)z.im)[at];
 }
 
-/* Lays out the passes of a smooth length; returns the pairs in their tables. */
+/* Sets up the passes of a smooth length; returns the number of pairs in their tables. */
 static int64_t lay_out(fc_fft *plan) {
   int64_t radix[FC_FFT_PASSES], rest = plan->n, pairs = 0;
   int count = factors(plan->n, radix);
@@ -76,7 +76,7 @@ static int64_t lay_out(fc_fft *plan) {
   return pairs;
 }
 
-/* The plan without its tables: everything that fc_fft_bytes wants to know. */
+/* The plan without its tables: as much as fc_fft_bytes needs. */
 static void describe(fc_fft *plan, int64_t n, int compute, int isa) {
   int64_t radix[FC_FFT_PASSES], pair = 2 * (int64_t)fc_dtype_size(compute);
   memset(plan, 0, sizeof *plan);
@@ -134,7 +134,7 @@ static void fill_chirp(const fc_fft *plan, void *work) {
   }
 }
 
-/* Memory that only the making of a plan needs lies behind it. */
+/* Followed by memory that is needed only during initialisation. */
 static int64_t work_bytes(const fc_fft *plan) {
   return plan->convolved
              ? 4 * fc_align64(smooth_length(2 * plan->n - 1) * (int64_t)fc_dtype_size(plan->compute))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idft.c - back from spectra: the reference, and the CPU's version, which takes as many lines
- * at a time as a vector has lanes. In two dimensions columns come first, as complex
- * values, then rows.
+ * idft.c - the inverse transform: the reference, and the CPU version, which processes as many lines at a time
+ * as a vector has lanes. In two dimensions columns come first, as complex values, then rows.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +20,7 @@ fc_status fc_idft_check(const fc_dft *d, const fc_view *in, const fc_view *out) 
 
 /* ---- reference -------------------------------------------------------------- */
 
-/* Tables of cosines and sines, and the bins of one block after the way back along Y. */
+/* Tables of cosines and sines, and the bins of one block after the inverse along Y. */
 typedef struct reference {
   const fc_dft *d;
   const fc_view *in;
@@ -53,7 +52,7 @@ static int reference_finite(const reference *r, const char *from) {
   return 1;
 }
 
-/* Along Y, complex, where X is transformed too; row y of the result, or the bins as they are. */
+/* Along Y, complex, if X is transformed too; row y of the result, or the bins unchanged. */
 static void reference_columns(const reference *r, const char *from) {
   const fc_dft *d = r->d;
   const int64_t *step = r->in->stride, bins = fc_dft_bins_x(d);
@@ -71,7 +70,7 @@ static void reference_columns(const reference *r, const char *from) {
     }
 }
 
-/* How often bin k of a real transform of n counts: the missing ones are conjugates. */
+/* How many times bin k of a real transform of n counts: the missing bins are conjugates. */
 static double reference_weight(const fc_dft *d, int64_t k, int64_t n) {
   return !d->half || k == 0 || 2 * k == n ? 1 : 2;
 }
@@ -83,7 +82,7 @@ static double reference_value(const fc_dft *d, const double *bins, int64_t count
   for (int64_t k = 0; k < count; k++) {
     const double *turn = turns + 2 * (k * i % n), weight = reference_weight(d, k, n);
     sum += weight * bins[2 * k] * turn[0];
-    /* Of a bin that counts once in a half, the imaginary part is 0. */
+    /* For a bin that counts once in a half spectrum, the imaginary part is ignored. */
     if (!d->half || weight == 2) sum -= weight * bins[2 * k + 1] * turn[1];
   }
   return sum;
@@ -144,7 +143,7 @@ size_t fc_idft_scratch(const fc_dft *d, const fc_view *out) {
   return (size_t)tile_of(d, out, d->nx, fc_nowhere()).bytes;
 }
 
-/* Whether a bin of any lane was NaN or infinite; tile.taint says of which. */
+/* Whether a bin of any lane is NaN or infinite; tile.taint says which. */
 static int tainted(const tile *t, int64_t bins) {
   tile_untaint(t);
   return tile_taint(t, t->re, bins) | tile_taint(t, t->im, bins);
@@ -240,7 +239,7 @@ static void run_middle(const tile *t, const fc_view *in, const char *from) {
     load_columns(t, t->re, in, column, n, count);
     load_columns(t, t->im, in, column + in->stride[FC_AXIS_C], n, count);
     int bad = tainted(t, n);
-    /* With real and imaginary parts exchanged it is the inverse. */
+    /* With real and imaginary parts exchanged this is the inverse. */
     fc_fft_run(t->d->complex, t->im, t->re, t->lanes, t->rest);
     t->f->scale(t->re, n * t->lanes, 1.0 / (double)n);
     t->f->scale(t->im, n * t->lanes, 1.0 / (double)n);

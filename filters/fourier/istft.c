@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * istft.c - back: the frames that cover a stretch of output are transformed, as many at a
- * time as a vector has lanes, and added up in order.
+ * istft.c - the inverse: the frames that cover a range of output are transformed, as many at a time as a
+ * vector has lanes, and added in order.
  */
 #include <math.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "filters/fourier/stft_kernels.h"
 #include "filters/base/turn.h"
 
-/* Blocks of hop samples that are summed at once. The frames on its borders are transformed
- * again for the next: few of so many, and they must be in hand. */
+/* Blocks of hop samples that are summed at a time. The frames at its ends are transformed again for the
+ * next range: so few of many, and the memory must suffice for all. */
 #define STRETCH_HOPS 64
 
-/* Squared windows that sum to less, over the most that a sample is covered by, are none. */
+/* Sums of squared windows below this fraction of the largest one count as zero. */
 #define LEAST_COVERAGE 1e-10
 
 static double element(const void *from, int compute, int64_t at) {
@@ -26,7 +26,7 @@ static int64_t floor_of(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* The sum of squared windows at a position of the hop, over all the frames there can be. */
+/* The sum of squared windows at a position of the hop, over all possible frames. */
 static double covered(const double *window, int64_t frame, int64_t hop, int64_t position) {
   double sum = 0;
   for (int64_t i = position; i < frame; i += hop) sum += window[i] * window[i];
@@ -43,7 +43,7 @@ double fc_stft_coverage(const double *window, int64_t frame, int64_t hop) {
   return most > 0 ? least / most : 0;
 }
 
-/* The weight below which a sample is not covered. */
+/* The weight below which a sample counts as not covered. */
 static double least_weight(const fc_stft *s) {
   double most = 0;
   for (int64_t i = 0; i < s->frame; i++) {
@@ -60,8 +60,7 @@ fc_status fc_istft_check(const fc_stft *s, const fc_view *in, const fc_view *out
   return in->shape[FC_AXIS_C] == out->shape[FC_AXIS_C] * 2 * (s->size / 2 + 1) ? FC_OK : FC_INVALID;
 }
 
-/* Frames, counted from the view's first, that cover positions [from, to) of the output view
- * and exist. */
+/* Existing frames, counted from the view's first, that cover positions [from, to) of the output view. */
 typedef struct frames {
   int64_t first, end;
 } frames;
@@ -134,7 +133,7 @@ typedef struct stretch {
   int64_t bytes;
 } stretch;
 
-/* No more lanes than there are frames that reach into the output. */
+/* At most as many lanes as there are frames that reach into the output. */
 static stretch stretch_of(const fc_stft *s, const fc_view *out, char *scratch) {
   stretch t = {.s = s, .k = fc_stft_kernels_of(s->isa, s->compute)};
   t.lanes = fc_smaller(fc_rfft_lanes(s->plan), (out->shape[FC_AXIS_X] + s->frame - 1) / s->hop + 1);
@@ -178,7 +177,7 @@ static void spread_taint(const stretch *t) {
   if (tainted) t->k->spread(t->x, t->taint, t->s->frame, t->lanes);
 }
 
-/* Transforms frames [first, first + count) back, a frame after the other in `turned`. */
+/* Transforms frames [first, first + count) back, consecutively into `turned`. */
 static void invert(const stretch *t, const fc_view *in, const char *channel, int64_t first, int64_t count) {
   const char *bins = channel + first * in->stride[FC_AXIS_X];
   load_part(t, in, bins, count, t->re);
@@ -188,7 +187,7 @@ static void invert(const stretch *t, const fc_view *in, const char *channel, int
   t->k->scatter(t->turned, t->x, t->s->frame, count, t->lanes);
 }
 
-/* Adds frame f, at `y`, to the stretch of `length` samples that begins at `from`. */
+/* Adds frame f, at `y`, to the range of `length` samples that begins at `from`. */
 static void add_frame(const stretch *t, const char *y, int64_t f, int64_t from, int64_t length) {
   int64_t start = f * t->s->hop - t->s->before - from;
   int64_t lo = fc_larger(start, 0), hi = fc_smaller(start + t->s->frame, length);

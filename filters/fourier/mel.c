@@ -23,7 +23,7 @@ static double to_hz(const fc_mel *m, double mel) {
   return mel < knee ? mel / SLANEY_MELS : SLANEY_KNEE * exp((mel - knee) * slaney_step);
 }
 
-/* Corner i of bands + 2, which lie equally far apart in mels. */
+/* Corner i of bands + 2, which are equally spaced in mels. */
 static double corner(const fc_mel *m, int64_t i) {
   double low = to_mel(m, m->low), high = to_mel(m, m->high);
   return to_hz(m, low + (high - low) * (double)i / (double)(m->bands + 1));
@@ -35,7 +35,7 @@ int64_t fc_mel_fill(const fc_mel *mel, int64_t *first, int64_t *bin, double *wei
   for (int64_t b = 0; b < mel->bands; b++) {
     double left = corner(mel, b), middle = corner(mel, b + 1), right = corner(mel, b + 2);
     double scale = mel->normalised ? 2 / (right - left) : 1;
-    /* Bins strictly within the triangle: those on its corners weigh nothing. */
+    /* Bins strictly inside the triangle: those at its corners have no weight. */
     int64_t k = (int64_t)floor(left / width) + 1;
     first[b] = count;
     bin[b] = k < bins ? k : bins - 1;

@@ -23,10 +23,9 @@ typedef struct fc_mel {
 } fc_mel;
 
 /*
- * The bank without its zeros: band b has the weights first[b] .. first[b + 1] - 1, for the
- * bins from bin[b] on. `first` has bands + 1 elements, `bin` bands; `weights` as many as the
- * function returns, and may be NULL to find out how many that is (at most twice the bins, and
- * one a band).
+ * The bank without its zeros: band b has the weights first[b] .. first[b + 1] - 1, for the bins from bin[b]
+ * on. `first` has bands + 1 elements, `bin` bands; `weights` as many as the function returns, and may be NULL
+ * to find out that number (at most twice the bins, plus one per band).
  */
 FC_FILTERS_API int64_t fc_mel_fill(const fc_mel *mel, int64_t *first, int64_t *bin, double *weights);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rfft.c - transforms of real signals. Of an even length: two neighbours are one complex
- * value, and half the length is transformed. Of an odd one: the imaginary part is 0.
+ * rfft.c - transforms of real signals. With an even length, two neighbours form one complex value, and half
+ * the length is transformed. With an odd one, the imaginary part is 0.
  */
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void forward_odd(const fc_rfft *plan, const void *x, fc_planes to, int64_
   fc_fft_run(fc_rfft_complex(plan), z.re, z.im, lanes, (char *)scratch + 2 * plane);
   memcpy(to.re, z.re, (size_t)(plan->bins * row));
   memcpy(to.im, z.im, (size_t)(plan->bins * row));
-  memset(to.im, 0, (size_t)row); /* which rounding may have touched */
+  memset(to.im, 0, (size_t)row); /* which may not be exactly 0 because of rounding */
 }
 
 void fc_rfft_forward_pairs(const fc_rfft *plan, void *re, void *im, int64_t lanes, void *scratch) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stft.c - forward: the reference, and the CPU's version, which takes as many frames of
- * one channel at a time as a vector has lanes.
+ * stft.c - the forward transform: the reference, and the CPU version, which processes as many frames of one
+ * channel at a time as a vector has lanes.
  */
 #include <math.h>
 #include <string.h>
@@ -117,7 +117,7 @@ fc_status fc_stft_ref(const fc_stft *s, const fc_view *in, const fc_view *out, v
 
 /* ---- the CPU ------------------------------------------------------------------ */
 
-/* Where everything lies in scratch. Planes are `size` + 2 rows of lanes. */
+/* Pointers into scratch. Planes are `size` + 2 rows of lanes. */
 typedef struct tile {
   const fc_stft *s;
   const fc_stft_kernels *k;
@@ -133,7 +133,7 @@ static tile tile_of(const fc_stft *s, const fc_view *out, char *scratch) {
   t.lanes = fc_larger(fc_smaller(fc_rfft_lanes(s->plan), out->shape[FC_AXIS_X]), 1);
   int64_t size = (int64_t)fc_dtype_size(s->compute), plane = fc_align64((s->size + 2) * t.lanes * size);
   int64_t banded = fc_align64(values_of(s) * t.lanes * size);
-  /* Frames that overlap share their samples; others lie one after the other. */
+  /* Overlapping frames share their samples; others are consecutive. */
   t.distance = fc_smaller(s->hop, s->frame);
   t.span = scratch;
   t.x = t.span + fc_align64(((t.lanes - 1) * t.distance + s->frame) * size);
@@ -178,7 +178,7 @@ static void transform(const tile *t) {
   t->k->spread(t->im, t->taint, bins_of(s), t->lanes);
 }
 
-/* One component of all lanes; returns where its values are. */
+/* One component of all lanes; returns its address. */
 static const char *component_of(const tile *t, int component) {
   const fc_stft *s = t->s;
   int64_t count = bins_of(s) * t->lanes;

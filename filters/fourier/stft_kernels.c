@@ -2,10 +2,10 @@
 /*
  * stft_kernels.c - see stft_kernels.h; for one instruction set.
  *
- * Logarithms are ours, since a call of libm's for each bin would take several times as long
- * as the transform: x = 2^e m with m within sqrt(1/2) .. sqrt(2), and
- * ln m = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1), |s| < 0.172. Good to about
- * 2 ulp of the larger of e and 1; of positive normal numbers only (there is a floor).
+ * Has its own logarithm, since calling libm for each bin would take several times as long as the transform: x
+ * = 2^e m with m within sqrt(1/2) .. sqrt(2), and ln m = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1),
+ * |s| < 0.172. Accurate to about 2 ulp of the larger of e and 1; for positive normal numbers only (smaller
+ * ones are below the floor).
  */
 #include <float.h>
 #include <math.h>

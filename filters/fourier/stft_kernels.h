@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stft_kernels.h - what a short-time transform does around its Fourier transforms, for
- * one instruction set. Internal. Pointers are to elements of the type that the table
- * is for; lanes as in fft.h.
+ * stft_kernels.h - the loops of a short-time transform besides its Fourier transforms, for one instruction
+ * set. Internal. Pointers are to elements of the type that the table is for; lanes as in fft.h.
  */
 #ifndef FC_FILTERS_STFT_KERNELS_H
 #define FC_FILTERS_STFT_KERNELS_H
@@ -33,7 +32,7 @@ typedef struct fc_stft_kernels {
 
   /* sum[i] += w[i] * y[i], weight[i] += w[i]^2 */
   void (*overlap)(void *sum, void *weight, const void *y, const void *w, int64_t count);
-  /* sum[i] /= weight[i], or 0 where the weight is at most `least`. */
+  /* sum[i] /= weight[i], or 0 if the weight is at most `least`. */
   void (*divide)(void *sum, const void *weight, double least, int64_t count);
 } fc_stft_kernels;
 

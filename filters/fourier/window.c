@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window.c - window functions. One value is 1, whatever the kind, as in SciPy.
+ * window.c - window functions. A window of one value is 1, for any kind, as in SciPy.
  */
 #include <math.h>
 
@@ -15,11 +15,10 @@ static double cosine_sum(const double *terms, int64_t i, int64_t m) {
     fc_turn(k * i, m, &c, &s);
     sum += (k % 2 ? -terms[k] : terms[k]) * c;
   }
-  return fabs(sum) < 1e-15 ? 0 : sum; /* Blackman's ends are 0, but for rounding */
+  return fabs(sum) < 1e-15 ? 0 : sum; /* Blackman's ends are 0 except for rounding */
 }
 
-/* By its power series: all terms are positive, so that nothing cancels. Beyond |x| = 700 it would overflow.
- */
+/* By its power series: all terms are positive, so nothing cancels. Beyond |x| = 700 it would overflow. */
 double fc_bessel_i0(double x) {
   const double squared = 0.25 * x * x;
   double term = 1, sum = 1;

@@ -26,7 +26,7 @@ typedef enum fc_window {
   FC_WINDOW_KAISER = 7          /* I0(beta sqrt(1 - x^2)) / I0(beta) */
 } fc_window;
 
-/* Writes n >= 0 values, each to the last bits of a double. `beta` is Kaiser's. */
+/* Writes n >= 0 values, accurate to the last bits of a double. `beta` is Kaiser's parameter. */
 FC_FILTERS_API void fc_window_fill(fc_window kind, double beta, int symmetric, int64_t n, double *to);
 
 /* The modified Bessel function of order 0, of |x| up to 700: Kaiser's window before it is divided by its

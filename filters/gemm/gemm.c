@@ -57,13 +57,13 @@ fc_status fc_gemm_ref(const fc_gemm *g) {
 
 /* ---- blocked ---------------------------------------------------------- */
 
-/* One product under way; distances in bytes where they end in `at`. */
+/* A product in progress; names ending in `at` are distances in bytes. */
 typedef struct plan {
   const fc_gemm *g;
   const fc_gemm_kernels *kernels;
   int64_t k;
   char *a_panels, *b_panels;
-  int direct; /* B is read where it lies: too few rows of A to repay packing it */
+  int direct; /* B is used in place: A has too few rows to pay for packing */
 } plan;
 
 static const void *at(const plan *p, const void *matrix, int64_t index) {
@@ -79,7 +79,7 @@ size_t fc_gemm_scratch(const fc_gemm *g) {
   return (size_t)(a_bytes + cols * k * (int64_t)kernels->size);
 }
 
-/* C[i.., j..] of one tile += A[i.., p..p+kc) B[p..p+kc), j..]; `first` brings in beta. */
+/* C[i.., j..] of one tile += A[i.., p..p+kc) B[p..p+kc), j..]; `first` applies beta. */
 static void multiply_tile(const plan *p, const void *a, const void *b, int64_t b_row, int64_t i, int64_t j,
                           int64_t kc, int first) {
   _Alignas(64) char sums[FC_TILE_MAX_ROWS * FC_TILE_MAX_COLS * sizeof(double)];
@@ -110,7 +110,7 @@ static void multiply_block(const plan *p, int64_t i, int64_t mc, int64_t j, int6
   }
 }
 
-/* Packs what multiply_block will read of B: all, or only a last panel that is not full. */
+/* Packs the part of B that multiply_block reads packed: all, or only an incomplete last panel. */
 static void pack_b(const plan *p, int64_t j, int64_t nc, int64_t k, int64_t kc) {
   const fc_gemm *g = p->g;
   int64_t skip = p->direct ? nc - nc % p->kernels->cols : 0;

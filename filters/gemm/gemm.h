@@ -2,23 +2,19 @@
 /*
  * gemm.h - general matrix multiplication, C = alpha A B + beta C, in f32 and f64.
  *
- * A is m x k, B is k x n, C is m x n; each has a distance between rows and one
- * between columns, in elements, so that row- and column-major order, transposes,
- * any leading dimension and every other element are all the same thing. Distances
- * may be any but for C, whose elements must be distinct; C overlaps neither A nor
- * B. As in BLAS, beta 0 means that C is only written (what it held may be NaN),
- * and alpha 0 that A and B are not read.
+ * A is m x k, B is k x n, C is m x n; each has a distance between rows and one between columns, in elements,
+ * which covers row- and column-major order, transposes, any leading dimension and strided access. Distances
+ * are arbitrary, except that C's elements must be distinct; C overlaps neither A nor B. As in BLAS, beta 0
+ * means that C is only written (what it held may be NaN), and alpha 0 that A and B are not read.
  *
- * Every element of C is a sum over k in one fixed order: it does not depend on m, n,
- * the strides or where a tile of the computation begins, so that a product
- * computed in pieces is the product computed whole, bit for bit. CPU and CUDA, and
- * different instruction sets, agree to rounding. Error: |error| <= about k * eps * (|A||B|),
- * in practice sqrt(k) * eps. GPUs of sm_90 make sums of more than 16 products of f32 in f64,
- * which is faster there, and round once.
+ * Every element of C is a sum over k in one fixed order: it does not depend on m, n, the strides or where a
+ * tile of the computation begins, so that a product computed in pieces is the product computed whole, bit for
+ * bit. CPU and CUDA, and different instruction sets, agree to rounding. Error: |error| <= about k * eps *
+ * (|A||B|), in practice sqrt(k) * eps. GPUs of sm_90 make sums of more than 16 products of f32 in f64, which
+ * is faster there, and round once.
  *
- * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is the
- * blocked and packed one of Goto and van de Geijn, "Anatomy of high-performance
- * matrix multiplication" (2008), as BLIS lays it out.
+ * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is blocked and packed after Goto and
+ * van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), as in BLIS.
  */
 #ifndef FC_FILTERS_GEMM_H
 #define FC_FILTERS_GEMM_H
@@ -40,13 +36,13 @@ typedef struct fc_gemm {
   int64_t c_row, c_col;
 } fc_gemm;
 
-/* FC_INVALID for a type or size that is none, or a NULL matrix with elements. */
+/* FC_INVALID for an invalid type or size, or a NULL matrix with elements. */
 FC_FILTERS_API fc_status fc_gemm_check(const fc_gemm *g);
 
-/* The plain triple loop; sums in double whatever the type. */
+/* The plain triple loop; sums in double for either type. */
 FC_FILTERS_API fc_status fc_gemm_ref(const fc_gemm *g);
 
-/* Bytes of scratch that fc_gemm_cpu needs; at most a few MiB whatever the size. */
+/* Bytes of scratch that fc_gemm_cpu needs; at most a few MiB for any size. */
 FC_FILTERS_API size_t fc_gemm_scratch(const fc_gemm *g);
 /* `scratch` is aligned to 64 bytes. */
 FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
@@ -54,33 +50,35 @@ FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 /* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
-/* The same, to the bit, with scratch to copy matrices to whose lines of adjacent elements begin at no
- * multiples of 16 bytes: such products, 128 and more on every side, take up to three times as long without,
- * on sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until the stream
- * has come so far; 0, and then it may be NULL, where nothing is copied. */
+/* The same, to the bit, with scratch for copies of matrices whose lines of adjacent elements are not
+ * aligned to 16 bytes: without it such products, of 128 and more on every side, take up to three times as
+ * long on sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until
+ * the stream has completed the product; if that is 0, nothing is copied and it may be NULL. */
 FC_FILTERS_API size_t fc_gemm_padded_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream);
 
-/* The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): half as
- * fast again to twice as fast on sm_90 where all sides are large, and slower than fc_gemm_cuda where m or n
- * is below about 200: which of the two is called decides over the bits, so that is the caller's to choose,
- * for all pieces alike. Each element is split into 11 and up to 13 significant bits, and the product of the
- * lesser halves is left out: relative to |A||B| each product is off by about 2^-22, and sums of 32 products
- * are added up in f32. So the error is at most about that of sums made in f32
- * (tests/filters/test_gemm_split_cuda.c); sums of up to 32 products are left to fc_gemm_cuda. NaN, infinities
- * and the largest numbers give what they do there: a sum that is not finite is computed again, one
- * product after the other. The small halves of elements below 2^-100 are lost. A product in pieces is still
- * the product computed whole, bit for bit, on the same kind of device.
+/*
+ * The same product of f32 matrices on tensor cores, by three products of split elements (3xTF32): 1.5 to 2
+ * times as fast on sm_90 if all sides are large, and slower than fc_gemm_cuda if m or n is below about 200.
+ * The bits differ from those of fc_gemm_cuda, so the caller must choose, in the same way for all pieces. Each
+ * element is split into 11 and up to 13 significant bits, and the product of the lower halves is omitted:
+ * relative to |A||B| each product is off by about 2^-22, and sums of 32 products are added in f32. So the
+ * error is at most about that of sums in f32 (tests/filters/test_gemm_split_cuda.c); sums of up to 32
+ * products are left to fc_gemm_cuda. NaN, infinities and the largest numbers give the same as there: a sum
+ * that is not finite is computed again, one product after the other. The lower halves of elements below
+ * 2^-100 are lost. A product in pieces is still the product computed whole, bit for bit, on the same kind of
+ * device.
  *
- * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about that of A and B twice; in
- * use until the stream has come so far. FC_UNSUPPORTED, with nothing enqueued, for f64, where nothing is to
- * be multiplied, and for devices other than sm_90 (where mma.sync gives no more than plain f32): call
- * fc_gemm_cuda then. */
+ * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about twice the size of A and B;
+ * in use until the stream has completed the product. FC_UNSUPPORTED, with nothing enqueued, for f64, for
+ * empty products, and on devices other than sm_90 (where mma.sync is no faster than plain f32): call
+ * fc_gemm_cuda then.
+ */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
 
-/* A matrix as BLAS describes it: its order and leading dimension, and whether it is
- * taken transposed. Sets the two distances of one matrix. */
+/* A matrix as described for BLAS: order, leading dimension, and whether it is transposed. Sets the two
+ * distances of a matrix. */
 typedef enum fc_order { FC_ROW_MAJOR = 0, FC_COL_MAJOR = 1 } fc_order;
 static inline void fc_gemm_strides(fc_order order, int transposed, int64_t ld, int64_t *row, int64_t *col) {
   int by_rows = (order == FC_ROW_MAJOR) != (transposed != 0);

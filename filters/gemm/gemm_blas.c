@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gemm_blas.c - see gemm_blas.h: strides into orders and leading dimensions.
+ * gemm_blas.c - see gemm_blas.h: converts strides to orders and leading dimensions.
  */
 #include "filters/gemm/gemm_blas.h"
 
@@ -9,14 +9,14 @@
 
 #include "filters/base/integers.h"
 
-/* A matrix as BLAS has it in row-major order. */
+/* A matrix in the form of BLAS, in row-major order. */
 typedef struct matrix {
   const void *data;
   CBLAS_TRANSPOSE transposed;
   int ld;
 } matrix;
 
-/* Whether that can be. A leading dimension is at least 1 and the length of what is adjacent. */
+/* Whether BLAS can express it. A leading dimension is at least 1 and the length of adjacent elements. */
 static int describe(matrix *to, const void *data, int64_t rows, int64_t cols, int64_t row, int64_t col) {
   const int64_t wide = fc_larger(cols, 1), high = fc_larger(rows, 1);
   int by_rows = (col == 1 || cols <= 1) && (row >= wide || rows <= 1);
@@ -48,7 +48,7 @@ fc_status fc_gemm_blas(const fc_gemm *g) {
     multiply(g, (int)g->m, (int)g->n, &a, &b, &c);
     return FC_OK;
   }
-  /* By columns C is the transpose of a matrix by rows: that is B's transpose times A's. */
+  /* If C is stored by columns, its transpose is stored by rows: that is B's transpose times A's. */
   if (!describe(&a, g->a, g->k, g->m, g->a_col, g->a_row)) return FC_UNSUPPORTED;
   if (!describe(&b, g->b, g->n, g->k, g->b_col, g->b_row)) return FC_UNSUPPORTED;
   multiply(g, (int)g->n, (int)g->m, &b, &a, &c);

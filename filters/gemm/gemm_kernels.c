@@ -2,8 +2,8 @@
 /*
  * gemm_kernels.c - register tiles, packing and the update of C, for one instruction set.
  *
- * The height of a tile fills the vector registers: 12 x 2 sums of AVX-512's 32, 6 x 2
- * of AVX2's 16, 4 x 2 of SSE2's 16 (which wants one for each product too).
+ * The height of a tile fills the vector registers: 12 x 2 sums of AVX-512's 32, 6 x 2 of AVX2's 16, 4 x 2 of
+ * SSE2's 16 (which also needs one for each product).
  */
 #include "filters/gemm/gemm_kernels.h"
 #include "filters/base/simd.h"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gemm_kernels.h - the inner loops of matrix products, for one instruction set. Internal
- * to filters/: gemm.c, and the transforms that multiply by a matrix, build on them.
+ * gemm_kernels.h - the inner loops of matrix products, for one instruction set. Internal to filters/: used by
+ * gemm.c and by the transforms that multiply by a matrix.
  *
- * Pointers are to elements of the type that the table is for, so that the loops
- * around these are written once; strides and counts are in elements.
+ * Pointers are to elements of the type that the table is for, so that the loops around these are written
+ * once; strides and counts are in elements.
  */
 #ifndef FC_FILTERS_GEMM_KERNELS_H
 #define FC_FILTERS_GEMM_KERNELS_H
 
 #include "filters/base/isa.h"
 
-/* No tile is larger, in any instruction set and type. */
+/* Largest tile for any instruction set and type. */
 #define FC_TILE_MAX_ROWS 12
 #define FC_TILE_MAX_COLS 32
 
 typedef struct fc_gemm_kernels {
-  int rows, cols, lanes; /* of a full tile; elements of a vector, which `cols` is twice */
+  int rows, cols, lanes; /* of a full tile; elements of a vector (`cols` is two vectors) */
   size_t size;           /* of an element */
 
   /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gemm_tma.h - the product on sm_90 for operands that its copy engine can read: lines that are adjacent along
- * one side, aligned to 16 bytes. Internal to the .cu
- * files of filters/, C++.
+ * gemm_tma.h - the product on sm_90 for operands that the tensor memory accelerator can read: lines of
+ * adjacent elements, aligned to 16 bytes. Internal to the .cu files of filters/, C++.
  */
 #ifndef FC_FILTERS_GEMM_TMA_H
 #define FC_FILTERS_GEMM_TMA_H

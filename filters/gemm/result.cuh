@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// result.cuh - in what sums are made and where they go, and which way round a product is computed.
+// result.cuh - the type of sums and how they are stored, and the orientation in which a product is computed.
 // Internal to the .cu files of filters/.
 #ifndef FC_FILTERS_GEMM_RESULT_CUH
 #define FC_FILTERS_GEMM_RESULT_CUH
@@ -38,10 +38,9 @@ template <typename F, typename S = F> static inline fc_gemm_result<F, S> fc_gemm
   return {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha), static_cast<F>(g->beta)};
 }
 
-// Whether sums over so many products of floats are made of doubles, on the current device: chips of sm_90
-// multiply these on their tensor cores as fast as other units multiply floats, and get along with small tiles
-// (WHY.md). Products of two floats are exact there. Up to 16, memory is the limit
-// (gemm.cu).
+// Whether sums over this many products of floats are computed in doubles, on the current device: sm_90
+// multiplies these on its tensor cores as fast as other units multiply floats, and works well with small
+// tiles (WHY.md). Products of two floats are exact there. Up to 16, memory is the limit (gemm.cu).
 static inline bool fc_gemm_widens(int64_t k) {
   int device = 0, major = 0;
   return k > 16 && cudaGetDevice(&device) == cudaSuccess &&
@@ -49,8 +48,8 @@ static inline bool fc_gemm_widens(int64_t k) {
          major == 9;
 }
 
-// Neighbouring threads write neighbouring columns: a column-major C is computed as the transpose,
-// B'A', whose sums are the same.
+// Neighbouring threads write neighbouring columns: a column-major C is computed as the transpose, B'A', which
+// has the same sums.
 static inline fc_gemm fc_gemm_by_rows(const fc_gemm *g) {
   fc_gemm t = *g;
   if (g->c_row != 1 || g->c_col == 1) return t;

@@ -141,7 +141,7 @@ struct fc_plain_operands {
   const float *a, *b;
   int64_t a_across, a_along, b_across, b_along, k;
 
-  // A NaN stays one whatever is added, so its sum is not gone on with.
+  // A NaN stays one whatever is added, so its sum ends there.
   __device__ __forceinline__ double sum(int64_t i, int64_t j) const {
     const float *x = a + i * a_across, *y = b + j * b_across;
     double s = 0;

@@ -2,25 +2,23 @@
 //
 // tile.cuh - the tiled matrix product that gemm.cu and the block transforms share.
 //
-// A block of threads computes BM x BN sums, a thread TM x TN of them in registers.
-// Slices of BK steps of k go through shared memory, double-buffered: while one is
-// multiplied the next is on its way in registers, and one barrier a slice suffices.
-// Fragments are read from shared memory 16 bytes at a time.
+// A block of threads computes BM x BN sums, a thread TM x TN of them in registers. Slices of BK steps of k go
+// through shared memory, double-buffered: while one is multiplied the next is being loaded into registers,
+// and one barrier per slice suffices. Fragments are read from shared memory 16 bytes at a time.
 //
-// What the product reads and writes is abstract, so that a transform can load samples
-// and store them with conversion. An operand (A by rows, B by columns) offers
+// What the product reads and writes is abstract, so that a transform can load samples and store them with
+// conversion. An operand (A by rows, B by columns) offers
 //     const char *at(int64_t i)           its i-th row (column), at k = 0
 //     int64_t along                       bytes from one k to the next
 //     F load(const char *)                the element there
 //     bool along_fast                     whether neighbours in k are neighbours in memory
 // and the result
-//     place at(int64_t j)                 where its j-th column lies, of a type of its own
+//     place at(int64_t j)                 the address of its j-th column, of any type
 //     F start(int64_t i)                  what the sums of row i begin with
 //     void store(place, int64_t i, F sum)
 //
-// Each sum is one chain of fused multiply-adds, k ascending, or with BLOCK > 0 the sum of
-// the chains of every BLOCK steps, whatever the tile: sums do not depend on the shape
-// chosen or on where a tile lies.
+// Each sum is one chain of fused multiply-adds, k ascending, or with BLOCK > 0 the sum of the chains of every
+// BLOCK steps, for any tile: sums do not depend on the shape or position of a tile.
 #ifndef FC_FILTERS_GEMM_TILE_CUH
 #define FC_FILTERS_GEMM_TILE_CUH
 
@@ -85,8 +83,8 @@ template <class S, int W, class Operand> struct fc_tile_stage {
   }
 };
 
-// Where fragment element r of thread `t` lies in a tile of W: packs of 16 bytes, those of
-// neighbouring threads side by side, so that no two meet in a bank.
+// The position of fragment element r of thread `t` in a tile of W: packs of 16 bytes, those of neighbouring
+// threads adjacent, so that no two threads use the same bank.
 template <class S, int W, int T> __device__ __forceinline__ int fc_tile_index(int t, int r) {
   return r / S::pack * (W / (T / S::pack)) + t * S::pack + r % S::pack;
 }
@@ -102,7 +100,7 @@ __device__ __forceinline__ void fc_tile_fragment(typename S::F *to, const typena
   }
 }
 
-// total += sum, and the sum begins anew.
+// total += sum, and the sum is reset.
 template <class S>
 __device__ __forceinline__ void fc_tile_fold(typename S::F (&total)[S::TM][S::TN],
                                              typename S::F (&sum)[S::TM][S::TN]) {
@@ -137,14 +135,14 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
   }
 
   static_assert(BLOCK % S::BK == 0, "blocks are whole slices");
-  F total[S::TM][S::TN] = {}; // not there without blocks
+  F total[S::TM][S::TN] = {}; // not used without blocks
   stage_a.fetch(a, 0, k);
   stage_b.fetch(b, 0, k);
   int now = 0;
   for (int64_t k0 = 0; k0 < k; k0 += S::BK, now ^= 1) {
     stage_a.put(a, as[now]);
     stage_b.put(b, bs[now]);
-    // The one barrier: whoever passes it has left the buffer that is filled next.
+    // The only barrier: a thread that passes it has finished with the buffer that is filled next.
     __syncthreads();
     stage_a.fetch(a, k0 + S::BK, k);
     stage_b.fetch(b, k0 + S::BK, k);
@@ -175,7 +173,7 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
   }
 }
 
-// Tiles in one row of the grid, which strides over what does not fit.
+// Tiles in one row of the grid, which strides over the rest.
 template <class S, int BLOCK, class A, class B, class C>
 __global__ void __launch_bounds__(S::threads)
     fc_tile_kernel(int64_t m, int64_t n, int64_t k, int64_t across, int64_t tiles, A a, B b, C c) {
@@ -196,9 +194,8 @@ static inline fc_status fc_tile_launch(int64_t m, int64_t n, int64_t k, const A 
   return fc_launch_status();
 }
 
-// The shape for a product of m x n: few rows or columns get tiles as flat as they are,
-// products too small to fill the chip with large tiles get smaller ones. Tuning
-// constants of the f32 and f64 kernels in one place.
+// The shape for a product of m x n: few rows or columns get equally flat tiles, products too small to fill
+// the chip with large tiles get smaller ones. Tuning constants of the f32 and f64 kernels in one place.
 template <typename F> struct fc_tile_shapes {
   using large = fc_tile_shape<F, 128, 128, 8, 8, 8>;
   using medium = fc_tile_shape<F, 64, 64, 8, 4, 4>;
@@ -208,7 +205,7 @@ template <typename F> struct fc_tile_shapes {
 // Large tiles that keep the chip busy: two for each multiprocessor of a big one.
 static constexpr int64_t FC_TILE_ENOUGH = 264;
 
-// With BLOCK > 0 the registers of large tiles would not do.
+// With BLOCK > 0 large tiles would need too many registers.
 template <typename F, int BLOCK, class A, class B, class C>
 static inline fc_status fc_tile_product(int64_t m, int64_t n, int64_t k, const A &a, const B &b, const C &c,
                                         cudaStream_t stream) {

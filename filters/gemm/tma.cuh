@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// tma.cuh - products of matrices whose slices the copy engine of sm_90 (TMA) brings.
+// tma.cuh - products of matrices whose slices are loaded by the tensor memory accelerator (TMA) of sm_90.
 //
-// A block stays and makes tiles of BM x BN sums one after the other, in registers. Slices of 128
-// bytes in k go through STAGES places in shared memory: a thread of a warp group of its own keeps the
-// engine busy, the barrier `full` of a place says that its slice is there, `empty` that all warps have
-// left it. So those that multiply neither move nor address elements, they read each step's operands
-// from shared memory a step ahead across slices and tiles, and they get the other group's registers.
+// A block is persistent and computes tiles of BM x BN sums one after the other, in registers. Slices of 128
+// bytes in k go through STAGES buffers in shared memory: a thread of a separate warp group keeps the TMA
+// busy; a buffer's barrier `full` signals that its slice has arrived, `empty` that all warps have finished
+// with it. So the multiplying warps neither move nor address elements, they read each step's operands from
+// shared memory a step in advance across slices and tiles, and they get the other group's registers.
 //
-// A slice lies in lines of 128 bytes, as in memory: by k where neighbours in k are neighbours, else
-// by rows. The engine swaps the 16-byte pieces of a line by its number modulo 8, so that
-// those of a column of lines lie in different banks. Elements beyond the matrix arrive as zeros.
-// Floats that are multiplied as doubles lie as they are, and are widened as they are read.
+// A slice consists of lines of 128 bytes, as in memory: by k if neighbours in k are adjacent, else by rows.
+// The TMA swizzles the 16-byte pieces of a line by its number modulo 8, so that those of a column of lines
+// are in different banks. Elements beyond the matrix arrive as zeros. Floats that are multiplied as doubles
+// are stored as floats, and widened when they are read.
 //
 // The arithmetic is a class: tma_f64.cuh. Internal to filters/.
 #ifndef FC_FILTERS_GEMM_TMA_CUH
@@ -25,7 +25,7 @@
 #include "filters/gemm/gemm.h"
 #include "filters/gemm/result.cuh"
 
-// Where the instructions are (sm_90a: registers change hands, see setmaxnreg); elsewhere kernels are
+// If the instructions are available (sm_90a: registers are reassigned, see setmaxnreg); elsewhere kernels are
 // empty and never launched (fc_tma_ready).
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FC_TMA_CODE 1
@@ -70,7 +70,7 @@ template <typename F_, int W_, bool BY_K_, int PIECES = 1> struct fc_tma_slice {
 #endif
 };
 
-// Floats of as many steps as doubles would be: boxes of LINE elements across, one after the other.
+// Floats for as many steps as doubles would have: boxes of LINE elements across, one after the other.
 template <int W_, bool BY_K_, int PIECES> struct fc_tma_floats {
   using F = float;
   static constexpr int W = W_, STEPS = 16 * PIECES, bytes = W * STEPS * 4;
@@ -102,7 +102,7 @@ struct fc_tma_work {
   int group;                       // rows of tiles that are made column by column
   int k;
 
-  // Tiles at work share what the second cache holds.
+  // Concurrent tiles share the content of the second-level cache.
   __device__ __forceinline__ void place(int tile, int bm, int bn, int *i0, int *j0) const {
     const int band = tile / (group * across), first = band * group;
     const int rows = down - first < group ? down - first : group, rest = tile - first * across;
@@ -111,7 +111,7 @@ struct fc_tma_work {
   }
 };
 
-// What a block does of it: tiles blockIdx.x, blockIdx.x + gridDim.x, ...
+// The tiles of a block: blockIdx.x, blockIdx.x + gridDim.x, ...
 __device__ __forceinline__ int fc_tma_slices_of_block(const fc_tma_work &w) {
   const int first = static_cast<int>(blockIdx.x), step = static_cast<int>(gridDim.x);
   return ((w.tiles - first - 1) / step + 1) * w.slices;
@@ -125,15 +125,15 @@ template <int STAGES> struct fc_tma_ring {
   }
 };
 
-// The slices as those who multiply see them, one after the other.
+// The sequence of slices as the multiplying warps see it.
 template <class M> struct fc_tma_pipe {
   static constexpr int STAGE = M::slice_a::bytes + M::slice_b::bytes;
-  const unsigned char *a, *b; // the slice at hand
+  const unsigned char *a, *b; // the current slice
   const unsigned char *slices;
-  uint32_t full, empty; // barriers of the first place
+  uint32_t full, empty; // barriers of the first buffer
   int left;             // slices, this one and those to come
   int lane;
-  uint32_t nothing; // 0, which the compiler does not know
+  uint32_t nothing; // 0, unknown to the compiler
   fc_tma_ring<M::STAGES> ring;
 
 #if FC_TMA_CODE
@@ -142,9 +142,9 @@ template <class M> struct fc_tma_pipe {
     a = slices + ring.stage * STAGE;
     b = a + M::slice_a::bytes;
   }
-  // To the next slice: the engine may overwrite this one. After the last it stays. An arrival does not wait
-  // for reads that were begun, and they may be held up behind stores for longer than the engine takes: it is
-  // made to depend on `seen`, which is made of all that was read last.
+  // Advances to the next slice: the TMA may overwrite this one. After the last it stays. An arrival does not
+  // wait for outstanding reads, which may be held up behind stores for longer than the TMA takes: so it is
+  // made to depend on `seen`, which is computed from all values read last.
   __device__ __forceinline__ void advance(uint32_t seen) {
     __syncwarp();
     const uint32_t bar = empty + 8 * ring.stage + (seen & nothing);
@@ -163,8 +163,8 @@ template <class M> struct fc_tma_pipe {
 
 // ---- results -------------------------------------------------------------------
 
-// C = alpha sum + beta C of elements F and sums S. `packs`: columns are adjacent, and rows are whole sixteens
-// of bytes.
+// C = alpha sum + beta C for elements F and sums S. `packs`: columns are adjacent, and rows are multiples of
+// 16 bytes.
 template <typename F_, typename S = F_> struct fc_tma_result {
   using F = F_;
   F *data;
@@ -187,20 +187,21 @@ template <typename F_, typename S = F_> struct fc_tma_result {
 
 // ---- the kernel ----------------------------------------------------------------
 
-// The arithmetic of a tile, M, by WARPS warps, BLOCKS blocks a processor: slice_a, slice_b;
-// M(warp, lane), begin(pipe), clear(), multiply(pipe), store(c, i0, j0, m, n).
+// The arithmetic of a tile, M, by WARPS warps, BLOCKS blocks per multiprocessor: slice_a, slice_b; M(warp,
+// lane), begin(pipe), clear(), multiply(pipe), store(c, i0, j0, m, n).
 template <class M> struct fc_tma_shares {
-  // Only groups of four warps can hand over registers.
+  // Only groups of four warps can reassign registers.
   static constexpr bool groups = M::WARPS % 4 == 0;
   static constexpr int feeders = groups ? 4 : 1, warps = M::WARPS + feeders;
-  // Registers a thread, in eights: what all begin with; those of the feeders and of the others then.
+  // Registers per thread, in multiples of eight: at launch, and then for the loading and the multiplying
+  // warps.
   static constexpr int all = 65536 / (32 * warps * M::BLOCKS) / 8 * 8;
   static constexpr int few = 40, rest = (all * warps - few * feeders) / M::WARPS / 8 * 8;
   static constexpr int many = rest < 240 ? rest : 240;
 };
 
 #if FC_TMA_CODE
-// The slices of the block's tiles, one after the other, each once its place is empty: by one thread.
+// Loads the slices of the block's tiles, one after the other, each when its buffer is empty: by one thread.
 template <class M>
 __device__ __forceinline__ void fc_tma_feed(const CUtensorMap *a, const CUtensorMap *b,
                                             const fc_tma_work &work, uint32_t slices, uint32_t full,
@@ -220,7 +221,7 @@ __device__ __forceinline__ void fc_tma_feed(const CUtensorMap *a, const CUtensor
   }
 }
 
-// Those who multiply: tiles, whose slices come without a pause.
+// The multiplying warps: tiles, whose slices follow without a pause.
 template <class M, class C>
 __device__ __forceinline__ void fc_tma_make_tiles(M &math, fc_tma_pipe<M> &pipe, const C &c,
                                                   const fc_tma_work &work) {
@@ -248,7 +249,7 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
   __shared__ uint64_t bars[2][M::STAGES];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const uint32_t full = fc_shared_address(bars[0]), empty = fc_shared_address(bars[1]);
-  // Swapping pieces of lines goes by the address.
+  // The swizzle depends on the address.
   unsigned char *slices = memory + (-static_cast<int>(fc_shared_address(memory)) & 1023);
   if (threadIdx.x == 0) {
     for (int s = 0; s < M::STAGES; s++) {
@@ -279,14 +280,14 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
 template <typename F> struct fc_tma_operand {
   const F *data;
   int64_t across, along; // to the next row (column), to the next k
-  int64_t limit;         // rows (columns) there are
+  int64_t limit;         // number of rows (columns)
   bool by_k(void) const { return along == 1; }
-  // A single row is as long as one likes.
+  // A single row may be of any length.
   void stretch(int64_t k) {
     const int64_t whole = 16 / static_cast<int64_t>(sizeof(F));
     if (limit == 1 && by_k()) across = (k + whole - 1) / whole * whole;
   }
-  // Whether the engine can read it: lines 16 bytes aligned and less than 2^40 apart.
+  // Whether the TMA can read it: lines aligned to 16 bytes and less than 2^40 apart.
   bool readable(void) const {
     const int64_t line = (by_k() ? across : along) * static_cast<int64_t>(sizeof(F));
     return (along == 1 || across == 1) && line > 0 && line % 16 == 0 && line < (INT64_C(1) << 40) &&
@@ -294,7 +295,7 @@ template <typename F> struct fc_tma_operand {
   }
 };
 
-// What a product is made of, or false where the engine cannot read it.
+// The parameters of a product, or false if the TMA cannot read it.
 template <typename F, typename S>
 static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tma_operand<F> *b,
                                    fc_tma_result<F, S> *c) {
@@ -308,7 +309,7 @@ static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tm
   return a->readable() && b->readable();
 }
 
-// Few columns are computed as the rows of the transpose, whose sums are the same.
+// A product with few columns is computed as the transpose, with few rows, which has the same sums.
 template <typename F, typename S>
 static inline void fc_tma_transpose(fc_tma_operand<F> *a, fc_tma_operand<F> *b, fc_tma_result<F, S> *c) {
   if (a->limit <= b->limit) return;
@@ -323,7 +324,7 @@ typedef CUresult (*fc_tma_encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_
                                    CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
                                    CUtensorMapFloatOOBfill);
 
-// The driver's function, or NULL: asked for by the runtime, so that nothing links to the driver.
+// The driver's function, or NULL: obtained through the runtime, so that nothing links to the driver.
 static inline fc_tma_encoder fc_tma_find_encoder(void) {
   void *function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -352,7 +353,7 @@ static inline bool fc_tma_describe(CUtensorMap *map, fc_tma_encoder encode, cons
                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-// Whether `kernel` has code for this device, and may have so much shared memory.
+// Whether `kernel` has code for this device, and this much shared memory is available.
 template <class K> static inline bool fc_tma_ready(K kernel, int bytes) {
   cudaFuncAttributes about;
   const bool ready =
@@ -371,7 +372,8 @@ static inline int fc_tma_processors(void) {
   return processors;
 }
 
-// False for more rows or tiles than 32 bits number, of which coordinates are, also a tile beyond the end.
+// False if there are more rows or tiles than 32 bits can number, as coordinates are, including a tile beyond
+// the end.
 static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_t m, int64_t n, int64_t k) {
   const int64_t down = (m + bm - 1) / bm, across = (n + bn - 1) / bn, most = INT32_MAX - 1024;
   if (m > most || n > most || k > most || down > most / across) return false;
@@ -384,7 +386,7 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
   return static_cast<int64_t>(work->tiles / 64 + 1) * work->slices <= most;
 }
 
-// FC_UNSUPPORTED where the engine cannot: the caller has another way.
+// FC_UNSUPPORTED if the TMA cannot be used: the caller has another kernel.
 template <class M, typename F, typename S>
 static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b, int64_t k,
                                       const fc_tma_result<F, S> &c, cudaStream_t stream) {
@@ -411,8 +413,8 @@ template <typename F, typename S> struct fc_tma_way {
                       const fc_tma_result<F, S> &, cudaStream_t);
 };
 
-// What a product takes in tiles of this kind on an H200, in microseconds. Given what one of 2048 steps does:
-// `alone` where the busiest processor has one of them, `each` of more.
+// The time of a product in tiles of this kind on an H200, in microseconds. Based on the time for 2048 steps:
+// `alone` if the busiest multiprocessor has one tile, `each` for more.
 template <class M, typename F, typename S>
 static inline fc_tma_way<F, S> fc_tma_way_of(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b,
                                              const fc_tma_result<F, S> &, double alone, double each) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// tma_f64.cuh - a tile of f64 sums on the tensor cores of sm_90, for tma.cuh, of matrices of
-// doubles or floats.
+// tma_f64.cuh - a tile of f64 sums on the tensor cores of sm_90, for tma.cuh, of matrices of doubles or
+// floats.
 //
-// A warp makes 16 MI x 8 NI sums. Rows are dealt to lanes such that the 4 x 4 elements that half a
-// warp reads at once lie in different banks: their pieces of 16 bytes have been swapped by the copy
-// engine. Every sum takes its products in ascending k.
+// A warp computes 16 MI x 8 NI sums. Rows are distributed to lanes such that the 4 x 4 elements that half a
+// warp reads together are in different banks: their pieces of 16 bytes have been swizzled by the TMA. Every
+// sum takes its products in ascending k.
 #ifndef FC_FILTERS_GEMM_TMA_F64_CUH
 #define FC_FILTERS_GEMM_TMA_F64_CUH
 
@@ -41,8 +41,8 @@ __device__ __forceinline__ void fc_tma_mma(double (&c)[4], const double (&a)[2],
 #endif
 }
 
-// Eights of rows (columns) of one operand's slice S, as a lane sees them. By rows they are dealt by twos:
-// HALF if a warp has one of them.
+// Groups of eight rows (columns) of one operand's slice S, as a lane sees them. By rows they are distributed
+// in pairs: HALF if a warp has one of a pair.
 template <class S, int PIECES, bool HALF> struct fc_tma_eights {
   static constexpr bool BY_K = S::BY_K;
   int base; // bytes to the first eight's element at k = t
@@ -54,8 +54,8 @@ template <class S, int PIECES, bool HALF> struct fc_tma_eights {
                 : t * 128 + ((place(g, 0) / 2 ^ t) << 4) + g % 2 * 8;
     base += (first - 8 * odd) * 128 * (BY_K ? 1 : PIECES);
   }
-  // The row that is g-th of the j-th eight. By k: those of half a warp have 4 different pairs of
-  // pieces. By rows: each line has its own two pieces, 4 apart.
+  // The g-th row of the j-th eight. By k: those of half a warp have 4 different pairs of pieces. By rows:
+  // each line has its own two pieces, 4 apart.
   static __device__ __forceinline__ int place(int g, int j) {
     if (BY_K) return 8 * j + 2 * (g % 4) + g / 4;
     return j / 2 * 16 + j % 2 * 4 + g % 2 + g / 2 % 2 * 8 + g / 4 * 2;
@@ -71,8 +71,8 @@ template <class S, int PIECES, bool HALF> struct fc_tma_eights {
   }
 };
 
-// The same of floats as the engine brings them, S, which are widened as they are read: where few warps read
-// each. SPREAD: by rows, eights lie such that no two lanes meet in a bank.
+// The same for floats as loaded by the TMA, S, which are widened when they are read: used if few warps read
+// each. SPREAD: by rows, eights are arranged such that no two lanes use the same bank.
 template <class S, bool SPREAD_> struct fc_tma_floats_eights {
   static constexpr bool BY_K = S::BY_K, SPREAD = SPREAD_ && !BY_K && S::LINE == 32;
   static_assert(!BY_K || S::LINE == 32, "whole lines");
@@ -104,8 +104,8 @@ template <class S, bool SPREAD_> struct fc_tma_floats_eights {
   }
 };
 
-// Of elements F: slices of PIECES times 16 steps, KI of them an instruction. LATE: the next slice is waited
-// for after all products of this one have begun, not before.
+// For elements F: slices of PIECES times 16 steps, KI of them per instruction. LATE: the next slice is waited
+// for after all products of this one have started.
 template <typename F, int BM_, int BN_, int WARPS_M, int WARPS_N, int KI, int PIECES, int STAGES_,
           int BLOCKS_, bool A_BY_K, bool B_BY_K, bool LATE = false>
 struct fc_tma_f64 {
@@ -141,7 +141,7 @@ struct fc_tma_f64 {
         for (int v = 0; v < 4; v++) sum[r][s][v] = 0;
   }
 
-  // The operands of KI steps, p-th of the piece, into one of two places.
+  // Loads the operands of KI steps, the p-th of the piece, into one of two register sets.
   template <class P> __device__ __forceinline__ void load(const P &pipe, int place, int piece, int p) {
 #pragma unroll
     for (int r = 0; r < MI; r++)
@@ -158,7 +158,7 @@ struct fc_tma_f64 {
     load(pipe, 0, 0, 0);
   }
 
-  // Something of each read into this place.
+  // A value computed from all reads into this register set.
   __device__ __forceinline__ uint32_t seen(int place) const {
     int bits = 0;
 #pragma unroll

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise.c - the reference, and the walk of the vectorised version: each channel of a row in tiles, whose
- * noise is made from a multiple of four columns on.
+ * noise.c - the reference, and the loops of the vectorised version: each channel of a row in tiles, whose
+ * noise is computed from a multiple of four columns on.
  */
 #include "filters/generate/noise.h"
 
@@ -9,7 +9,7 @@
 #include "filters/generate/noise_kernels.h"
 #include "filters/generate/noise_math.h"
 
-/* Which channel's noise a channel has. */
+/* The channel whose noise a channel uses. */
 static int64_t channel_of(const fc_noise *noise, int64_t c) {
   return noise->shared ? 0 : c;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise.h - adds noise of a standard deviation: normal, or even. The noise of a sample follows from a key and
- * the sample's position alone (core/contract/random.h), so that cuts, threads and devices do not show.
+ * noise.h - adds noise with a given standard deviation: normal or uniform. The noise of a sample depends only
+ * on a key and the sample's position (core/contract/random.h), not on cuts, threads and devices.
  *
  * Normal numbers are Box and Muller's (A note on the generation of random normal deviates, 1958) of words of
  * 32 bits: within 6.8 deviations. Logarithm and sine are our own, in double (filters/base/power.inc,
@@ -24,8 +24,8 @@ FC_BEGIN_DECLS
 typedef struct fc_noise {
   int32_t compute; /* FC_F32 or FC_F64 */
   fc_isa isa;      /* for fc_noise_cpu */
-  int32_t even;    /* else normal */
-  int32_t shared;  /* by all channels */
+  int32_t even;    /* uniform; else normal */
+  int32_t shared;  /* one value for all channels */
   uint64_t key;    /* of the frame */
   double deviation;
   int64_t colors;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise_kernels.c - plain loops that the compiler vectorises: words, then numbers of them, then their order.
+ * noise_kernels.c - plain loops that the compiler vectorises: first words, then numbers from them, then their
+ * order.
  */
 #include "filters/generate/noise_kernels.h"
 

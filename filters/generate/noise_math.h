@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise_math.h - the numbers of noise.h, for the host and a device. Four samples along x, from a multiple of
- * 4 on, have one draw of four words.
+ * noise_math.h - the numbers of noise.h, for the host and a device. One draw of four words serves four
+ * samples along x, from a multiple of 4 on.
  */
 #ifndef FC_FILTERS_NOISE_MATH_H
 #define FC_FILTERS_NOISE_MATH_H
@@ -17,22 +17,22 @@
 #define FC_NOISE_FN static inline __attribute__((unused, always_inline))
 #endif
 
-/* The half of a counter that rows and channels are. */
+/* The half of the counter that holds row and channel. */
 FC_RANDOM_FN uint64_t fc_noise_row(int64_t y, int64_t c) {
   return (uint64_t)c << 40 ^ (uint64_t)y;
 }
 
-/* Evenly within 0 and 1, and neither of them. */
+/* Uniform in (0, 1), ends excluded. */
 FC_NOISE_FN double fc_noise_part(uint32_t word) {
   return ((double)word + 0.5) * 0x1p-32;
 }
 
-/* Of deviation 1: half the range is the root of 3. */
+/* With standard deviation 1: half the range is the square root of 3. */
 FC_NOISE_FN double fc_noise_even(uint32_t word) {
   return fc_tone_multiply(((double)word + 0.5) - 2147483648.0, 1.7320508075688772 * 0x1p-31);
 }
 
-/* How far from 0 a pair of normal numbers is: the root of -2 ln u. */
+/* The radius of a pair of normal numbers: the square root of -2 ln u. */
 FC_NOISE_FN double fc_noise_radius(uint32_t word) {
 #ifdef __CUDACC__
   return __dsqrt_rn(fc_tone_multiply(fc_log2(fc_noise_part(word)), -1.3862943611198906));
@@ -46,7 +46,7 @@ FC_NOISE_FN double fc_noise_wave(uint32_t word, int second) {
   return fc_tone_sine(((uint64_t)word << 32) + ((uint64_t)(second != 0) << 62));
 }
 
-/* The noise at x of a row, of deviation 1. */
+/* The noise at x of a row, with standard deviation 1. */
 FC_NOISE_FN double fc_noise_at(uint64_t key, uint64_t row, int64_t x, int even) {
   const fc_random_words drawn = fc_random_at(key, row, (uint64_t)x >> 2);
   const int lane = (int)(x & 3), pair = lane & 2;

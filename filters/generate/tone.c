@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tone.c - frequencies as steps of phase, the reference, and the walk of the vectorised version: tiles of
- * time, which all channels share but for noise.
+ * tone.c - frequencies as steps of phase, the reference, and the loops of the vectorised version: tiles of
+ * time, which all channels share except for noise.
  */
 #include "filters/generate/tone.h"
 

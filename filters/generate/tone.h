@@ -3,10 +3,10 @@
  * tone.h - test signals: a sine of constant or evenly rising frequency, a square wave, noise, silence.
  *
  * The phase is a 64-bit fraction of a turn, t * (step + sweep * t) at sample t, in arithmetic modulo 2^64: it
- * is exact at any position, so a sample depends on where it is alone, and frequencies are right to 2^-64 of
- * the rate. Its sine is a polynomial on a quarter of a turn, within 4e-16, each operation rounded once. Noise
- * is uniform in [-1, 1): the counter-based generator of dither_math.h at (seed, sample, channel). So every
- * version gives the same bits.
+ * is exact at any position, so a sample depends only on its position, and frequencies are accurate to 2^-64
+ * of the rate. Its sine is a polynomial on a quarter of a turn, within 4e-16, each operation rounded once.
+ * Noise is uniform in [-1, 1): the counter-based generator of dither_math.h at (seed, sample, channel). So
+ * every version gives the same bits.
  *
  * Views: sound (N and Y of 1), any strides and element types. Cost: about 25 operations a sample of sine.
  */
@@ -29,8 +29,8 @@ typedef struct fc_tone {
   double level; /* largest magnitude */
 } fc_tone;
 
-/* Frequencies over the sample rate, at sample 0 and at sample `length` (where they are the same, the length
- * does not count); magnitudes up to 0.5. */
+/* Frequencies relative to the sample rate, at sample 0 and at sample `length` (if they are equal, the
+ * length is ignored); magnitudes up to 0.5. */
 FC_FILTERS_API void fc_tone_set_frequency(fc_tone *tone, double from, double to, int64_t length);
 
 /* The definition, a sample at a time. `notes` as for fc_store_f32. */

@@ -14,7 +14,7 @@
 #define FC_TONE_FN static inline
 #endif
 
-/* Rounded each; a device would fuse them. */
+/* Rounded separately; a device would fuse them. */
 FC_TONE_FN double fc_tone_multiply(double a, double b) {
 #ifdef __CUDA_ARCH__
   return __dmul_rn(a, b);
@@ -55,7 +55,7 @@ FC_TONE_FN double fc_tone_sine(uint64_t phase) {
   return fc_tone_multiply(v, sum);
 }
 
-/* The state of the generator at a sample; it grows by FC_DITHER_GROWTH from sample to sample. */
+/* The state of the generator at a sample; it increases by FC_DITHER_GROWTH per sample. */
 FC_TONE_FN uint64_t fc_tone_noise_state(uint64_t seed, int64_t t, int64_t channel) {
   return fc_dither_frame(seed, 0) + fc_dither_place(0, t, channel);
 }

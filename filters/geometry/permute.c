@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * permute.c - copies with axes exchanged: pixels whole where channels lie side by side in both views, in
- * tiles of rows and columns; else channel by channel, likewise.
+ * permute.c - copies with axes exchanged: whole pixels if channels are adjacent in both views, in tiles of
+ * rows and columns; else channel by channel, likewise.
  */
 #include "filters/geometry/permute.h"
 
@@ -29,13 +29,14 @@ fc_status fc_permute_ref(const fc_permute *p, const fc_view *in, const fc_view *
   return FC_OK;
 }
 
-/* `count` things of `bytes` bytes; a constant number of them where this is inlined with one. */
+/* `count` things of `bytes` bytes; `bytes` is a constant where this is inlined with one. */
 static inline void copy_things(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
                                int64_t bytes) {
   for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, (size_t)bytes);
 }
 
-/* Pixels of 3 bytes backwards: each takes a byte of the one before along, which the next one writes over. */
+/* Reverses pixels of 3 bytes: each copy includes a byte of the neighbouring pixel, which the next copy
+ * overwrites. */
 static void reverse_threes(char *to, const char *from, int64_t count) {
   if (count > 0) memcpy(to, from, 3);
   for (int64_t i = 1; i < count - 1; i++) memcpy(to + 3 * i, from - 3 * i, 4);
@@ -74,8 +75,8 @@ static int64_t size_of(int64_t step) {
   return step < 0 ? -step : step;
 }
 
-/* Two axes of things; the inner one is chosen by whom its steps favour. Where the input runs the other way,
- * in tiles. */
+/* Loops over two axes; the inner one is the one with the smaller steps. In tiles if the input prefers the
+ * other. */
 static void copy_plane(char *to, const char *from, plane a, plane b, int64_t bytes) {
   if (size_of(a.to_step) < size_of(b.to_step)) {
     const plane swap = a;
@@ -103,7 +104,7 @@ fc_status fc_permute_cpu(const fc_permute *p, const fc_view *in, const fc_view *
         c = plane_of(out, &seen, FC_AXIS_C);
   int64_t bytes = size;
   if (whole) bytes *= c.count, c = (plane){1, 0, 0};
-  /* The shortest axis goes outside. */
+  /* The shortest axis becomes the outer loop. */
   plane outer = c;
   if (!whole && y.count <= x.count && y.count <= c.count)
     outer = y, y = c;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * permute.h - copies with axes exchanged and reversed: each axis of the output runs along one of the input,
- * forwards or backwards. What flips, quarter turns and the order of dimensions are made of. Codes are copied
- * as they are.
+ * forwards or backwards. Used for flips, quarter turns and the order of dimensions. Codes are copied
+ * unchanged.
  *
- * Views: the same element type, any strides. Of the axes that are exchanged or reversed the input is the
+ * Views: the same element type, any strides. Along axes that are exchanged or reversed the input must be the
  * whole extent. They do not overlap. Threads: pure functions. Cost: reads and writes memory once; where axes
  * are exchanged in tiles, so that lines of the cache are read once.
  */
@@ -17,7 +17,7 @@
 FC_BEGIN_DECLS
 
 typedef struct fc_permute {
-  int32_t axis[FC_AXES];     /* of the input, for each of the output; N stays */
+  int32_t axis[FC_AXES];     /* the input axis for each output axis; N is unchanged */
   int32_t reversed[FC_AXES]; /* for each of the output */
 } fc_permute;
 
@@ -28,15 +28,15 @@ typedef struct fc_permute {
     }                                                                                                        \
   }
 
-/* Must the whole of the output's axis be there, to be copied? */
+/* Whether the input's whole extent is needed for this output axis. */
 static inline int fc_permute_moves(const fc_permute *p, int axis) {
   return p->axis[axis] != axis || p->reversed[axis];
 }
 
-/* The input as the output sees it: a view of the output's shape. */
+/* The input in the output's order of axes: a view of the output's shape. */
 static inline fc_view fc_permute_view(const fc_permute *p, const fc_view *in, const fc_view *out) {
   fc_view seen = *in;
-  int64_t offset = 0; /* summed before it is added: on the way it may lie beyond the memory */
+  int64_t offset = 0; /* summed before it is added: an intermediate sum may point outside the memory */
   for (int a = 0; a < FC_AXES; a++) {
     const int from = p->axis[a];
     const int64_t step = in->stride[from];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - a signal put into a larger one: each row is a margin, a copy and a margin.
+ * place.c - places a signal into a larger one: each row is a margin, a copy and a margin.
  */
 #include "filters/geometry/place.h"
 
@@ -13,7 +13,7 @@ static const void *code_of(const fc_place *p, int64_t c) {
   return &p->codes[p->n_codes > 1 ? c : 0]; /* the lowest bytes come first */
 }
 
-/* Is there an element at this position of an axis, whose end may not be known? */
+/* Whether there is an element at this position of an axis whose end may be unknown. */
 static int is_there(int64_t at, int64_t extent) {
   return at >= 0 && (extent < 0 || at < extent);
 }

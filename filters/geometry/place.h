@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - a signal put into a larger one: out(n, y, x, c) is in(n, y - down, x - right, c) where the signal
- * has that, else the code of channel c. Positions are those of the signals, by origin and extent. Codes are
- * copied as they are.
+ * place.h - a signal put into a larger one: out(n, y, x, c) is in(n, y - down, x - right, c) where that is
+ * inside the signal, else the code of channel c. Positions are those of the signals, by origin and extent.
+ * Codes are copied unchanged.
  *
  * Views: the same element type, any strides; the input begins where the output does, and is readable as far
  * as the signal goes. They do not overlap. Threads: pure functions. Cost: reads and writes memory once.
@@ -15,11 +15,11 @@
 
 FC_BEGIN_DECLS
 
-#define FC_PLACE_CODES 16 /* channels that may have a code of their own */
+#define FC_PLACE_CODES 16 /* limit of channels that may have different codes */
 
 typedef struct fc_place {
   int64_t down, right;
-  uint64_t codes[FC_PLACE_CODES]; /* elements as they are stored, in the lowest bytes */
+  uint64_t codes[FC_PLACE_CODES]; /* stored elements, in the lowest bytes */
   int32_t n_codes;                /* 1: for all channels */
 } fc_place;
 

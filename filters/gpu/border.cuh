@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// border.cuh - which element of a signal stands for one beyond its ends, for kernels that make the border
-// themselves (core/contract/edges.h).
+// border.cuh - maps positions beyond the ends of a signal to elements inside, for kernels that make the
+// border themselves (core/contract/edges.h).
 #ifndef FC_FILTERS_BORDER_CUH
 #define FC_FILTERS_BORDER_CUH
 
@@ -15,7 +15,7 @@ __host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, 
   if (p >= 0 && p < extent) return p;
   if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
   if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
-  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  // Mirrors are at `edge` beyond the first element: half an element, or none.
   const int edge = border == FC_BORDER_REFLECT;
   const int period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
   if (period == 0) return 0;
@@ -24,7 +24,7 @@ __host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, 
   return q < extent ? q : period - edge - q;
 }
 
-// For signals along X, of which a window reaches no further beyond an end than they are long.
+// For signals along X, if a window reaches no further beyond an end than the signal is long.
 struct fc_dev_border {
   int border;    // fc_border
   int frames;    // of the signal
@@ -32,7 +32,7 @@ struct fc_dev_border {
 };
 #define FC_BORDER_ELEMENT_NONE INT32_MIN // the constant
 
-// Element of a row of STEP interleaved channels that stands for e, which lies beyond the ends.
+// The element of a row of STEP interleaved channels that e, beyond the ends, is mapped to.
 template <int STEP> __device__ __forceinline__ int fc_dev_border_element(const fc_dev_border &b, int e) {
   const int frame = e < 0 ? -((STEP - 1 - e) / STEP) : e / STEP, edge = b.border == FC_BORDER_REFLECT101;
   int source = FC_BORDER_ELEMENT_NONE;
@@ -43,7 +43,7 @@ template <int STEP> __device__ __forceinline__ int fc_dev_border_element(const f
   return source == FC_BORDER_ELEMENT_NONE ? source : source * STEP + e - frame * STEP;
 }
 
-// False where a window of `taps`, `before` of them ahead of an output, reaches further, or not along with it.
+// False if a window of `taps`, `before` of them before an output, reaches further, or in another direction.
 static inline bool fc_dev_border_of(fc_dev_border *b, const fc_edges *edges, const fc_view *in,
                                     int64_t before, int64_t taps, int64_t outputs) {
   *b = {FC_BORDER_NONE, 0, 0};

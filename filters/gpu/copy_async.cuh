@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// copy_async.cuh - copies from global into shared memory that pass registers by.
+// copy_async.cuh - copies from global into shared memory without using registers.
 #ifndef FC_FILTERS_COPY_ASYNC_CUH
 #define FC_FILTERS_COPY_ASYNC_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-// Words of 4 or 8 bytes, and 16 bytes at multiples of 16, that come while a thread does other things where
-// the device can do that; there until the thread has awaited all that it has committed, and for others after
-// a barrier.
+// Asynchronous copies, where the device supports them, of words of 4 or 8 bytes, and of aligned 16 bytes;
+// complete for the thread when it has awaited all that it committed, and for others after a barrier.
 template <int BYTES = 4> __device__ __forceinline__ void fc_copy_word(void *shared, const void *global) {
 #if __CUDA_ARCH__ < 800
   if (BYTES == 8)
@@ -33,8 +32,7 @@ __device__ __forceinline__ void fc_copy_words(void *shared, const void *global) 
                : "memory");
 #endif
 }
-// Policies of the second cache: what leaves it first, so that what others left there stays, and what leaves
-// it last.
+// Policies of the second-level cache: evict first, so that other data stay; and evict last.
 __device__ __forceinline__ uint64_t fc_cache_first(void) {
   uint64_t policy = 0;
 #if __CUDA_ARCH__ >= 800
@@ -59,7 +57,7 @@ __device__ __forceinline__ void fc_copy_words_by(void *shared, const void *globa
                : "memory");
 #endif
 }
-// What is read once.
+// For data that are read once.
 __device__ __forceinline__ void fc_copy_words_once(void *shared, const void *global) {
   fc_copy_words_by(shared, global, fc_cache_first());
 }
@@ -68,7 +66,7 @@ __device__ __forceinline__ void fc_commit_copies(void) {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Until no more than the last LATER commits are under way.
+// Waits until at most the last LATER commits are outstanding.
 template <int LATER = 0> __device__ __forceinline__ void fc_await_copies(void) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");

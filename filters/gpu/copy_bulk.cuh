@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// copy_bulk.cuh - barriers in shared memory, and copies by the engine of sm_90 that count down on them.
-// Addresses of shared memory are fc_shared_address()es. Elsewhere than on sm_90 these functions
-// do nothing: ask FC_BULK_CODE.
+// copy_bulk.cuh - barriers in shared memory, and bulk copies of sm_90 that signal them. Addresses of shared
+// memory are fc_shared_address()es. Elsewhere than on sm_90 these functions do nothing: ask FC_BULK_CODE.
 #ifndef FC_FILTERS_COPY_BULK_CUH
 #define FC_FILTERS_COPY_BULK_CUH
 
@@ -23,11 +22,11 @@ __device__ __forceinline__ uint32_t fc_shared_address(const void *p) {
 __device__ __forceinline__ void fc_bar_init([[maybe_unused]] uint32_t bar, [[maybe_unused]] int arrivals) {
   FC_BULK_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
 }
-// Barriers made so far are there for the engine too.
+// Makes the barriers initialised so far visible to the copy engine.
 __device__ __forceinline__ void fc_bar_publish(void) {
   FC_BULK_ASM("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// Arrives, and makes the barrier wait for so many bytes of copies.
+// Arrives, and makes the barrier wait for this many bytes of copies.
 __device__ __forceinline__ void fc_bar_expect([[maybe_unused]] uint32_t bar,
                                               [[maybe_unused]] uint32_t bytes) {
   FC_BULK_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
@@ -37,13 +36,13 @@ __device__ __forceinline__ void fc_bar_await_bytes([[maybe_unused]] uint32_t bar
                                                    [[maybe_unused]] uint32_t bytes) {
   FC_BULK_ASM("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
 }
-// An arrival does not wait for reads of shared memory that were begun. Where what they read may be
-// overwritten after it, their values must have been used by then, or the arrival be made to depend on them
-// (fc_byte_ring::turn, fc_tma_pipe::advance).
+// An arrival does not wait for outstanding reads of shared memory. If the data may be overwritten after it,
+// their values must have been used by then, or the arrival be made to depend on them (fc_byte_ring::turn,
+// fc_tma_pipe::advance).
 __device__ __forceinline__ void fc_bar_arrive([[maybe_unused]] uint32_t bar) {
   FC_BULK_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
 }
-// Until the phase of this parity is over.
+// Waits until the phase of this parity is over.
 __device__ __forceinline__ void fc_bar_wait([[maybe_unused]] uint32_t bar, [[maybe_unused]] uint32_t parity) {
   FC_BULK_ASM("{\n"
               ".reg .pred over;\n"
@@ -62,7 +61,7 @@ __device__ __forceinline__ void fc_bulk_copy([[maybe_unused]] uint32_t to, [[may
       "l"(from), "r"(bytes), "r"(bar)
       : "memory");
 }
-// What this thread has stored to shared memory comes before what the engine will.
+// Orders this thread's stores to shared memory before later accesses of the copy engine.
 __device__ __forceinline__ void fc_bulk_after_stores(void) {
   FC_BULK_ASM("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// cuda.cuh - what every kernel of filters/ shares: the installed helpers (views on the device, loads and
-// stores of samples, dispatch, the check after a launch), and what is for kernels of our own alone.
+// cuda.cuh - included by every kernel of filters/: the installed helpers (views on the device, loads and
+// stores of samples, dispatch, the check after a launch), and helpers for our own kernels.
 #ifndef FC_FILTERS_CUDA_CUH
 #define FC_FILTERS_CUDA_CUH
 
@@ -9,7 +9,7 @@
 
 // ---- numbers -------------------------------------------------------------
 
-// Division of numbers below 2^31 by one known to the host, in three instructions instead of some twenty.
+// Division of numbers below 2^31 by one known to the host, in three instructions instead of about twenty.
 struct fc_dev_divider {
   uint32_t times, shift;
 
@@ -30,14 +30,14 @@ static inline fc_dev_divider fc_dev_divider_of(int64_t d) {
 // ---- launching -----------------------------------------------------------
 #ifndef __CUDACC_RTC__ // a kernel composed at run time has its host part in core/device
 
-// Forgets the last error, which fc_launch_status would take for one of the next launch. False.
+// Clears the last error, which fc_launch_status would otherwise attribute to the next launch. Returns false.
 static inline bool fc_forget_error(void) {
   (void)cudaGetLastError();
   return false;
 }
 
-// Lets a kernel's blocks have so many bytes of dynamic shared memory, and more: what is asked for belongs to
-// the kernel, so a thread that asked for less would take it from one that is about to launch with more.
+// Allows a kernel's blocks at least this much dynamic shared memory: the limit belongs to the kernel and is
+// never lowered, since another thread may be about to launch it with more.
 template <typename K> static inline bool fc_allow_shared(K kernel, int64_t bytes) {
   cudaFuncAttributes about;
   int device = 0, most = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// lines.cuh - which line of fc_lines a block of threads is at. A division of 64 bits is a
-// subroutine of a hundred instructions, more than a thread has for its samples.
+// lines.cuh - the line of fc_lines that a block of threads processes. Computed once per block, since a
+// division of 64 bits is a subroutine of a hundred instructions, more than a thread needs for its samples.
 #ifndef FC_FILTERS_LINES_CUH
 #define FC_FILTERS_LINES_CUH
 

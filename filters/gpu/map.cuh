@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// map.cuh - the skeleton of kernels composed at run time for operations without neighbours: each sample by
-// itself, or each pixel. Memory is read once and written once; between are the device functions of a chain of
-// stages, in registers. The text of a kernel (core/device/compose.c) is this file, the functions, a struct
-// Chain that holds them and
+// map.cuh - the skeleton of kernels composed at run time for operations without neighbours, on samples or
+// pixels. Memory is read once and written once; in between the device functions of a chain of stages run in
+// registers. The text of a kernel (core/device/compose.c) is this file, the functions, a struct Chain that
+// holds them and
 //
 //     extern "C" __global__ void kernel(const __grid_constant__ Params p) { fc_map_packs<F, T, KIND, U, KIND,
 //     Chain>::run(p.args, p.chain); }
 //
-// F is the type computed with, T and U are stored. Loads, stores, rounding, clamping and notes are those of
-// cuda.cuh and sample_words.cuh, as in kernels built ahead, so that a chain has the bits of its stages run
+// F is the compute type, T and U are stored. Loads, stores, rounding, clamping and notes are those of
+// cuda.cuh and sample_words.cuh, as in precompiled kernels, so that a chain gives the bits of its stages run
 // one by one.
 //
 // Compiled by NVRTC, which finds no headers but those embedded with this one, and by nvcc. No contraction:
@@ -24,8 +24,8 @@
 
 // ---- what device functions may call ------------------------------------------
 
-// Limits that a NaN passes. Selected: written as v < low ? low : v with limits in the constant bank, the
-// compiler branches around their loads, which makes a memory-bound kernel 10 to 15 % slower.
+// Limits that let a NaN pass. Written as selections: for v < low ? low : v with limits in constant memory,
+// the compiler branches around their loads, which makes a memory-bound kernel 10 to 15 % slower.
 FC_DEVICE float fc_at_least(float v, float low) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -62,7 +62,7 @@ FC_DEVICE double fc_at_most(double v, double high) {
   return v > high ? high : v;
 #endif
 }
-// The same of what is no NaN, where nobody sees the sign of a zero: one instruction.
+// The same if there is no NaN and the sign of a zero does not matter: one instruction.
 FC_DEVICE float fc_larger(float a, float b) {
   return fmaxf(a, b);
 }
@@ -85,8 +85,8 @@ FC_DEVICE double fc_fma(double a, double b, double c) {
 // ---- where samples lie ---------------------------------------------------------
 
 // Lines of `length` units: samples, or pixels with in_channel and out_channel bytes from one channel to the
-// next. in_step[0] leads from unit to unit, the others along the axes that number the lines, of which
-// count[2] is the fastest. Bytes. The host's twin is in core/device/compose.h.
+// next. in_step[0] is the distance of units, the others are those along the axes that number the lines, of
+// which count[2] is the fastest. Bytes. The host's twin is in core/device/compose.h.
 struct fc_map_args {
   const char *in;
   char *out;
@@ -97,12 +97,12 @@ struct fc_map_args {
 struct fc_map_line {
   const char *in;
   char *out;
-  int64_t y; // of lines that are rows
+  int64_t y; // for lines that are rows
 };
 
-// Chains with functions that are told positions (device_function.h, whose fc_position this is): units are
-// pixels, a line is a row, rows number the lines. Of the launch: its first output's position, and the
-// signal's size.
+// For chains with functions that use positions (device_function.h, whose fc_position this is): units are
+// pixels, a line is a row, rows number the lines. Position of the launch's first output, and the signal's
+// size.
 struct fc_position {
   int64_t x, y, c, width, height;
 };
@@ -110,7 +110,7 @@ struct fc_map_place {
   int64_t x, y, width, height;
 };
 
-// Which pixels a thread has: base + first, base + first + 1, ... of row y; those at `limit` and beyond are
+// The pixels of a thread: base + first, base + first + 1, ... of row y; those at `limit` and beyond are
 // copies of pixel `base`.
 struct fc_map_at {
   int64_t base, y;
@@ -139,7 +139,7 @@ template <> constexpr int fc_map_dtype<uint16_t> = FC_U16;
 template <> constexpr int fc_map_dtype<int32_t> = FC_I32;
 template <> constexpr int fc_map_dtype<float> = FC_F32;
 
-// fc_dev_map_of for types and kinds that the text knows, on the device: all of it is constant there.
+// fc_dev_map_of for types and kinds known at compile time, on the device: all of it is constant there.
 template <typename F, typename T, int KIND> FC_DEVICE constexpr fc_dev_map<F> fc_map_scaling() {
   if (KIND != FC_AUDIO || fc_map_dtype<T> >= FC_F32) return {F(1), F(1), 0};
   if (sizeof(T) == 1) return {F(1) / F(128), F(128), 128};
@@ -149,7 +149,8 @@ template <typename F, typename T, int KIND> FC_DEVICE constexpr fc_dev_map<F> fc
 
 // ---- stages ----------------------------------------------------------------------
 
-// One function on the samples of `to`'s pixels: IN and OUT channels, or 0 and 0 for each sample by itself.
+// Applies one function to the samples of `to`'s pixels: IN and OUT channels, or 0 and 0 if samples are
+// independent.
 template <int IN, int OUT, typename F, typename Fn, int N, int M>
 FC_DEVICE void fc_map_apply(const Fn &f, const F (&from)[N], F (&to)[M]) {
   if constexpr (IN == 0) {
@@ -168,7 +169,7 @@ FC_DEVICE void fc_map_apply(const Fn &f, const F (&from)[N], F (&to)[M]) {
   }
 }
 
-// Likewise of a function that is told positions; of pixels with C channels.
+// The same for a function that uses positions; of pixels with C channels.
 template <int IN, int OUT, int C, typename F, typename Fn, int N, int M>
 FC_DEVICE void fc_map_apply_at(const Fn &f, const F (&from)[N], F (&to)[M], const fc_map_at &at,
                                const fc_map_place &place) {
@@ -199,10 +200,9 @@ FC_DEVICE void fc_map_run(const Chain &chain, const F (&v)[N], F (&w)[M], fc_dev
     chain.run(v, w, noted);
 }
 
-// fc_dev_code without a branch for each sample: where there are dozens of them, the barriers at which lanes
-// meet again are more than the device has registers for, and go to local memory. What is noted is told once,
-// at a thread's end.
-// QUIET: the text knows that there is no NaN, and nothing out of range.
+// fc_dev_code without a branch for each sample: with dozens of branches, the barriers at which lanes
+// reconverge exceed the device's registers for them, and go to local memory. Notes are written once, at a
+// thread's end. QUIET: there is certainly no NaN, and nothing out of range.
 template <typename F, typename U, bool QUIET = false>
 FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
   if constexpr (fc_map_dtype<U> >= FC_F32) {
@@ -221,7 +221,7 @@ FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
   }
 }
 
-// Element i of packed words, and back: by shifts, since a copy of memory may end in local memory.
+// Element i of packed words, and the inverse: by shifts, since memcpy may use local memory.
 template <typename T, int W> FC_DEVICE T fc_map_element(const uint32_t (&word)[W], int i) {
   if constexpr (sizeof(T) == 8)
     return __hiloint2double(static_cast<int>(word[2 * i + 1]), static_cast<int>(word[2 * i]));
@@ -280,8 +280,7 @@ FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N
   }
 }
 
-// What a link between two stages stores and loads again: nothing is lost where that is of the type computed
-// with.
+// What a link between two stages stores and loads again: nothing changes if it has the compute type.
 template <typename L, int KIND, typename F, int N>
 FC_DEVICE void fc_map_round(F (&v)[N], fc_dev_noted &noted) {
   constexpr fc_dev_map<F> map = fc_map_scaling<F, L, KIND>();
@@ -319,8 +318,9 @@ template <int WORDS> FC_DEVICE void fc_map_store_words(char *to, const uint32_t 
 
 // ---- samples that lie dense --------------------------------------------------------
 
-// A block of FC_MAP_THREADS takes EACH packs of 16 bytes a thread, all loads before the first use; blockIdx.y
-// is the line. Elements ahead of the packs and behind them, fewer than threads, are the first block's.
+// A block of FC_MAP_THREADS processes EACH packs of 16 bytes per thread, all loads before the first use;
+// blockIdx.y is the line. The elements before and after the packs, fewer than there are threads, are
+// processed by the first block.
 constexpr int FC_MAP_THREADS = 256;
 
 template <typename F, typename T, int KT, typename U, int KU, typename Chain> struct fc_map_packs {
@@ -379,7 +379,7 @@ template <typename F, typename T, int KT, typename U, int KU, typename Chain> st
 
 // ---- pixels whose channels lie side by side --------------------------------------------
 
-// Tiles of pixel_tiles.cuh, of other types and channels on the way out: a lane has P pixels, of whole words
+// Tiles of pixel_tiles.cuh, with other types and channels for the output: a lane has P pixels, of whole words
 // on either side.
 template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, int WARPS, typename Chain>
 struct fc_map_tiles {
@@ -387,12 +387,12 @@ struct fc_map_tiles {
                                                                                     sizeof(U) - WIDE;
   static constexpr int P = 16 / WIDE > 4 / SLIM ? 16 / WIDE : 4 / SLIM, PIXELS = FC_TILE_LANES * P;
   static constexpr int G =
-      SLIM < 4 ? 4 / SLIM : 1; // pixels at once: whole words, and few enough for registers
+      SLIM < 4 ? 4 / SLIM : 1; // concurrent pixels: whole words, and few enough for registers
   static constexpr int IN = CI * sizeof(T), OUT = CO * sizeof(U); // bytes of a pixel
-  static constexpr int WI = P * IN / 4, WO = P * OUT / 4;         // words of a lane
+  static constexpr int WI = P * IN / 4, WO = P * OUT / 4;         // words per lane
   static constexpr int BYTES = PIXELS * (IN > OUT ? IN : OUT) + 32;
   static constexpr int QI = (PIXELS * IN + 511) / 512,
-                       QO = (PIXELS * OUT + 511) / 512; // 16 bytes of a lane, rounded up
+                       QO = (PIXELS * OUT + 511) / 512; // 16-byte units per lane, rounded up
 
   static FC_DEVICE void take(uint32_t (&to)[WI], const unsigned char *from) {
     if constexpr (WI % 4 == 0) {
@@ -418,7 +418,7 @@ struct fc_map_tiles {
     }
   }
 
-  // Pixels beyond the row's last are copies of its first, so that they note nothing that is not so.
+  // Pixels beyond the row's last are copies of its first, so that they cause no false notes.
   static FC_DEVICE void fill(unsigned char *pixels, int used, int lane) {
 #pragma unroll 1
     for (int b = used * IN + lane; b < PIXELS * IN; b += FC_TILE_LANES) pixels[b] = pixels[b % IN];
@@ -501,7 +501,7 @@ struct fc_map_tiles {
 
 // ---- pixels whose channels are planes ----------------------------------------------------
 
-// Rows of all planes begin at multiples of 16 bytes: a thread has P pixels, of whole words in each plane.
+// For rows of all planes aligned to 16 bytes: a thread has P pixels, of whole words in each plane.
 template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
 struct fc_map_planes {
   static constexpr int WIDE = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U), SLIM = sizeof(T) +
@@ -561,7 +561,7 @@ struct fc_map_planes {
 
 // ---- anything else -----------------------------------------------------------------------
 
-// A pixel (or sample: one channel) a thread, EACH in turn, wherever they lie.
+// One pixel (or sample: one channel) per thread, EACH in turn, with any strides.
 template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
 struct fc_map_strided {
   static constexpr int EACH = 4;

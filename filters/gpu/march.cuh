@@ -3,29 +3,29 @@
 // march.cuh - the skeleton of kernels composed at run time for windows of rows and columns: sums of products,
 // with what is done to each sample or pixel before and after them, and the border made on the way.
 //
-// A block marches down a band of WIDTH elements. Rows of the input come B at a time through registers, where
-// the functions ahead run once a sample, into shared memory, twice buffered; a thread then looks at the
-// windows of its V outputs, and adds what the row gives to the sums of all the rows of outputs that it
-// belongs to, which stay in registers:
+// A block marches down a band of WIDTH elements. Rows of the input are loaded B at a time into registers,
+// where the functions before the window run once per sample, and stored to shared memory, double-buffered; a
+// thread then reads the windows of its V outputs, and adds the row's contributions to the sums of all output
+// rows it belongs to, which stay in registers:
 //
 //     in --load--> Pre --> row[2][B][THREADS * V] --> sums of NY rows x V --> Post --store--> out
 //
-// How a row lies in shared memory is in window.cuh.
+// window.cuh describes the layout of a row in shared memory.
 #ifndef FC_FILTERS_GPU_MARCH_CUH
 #define FC_FILTERS_GPU_MARCH_CUH
 
 #include "filters/gpu/window.cuh"
 
-// Positions are absolute: row 0 of the signal is at `in`, wherever the memory begins; `out` is the first
-// output. The host's twin is in core/device/compose.h.
+// Positions are absolute: `in` is the address of row 0 of the signal, wherever the memory begins; `out` that
+// of the first output. The host's copy of the struct is in core/device/compose.h.
 struct fc_march_args {
   const char *in;
   char *out;
   int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
   int32_t width, height; // elements of a row, rows of the signal
   int32_t first, count;  // rows of outputs
-  int32_t rows, planes;  // of a block; of an image
-  float constant;        // beyond the ends, between Pre and Post
+  int32_t rows, planes;  // per block; per image
+  float constant;        // the value beyond the ends, between Pre and Post
   uint32_t *notes;
 };
 
@@ -35,12 +35,13 @@ struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
                        WIDTH = W::WIDTH, VP = W::VP;
-  // Units (samples, or pixels) at the ends of a row, which come one by one, and a thread's share of a batch.
+  // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
+  // batch.
   static constexpr int MOST = (L + R + V) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
 
   struct unit {
-    int row;  // of the batch; B: none
-    int from; // the sample it begins at, or -1: the constant
+    int row;  // in the batch; B: none
+    int from; // the sample where its source begins, or -1: the constant
     int to;   // place in shared memory
     T code[UI];
   };
@@ -49,14 +50,14 @@ struct fc_march {
     return y >= 0 && y < a.height ? y : fc_dev_border_source(BORDER, y, a.height);
   }
 
-  // What stands at unit k of this thread: units left of the signal, then those behind the last whole vector.
+  // The source of unit k of this thread: units left of the signal, then those after the last whole vector.
   static FC_DEVICE void place(const fc_march_args &a, int k, int first, int whole, unit &u) {
     const int i = static_cast<int>(threadIdx.x) + k * THREADS, j = i % MOST;
     const int left = first == 0 ? L / UM : 0, right = whole > first ? whole : first;
     const int end = a.width + R < first + WIDTH + R ? a.width + R : first + WIDTH + R;
     const int count = left + (end > right ? (end - right) / UM : 0);
     const int e = j < left ? j * UM - L : right + (j - left) * UM;
-    // pixel and channel of the element; the sum is positive whatever the window
+    // pixel and channel of the element; the sum is positive for any window
     const int x = e + STEP * 4096, c = x % STEP,
               source = fc_dev_border_source(BORDER, x / STEP - 4096, a.width / STEP);
     u.row = i < MOST * B && j < count ? i / MOST : B;
@@ -74,7 +75,7 @@ struct fc_march {
     const char *in = a.in + image * a.in_image + plane * a.in_plane;
     const int e = first - PL + t * V; // this thread's elements, of input and of output
     const bool whole = e >= 0 && e + V <= a.width, mine = t >= PL / V && t < THREADS - PR / V;
-    const int left = mine ? a.width - e : 0; // its outputs: V, fewer, or none
+    const int left = mine ? a.width - e : 0; // number of its outputs: V, fewer, or 0
     char *to = a.out + image * a.out_image + plane * a.out_plane +
                static_cast<int64_t>(from - a.first) * a.out_row +
                static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U));
@@ -111,7 +112,7 @@ struct fc_march {
       }
     };
 
-    // Of the batch from row q on; nobody reads what stands for rows that are not needed.
+    // For the batch from row q on; the values of rows that are not needed are not used.
     const auto put = [&](int q, int phase) {
       if (whole) {
 #pragma unroll

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// packs.cuh - dense lines of samples as packs of 16 bytes, for operations that treat each sample by itself:
-// where the packs of a line lie, their loads, which need not be aligned, and their stores.
+// packs.cuh - dense lines of samples as packs of 16 bytes, for operations that treat samples independently:
+// the positions of a line's packs, their loads, which need not be aligned, and their stores.
 #ifndef FC_FILTERS_PACKS_CUH
 #define FC_FILTERS_PACKS_CUH
 
 #include "filters/gpu/sample_words.cuh"
 
-// Elements that a thread moves at once, as words: the wider of the two types fills 16 bytes.
+// Elements that a thread processes together, as words: the wider of the two types fills 16 bytes.
 template <typename T, int N> struct fc_packed {
   static constexpr int WORDS = N * static_cast<int>(sizeof(T)) / 4;
   uint32_t word[WORDS];
@@ -17,9 +17,9 @@ template <typename T, typename U> struct fc_pack {
   static constexpr int size = 16 / (sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
 };
 
-// A dense line in packs that are aligned in the output: `head` elements ahead of them, `body` where
-// they end. Where they are not `alike` aligned in the input they are read by words, of which the first
-// and the last of a pack may reach up to three bytes beyond it, though never beyond the line.
+// A dense line divided into packs that are aligned in the output: `head` elements before them, `body` is
+// their end. If they are not also aligned in the input (`alike`) they are read by words, of which the first
+// and the last of a pack may extend up to three bytes beyond it, but never beyond the line.
 struct fc_packs {
   int64_t head, count, body;
   bool alike;
@@ -54,8 +54,8 @@ template <int WORDS> __device__ __forceinline__ void fc_words_load(uint32_t (&to
   }
 }
 
-// From any other: from the word it lies in on, and one more if it does not begin there. Shifting them is
-// another step, so that all of a thread's loads are on their way at once.
+// From any other address: from the word that contains it, and one more if it is not aligned. Shifting is a
+// separate step, so that all loads of a thread are issued together.
 template <int WORDS>
 __device__ __forceinline__ void fc_words_load_askew(uint32_t (&to)[WORDS], uint32_t *last, const char *from,
                                                     uint32_t askew) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void fc_words_shift(uint32_t (&v)[WORDS], uint32_t la
   for (int i = 0; i < WORDS; i++) v[i] = __funnelshift_r(v[i], i + 1 < WORDS ? v[i + 1] : last, askew * 8);
 }
 
-// One store: left to itself the compiler may store the elements one by one.
+// One store: otherwise the compiler may store the elements one by one.
 template <int WORDS> __device__ __forceinline__ void fc_words_store(void *to, const uint32_t (&v)[WORDS]) {
   if constexpr (WORDS == 4)
     *static_cast<uint4 *>(to) = make_uint4(v[0], v[1], v[2], v[3]);
@@ -107,8 +107,8 @@ __device__ __forceinline__ void fc_packed_codes(fc_packed<U, N> &to, const F (&v
 }
 
 #ifndef __CUDACC_RTC__
-// Calls f with a value of the output's type where it and the input's are a common pair: types alike, and in
-// f32 those of 8 and 16 bits among each other and with f32.
+// Calls f with a value of the output's type if it and the input's are a common pair: equal types and, in f32,
+// those of 8 and 16 bits among each other and with f32.
 template <typename F, typename T, typename Fn> bool fc_with_common(int out_dtype, T, Fn f) {
   return fc_dispatch_dtype(out_dtype, [&](auto u) {
            using U = decltype(u);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// pixel_tiles.cuh - pixels of one to four interleaved channels between memory and registers, a
-// warp's tile at a time: 16 / size pixels a lane, so 16 bytes a lane and channel. Memory is read
-// and written by aligned 16 bytes, neighbouring lanes neighbouring ones, whatever the pixels'
-// size and wherever rows begin; shared memory turns that into a lane's own pixels and moves what is
-// not aligned.
+// pixel_tiles.cuh - pixels of one to four interleaved channels between memory and registers, a warp's tile at
+// a time: 16 / size pixels a lane, so 16 bytes a lane and channel. Memory is read and written in aligned
+// units of 16 bytes by neighbouring lanes, for any size of pixels and any alignment of rows; shared memory is
+// used to give each lane its own pixels and to shift unaligned data.
 #ifndef FC_FILTERS_PIXEL_TILES_CUH
 #define FC_FILTERS_PIXEL_TILES_CUH
 
@@ -14,17 +13,17 @@
 constexpr int FC_TILE_WARPS = 8; // of a block of threads
 constexpr int FC_TILE_LANES = 32;
 
-// Rows of pixels that lie adjacent in both views; one row where the rows do too.
+// Rows of pixels that are adjacent in both views; one row if rows are contiguous too.
 struct fc_pixel_runs {
   const char *in;
   char *out;
-  int64_t rows, length, tiles;                  // pixels, and tiles, of a row
-  int64_t per_batch;                            // rows of one batch entry
+  int64_t rows, length, tiles;                  // pixels, and tiles, per row
+  int64_t per_batch;                            // rows per batch entry
   int64_t in_row, out_row, in_batch, out_batch; // bytes
 };
 
-// A tile of a row: where it begins, its pixels, whether it is the row's first, and how many pixels there are
-// from there on, of those beyond the next tile not all.
+// A tile of a row: its start, its pixels, whether it is the row's first, and how many pixels follow from
+// there on, including some of later tiles.
 struct fc_pixel_tile {
   const char *in;
   char *out;
@@ -54,7 +53,7 @@ __device__ __forceinline__ fc_pixel_tile fc_pixel_tile_of(const fc_pixel_runs &r
   return t;
 }
 
-// Room for a tile of so many channels, that begins up to 15 bytes into it.
+// Memory for a tile of this many channels, which begins up to 15 bytes into it.
 template <int C> struct alignas(16) fc_tile_room {
   static constexpr int BYTES = FC_TILE_LANES * 16 * C;
   unsigned char at[BYTES + 16];
@@ -66,10 +65,10 @@ __device__ __forceinline__ int fc_tile_phase(const void *at) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(at) % 16);
 }
 
-// The aligned 16 bytes that a tile lies in, of which the first and the last may reach beyond its row.
+// The aligned 16-byte units that contain a tile; the first and the last may extend beyond its row.
 struct fc_tile_span {
   const char *base;
-  int phase, first, last, quads; // whole ones are from first to last
+  int phase, first, last, quads; // complete ones are from first to last
 };
 
 __device__ __forceinline__ fc_tile_span fc_tile_span_of(const fc_pixel_tile &t, int pixel) {
@@ -82,7 +81,7 @@ __device__ __forceinline__ fc_tile_span fc_tile_span_of(const fc_pixel_tile &t, 
   return s;
 }
 
-// Where the tile is unaligned or is not full.
+// If the tile is unaligned or incomplete.
 template <int C>
 __device__ __forceinline__ void fc_tile_fetch_some(unsigned char *room, const fc_pixel_tile &t, int pixel,
                                                    int lane) {
@@ -92,16 +91,16 @@ __device__ __forceinline__ void fc_tile_fetch_some(unsigned char *room, const fc
     const int q = i * FC_TILE_LANES + lane;
     if (q >= s.first && q < s.last) fc_copy_words(room + q * 16, s.base + q * 16);
   }
-  // The first lanes what is before the first whole one, the others what is behind the last - unless that is
-  // the same.
+  // The first lanes handle what is before the first complete unit, the others what is after the last - unless
+  // it is the same.
   const bool front = lane < 16;
   if (front ? s.first == 0 : s.last == s.quads || (s.first == 1 && s.quads == 1)) return;
   const int at = lane < 16 ? lane : (s.quads - 1) * 16 + lane - 16;
   if (at >= s.phase && at < s.phase + t.used * pixel) room[at] = static_cast<unsigned char>(s.base[at]);
 }
 
-// Begins to copy a tile of pixels of so many bytes into a room, where it lies as it does in memory, from
-// fc_tile_phase(t.in) on; fc_tile_await waits for all but the last `more` of those begun.
+// Starts to copy a tile of pixels of this size into memory with the same alignment, from fc_tile_phase(t.in)
+// on; fc_tile_await waits for all except the last `more` copies.
 template <int C>
 __device__ __forceinline__ void fc_tile_fetch(unsigned char *room, const fc_pixel_tile &t, int pixel,
                                               int lane) {
@@ -119,7 +118,7 @@ template <int MORE> __device__ __forceinline__ void fc_tile_await() {
   __syncwarp();
 }
 
-// QUADS times 16 bytes from anywhere in shared memory.
+// QUADS times 16 bytes from any address in shared memory.
 template <int QUADS>
 __device__ __forceinline__ void fc_tile_words(uint32_t (&to)[4 * QUADS], const unsigned char *from) {
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 16), bits = at % 4 * 8;
@@ -151,7 +150,7 @@ __device__ __forceinline__ void fc_tile_keep(unsigned char *room, const uint32_t
         make_uint4(v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3]);
 }
 
-// Where they are unaligned or the tile is not full.
+// If they are unaligned or the tile is incomplete.
 template <int C>
 __device__ __forceinline__ void fc_tile_send_some(char *to, const unsigned char *room, int bytes, int lane) {
   int head = (16 - fc_tile_phase(to)) % 16;
@@ -185,9 +184,9 @@ __device__ __forceinline__ void fc_tile_send(char *to, const unsigned char *room
 
 // ---- all tiles --------------------------------------------------------------
 
-// What each warp does: tile after tile, the next on its way meanwhile. work.fill(pixels, used, lane) makes
-// pixels of those beyond the last of a row; work.make(y, x) turns a lane's pixels of CI channels into those
-// of CO.
+// The loop of each warp: tile after tile, with the next being loaded meanwhile. work.fill(pixels, used, lane)
+// initialises pixels beyond the last of a row; work.make(y, x) converts a lane's pixels of CI channels to
+// those of CO.
 template <int CI, int CO, typename Work>
 __device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, Work &work) {
   __shared__ fc_tile_room<(CI > CO ? CI : CO)> rooms[FC_TILE_WARPS][2];
@@ -231,7 +230,7 @@ __device__ __forceinline__ void fc_tile_each(const fc_pixel_runs &r, int size, W
 // ---- launching --------------------------------------------------------------
 #ifndef __CUDACC_RTC__
 
-// Channels adjacent, columns after one another.
+// Channels adjacent, and columns contiguous.
 static inline bool fc_is_dense(const fc_view *v) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   return (v->stride[FC_AXIS_C] == size || v->shape[FC_AXIS_C] == 1) &&
@@ -249,7 +248,7 @@ static inline int64_t fc_tile_pixels(const fc_view *v) {
   return FC_TILE_LANES * 16 / static_cast<int64_t>(fc_dtype_size(v->dtype));
 }
 
-// Dense views of equal shape but for their channels.
+// Dense views of equal shape except for their channels.
 static inline fc_pixel_runs fc_pixel_runs_of(const fc_view *in, const fc_view *out) {
   fc_pixel_runs r;
   const bool one = fc_is_one_row(in) && fc_is_one_row(out);
@@ -265,14 +264,14 @@ static inline fc_pixel_runs fc_pixel_runs_of(const fc_view *in, const fc_view *o
   return r;
 }
 
-// Whether 32 bits number the tiles, also those a grid beyond the last.
+// Whether 32 bits can number the tiles, including those that the grid has beyond the last.
 static inline bool fc_tiles_fit(const fc_pixel_runs &r) {
   return r.tiles <= INT32_MAX && r.per_batch <= INT32_MAX &&
          r.rows <= INT32_MAX / (r.tiles > 0 ? r.tiles : 1);
 }
 
-// Blocks to launch, `resident` of which a multiprocessor has at once: eight times as many in turn, which are
-// given to those multiprocessors that are done first; they do not all get memory's speed alike.
+// Blocks to launch, of which a multiprocessor runs `resident` at a time: eight times as many in total, so
+// that multiprocessors that finish early get more; memory bandwidth is not shared equally.
 static inline unsigned fc_tile_blocks(const fc_pixel_runs &r, int resident, int turns = 8) {
   int device = 0, processors = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||

@@ -4,28 +4,28 @@
 // has them: sums of products, with what is done to each sample or pixel before and after them, and the border
 // made on the way.
 //
-// A line is cut into slices of WIDTH outputs, a block takes some of them one behind the other. A slice and
-// what its windows reach beyond it come through registers, where the functions ahead run, into shared memory,
-// B slices at a time and twice buffered, since lines have no end that a block could wait for:
+// A line is cut into slices of WIDTH outputs; a block processes some consecutive slices. A slice and its
+// margins are loaded into registers, where the functions before the window run, and stored to shared memory,
+// B slices at a time and double-buffered, since lines can be very long:
 //
 //     in --load--> Pre --> row[2][B][THREADS * V] --> sums of V --> Post --store--> out
 //
-// How a slice lies in shared memory, and the order of sums, is in window.cuh.
+// window.cuh describes the layout of a slice in shared memory, and the order of sums.
 #ifndef FC_FILTERS_GPU_ROW_CUH
 #define FC_FILTERS_GPU_ROW_CUH
 
 #include "filters/gpu/window.cuh"
 
-// Positions count from the first output, in elements between Pre and Post; `in` is the input at position 0.
-// The signal has `begin` elements ahead of that, and ends `end` behind it. The host's twin is in
-// core/device/compose.h.
+// Positions are relative to the first output, in elements between Pre and Post; `in` is the input at position
+// 0. The signal has `begin` elements before that, and ends `end` after it. The host's copy of the struct is
+// in core/device/compose.h.
 struct fc_row_args {
   const char *in;
   char *out;
   int64_t in_image, in_plane, out_image, out_plane;
-  int32_t begin, end, total; // the last: elements of outputs
-  int32_t slices, planes;    // of a block; of an image
-  float constant;            // beyond the ends, between Pre and Post
+  int32_t begin, end, total; // total: elements of outputs
+  int32_t slices, planes;    // per block; per image
+  float constant;            // the value beyond the ends, between Pre and Post
   uint32_t *notes;
 };
 
@@ -35,14 +35,14 @@ struct fc_row {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int IN = W::IN, OUT = W::OUT, VP = W::VP;
 
-  // A thread's elements from position `at` on where not all of them are of the signal: pixel by pixel.
+  // A thread's elements from position `at` on if not all of them are in the signal: pixel by pixel.
   static FC_DEVICE void put_ends(const fc_row_args &a, const char *in, float *to, int at, const Pre &pre,
                                  fc_dev_noted &noted) {
     const int ahead = a.begin / STEP, extent = ahead + a.end / STEP;
 #pragma unroll 1
     for (int i = 0; i < V; i += UM) {
-      if (at + i < -W::L || at + i >= a.total + W::R) continue; // seen by no window, and may not be there
-      const int e = at + i + a.begin, far = e + STEP * 4096;    // positive whatever the window
+      if (at + i < -W::L || at + i >= a.total + W::R) continue; // used by no window, and may not exist
+      const int e = at + i + a.begin, far = e + STEP * 4096;    // positive for any window
       const int source = fc_dev_border_source(BORDER, far / STEP - 4096, extent);
       float x[UI], v[UM];
       if (source >= 0) {

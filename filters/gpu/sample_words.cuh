@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// sample_words.cuh - codes of 8 and 16 bits in the words of a thread's registers, to floats and
-// back. A multiprocessor converts 16 values a cycle between integers and floats but permutes
-// bytes of 64 and adds 128: a code with the bits of 2^23 above it is the float 2^23 + code, and a
-// float that 1.5 * 2^23 is added to has its nearest integer, half to even, in its low bits.
-// Results are those of fc_dev_value and fc_dev_code, to the bit.
+// sample_words.cuh - codes of 8 and 16 bits in the words of a thread's registers, to floats and back. Per
+// cycle a multiprocessor converts 16 values between integers and floats, but permutes the bytes of 64 and
+// adds 128. So a code is combined with the bits of 2^23, which gives the float 2^23 + code; and adding 1.5 *
+// 2^23 to a float leaves its nearest integer, half to even, in the low bits. Results are those of
+// fc_dev_value and fc_dev_code, to the bit.
 #ifndef FC_FILTERS_SAMPLE_WORDS_CUH
 #define FC_FILTERS_SAMPLE_WORDS_CUH
 
@@ -12,7 +12,7 @@
 
 #include "filters/gpu/cuda.cuh"
 
-// What became of the samples that a thread has stored; it notes that once, at its end.
+// Notes on the samples that a thread has stored, written once at its end.
 struct fc_dev_noted {
   bool nan, clipped;
 
@@ -23,7 +23,7 @@ struct fc_dev_noted {
 };
 
 template <typename T> constexpr bool fc_is_code = sizeof(T) < 4;
-// What makes codes count from 0.
+// Makes codes start from 0.
 template <typename T> constexpr int fc_code_offset = std::is_signed<T>::value ? 32768 : 0;
 
 // ---- to floats -----------------------------------------------------------
@@ -54,8 +54,8 @@ template <typename T> __device__ __forceinline__ float fc_code_value(T code, fc_
 
 // ---- to codes ------------------------------------------------------------
 
-// One after the other: what is not a number, or far out of range. A device rounds NaN to 0 and what is
-// out of range to the nearest end of 32 bits.
+// One by one: for NaN and values far out of range. The device rounds NaN to 0, and values out of range to the
+// nearest 32-bit integer.
 template <typename T>
 __device__ __forceinline__ T fc_code_held(float v, fc_dev_map<float> map, fc_dev_noted &noted) {
   const float scaled = v * map.inverse;
@@ -85,7 +85,7 @@ __device__ __forceinline__ uint32_t fc_bytes_of(uint32_t a, uint32_t b, uint32_t
   return __byte_perm(first, second, 0x6420);
 }
 
-// Both halves of 16 bits held from 0 to 255.
+// Limits both 16-bit halves to 0 to 255.
 __device__ __forceinline__ uint32_t fc_held_bytes(uint32_t codes) {
 #if __CUDA_ARCH__ >= 900
   return __vimin_s16x2_relu(codes, 0x00ff00ffu);
@@ -94,21 +94,20 @@ __device__ __forceinline__ uint32_t fc_held_bytes(uint32_t codes) {
 #endif
 }
 
-// Bytes in two thirds of the instructions, where what becomes of them is known to stay in bounds: a byte in
-// bits 16 to 23 is a float as it is, 2^-133 times itself, since the spacing of the smallest floats does not
-// change where their exponent begins to count. Sums and products of such values have the bits that they would
-// have, above 2^-93.
-constexpr float FC_TINY_UP = 0x1p100f;            // for the weights of tiny values, their sums are then
-constexpr float FC_TINY_SUM = 0x1p-33f;           // times what they should be
-constexpr float FC_TINY_RESULT = 1 / FC_TINY_SUM; // and again what they should be
-constexpr float FC_TINY_MOST = 32000.f;           // less than this apart from 0
+// Bytes in two thirds of the instructions, if the results are known to be bounded: a byte in bits 16 to 23 is
+// a float without conversion, 2^-133 times its value, since the spacing of the smallest floats is constant.
+// Sums and products of such values have the same bits as normal ones, above 2^-93.
+constexpr float FC_TINY_UP = 0x1p100f;            // for the weights of tiny values; sums are then
+constexpr float FC_TINY_SUM = 0x1p-33f;           // times their value
+constexpr float FC_TINY_RESULT = 1 / FC_TINY_SUM; // and back to their value
+constexpr float FC_TINY_MOST = 32000.f;           // for |result| below this
 
 template <int N> __device__ __forceinline__ void fc_bytes_tiny(float (&v)[N], const uint32_t (&from)[N / 4]) {
 #pragma unroll
   for (int k = 0; k < N; k++) v[k] = __uint_as_float(__byte_perm(from[k / 4], 0, 0x4044 | k % 4 << 8));
 }
 
-// Bytes of sums that are FC_TINY_SUM times what is stored.
+// Bytes from sums that are FC_TINY_SUM times the result.
 template <int N>
 __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
                                               fc_dev_noted &noted) {
@@ -125,12 +124,12 @@ __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float
   noted.clipped |= beyond != 0;
 }
 
-// What moves codes into the low bits: bytes to the middle of 16, so that those a little out of range still
-// are numbers; and the bits above them.
+// Moves codes into the low bits: bytes to the middle of 16, so that those slightly out of range are still
+// numbers; and the bits above them.
 template <typename T> constexpr int fc_codes_offset = sizeof(T) == 1 ? 32768 : fc_code_offset<T>;
 template <typename T> constexpr uint32_t fc_codes_zero = 0x4b400000u + (sizeof(T) == 1 ? 32768 : 0);
 
-// One sample: a code, or a float as it is.
+// One sample: a code, or a float unchanged.
 template <typename T>
 __device__ __forceinline__ T fc_value_code(float v, fc_dev_map<float> map, fc_dev_noted &noted) {
   if constexpr (fc_is_code<T>) {
@@ -148,7 +147,7 @@ template <typename T, int N>
 __device__ __forceinline__ void fc_words_codes(uint32_t (&to)[N * sizeof(T) / 4], const float (&v)[N],
                                                fc_dev_map<float> map, fc_dev_noted &noted) {
   const float magic = 12582912.f + static_cast<float>(fc_codes_offset<T> + map.bias);
-  uint32_t t[N], beyond = 0; // the bits that no code has
+  uint32_t t[N], beyond = 0; // bits that no code has
 #pragma unroll
   for (int k = 0; k < N; k++) {
     t[k] = __float_as_uint(fmaf(v[k], map.inverse, magic));

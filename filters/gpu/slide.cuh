@@ -2,7 +2,7 @@
 //
 // slide.cuh - the skeleton of kernels composed at run time for statistics in windows along one axis, of any
 // length: sound, and rows of images; with what is done to each sample or pixel before and after, and the
-// border made on the way. The cost of an output does not depend on the window.
+// border made on the way. The cost per output does not depend on the window.
 //
 // A block goes along a line in tiles of SAMPLES positions of all its channels. Samples are cut into segments
 // of RUN, anchored in the signal, and 32 segments are a group, or fewer where windows are short. A thread
@@ -24,21 +24,21 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions count from the first output; `in` is the input at position 0. The signal has `begin` positions
-// ahead of that, and ends `end` behind it; `first` is where the first tile's samples begin. The host's twin
-// is in core/device/compose.h.
+// Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
+// positions before that, and ends `end` after it; `first` is where the first tile's samples begin. The host's
+// copy of the struct is in core/device/compose.h.
 struct fc_slide_args {
   const char *in;
   char *out;
   int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
   int32_t begin, end, total, first;
-  int32_t tiles, rows, planes; // of a block; of an image
-  float constant;              // beyond the ends, between Pre and Post
+  int32_t tiles, rows, planes; // per block; per image
+  float constant;              // the value beyond the ends, between Pre and Post
   uint32_t *notes;
 };
 
-// Where quad i of a room is: the four of a segment of 16 change places, so that threads of eight segments
-// meet no bank twice.
+// The position of quad i in a buffer: the four of a segment of 16 are permuted, so that threads of eight
+// segments use different banks.
 FC_DEVICE int fc_slide_quad(int i) {
   return 4 * ((i & ~3) | ((i ^ i >> 3) & 3));
 }
@@ -57,14 +57,14 @@ struct fc_slide {
   static constexpr int RUN = Op::RUN, LANES = 32, UNIT = LANES * RUN, UNITS = SAMPLES / UNIT;
   static constexpr int THREADS = SAMPLES / 16 * STEP, WARPS = THREADS / LANES;
   static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
-  // A window ends Q segments behind its own, with PART samples of that one for the first of a thread.
+  // A window ends Q segments after its own, with PART samples of that one for the first of a thread.
   static constexpr int Q = (WINDOW - 1) / RUN, PART = (WINDOW - 1) % RUN + 1;
   static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
-  static constexpr bool FAR = Q >= LANES; // beginnings and ends in rooms of their own
+  static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
   static constexpr int APART = FAR ? REST : Q;
-  // Of the room of ends: segments there, and those that are filled. Where it is a room of its own, a tile
-  // leaves its last 32 segments there for the next one, whose others take the place of what is over.
+  // In the buffer of ends: its segments, and those that are filled. If it is separate, a tile leaves its last
+  // 32 segments there for the next one, whose other segments overwrite those no longer needed.
   static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
@@ -81,7 +81,7 @@ struct fc_slide {
 
   static FC_DEVICE int staged(int i) { return i + i / 16; }
 
-  // Four positions from `at` on of which some are not of the signal, or not there: pixel by pixel.
+  // Four positions from `at` on of which some are outside the signal, or do not exist: pixel by pixel.
   static FC_DEVICE void put_ends(const fc_slide_args &a, const char *in, int at, const Pre &pre,
                                  float (&to)[4 * UM], fc_dev_noted &noted) {
     const int extent = a.begin + a.end;
@@ -90,7 +90,7 @@ struct fc_slide {
       float x[UI], v[UM];
 #pragma unroll
       for (int c = 0; c < UM; c++) v[c] = a.constant;
-      if (at + i >= -BEFORE && at + i < a.total + AFTER) { // else seen by no window, and may not be there
+      if (at + i >= -BEFORE && at + i < a.total + AFTER) { // otherwise used by no window, and may not exist
         const int source = fc_dev_border_source(BORDER, at + i + a.begin, extent);
         if (source >= 0) {
           const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
@@ -108,8 +108,8 @@ struct fc_slide {
     }
   }
 
-  // What a tile wants of a line: its heads, or none, and its tails from block `first` on. Rooms are as long
-  // as tiles, but for the room of ends, where block 0 is number `turn`.
+  // The parts of a line that a tile needs: its heads, or none, and its tails from block `first` on. Buffers
+  // are as long as tiles, except that of ends, where block 0 is number `turn`.
   struct wanted {
     const char *in;
     int at, heads, tail_at, tails; // positions, and how many quads
@@ -137,7 +137,7 @@ struct fc_slide {
           make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
   }
 
-  // Brings it into shared memory.
+  // Loads it into shared memory.
   static FC_DEVICE void bring(const fc_slide_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
     constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
@@ -174,7 +174,7 @@ struct fc_slide {
     }
   }
 
-  // Into the second cache, while something else is done; a line of it is 128 bytes.
+  // Prefetches into the second-level cache; its lines have 128 bytes.
   static FC_DEVICE void await(const fc_slide_args &a, const char *in, int at) {
     constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
     for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
@@ -206,7 +206,7 @@ struct fc_slide {
     return sum;
   }
 
-  // What each segment's group has ahead of it, and whole groups, of tile `tile`; from block `first` on.
+  // For tile `tile`, from block `first` on: what is before each segment in its group, and whole groups.
   static FC_DEVICE void scan(rooms &r, int tile, int first, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
 #pragma unroll 1
@@ -234,7 +234,7 @@ struct fc_slide {
     return P::counted(v, segments * RUN);
   }
 
-  // What lies between a lane's segment, of which `total` is the piece, and the one that its windows end in.
+  // What lies between a lane's segment, whose piece is `total`, and the one in which its windows end.
   static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1), end = segment + APART;
     const int mine = FAR ? tile * UNITS + segment / LANES : segment >> BITS;
@@ -265,7 +265,7 @@ struct fc_slide {
     return counted(P::join(rest, counted(r.ahead[c][ahead], (place + REST) & (GROUP - 1))), Q - 1);
   }
 
-  // v[k]: the windows that begin with x[k], of no more than RUN samples.
+  // v[k]: the windows that begin with x[k], of at most RUN samples.
   static FC_DEVICE void short_windows(piece (&v)[RUN], const piece (&x)[RUN + PART]) {
     if constexpr (RUN == 4) {
 #pragma unroll
@@ -281,7 +281,7 @@ struct fc_slide {
       piece suffix[PART], prefix = P::none();
 #pragma unroll
       for (int k = PART - 1; k >= 0; k--) {
-        const int at = block + k < RUN + PART ? block + k : 0; // beyond it no output asks
+        const int at = block + k < RUN + PART ? block + k : 0; // not used by any output beyond it
         suffix[k] = k + 1 < PART ? P::join(x[at], suffix[k + 1 < PART ? k + 1 : k]) : x[at];
       }
 #pragma unroll
@@ -318,7 +318,7 @@ struct fc_slide {
     }
   }
 
-  // Four outputs from position o on, of which those from lo up to hi are this tile's.
+  // Four outputs from position o on, of which those in [lo, hi) belong to this tile.
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
     float v[4 * UM], y[4 * UO];
@@ -360,7 +360,7 @@ struct fc_slide {
       for (int tile = -WARM; tile < a.tiles; tile++) {
         const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
         if (to >= a.total) break;
-        const int first = FAR && tile > -WARM ? 1 : 0; // what is there already
+        const int first = FAR && tile > -WARM ? 1 : 0; // what is there from the tile before
         wanted w = {in, at, 0, at, FILLED * RUN / 4, first, turn};
         if (FAR)
           w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// statistic.cuh - parts of the skeleton slide.cuh: what is known of some samples of a window, how two such
-// pieces are joined, and what a whole window's says; as winstat.h has it, to the bit of the kernels that are
-// built ahead (filters/winstat).
+// statistic.cuh - parts of the skeleton slide.cuh: the partial statistics of some samples of a window (a
+// piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits of the
+// precompiled kernels (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a ahead of b, join_some where neither is
-// none, and counted(piece, samples), by which a piece that counts is told what is known; words are samples as
-// floats, or codes as integers whose bits lie in floats. RUN is how many samples a thread takes in a row,
-// which fixes the order of sums.
+// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, join_some if neither is none,
+// and counted(piece, samples), which sets a known count; words are samples as floats, or codes as integers
+// whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
+// order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -31,7 +31,7 @@ struct fc_piece_squares : fc_piece_sum {
   static FC_DEVICE float of(float v) { return v * v; }
 };
 
-// -0 is less than 0, and NaN wins over everything.
+// -0 is less than 0, and NaN takes precedence over everything.
 FC_DEVICE float fc_least(float a, float b) {
 #ifdef __CUDA_ARCH__
   float least;
@@ -61,7 +61,7 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
-// Of codes exactly, in types that hold the sums of a window.
+// For codes, exactly, in types that hold the sums of a window.
 template <typename R> struct fc_piece_codes {
   typedef R piece;
   static FC_DEVICE R none() { return 0; }
@@ -109,13 +109,13 @@ struct fc_piece_spread {
     const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
     return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
   }
-  // Where a count follows from the place, quotients of counts are the same for all tiles.
+  // If a count follows from the position, quotients of counts are the same for all tiles.
   static FC_DEVICE piece counted(const piece &v, int n) { return {v.p, v.d, v.m, static_cast<float>(n)}; }
 };
 
 // ---- lanes -----------------------------------------------------------------------
 
-// The piece of another lane, which move(word) brings.
+// The piece of another lane, which move(word) transfers.
 template <class Move> FC_DEVICE float fc_lane(float v, Move move) {
   return move(v);
 }
@@ -149,14 +149,14 @@ template <class R> FC_DEVICE R fc_lane_first(const R &v) {
 
 // ---- what a window's says ------------------------------------------------------------
 
-// sum / n, correctly rounded but for the smallest numbers (Markstein 1990): from 1 / n, corrected by what is
-// left, which infinities have no use for.
+// sum / n, correctly rounded except for the smallest numbers (Markstein 1990): from 1 / n, corrected by the
+// remainder, which is not used for infinities.
 FC_DEVICE float fc_mean_of(float sum, float n, float over) {
   const float q = sum * over, exact = fmaf(fmaf(-q, n, sum), over, q);
   return fabsf(q) < __uint_as_float(0x7f800000u) ? exact : q;
 }
 
-// The same of any sum that is not negative.
+// The same for any sum that is not negative.
 static __device__ __noinline__ float fc_quotient(float sum, float n) {
   return sum / n;
 }
@@ -165,14 +165,14 @@ FC_DEVICE float fc_quotient_of(float sum, float n, float over) {
   return mean > 0x1p-100f ? mean : fc_quotient(sum, n);
 }
 
-// Root by a first guess and a Newton step: off by some 1e-13 of itself.
+// Square root by an approximation and a Newton step: relative error about 1e-13.
 FC_DEVICE double fc_root_about(double v) {
   if (v < 1e-30) return sqrt(v);
   const double r = rsqrtf(static_cast<float>(v)), s = v * r;
   return s + 0.5 * r * (v - s * s);
 }
 
-// What is said of codes, computed in double and to be rounded once: about, and as it is defined
+// The statistic of codes, computed in double and to be rounded once: approximately, and by its definition
 // (codes_stat of filters/winstat). Sums and squares are exact, and so is n * squares - sum * sum, which 63
 // bits hold.
 struct fc_code_sums {
@@ -205,8 +205,8 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
   return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit : deviation * unit * unit;
 }
 
-// The float, or the code, that it is rounded to. Where a guess is not sure to be, it is computed as it
-// should.
+// The float, or the code, that it is rounded to. If the approximation is not certain to be right, it is
+// computed by the definition.
 constexpr double FC_CODE_SURE = 1e-11;
 template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
   const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
@@ -214,8 +214,8 @@ template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sum
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
 
-// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: what is about
-// that is put right by integers. False where what is computed in double could be another.
+// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: an approximate
+// value is corrected with integers. False if the value computed in double could round to another.
 template <int WHICH, int WINDOW> FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
   if constexpr (WHICH == FC_STATISTIC_MEAN) {
     const int32_t c =
@@ -259,8 +259,8 @@ FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &
 template <bool FIRST, class A, class B> struct fc_either { typedef A type; };
 template <class A, class B> struct fc_either<false, A, B> { typedef B type; };
 
-// One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them ahead of the output's own.
-// DTYPE and KIND: of the samples that it sees.
+// One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them before the output's own.
+// DTYPE and KIND: of the samples that it reads.
 template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   static constexpr int NX = WINDOW;
   static constexpr bool SPREAD = WHICH == FC_STATISTIC_VAR || WHICH == FC_STATISTIC_STD,
@@ -287,7 +287,7 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       policy;
   typedef typename policy::piece piece;
 
-  // A sample as it is kept in shared memory.
+  // A sample as it is stored in shared memory.
   static FC_DEVICE float keep(float v) {
     if (!CODES) return v;
     constexpr float inverse = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 128.f : 32768.f) : 1.f;
@@ -301,7 +301,8 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
     return {static_cast<int64_t>(v.sum), v.squares};
   }
 
-  // What a window's piece says: as a float, or as the value of the code of type U that it is rounded to.
+  // The statistic of a window's piece: as a float, or as the value of the code of type U that it is rounded
+  // to.
   template <bool CODE, typename U, int KU>
   static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
     constexpr float n = WINDOW, over = 1 / n;

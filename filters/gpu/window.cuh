@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// window.cuh - parts of the skeletons with windows, march.cuh and row.cuh: what is summed, how a thread loads
-// and stores its samples, and how a block's row lies in shared memory.
+// window.cuh - parts of the skeletons with windows, march.cuh and row.cuh: the sums, how a thread loads and
+// stores its samples, and the layout of a block's row in shared memory.
 //
 // Sums run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the
-// bits are those of the kernels that are built ahead. Compiled by NVRTC without contraction, as map.cuh, in
-// f32.
+// bits are those of the precompiled kernels. Compiled by NVRTC without contraction, as map.cuh, in f32.
 #ifndef FC_FILTERS_GPU_WINDOW_CUH
 #define FC_FILTERS_GPU_WINDOW_CUH
 
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// Nothing is done before, or after.
+// No functions before, or after, the window.
 struct fc_none {
   static constexpr bool QUIET = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
@@ -21,13 +20,13 @@ struct fc_none {
   }
 };
 
-// Taps in order of reading: along a row, and down.
+// Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
   static constexpr int NX = KX, NY = KY;
   float x[KX], y[KY];
 
-  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. What was
-  // begun NY - 1 rows ago is complete and goes to `done`.
+  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. The sum
+  // that was started NY - 1 rows ago is complete and goes to `done`.
   template <int STEP, int V, int NW>
   FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
 #pragma unroll
@@ -67,9 +66,9 @@ template <int KX, int KY> struct fc_dense {
   }
 };
 
-// N samples of a thread, whole words of them. Where they begin at no multiple of four bytes, they are words
-// that begin there and a rest; nothing is read or written beyond them but bytes of the words they are in, and
-// none behind their end, where memory may end.
+// N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
+// and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
+// memory may end.
 template <typename T, int KT, int N, bool ALIGNED> struct fc_window_load;
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
@@ -120,7 +119,7 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
   }
 }
 
-// Outputs of a thread, of which `left` elements are of the signal.
+// Outputs of a thread, of which `left` elements are in the signal.
 template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
 FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
   if (left >= V) {
@@ -155,14 +154,14 @@ template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
 // Elements are those between Pre and Post: interleaved channels, UM apart from tap to tap. Where a function
 // takes pixels, V elements are V / UM pixels of UI samples ahead and UO behind.
 template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> struct fc_window {
-  static constexpr int IN = V / UM * UI, OUT = V / UM * UO; // samples of a thread
+  static constexpr int IN = V / UM * UI, OUT = V / UM * UO; // samples per thread
   static constexpr int L = Op::NX / 2 * STEP, R = (Op::NX - 1 - Op::NX / 2) * STEP;
   static constexpr int PL = (L + V - 1) / V * V, PR = (R + V - 1) / V * V, WIDTH = THREADS * V - PL - PR;
-  static constexpr int VP = V % 8 == 0 ? V + 4 : V; // floats from thread to thread: no conflicts of banks
+  static constexpr int VP = V % 8 == 0 ? V + 4 : V; // distance of threads in floats, avoiding bank conflicts
   static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
   static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
 
-  // The window of a thread's outputs, which begins PL elements ahead of them.
+  // The window of a thread's outputs, which begins PL elements before them.
   static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
     float w[NW];
 #pragma unroll

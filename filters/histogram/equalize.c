@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* equalize.c - see equalize.h: counts, a table of them, and its results, channel by channel. */
+/* equalize.c - see equalize.h: counts, computes a table from them, and applies it, channel by channel. */
 #include "filters/histogram/equalize.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void make_otsu_table(const fc_equalize *e, const uint64_t *counts, uint16
   for (uint32_t i = 0; i < codes; i++) table[i] = (uint16_t)fc_otsu_code(i, level, e);
 }
 
-/* Counts become the table. */
+/* Converts counts to the table. */
 static void make_table(const fc_equalize *e, const uint64_t *counts, uint16_t *table, uint32_t codes) {
   uint64_t all = 0, below = 0, last = 0;
   if (e->form != FC_EQUALIZE_FLAT) {

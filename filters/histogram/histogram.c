@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram.c - see histogram.h: rows loaded in tiles, a counter a value. */
+/* histogram.c - see histogram.h: loads rows in tiles and increments one counter per value. */
 #include "filters/histogram/histogram.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.h - how many samples of each channel lie in each of equal bins, over blocks of a signal.
+ * histogram.h - the number of samples in each of equal bins, per channel, over blocks of a signal.
  *
- * Bin b takes low + b w <= v < low + (b + 1) w, w = (high - low) / bins, the last one high too; further
- * counters take what lies below, above, and NaN. Places are computed in double: the same counts everywhere.
+ * Bin b takes low + b w <= v < low + (b + 1) w, w = (high - low) / bins, the last one includes `high`;
+ * further counters hold values below, above, and NaN. Bin numbers are computed in double: the same counts
+ * everywhere.
  *
  * A block is `align` rows of a frame (columns, along time), anchored at position 0; its result is a head and
  * `bins` + FC_HISTOGRAM_EXTRA counters a channel, at `to` + frame * stride + block * fc_histogram_bytes.
@@ -18,11 +19,11 @@
 
 FC_BEGIN_DECLS
 
-#define FC_HISTOGRAM_EXTRA 3 /* below, above, NaN, behind the bins */
+#define FC_HISTOGRAM_EXTRA 3 /* below, above, NaN, after the bins */
 
 typedef struct fc_histogram {
   int64_t bins, align;
-  int32_t axis; /* that blocks follow each other on: X or Y */
+  int32_t axis; /* the axis of the blocks: X or Y */
   double low, high, scale;
 } fc_histogram;
 
@@ -40,7 +41,7 @@ FC_HISTOGRAM_FN size_t fc_histogram_bytes(int64_t bins, int64_t channels) {
   return sizeof(fc_histogram_head) + (size_t)(channels * (bins + FC_HISTOGRAM_EXTRA)) * sizeof(uint64_t);
 }
 
-/* The counter of a value. */
+/* The index of the counter for a value. */
 FC_HISTOGRAM_FN int64_t fc_histogram_place(const fc_histogram *h, double v) {
   if (v != v) return h->bins + 2;
   if (v < h->low) return h->bins;
@@ -49,7 +50,7 @@ FC_HISTOGRAM_FN int64_t fc_histogram_place(const fc_histogram *h, double v) {
   return place < h->bins ? place : h->bins - 1;
 }
 
-/* The plain version, which is the CPU's too. */
+/* The plain version, also used on the CPU. */
 FC_FILTERS_API fc_status fc_histogram_cpu(const fc_histogram *h, const fc_view *in, void *to, int64_t stride);
 
 /* Enqueues on `stream` (a cudaStream_t) of the current device. Only in a build with CUDA. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * median.c - the reference, and the walk of the vectorised version: rows of keys, each made once and kept for
- * the rows of a window, or the image's own where they are keys as they are.
+ * median.c - the reference, and the loops of the vectorised version: rows of keys, each made once and kept
+ * for the rows of a window, or the image's own rows if its samples are keys.
  */
 #include "filters/local/median.h"
 
@@ -66,9 +66,9 @@ typedef struct walk {
   int dtype, log_size;
   int64_t size;
   int64_t apart;          /* elements from one column to the next */
-  int64_t length, loaded; /* of a line of the output; with what is read beside it */
+  int64_t length, loaded; /* of a line of the output; including the margins that are read */
   int direct_in, direct_out;
-  char *ring, *made, *rest; /* rows of keys, one of results, what selections need */
+  char *ring, *made, *rest; /* rows of keys; one of results; memory for selection */
 } walk;
 
 static size_t rounded_up(size_t bytes) {
@@ -80,7 +80,7 @@ static size_t row_bytes(const fc_median *m, const fc_view *out) {
   return rounded_up(elements * fc_dtype_size(out->dtype));
 }
 
-/* Histograms of 16 bits with their coarse one, or the keys of a window. */
+/* Histograms of 16 bits with their coarse histogram, or the keys of a window. */
 static size_t rest_bytes(const fc_median *m) {
   const size_t window = (size_t)(m->nx * m->ny) * sizeof(uint64_t),
                histogram = (65536 + 256) * sizeof(uint32_t);
@@ -91,7 +91,7 @@ size_t fc_median_scratch(const fc_median *m, const fc_view *out) {
   return (size_t)(m->ny + 1) * row_bytes(m, out) + rest_bytes(m);
 }
 
-/* The median of keys by partitions around one of them; the window is left in another order. */
+/* The median of keys, by partitioning around one of them; the window's order changes. */
 static uint64_t select_key(uint64_t *keys, int64_t count) {
   int64_t low = 0, high = count - 1;
   const int64_t wanted = count / 2;
@@ -129,7 +129,7 @@ static void select_line(const walk *w, const void *const *rows, char *to) {
 /* A histogram of codes below 2^16, and one of their upper bytes. */
 typedef struct histogram {
   uint32_t *fine, *coarse;
-  int shift; /* of a code to its place in the coarse one */
+  int shift; /* shift from a code to its index in the coarse histogram */
 } histogram;
 
 static void count_column(const walk *w, const histogram *h, const void *const *rows, int64_t at,
@@ -141,7 +141,7 @@ static void count_column(const walk *w, const histogram *h, const void *const *r
   }
 }
 
-/* The code that the `wanted`th of a window is, counted from 0. */
+/* The code that is the `wanted`th smallest of a window, counted from 0. */
 static uint32_t find_code(const histogram *h, uint32_t wanted) {
   uint32_t below = 0, part = 0;
   while (below + h->coarse[part] <= wanted) below += h->coarse[part++];
@@ -179,13 +179,13 @@ static void filter_line(const walk *w, const void *const *rows, char *to) {
     select_line(w, rows, to);
 }
 
-/* The lines of one channel, or of all side by side, of a frame. */
+/* The lines of one channel, or of all interleaved channels, of a frame. */
 static void filter_plane(const walk *w, const fc_view *in, const fc_lines *l, const fc_view *out, int64_t n,
                          int64_t c) {
   const void *rows[FC_MEDIAN_MOST];
   const int64_t ny = w->m->ny, reach = w->m->nx / 2;
   const size_t row = rounded_up((size_t)(w->loaded * w->size));
-  for (int64_t y = -(ny - 1); y < l->rows; y++) { /* the row that is new to the window of output row y */
+  for (int64_t y = -(ny - 1); y < l->rows; y++) { /* the row that enters the window of output row y */
     const char *from = fc_view_at(in, n, y + ny / 2, -reach, c);
     char *slot = w->ring + (size_t)((y + ny) % ny) * row, *to = fc_view_at(out, n, y < 0 ? 0 : y, 0, c);
     if (!w->direct_in) w->kernels->load[w->dtype](slot, from, l->in_step, w->loaded);

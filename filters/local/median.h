@@ -4,10 +4,10 @@
  *
  * A selection, not arithmetic: samples are compared as whole numbers that sort as they do (median_key.h; -0
  * below 0, NaN above all numbers) and copied, so that every version gives the same bits. Windows of 3 x 3 and
- * 5 x 5 go through networks of minima and maxima, many pixels at a time: of the samples so far as many are
- * kept as could still be the median, and the least and the greatest of them dropped for each that comes (20
- * and 156 pairs). Others slide a histogram of codes along the row, 2 ny updates a sample, or, where codes
- * have more than 16 bits, partition each window (quickselect), about 3 nx ny steps.
+ * 5 x 5 go through networks of minima and maxima, many pixels at a time: only samples that can still be the
+ * median are kept, and for each new sample the least and the greatest are dropped (20 and 156 pairs). Others
+ * slide a histogram of codes along the row, 2 ny updates a sample, or, where codes have more than 16 bits,
+ * partition each window (quickselect), about 3 nx ny steps.
  *
  * Views: one element type; the input readable nx / 2 and ny / 2 samples around the output on X and Y; any
  * strides. Pure functions; no allocation.
@@ -21,8 +21,8 @@
 
 FC_BEGIN_DECLS
 
-#define FC_MEDIAN_MOST 255 /* of nx and ny */
-/* Samples of a window of types of more than 16 bits, where the middle one is selected anew each time. */
+#define FC_MEDIAN_MOST 255 /* limit of nx and ny */
+/* Largest window for types of more than 16 bits, whose median is selected anew for each output. */
 #define FC_MEDIAN_SELECTED 961
 
 typedef struct fc_median {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * median_kernels.c - networks in vectors of the compiler's; minima and maxima by the instruction where there
- * is one, which the compiler does not find by itself. 14 vectors are live in one of 5 x 5.
+ * median_kernels.c - networks in the compiler's vector types; minima and maxima use the instruction where
+ * there is one, which the compiler does not find automatically. 14 vectors are live in the network for 5 x 5.
  */
 #include "filters/local/median_kernels.h"
 
@@ -17,7 +17,7 @@ typedef uint16_t keys16 __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef uint32_t keys32 __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef uint64_t keys64 __attribute__((vector_size(FC_VECTOR_BYTES)));
 
-/* Where there is no instruction. */
+/* Where there is no such instruction. */
 #define CHOICE(V, a, b, is_a) (((a) & (V)(is_a)) | ((b) & ~(V)(is_a)))
 #define MIN_OF(V, a, b)       CHOICE(V, a, b, (a) < (b))
 #define MAX_OF(V, a, b)       CHOICE(V, b, a, (a) < (b))

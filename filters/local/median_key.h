@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * median_key.h - samples as unsigned numbers of their size that sort as they do, and back. C11 and CUDA.
+ * median_key.h - maps samples to unsigned integers of the same size with the same order, and back. C11 and
+ * CUDA.
  */
 #ifndef FC_FILTERS_MEDIAN_KEY_H
 #define FC_FILTERS_MEDIAN_KEY_H
@@ -15,7 +16,8 @@
 #define FC_KEY_FN static inline
 #endif
 
-/* Of the bits of a float, or of a double: a sign turns the others over. NaN is the largest key. */
+/* From the bits of a float or a double: for negative numbers the other bits are inverted. NaN is the
+ * largest key. */
 FC_KEY_FN uint32_t fc_key_of_f32(uint32_t bits) {
   const uint32_t key = bits >> 31 ? ~bits : bits | 0x80000000u;
   return (bits & 0x7fffffffu) > 0x7f800000u ? 0xffffffffu : key;
@@ -31,7 +33,7 @@ FC_KEY_FN uint64_t fc_key_to_f64(uint64_t key) {
   return key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
 }
 
-/* Of the bits of any element. */
+/* From the bits of any element. */
 FC_KEY_FN uint64_t fc_key_of(uint64_t bits, int dtype) {
   switch (dtype) {
   case FC_I16: return bits ^ 0x8000u;

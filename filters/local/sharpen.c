@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sharpen.c - see sharpen.h: the reference, and a walk by rows of a channel or, where they lie so, of all.
+ * sharpen.c - see sharpen.h: the reference, and loops over rows of one channel or, if they are interleaved,
+ * of all channels.
  */
 #include "filters/local/sharpen.h"
 
@@ -75,7 +76,7 @@ fc_status fc_sharpen_cpu(const fc_sharpen *s, const fc_view *in, const fc_view *
   char *rest = (char *)scratch + blurred_bytes(s, out);
   const fc_lines l = fc_lines_of(in, out, 1);
   const walk w = {s, FC_ISA_PICK(fc_sharpen_kernels, s->blur.isa), in, out, rest, notes};
-  if (l.channels > 1) { /* channels by themselves, in the blurred image too */
+  if (l.channels > 1) { /* separate channels, in the blurred image too */
     blurred.stride[FC_AXIS_X] = (int64_t)fc_dtype_size(blurred.dtype);
     blurred.stride[FC_AXIS_C] = blurred.shape[FC_AXIS_X] * blurred.stride[FC_AXIS_X];
   }

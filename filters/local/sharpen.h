@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sharpen.h - an unsharp mask: v + amount * d with d = v - blurred(v), where d is further than `threshold`
- * from 0; elsewhere v.
+ * sharpen.h - an unsharp mask: v + amount * d with d = v - blurred(v), if |d| > `threshold`; else v.
  *
- * The blur is filters/filter2d/sepconv.h's, into scratch, in the type computed with; the rest is a
- * difference, a product and a sum, rounded one by one. Cost: the blur, and a pass over memory more.
+ * The blur is filters/filter2d/sepconv.h's, into scratch, in the compute type; the rest is a difference, a
+ * product and a sum, each rounded. Cost: the blur, and another pass over memory.
  *
  * Views: as for sepconv; the input is readable around the output by the reach of the taps.
  */
@@ -17,7 +16,7 @@
 FC_BEGIN_DECLS
 
 typedef struct fc_sharpen {
-  fc_sepconv blur; /* its compute type is that of all */
+  fc_sepconv blur; /* its compute type is used throughout */
   double amount, threshold;
 } fc_sharpen;
 
@@ -35,7 +34,7 @@ FC_FILTERS_API fc_status fc_sharpen_cpu(const fc_sharpen *s, const fc_view *in, 
 FC_FILTERS_API fc_status fc_sharpen_cuda(const fc_sharpen *s, const fc_view *in, const fc_view *out,
                                          void *scratch, void *stream, uint32_t *notes);
 
-/* The blurred image in `scratch`: dense, channels side by side. */
+/* The blurred image in `scratch`: dense, interleaved. */
 static inline fc_view fc_sharpen_blurred(const fc_sharpen *s, const fc_view *out, void *scratch) {
   fc_view v = *out;
   v.data = scratch, v.dtype = s->blur.compute;

@@ -8,7 +8,7 @@
 #include "filters/base/isa.h"
 
 typedef struct fc_sharpen_kernels {
-  /* `values` become sharp by what is blurred. */
+  /* Sharpens `values` in place, given the blurred ones. */
   void (*sharpen_f32)(float *values, const float *blurred, int64_t count, float amount, float threshold);
   void (*sharpen_f64)(double *values, const double *blurred, int64_t count, double amount, double threshold);
 } fc_sharpen_kernels;

@@ -22,7 +22,7 @@ static int64_t largest(const double *a, int64_t count) {
   return at;
 }
 
-/* Euclid on whole numbers held in doubles. */
+/* Euclid's algorithm on integers held in doubles. */
 static double common_divisor(double a, double b) {
   while (b != 0) {
     double r = fmod(a, b);
@@ -32,7 +32,7 @@ static double common_divisor(double a, double b) {
   return fabs(a);
 }
 
-/* The greatest common divisor of a vector of integers; 0 if it is not one. */
+/* The greatest common divisor of a vector of integers; 0 if it has other numbers. */
 static double divisor_of(const double *a, int64_t count, int64_t step) {
   double g = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -43,8 +43,8 @@ static double divisor_of(const double *a, int64_t count, int64_t step) {
   return g;
 }
 
-/* Splits off the term through `pivot`: of integers, the column in lowest terms, for
- * then an integer matrix of rank 1 has an integer row too; else the column over the pivot. */
+/* Splits off the term through `pivot`: for integers, the column in lowest terms, since an integer matrix
+ * of rank 1 then has an integer row too; else the column divided by the pivot. */
 static void split(const double *rest, int64_t rows, int64_t cols, int64_t pivot, double *column,
                   double *row) {
   int64_t r = pivot / cols, c = pivot % cols;
@@ -65,7 +65,7 @@ int fc_lowrank(const double *matrix, int64_t rows, int64_t cols, int most, doubl
   memcpy(rest, matrix, (size_t)(rows * cols) * sizeof *rest);
   for (int rank = 1; rank <= most; rank++, column += rows, row += cols) {
     int64_t pivot = largest(rest, rows * cols);
-    if (rest[pivot] == 0) { /* of zeros: any term will do */
+    if (rest[pivot] == 0) { /* all zeros: any term will do */
       memset(column, 0, (size_t)rows * sizeof *column);
       memset(row, 0, (size_t)cols * sizeof *row);
       return rank;

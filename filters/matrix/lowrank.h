@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lowrank.h - writes a matrix as a sum of few products of a column and a row.
+ * lowrank.h - decomposes a matrix into a sum of a few products of a column and a row.
  *
- * By cross approximation with complete pivoting: the largest element left, p at (r, c),
- * gives the term column_c * row_r / p, which is taken away; and again. The terms stay
- * below 4 times the largest element of the matrix, so that no digits are lost among
- * them, and - unlike the factors of a singular value decomposition, which needs the
- * roots of things - they are exact where the matrix's ratios are: [1,2,1] by [1,2,1] is
- * found again to the bit, and integers stay integers. What SVD would give more is the
- * best approximation of a higher rank; but here only an exact one counts.
+ * By cross approximation with complete pivoting: the largest remaining element, p at (r, c), gives the term
+ * column_c * row_r / p, which is subtracted; and so on. The terms stay below 4 times the largest element of
+ * the matrix, so that no digits are lost among them, and - unlike the factors of a singular value
+ * decomposition, which needs the roots of things - they are exact where the matrix's ratios are: [1,2,1] by
+ * [1,2,1] is recovered to the bit, and integers stay integers. An SVD would also give the best approximation
+ * of lower rank, but only exact decompositions are needed here.
  *
  * Cost: rows * cols * rank.
  */
@@ -20,8 +19,8 @@
 
 FC_BEGIN_DECLS
 
-/* How much may be left, as a part of the sum of magnitudes, for the sum of terms to
- * stand for the matrix: what rounding the taps to f32 costs, and a few roundings in f64. */
+/* How much may remain, relative to the sum of magnitudes, for the sum of terms to replace the matrix: the
+ * error of rounding the taps to f32, and a few roundings in f64. */
 #define FC_LOWRANK_F32 0x1p-24
 #define FC_LOWRANK_F64 0x1p-50
 

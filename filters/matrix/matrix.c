@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix.c - the reference, and three ways through the views on the CPU.
+ * matrix.c - the reference, and three methods on the CPU.
  *
  *   mix     up to four interleaved channels: rows of pixels, converted whole
  *   along   the axis runs along memory, or is X: blocks are loaded one after another and
  *           a vector holds several outputs of one block
  *   across  anything else: a vector holds one output of several positions
  *
- * All three go through a tile in scratch that fits the first or second cache, and
- * their sums are the same.
+ * All three use a tile in scratch that fits the first- or second-level cache, and their sums are the same.
  */
 #include <string.h>
 
@@ -20,18 +19,18 @@
 
 /* Elements of a tile in scratch, in and out together: 128 KiB of f32. */
 #define TILE_ELEMENTS (32 * 1024)
-/* The most positions, or blocks, in a tile: more would not be faster. */
+/* Maximum of positions, or blocks, in a tile: more would not be faster. */
 #define TILE_LONGEST 1024
-/* Columns that are summed in one go; the sums of such blocks are added up, so that errors
- * grow with 256 + cols/256 roundings instead of cols. */
+/* Columns that are summed at a time; the sums of such blocks are added, so that errors grow with 256 +
+ * cols/256 roundings instead of cols. */
 #define BLOCK FC_MATRIX_BLOCK
-/* Elements of padding behind a tile, which whole vectors may be read from. */
+/* Elements of padding after a tile, since whole vectors are read. */
 #define TILE_SLACK FC_TILE_MAX_COLS
 
 /* ---- the matrix ------------------------------------------------------- */
 
-/* The kernels for vectors along the rows: those of the shorter vectors where one of
- * these holds a whole block, since half of a longer one would idle. */
+/* The kernels for vectors along the rows: those with shorter vectors if one of these holds a whole block,
+ * since half of a longer one would be unused. */
 static const fc_gemm_kernels *kernels_along(const fc_matrix *m) {
   int isa = m->isa;
   int64_t lanes = m->compute == FC_F64 ? 4 : 8;
@@ -116,10 +115,10 @@ typedef struct run {
   fc_blocks w;
   int64_t size; /* bytes of a computed element */
   char *x, *y;  /* the tile: input and output */
-  char *block;  /* as y, for the sums over a block of columns beyond the first */
+  char *block;  /* like y, for the sums over a block of columns after the first */
 } run;
 
-/* Positions (blocks) that a tile of the way holds at most. */
+/* Maximum of positions (blocks) in a tile for this method. */
 static int64_t tile_positions(int64_t elements_each) {
   int64_t fit = TILE_ELEMENTS / fc_larger(elements_each, 1);
   return fc_larger(fc_smaller(fit, TILE_LONGEST) / FC_TILE_MAX_COLS, 1) * FC_TILE_MAX_COLS;
@@ -146,7 +145,7 @@ static void store(const run *r, int64_t at, char *to, int64_t stride, int64_t co
   fc_store(to, stride, r->y + at * r->size, r->m->compute, count, r->out->kind, r->out->dtype, r->notes);
 }
 
-/* What sums begin with: y[i][0..pitch) = offset, i < count. */
+/* Initial values of sums: y[i][0..pitch) = offset, i < count. */
 static void start_along(const run *r, int64_t count) {
   for (int64_t i = 0; r->m->offset && i < count; i++)
     memcpy(r->y + i * r->m->pitch * r->size, r->m->offset, (size_t)(r->m->pitch * r->size));
@@ -199,8 +198,7 @@ static void mix(const run *r) {
 
 /* ---- along: vectors over the outputs of a block ---------------------------- */
 
-/* Blocks [first, first+count) of all lines' blocks, a line's together: calls `move` for
- * every stretch within one line. */
+/* Blocks [first, first+count), numbered through all lines: calls `move` for every run within one line. */
 static void along_stretches(const run *r, int64_t first, int64_t count, int storing) {
   const fc_matrix *m = r->m;
   for (int64_t done = 0; done < count;) {

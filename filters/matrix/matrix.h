@@ -2,19 +2,17 @@
 /*
  * matrix.h - multiplication by a matrix along an axis, with an offset: y = M x + v.
  *
- * The axis is cut into blocks of `cols` elements, anchored at position 0; each becomes
- * a block of `rows`. One block may span the whole axis (a channel matrix does), and all
- * other axes are carried along. Block transforms along X and Y at once are in
- * matrix_xy.h.
+ * The axis is cut into blocks of `cols` elements, anchored at position 0; each becomes a block of `rows`. One
+ * block may span the whole axis (a channel matrix does), and all other axes are independent. Block transforms
+ * along X and Y at once are in matrix_xy.h.
  *
- * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., summed in that order with a
- * fused multiply-add a step (two roundings where the machine has none), in blocks of
- * FC_MATRIX_BLOCK columns whose sums are added up, whatever the layout: so the result
- * does not depend on how the signal is cut. Products with 0 are
- * made like any others: NaN and infinity spread over their block.
+ * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., summed in that order with a fused multiply-add a
+ * step (two roundings where the machine has none), in blocks of FC_MATRIX_BLOCK columns whose sums are added,
+ * for any layout: so the result does not depend on how the signal is cut. Products with 0 are computed like
+ * any others: NaN and infinity spread over their block.
  *
- * The views: `out` starts at a multiple of `rows` and `in` at the same multiple of
- * `cols`; `in` is readable to the end of its last block. No allocation; re-entrant.
+ * The views: `out` starts at a multiple of `rows` and `in` at the same multiple of `cols`; `in` is readable
+ * to the end of its last block. No allocation; re-entrant.
  */
 #ifndef FC_FILTERS_MATRIX_H
 #define FC_FILTERS_MATRIX_H
@@ -36,25 +34,25 @@ typedef struct fc_matrix {
   const void *offset; /* [pitch] likewise, or NULL for none */
 } fc_matrix;
 
-/* Sets rows, cols and pitch for this compute type and instruction set; the pointers
- * are then of fc_matrix_bytes for the matrix and of pitch elements for the offset. */
+/* Sets rows, cols and pitch for this compute type and instruction set; the matrix then needs
+ * fc_matrix_bytes, and the offset pitch elements. */
 FC_FILTERS_API void fc_matrix_init(fc_matrix *m, int compute, int isa, int axis, int64_t rows, int64_t cols);
 FC_FILTERS_API size_t fc_matrix_bytes(const fc_matrix *m);
 FC_FILTERS_API size_t fc_matrix_offset_bytes(const fc_matrix *m);
 
-/* Lays out a row-major matrix as m->matrix wants it, transposed with each column padded
- * with zeros to whole vectors, and the offsets as m->offset does; `offset` may be NULL. */
+/* Writes a row-major matrix in the layout of m->matrix, transposed with each column padded with zeros to
+ * whole vectors, and the offsets in that of m->offset; `offset` may be NULL. */
 FC_FILTERS_API void fc_matrix_fill(const fc_matrix *m, void *matrix, void *offset, const double *rows,
                                    const double *offsets);
 
-/* FC_INVALID for views that the matrix does not fit. */
+/* FC_INVALID for views that do not fit the matrix. */
 FC_FILTERS_API fc_status fc_matrix_check(const fc_matrix *m, const fc_view *in, const fc_view *out);
 
-/* The plain loops; sums in double whatever the type. `notes` as in fc_job, or NULL. */
+/* The plain loops; sums in double for either type. `notes` as in fc_job, or NULL. */
 FC_FILTERS_API fc_status fc_matrix_ref(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                        uint32_t *notes);
 
-/* Bytes of scratch for fc_matrix_cpu, whatever the views. */
+/* Bytes of scratch for fc_matrix_cpu, for any views. */
 FC_FILTERS_API size_t fc_matrix_scratch(const fc_matrix *m);
 /* `scratch` is aligned to 64 bytes. */
 FC_FILTERS_API fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *out,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix_kernels.c - mixing of one to four interleaved channels into as many, for one
- * instruction set. With both numbers constant the compiler turns the loop into shuffles
- * and multiply-adds of whole vectors: 0.3 ns a pixel for 3 into 3 with AVX-512.
+ * matrix_kernels.c - mixing of one to four interleaved channels into as many, for one instruction set. With
+ * both numbers constant the compiler converts the loop to shuffles and multiply-adds of whole vectors: 0.3 ns
+ * a pixel for 3 into 3 with AVX-512.
  */
 #include "filters/matrix/matrix_kernels.h"
 #include "filters/base/simd.h"

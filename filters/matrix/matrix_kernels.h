@@ -7,7 +7,7 @@
 
 #include "filters/base/isa.h"
 
-/* Mixers exist for up to so many channels in and out. */
+/* Limit of channels, in and out, for which there are mixing kernels. */
 #define FC_MIX_MAX 4
 
 /* to[i*rows + r] = offset[r] + sum_c matrix[c*pitch + r] * from[i*cols + c], i < count. */

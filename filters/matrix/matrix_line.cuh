@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix_line.cuh - a short line of samples between memory and one thread's registers, by
-// accesses as wide as alignment allows. N is how many registers there are, a constant,
-// so that they are registers; `count` <= N how many samples.
+// matrix_line.cuh - loads and stores short lines of samples to and from one thread's registers, with accesses
+// as wide as alignment allows. N is the number of registers, a constant, so that they are registers; `count`
+// <= N is the number of samples.
 #ifndef FC_FILTERS_MATRIX_LINE_CUH
 #define FC_FILTERS_MATRIX_LINE_CUH
 
 #include "filters/gpu/cuda.cuh"
 #include "filters/matrix/matrix.h"
 
-// How a view's lines lie: samples `step` bytes apart, or adjacent and accessible `width`
-// (4 or 16) bytes at a time; width 0 is neither. (8 would double the code for little.)
+// The layout of a view's lines: samples `step` bytes apart, or adjacent and accessible `width` (4 or 16)
+// bytes at a time; width 0: not adjacent. (8 would double the code for little gain.)
 template <typename F> struct fc_line {
   int64_t step;
   fc_dev_map<F> map;
@@ -52,7 +52,7 @@ __device__ __forceinline__ void fc_line_load_type(F (&x)[N], const char *from, i
     if (i < count) x[i] = fc_dev_load<F, T>(from + i * line.step, line.map);
 }
 
-// Registers beyond `count` are left as they are.
+// Registers beyond `count` are not changed.
 template <typename F, int N>
 __device__ __forceinline__ void fc_line_load(F (&x)[N], const char *from, int count, const fc_line<F> &line) {
   switch (line.dtype) {
@@ -110,12 +110,12 @@ template <typename F> static inline fc_line<F> fc_line_of(const fc_view *v, int 
   int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   fc_line<F> line = {v->stride[axis], fc_dev_map_of<F>(v->kind, v->dtype), v->dtype, 0};
   if (v->stride[axis] != size) return line;
-  // Every begin and the length must be multiples of the access.
+  // Every start and the length must be multiples of the access.
   uint64_t all = reinterpret_cast<uintptr_t>(v->data) | static_cast<uint64_t>(count * size);
   for (int a = 0; a < FC_AXES; a++)
     if (a != axis && v->shape[a] > 1) all |= static_cast<uint64_t>(v->stride[a]);
   line.width = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : 0;
-  // An access no wider than a sample is no better than none.
+  // An access no wider than a sample has no advantage.
   if (line.width <= size) line.width = 0;
   return line;
 }

@@ -18,9 +18,9 @@ typedef struct fc_matrix_xy {
   fc_matrix x, y; /* of axes FC_AXIS_X and FC_AXIS_Y, of one compute type */
 } fc_matrix_xy;
 
-/* One of the two on the CPU; refers to the matrix. */
+/* One of the two passes on the CPU; refers to the matrix. */
 FC_FILTERS_API fc_pass fc_matrix_pass(const fc_matrix *m);
-/* And on a CUDA device. */
+/* The same on a CUDA device. */
 FC_FILTERS_API fc_device_pass fc_matrix_device_pass(const fc_matrix *m);
 
 FC_FILTERS_API fc_status fc_matrix_xy_ref(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
@@ -32,7 +32,7 @@ FC_FILTERS_API size_t fc_matrix_xy_scratch(const fc_matrix_xy *m, const fc_view 
 FC_FILTERS_API fc_status fc_matrix_xy_cpu(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
                                           void *scratch, uint32_t *notes);
 
-/* As many bytes of device memory for fc_matrix_xy_cuda. */
+/* Bytes of device memory for fc_matrix_xy_cuda. */
 FC_FILTERS_API size_t fc_matrix_xy_device_scratch(const fc_matrix_xy *m, const fc_view *out);
 FC_FILTERS_API fc_status fc_matrix_xy_cuda(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
                                            void *scratch, uint32_t *notes, void *stream);

@@ -16,7 +16,7 @@ static uint8_t srgb(double linear) {
   return code_of(1.055 * pow(linear, 1 / 2.4) - 0.055);
 }
 
-/* From lightness, chroma and hue (degrees) in Oklab, B. Ottosson's space of even perception. */
+/* From lightness, chroma and hue (degrees) in Oklab, B. Ottosson's perceptually uniform colour space. */
 static fc_rgb oklch(double lightness, double chroma, double hue) {
   const double a = chroma * cos(hue * 0.017453292519943295), b = chroma * sin(hue * 0.017453292519943295);
   const double l = pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
@@ -58,7 +58,7 @@ void fc_canvas_fill(const fc_view *canvas, fc_box box, fc_rgb color) {
 
 /* ---- text ---------------------------------------------------------------------- */
 
-/* Rows from the top, the leftmost of five pixels in bit 4. */
+/* Rows from the top; the leftmost of five pixels is bit 4. */
 static const struct {
   char character;
   uint8_t rows[FC_FONT_HEIGHT];

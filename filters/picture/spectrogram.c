@@ -11,7 +11,7 @@
 
 /* ---- frequencies ---------------------------------------------------------------- */
 
-/* Below this a panel with an axis of octaves begins to be endless. */
+/* Lower limit of a frequency axis in octaves, which would otherwise be endless. */
 static double pitch_of(fc_pitch pitch, double f) {
   if (pitch == FC_PITCH_LOG) return log(f > 1e-3 ? f : 1e-3);
   return pitch == FC_PITCH_MEL ? log1p(f / 700) : f;
@@ -31,8 +31,8 @@ double fc_spectrogram_height(const fc_spectrogram *s, double frequency) {
 /* ---- columns -------------------------------------------------------------------- */
 
 typedef struct work {
-  float *x, *re, *im; /* frames side by side */
-  double *power;      /* a bin; then its decibels */
+  float *x, *re, *im; /* frames in lanes */
+  double *power;      /* per bin; then its decibels */
   float *row;         /* samples of one frame */
   void *transform;
 } work;
@@ -130,13 +130,13 @@ void fc_spectrogram_blocks(const fc_spectrogram *s, const fc_spectrogram_grid *g
     }
 }
 
-/* Between two heights of the panel. */
+/* The value for the range between two heights of the panel. */
 static double level_between(const fc_spectrogram *s, const double *level, double lower, double upper) {
   const double bin = (double)s->plan->n / s->rate, last = (double)(s->plan->bins - 1);
   const double a = fc_spectrogram_frequency(s, lower) * bin, b = fc_spectrogram_frequency(s, upper) * bin;
   double most = FLOOR;
   int64_t i = (int64_t)ceil(a);
-  if ((double)i > b || (double)i > last) { /* no bin within */
+  if ((double)i > b || (double)i > last) { /* no bin in the range */
     const double at = fmin((a + b) / 2, last);
     i = (int64_t)at;
     if (i + 1 >= s->plan->bins) return a > last ? FLOOR : level[s->plan->bins - 1];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spectrogram.h - a picture of what frequencies sound has, over time.
+ * spectrogram.h - a picture of the frequencies of sound over time.
  *
- * Each column shows the mean power of spectra of `size` samples, half of them shared with the next, that are
- * centred in its stretch of time: one where that is shorter. Each row shows the largest power of the bins
- * between its edges, or, between two bins, their decibels interpolated. A sine of full scale has 0 dB. Rows
- * are equally far apart in Hz, in octaves or in mel (2595 log10(1 + f / 700)).
+ * Each column shows the mean power of spectra of `size` samples, half of them shared with the next, whose
+ * centres are in its time range: one if that is shorter. Each row shows the largest power of the bins between
+ * its edges, or, between two bins, their decibels interpolated. A sine of full scale has 0 dB. Rows are
+ * equally spaced in Hz, in octaves or in mel (2595 log10(1 + f / 700)).
  *
  * A picture is made in two steps, so that no more of the sound need be in memory than a few spectra look at:
  * fc_spectrogram_blocks adds up the power of the spectra of a block, a part of a column; a meter takes the
@@ -29,7 +29,7 @@ typedef struct fc_spectrogram {
   double rate;      /* of the sound, Hz */
   double low, high; /* edges of a panel, Hz; 0 <= low < high */
   fc_pitch pitch;
-  double top, range; /* dB of the brightest colour, and how far below the darkest is */
+  double top, range; /* dB of the brightest colour, and the range down to the darkest */
   fc_colors colors;
   const fc_rfft *plan; /* for f32 */
   const float *window; /* as long as the plan's n */
@@ -79,7 +79,7 @@ FC_FILTERS_API void fc_spectrogram_add(const fc_spectrogram *s, fc_spectrogram_m
 FC_FILTERS_API fc_status fc_spectrogram_draw(const fc_spectrogram *s, const fc_spectrogram_meter *m,
                                              const fc_view *out);
 
-/* The frequency at a height of a panel, from 0 at its lower edge to 1 at its upper one; and the reverse. */
+/* The frequency at a height of a panel, from 0 at its lower edge to 1 at its upper one; and the inverse. */
 FC_FILTERS_API double fc_spectrogram_frequency(const fc_spectrogram *s, double height);
 FC_FILTERS_API double fc_spectrogram_height(const fc_spectrogram *s, double frequency);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waveform.h - a picture of sound over time: of each column's samples the range, and in it twice their root
- * mean square around 0.
+ * waveform.h - a picture of sound over time: for each column the range of its samples and, inside it, twice
+ * their root mean square around 0.
  *
  * A picture is made in two steps, so that no more of the sound need be in memory than a block of it: blocks
  * are measured, a part of a column each, and added up to what columns show. Cost: a pass over the samples.
@@ -16,7 +16,7 @@ FC_BEGIN_DECLS
 typedef struct fc_waveform {
   fc_panels panels;
   double rate; /* 0: not known */
-  double top;  /* what the edges of a panel are */
+  double top;  /* the level at the edges of a panel */
   fc_rgb range, rms;
 } fc_waveform;
 

@@ -44,7 +44,7 @@ static void add_f64(double *restrict x, const double *restrict y, double factor,
   for (int64_t i = 0; i < count; i++) x[i] += factor * y[i];
 }
 
-/* A line of the three views, which all go on by their steps. */
+/* A line of the three views; each view has its own step. */
 typedef struct line {
   const char *a, *b;
   char *out;

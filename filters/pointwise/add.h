@@ -4,8 +4,9 @@
  *
  * Product and sum round once each in the compute type, in every version: the same bits.
  *
- * Views: `a`, `b` and `out` of equal shape, any strides (of `b` 0 too: one channel or frame for all), element
- * types and kinds; `out` overlaps neither. Threads: pure functions. Cost: reads and writes memory once.
+ * Views: `a`, `b` and `out` of equal shape, any strides (also 0 for `b`: one channel or frame for all),
+ * element types and kinds; `out` overlaps neither. Threads: pure functions. Cost: reads and writes memory
+ * once.
  */
 #ifndef FC_FILTERS_ADD_H
 #define FC_FILTERS_ADD_H

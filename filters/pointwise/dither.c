@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dither.c - the reference, and the walk of the vectorised version: each channel of a row in tiles that
- * stay in the first-level cache, loaded as the compute type, worked on in place, and stored.
+ * dither.c - the reference, and the loops of the vectorised version: each channel of a row in tiles that stay
+ * in the first-level cache, loaded in the compute type, processed in place, and stored.
  */
 #include "filters/pointwise/dither.h"
 #include "filters/pointwise/dither_kernels.h"
@@ -9,7 +9,7 @@
 
 /* ---- the noise ---------------------------------------------------------------- */
 
-/* The state for a sample, given by its place in the view. */
+/* The state for a sample, given by its position in the view. */
 static uint64_t state_of(const fc_dither *d, const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
   const int64_t *first = v->origin;
   return fc_dither_frame(d->seed, first[FC_AXIS_N] + n) +
@@ -49,13 +49,13 @@ size_t fc_dither_cpu_scratch(const fc_dither *d) {
   return TILE * fc_dtype_size(d->compute);
 }
 
-/* What stays the same throughout a call. */
+/* Constant throughout a call. */
 typedef struct walk {
   const fc_dither *d;
   const fc_view *in, *out;
   const fc_dither_kernels *kernels;
   void *scratch;
-  int direct; /* lines of the output hold the compute type, dense, and are not the input's */
+  int direct; /* output lines are dense, of the compute type, and not the input's */
   uint32_t *notes;
 } walk;
 

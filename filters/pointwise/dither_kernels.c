@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dither_kernels.c - plain loops that the compiler vectorises: no number depends on the one before.
+ * dither_kernels.c - plain loops that the compiler vectorises: each number is independent of the others.
  */
 #include "filters/pointwise/dither_kernels.h"
 

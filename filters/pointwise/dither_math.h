@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dither_math.h - the numbers that the noise of dither.h is made of, for the host and a device.
+ * dither_math.h - the numbers from which the noise of dither.h is made, for the host and a device.
  */
 #ifndef FC_FILTERS_DITHER_MATH_H
 #define FC_FILTERS_DITHER_MATH_H
@@ -22,8 +22,8 @@
 #define FC_DITHER_ROWS     0xc13fa9a902a6328fu
 #define FC_DITHER_CHANNELS 0x91e10da5c79e7b1du
 
-/* The low 64 bits of a product. In words on a device, where a compiler's own takes four instructions for
- * three: it adds up what goes into the upper word apart. */
+/* The low 64 bits of a product. In words on a device, where the compiler's version takes four instructions
+ * instead of three: it adds the contributions to the upper word separately. */
 FC_DITHER_FN uint64_t fc_dither_times(uint64_t z, uint64_t by) {
 #ifdef __CUDA_ARCH__
   uint32_t low, high;
@@ -45,17 +45,17 @@ FC_DITHER_FN uint64_t fc_dither_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/* A hash with one more number in it. */
+/* Adds another number to a hash. */
 FC_DITHER_FN uint64_t fc_dither_hash(uint64_t hash, int64_t value) {
   return fc_dither_mix(hash + ((uint64_t)value + 1) * FC_DITHER_GROWTH);
 }
 
-/* What the states of a frame's samples have in common. */
+/* The part of the states that all samples of a frame share. */
 FC_DITHER_FN uint64_t fc_dither_frame(uint64_t seed, int64_t n) {
   return fc_dither_hash(fc_dither_mix(seed + FC_DITHER_GROWTH), n);
 }
 
-/* And what they have besides. */
+/* The part that depends on row, column and channel. */
 FC_DITHER_FN uint64_t fc_dither_place(int64_t y, int64_t x, int64_t c) {
   return (uint64_t)y * FC_DITHER_ROWS + (uint64_t)x * FC_DITHER_GROWTH + (uint64_t)c * FC_DITHER_CHANNELS;
 }

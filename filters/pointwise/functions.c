@@ -73,8 +73,8 @@ static const char matrix_text[] = "template <int O, int I> struct fc_matrix {\n"
                                   "  }\n"
                                   "};\n";
 
-/* Channels are in the type, not parameters: an index that is not known to the compiler puts pixels into local
- * memory. */
+/* The number of channels is part of the type, not a parameter: an index unknown to the compiler would put
+ * pixels into local memory. */
 static const char mix_text[] =
     "template <int I, int... FROM> struct fc_mix {\n"
     "  FC_DEVICE void operator()(const real (&x)[I], real (&y)[sizeof...(FROM)]) const {\n"
@@ -83,7 +83,7 @@ static const char mix_text[] =
     "  }\n"
     "};\n";
 
-/* Text, channels and "name<a,b,...>", of numbers of one figure. */
+/* Text, channels and "name<a,b,...>" with one-digit numbers. */
 static void set(fc_device_function *f, const char *source, uint32_t in, uint32_t out, const char *name,
                 const int32_t *numbers, int64_t n) {
   f->source = source, f->in = in, f->out = out;
@@ -97,7 +97,7 @@ static void set(fc_device_function *f, const char *source, uint32_t in, uint32_t
   *to = 0;
 }
 
-/* Members in the type computed with. */
+/* Members in the compute type. */
 static void set_numbers(fc_device_function *f, int compute, const double *numbers, uint32_t n) {
   const uint32_t size = (uint32_t)fc_dtype_size(compute), at = f->n_bytes / size;
   f->n_bytes += n * size, f->align = size;
@@ -108,19 +108,19 @@ static void set_numbers(fc_device_function *f, int compute, const double *number
       ((double *)f->bytes)[at + i] = numbers ? numbers[i] : 0;
 }
 
-/* `flags`, less FC_FUNCTION_NONNEGATIVE where a number is negative or none. */
+/* `flags`, without FC_FUNCTION_NONNEGATIVE if a number is negative or NaN. */
 static uint32_t sign_of(const double *numbers, int64_t n, uint32_t flags) {
   for (int64_t i = 0; i < n; i++)
     if (!(numbers[i] >= 0)) return flags & ~FC_FUNCTION_NONNEGATIVE;
   return flags;
 }
 
-/* NaN if either is: nothing is known then. */
+/* NaN if either is: then nothing is known. */
 static double larger(double a, double b) {
   return a >= b || isnan(a) ? a : b;
 }
 
-/* Without an upper limit nothing is known of how large a power is. */
+/* Without an upper limit the size of a power is unknown. */
 static void set_curve(const fc_pointwise *p, fc_device_function *f) {
   const int32_t power = p->exponent != 1;
   if (isfinite(p->high))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * functions.h - operations on each sample or pixel as device functions (extension "device-function/1" of
- * plugin.h). What they give is, to the bit, what pointwise.cu, gather.cu and matrix_mix.cu give: the same
- * roundings in the same order.
+ * plugin.h). Results are, to the bit, those of pointwise.cu, gather.cu and matrix_mix.cu: the same roundings
+ * in the same order.
  *
- * Texts are in terms of `real`, the type computed with, FC_DEVICE, and fc_at_least, fc_at_most and fc_fma of
+ * Texts use `real`, the compute type, FC_DEVICE, and fc_at_least, fc_at_most and fc_fma of
  * filters/gpu/map.cuh. A struct's bytes are its members one after the other, each a `real`.
  */
 #ifndef FC_FILTERS_FUNCTIONS_H
@@ -15,17 +15,17 @@
 
 FC_BEGIN_DECLS
 
-#define FC_FUNCTION_CHANNELS 4 /* of pixels, at most */
+#define FC_FUNCTION_CHANNELS 4 /* limit of channels of a pixel */
 
 /* `p` without factors and frames in memory. */
 FC_FILTERS_API void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f);
 
-/* A factor for each of so many interleaved or planar channels. FC_UNSUPPORTED: there are more than
+/* A factor for each interleaved or planar channel. FC_UNSUPPORTED: there are more than
  * FC_FUNCTION_CHANNELS. */
 FC_FILTERS_API fc_status fc_function_gains(int compute, const double *factors, int64_t channels,
                                            fc_device_function *f);
 
-/* v * factor + term for each of so many channels, rounded once: pairs of the two. FC_UNSUPPORTED as above. */
+/* v * factor + term per channel, rounded once: pairs of the two. FC_UNSUPPORTED as above. */
 FC_FILTERS_API fc_status fc_function_affines(int compute, const double *pairs, int64_t channels,
                                              fc_device_function *f);
 
@@ -34,7 +34,7 @@ FC_FILTERS_API fc_status fc_function_affines(int compute, const double *pairs, i
 FC_FILTERS_API fc_status fc_function_matrix(int compute, const double *matrix, const double *offsets,
                                             int64_t rows, int64_t cols, fc_device_function *f);
 
-/* Output channel i is input channel channels[i], counted from 0, as it is. FC_UNSUPPORTED: there are more
+/* Output channel i is input channel channels[i], counted from 0, unchanged. FC_UNSUPPORTED: there are more
  * than FC_FUNCTION_CHANNELS on either side. */
 FC_FILTERS_API fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in,
                                          fc_device_function *f);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gather.h - copies samples from elsewhere: out(n, y, x, c) is the input's element
- * (n, y + shift[Y], x + shift[X], channels[c]). What cropping and the selection of
- * channels are made of. Codes are copied as they are.
+ * gather.h - copies samples from other positions: out(n, y, x, c) is the input's element (n, y + shift[Y], x
+ * + shift[X], channels[c]). Used for cropping and the selection of channels. Codes are copied unchanged.
  *
- * Views: the same element type, any strides; the input is readable where it is
- * looked at. They do not overlap. Threads: pure functions. Cost: reads and writes
- * memory once.
+ * Views: the same element type, any strides; the input is readable at all these positions. They do not
+ * overlap. Threads: pure functions. Cost: reads and writes memory once.
  */
 #ifndef FC_FILTERS_GATHER_H
 #define FC_FILTERS_GATHER_H
@@ -18,8 +16,8 @@ FC_BEGIN_DECLS
 
 typedef struct fc_gather {
   int64_t shift_y, shift_x;
-  const int32_t *channels; /* for each channel of the output one of the input, in the memory of
-                              the views; NULL: its own */
+  /* for each output channel the number of an input channel, in the memory of the views; NULL: the same */
+  const int32_t *channels;
 } fc_gather;
 
 /* The definition, an element at a time. */

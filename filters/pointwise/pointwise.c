@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise.c - the reference, and the walk of the vectorised version: lines in tiles
- * that stay in the first-level cache, converted into scratch, worked on, converted
- * back; without the conversions where the views already hold the compute type.
+ * pointwise.c - the reference, and the loops of the vectorised version: lines in tiles that stay in the
+ * first-level cache, converted into scratch, processed, and converted back; without conversion if the views
+ * have the compute type.
  */
 #include "filters/pointwise/pointwise.h"
 
@@ -28,7 +28,7 @@ static double affine(const fc_pointwise *p, double v, int64_t channel) {
   return p->compute == FC_F64 ? fma(v, factor, add) : (double)fmaf((float)v, (float)factor, (float)add);
 }
 
-/* By the one definition that there is, in either type. */
+/* The single definition, in either type. */
 static double curve(const fc_pointwise *p, double v) {
   const int power = p->exponent != 1;
   if (p->compute == FC_F64)
@@ -102,7 +102,7 @@ size_t fc_pointwise_cpu_scratch(const fc_pointwise *p) {
   return 4 * TILE * fc_dtype_size(p->compute);
 }
 
-/* What stays the same throughout a call. */
+/* Constant throughout a call. */
 typedef struct walk {
   const fc_pointwise *p;
   const fc_pointwise_kernels *kernels;
@@ -111,7 +111,7 @@ typedef struct walk {
   fc_scaling in_map, out_map;
   int64_t size;                   /* bytes of the compute type */
   char *input, *output, *pattern; /* scratch, a tile each */
-  int in_direct, out_direct;      /* dense lines can be worked on where they are */
+  int in_direct, out_direct;      /* dense lines can be processed in place */
   int64_t tile;
   uint32_t *notes;
 } walk;
@@ -119,7 +119,7 @@ typedef struct walk {
 /* The numbers of one line: doubles hold floats exactly. */
 typedef struct numbers {
   double from, factor, to;
-  int each; /* factors and terms from the pattern instead */
+  int each; /* use factors and terms from the pattern */
 } numbers;
 
 static void load(const walk *w, char *to, const char *from, int64_t stride, int64_t count) {
@@ -184,7 +184,7 @@ static void compute_f64(const walk *w, double *to, const double *from, int64_t c
   }
 }
 
-/* The results of codes, which the table has. */
+/* The results of codes, from the table. */
 static void look_up(const walk *w, char *to, const char *from, int64_t step, int64_t count) {
   const fc_pointwise_kernels *k = w->kernels;
   const int single = w->p->compute == FC_F32;
@@ -241,7 +241,7 @@ static numbers numbers_of(const fc_pointwise *p, int64_t frame, int64_t channel)
   return n;
 }
 
-/* The factors of interleaved channels, over and over, and behind them their terms; a tile is whole groups. */
+/* The factors of interleaved channels, repeated, followed by their terms; a tile consists of whole groups. */
 static void fill_pattern(walk *w, int64_t channels) {
   const int pairs = w->p->form == FC_POINTWISE_AFFINE;
   w->tile = TILE - TILE % channels;
@@ -284,14 +284,14 @@ static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out
 
 typedef struct byte_step {
   int level;
-  uint8_t kept[2], set[2]; /* of codes that are not above the level, and of those that are */
+  uint8_t kept[2], set[2]; /* for codes that are not above the level, and for those that are */
 } byte_step;
 
 static int is_code(double v) {
   return v >= 0 && v <= 255 && v == (double)(int)v;
 }
 
-/* Is it one on codes that are their values? */
+/* Whether it is a threshold on codes that equal their values. */
 static int byte_step_of(const fc_pointwise *p, const fc_view *in, const fc_view *out, byte_step *s) {
   if (p->form != FC_POINTWISE_THRESHOLD || in->dtype != FC_U8 || out->dtype != FC_U8 ||
       in->kind == FC_AUDIO || out->kind == FC_AUDIO || (!p->keeps && (!is_code(p->low) || !is_code(p->high))))

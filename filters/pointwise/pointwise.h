@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise.h - operations on each sample by itself: scaling, mapping one range onto
- * another, limiting, tone curves, thresholds, and plain conversion between element types.
+ * pointwise.h - operations on each sample independently: scaling, mapping one range onto another, limiting,
+ * tone curves, thresholds, and plain conversion between element types.
  *
  * Every operation is a fixed sequence of single roundings in the compute type (powers in double, power.inc),
- * on the CPU and on a device, so that results are the same to the bit wherever and however
- * they are made.
+ * on the CPU and on a device, so that results are always the same to the bit.
  *
- * Views: any strides, element types and kinds, equal shapes, any of them 0. `out` may
- * be the memory of `in` when type and strides are equal; else they do not overlap.
- * Threads: pure functions of their arguments. Cost: reads and writes memory once.
+ * Views: any strides, element types and kinds, equal shapes, any of them 0. `out` may be the memory of `in`
+ * when type and strides are equal; else they do not overlap. Threads: pure functions of their arguments.
+ * Cost: reads and writes memory once.
  */
 #ifndef FC_FILTERS_POINTWISE_H
 #define FC_FILTERS_POINTWISE_H
@@ -51,14 +50,14 @@ typedef struct fc_pointwise {
   const void *table;
 } fc_pointwise;
 
-/* Are results of codes of this type had more quickly from a table than made? */
+/* Whether a table of results is faster than computing them, for codes of this type. */
 FC_FILTERS_API int fc_pointwise_wants_table(const fc_pointwise *p, int dtype);
-/* Elements of such a table; the results of the codes of this kind and type. */
+/* Elements of such a table; the results for all codes of this kind and type. */
 FC_FILTERS_API int64_t fc_pointwise_codes(int dtype);
 FC_FILTERS_API void fc_pointwise_table(const fc_pointwise *p, int kind, int dtype, void *table);
 
-/* The definition, an element at a time, in double but for the final rounding to the
- * compute type. `notes` as for fc_store_f32. */
+/* The definition, one element at a time, in double except for the final rounding to the compute type.
+ * `notes` as for fc_store_f32. */
 FC_FILTERS_API fc_status fc_pointwise_ref(const fc_pointwise *p, const fc_view *in, const fc_view *out,
                                           uint32_t *notes);
 

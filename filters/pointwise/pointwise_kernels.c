@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointwise_kernels.c - plain loops that the compiler vectorises, each rounding once an
- * operation: contraction is off. Only the affine form is a fused multiply-add, which a machine without the
- * instruction leaves to libm: slow there, but the same bits.
+ * pointwise_kernels.c - plain loops that the compiler vectorises, with one rounding per operation:
+ * contraction is off. Only the affine form is a fused multiply-add, which a machine without the instruction
+ * leaves to libm: slow there, but the same bits.
  */
 #include "filters/pointwise/pointwise_kernels.h"
 
@@ -54,7 +54,7 @@
         to[i] = fc_curve_value_##S(from[i], low, factor, most, 1, span, add, 0);                             \
       return;                                                                                                \
     }                                                                                                        \
-    /* Two loops: of one the compiler makes no vectors. */                                                   \
+    /* Two loops: the compiler cannot vectorise a single one. */                                             \
     for (int64_t i = 0; i < count; i++) to[i] = fc_curve_part_##S(from[i], low, factor, most);               \
     for (int64_t i = 0; i < count; i++) to[i] = fc_curve_power_##S(to[i], exponent, span, add);              \
   }                                                                                                          \

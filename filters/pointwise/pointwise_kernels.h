@@ -12,7 +12,7 @@
 typedef struct fc_pointwise_kernels {
   void (*scale_f32)(float *to, const float *from, int64_t count, float factor);
   void (*scale_f64)(double *to, const double *from, int64_t count, double factor);
-  /* A factor an element. */
+  /* One factor per element. */
   void (*scale_each_f32)(float *to, const float *from, int64_t count, const float *factors);
   void (*scale_each_f64)(double *to, const double *from, int64_t count, const double *factors);
   void (*map_f32)(float *to, const float *from, int64_t count, float subtract, float factor, float add);
@@ -22,7 +22,7 @@ typedef struct fc_pointwise_kernels {
   /* v * factor + add, rounded once: with any instruction set. */
   void (*affine_f32)(float *to, const float *from, int64_t count, float factor, float add);
   void (*affine_f64)(double *to, const double *from, int64_t count, double factor, double add);
-  /* Factors and terms of each element. */
+  /* One factor and term per element. */
   void (*affine_each_f32)(float *to, const float *from, int64_t count, const float *factors,
                           const float *adds);
   void (*affine_each_f64)(double *to, const double *from, int64_t count, const double *factors,
@@ -40,7 +40,7 @@ typedef struct fc_pointwise_kernels {
    */
   void (*step_bytes)(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
                      const uint8_t set[2]);
-  /* Widens [*low, *high] by the values within [-limit, limit]; a NaN is not. */
+  /* Widens [*low, *high] to include the values within [-limit, limit]; NaN is ignored. */
   void (*range_f32)(const float *from, int64_t count, float limit, float *low, float *high);
   void (*range_f64)(const double *from, int64_t count, double limit, double *low, double *high);
 } fc_pointwise_kernels;

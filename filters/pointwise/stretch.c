@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stretch.c - the range of each frame, then fc_pointwise_cpu with a map a frame.
+ * stretch.c - finds the range of each frame, then applies fc_pointwise_cpu with a map per frame.
  */
 #include "filters/pointwise/stretch.h"
 #include "filters/base/lines.h"
@@ -14,16 +14,15 @@
 #define LIMIT_F64 0x1p1022
 
 typedef struct range {
-  double low, high; /* low > high: nothing found */
+  double low, high; /* low > high: no values found */
 } range;
 
 static double limit_of(const fc_stretch *s) {
   return s->compute == FC_F64 ? LIMIT_F64 : LIMIT_F32;
 }
 
-/* The map of one frame. Adding 0 makes -0 into 0: which of them a minimum is would depend
- * on order. A range so narrow (of the smallest numbers only) that the factor would be too
- * large is none. */
+/* The map of one frame. Adding 0 turns -0 into 0: which of them is the minimum would depend on the order.
+ * A range so narrow (only of the smallest numbers) that the factor would be too large counts as none. */
 static void map_of(const fc_stretch *s, range r, double *from, double *factor) {
   *from = r.low <= r.high ? r.low + 0.0 : 0;
   *factor = r.low < r.high ? s->span / (r.high - r.low) : 0;
@@ -65,8 +64,8 @@ fc_status fc_stretch_ref(const fc_stretch *s, const fc_view *in, const fc_view *
 
 /* ---- vectorised ------------------------------------------------------------- */
 
-/* The maps of the frames, then a tile or the scratch of fc_pointwise_cpu; on a device the
- * ranges lie where the tile would. */
+/* The maps of the frames, followed by a tile or the scratch of fc_pointwise_cpu; on a device the ranges
+ * are in place of the tile. */
 static size_t maps_bytes(const fc_stretch *s, int64_t frames) {
   return ((size_t)frames * 2 * fc_dtype_size(s->compute) + 63) / 64 * 64;
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stretch.h - maps each frame's own range onto a given one: its least value becomes
- * `low`, its greatest low + span, all channels alike. For looking at data that are no
- * picture: spectra, deviations, differences.
+ * stretch.h - maps each frame's own range onto a given one: its least value becomes `low`, its greatest low +
+ * span, all channels alike. For displaying data that are not pictures: spectra, deviations, differences.
  *
- * NaN and values beyond a quarter of the compute type's largest number (infinities
- * above all) do not count for the range. A frame of one value becomes `low`.
- * The minimum and maximum do not depend on order, and the map is that of
- * pointwise.h, so results are the same to the bit on every machine.
+ * NaN and values beyond a quarter of the compute type's largest number (infinities above all) are ignored
+ * when finding the range. A frame of one value becomes `low`. The minimum and maximum do not depend on order,
+ * and the map is that of pointwise.h, so results are the same to the bit on every machine.
  *
- * Views: whole frames (elements of N), any strides, element types and kinds; they do not
- * overlap. Threads: pure functions. Cost: reads memory twice, writes it once.
+ * Views: whole frames (elements of N), any strides, element types and kinds; they do not overlap. Threads:
+ * pure functions. Cost: reads memory twice, writes it once.
  */
 #ifndef FC_FILTERS_STRETCH_H
 #define FC_FILTERS_STRETCH_H

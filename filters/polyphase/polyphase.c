@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * polyphase.c - design, reference, and the walk of the vectorised version: tiles of outputs, two channels at
+ * polyphase.c - design, reference, and the loops of the vectorised version: tiles of outputs, two channels at
  * a time, whose input is converted once into lines of scratch.
  */
 #include "filters/polyphase/polyphase.h"
@@ -12,8 +12,8 @@
 
 #define PI 3.14159265358979323846
 
-/* Outputs of a tile, and samples of input that it spans beside its taps: lines of both fit a second-level
- * cache with the table. */
+/* Outputs of a tile, and input samples that it spans in addition to its taps: lines of both fit a
+ * second-level cache with the table. */
 #define TILE 1024
 #define SPAN 2048
 
@@ -22,8 +22,8 @@
 
 /* ---- design ------------------------------------------------------------------ */
 
-/* Some dB beyond what is promised: Kaiser's formulas are fits. `phases`: rows between which the error of
- * linear interpolation, (pi / phases)^2 / 8, lies below the stopband. */
+/* Some dB more than promised, since Kaiser's formulas are approximations. `phases`: number of rows for
+ * which the error of linear interpolation, (pi / phases)^2 / 8, is below the stopband. */
 typedef struct grade {
   double pass, attenuation;
   int64_t phases;
@@ -38,7 +38,7 @@ static int64_t common_factor(int64_t a, int64_t b) {
   return a;
 }
 
-/* Rates as whole numbers of Hz, or of thousandths. */
+/* Rates as integers in Hz, or in thousandths of a Hz. */
 static fc_status ratio_of(double from, double to, fc_polyphase *r) {
   for (double unit = 1; unit <= 1000; unit *= 1000) {
     const double a = rint(from * unit), b = rint(to * unit);
@@ -65,7 +65,7 @@ fc_status fc_polyphase_design(double from, double to, fc_polyphase_quality quali
   if (r->up == r->down) r->taps = FC_POLYPHASE_LANES; /* of which one is 1 */
   r->before = r->taps / 2 - 1;
   r->phases = r->up;
-  if (r->up > FC_POLYPHASE_PHASES) /* of a wider sinc fewer rows do */
+  if (r->up > FC_POLYPHASE_PHASES) /* a wider sinc needs fewer rows */
     for (r->phases = g->phases; r->phases > 16 && (double)r->phases > 2 * (double)g->phases * scale;)
       r->phases /= 2;
   return (r->phases + 1) * r->taps > TABLE_MOST ? FC_UNSUPPORTED : FC_OK;
@@ -75,7 +75,7 @@ size_t fc_polyphase_table_bytes(const fc_polyphase *r) {
   return (size_t)(r->phases + 1) * (size_t)r->taps * fc_dtype_size(r->compute);
 }
 
-/* h, `at` samples from its centre, but for a factor. Between equal rates there is nothing to filter. */
+/* h, `at` samples from its centre, except for a factor. With equal rates there is nothing to filter. */
 static double impulse(const fc_polyphase *r, double at) {
   if (r->up == r->down) return fabs(at) < 0.5;
   const double turns = r->pass + r->stop, x = at / (0.5 * (double)r->taps), angle = PI * turns * at;
@@ -91,7 +91,7 @@ static void put(const fc_polyphase *r, void *table, int64_t row, int64_t tap, do
     ((float *)table)[i] = (float)v;
 }
 
-/* Row p and row phases - p mirror each other. */
+/* Rows p and phases - p are mirror images. */
 void fc_polyphase_fill(const fc_polyphase *r, void *table) {
   for (int64_t p = 0; p <= r->phases / 2; p++) {
     const double fraction = (double)p / (double)r->phases;
@@ -107,7 +107,7 @@ void fc_polyphase_fill(const fc_polyphase *r, void *table) {
 
 /* ---- positions ---------------------------------------------------------------- */
 
-/* floor(o * down / up), and what is left of it, in 1/up; o is split so that nothing overflows. */
+/* floor(o * down / up), and the remainder in 1/up; o is split so that nothing overflows. */
 static int64_t position(const fc_polyphase *r, int64_t o, int64_t *fraction) {
   const int64_t rounds = o / r->up, t = o % r->up * r->down;
   if (fraction) *fraction = t % r->up;
@@ -159,8 +159,8 @@ fc_status fc_polyphase_ref(const fc_polyphase *r, const fc_view *in, const fc_vi
 
 /* ---- vectorised ------------------------------------------------------------- */
 
-/* Input that a tile spans beside the taps of its last output: with many taps more of it, as the tiles' inputs
- * overlap by them. */
+/* Input that a tile spans besides the taps of its last output: more of it with many taps, since the inputs
+ * of tiles overlap by them. */
 static int64_t span_of(const fc_polyphase *r) {
   return 2 * r->taps > SPAN ? 2 * r->taps : SPAN;
 }

@@ -2,27 +2,27 @@
 /*
  * polyphase.h - sound at another sample rate, by a windowed sinc in polyphase form.
  *
- * The rates are to each other as up / down, without a common factor. Output o lies at the input's position
- * t = o * down / up, and is the signal's band-limited interpolation there:
+ * The ratio of the rates is up / down, in lowest terms. Output o is at the input's position t = o * down /
+ * up, and is the signal's band-limited interpolation there:
  *
  *     out[o] = sum over j = 0 .. taps-1 of  h(j - before - frac(t)) * in[floor(t) - before + j]
  *
- * h is a sinc times a Kaiser window (J. F. Kaiser, 1974): with n the lower of both Nyquist frequencies, what
- * is below pass * n goes through, what is above n is stopped, and half way between it is at -6 dB. So nothing
- * is folded back, and the delay is none: the phase is linear, output 0 lies on input 0. Between equal
- * rates samples are themselves. The taps of each output add up to 1.
+ * h is a sinc times a Kaiser window (J. F. Kaiser, 1974): with n the lower of both Nyquist frequencies,
+ * frequencies below pass * n pass, those above n are stopped, and half way between the gain is -6 dB. So
+ * there is no aliasing and no delay: the phase is linear, output 0 is at input 0. With equal rates samples
+ * are unchanged. The taps of each output add up to 1.
  *
- * There are `up` different fractions. While these are no more than FC_POLYPHASE_PHASES, the table has a row
- * of taps for each. Otherwise (44100 to 44101) it has rows for `phases` fractions, and the taps are
- * interpolated linearly between two of them, whose error lies below the stopband.
+ * There are `up` different fractions. If these are at most FC_POLYPHASE_PHASES, the table has a row of taps
+ * for each. Otherwise (44100 to 44101) it has rows for `phases` fractions, and the taps are interpolated
+ * linearly between two rows, with an error below the stopband.
  *
- * Sums. Those of the vectorised version are sixteen, tap j in the sum j mod 16, by fused multiply-adds where
- * the machine has them, added up pairwise at last; so results do not depend on how the output is cut. Cost:
- * 2 * taps flop an output.
+ * Sums. The vectorised version has sixteen partial sums, tap j in sum j mod 16, by fused multiply-adds where
+ * the machine has them, added pairwise at the end; so results do not depend on how the output is cut. Cost: 2
+ * * taps flop an output.
  *
- * Views: sound, any strides and element types, N = Y = 1. `in` stands where the output's first element does,
- * at floor(o * down / up), and is readable `before` elements ahead and taps - 1 - before beyond the last.
- * They do not overlap. Threads: pure functions of their arguments.
+ * Views: sound, any strides and element types, N = Y = 1. `in` begins at the position of the output's first
+ * element, floor(o * down / up), and is readable `before` elements ahead and taps - 1 - before beyond the
+ * last. They do not overlap. Threads: pure functions of their arguments.
  */
 #ifndef FC_FILTERS_POLYPHASE_H
 #define FC_FILTERS_POLYPHASE_H
@@ -33,9 +33,9 @@
 
 FC_BEGIN_DECLS
 
-/* Rows of a table of all fractions. */
+/* Limit of rows for a table of all fractions. */
 #define FC_POLYPHASE_PHASES 2048
-/* Taps are a multiple of it. */
+/* The number of taps is a multiple of it. */
 #define FC_POLYPHASE_LANES 16
 
 typedef enum fc_polyphase_quality {
@@ -48,7 +48,7 @@ typedef enum fc_polyphase_quality {
 typedef struct fc_polyphase {
   int64_t up, down;
   int64_t taps, before;
-  int64_t phases;    /* rows of the table but the last, which is row 0 one sample later */
+  int64_t phases;    /* rows of the table without the last, which is row 0 one sample later */
   int32_t compute;   /* FC_F32 or FC_F64 */
   fc_isa isa;        /* for fc_polyphase_cpu */
   const void *table; /* (phases + 1) x taps of the compute type; borrowed */
@@ -56,15 +56,15 @@ typedef struct fc_polyphase {
   double pass, stop, beta; /* the edges of both bands, in cycles a sample of the input; Kaiser's shape */
 } fc_polyphase;
 
-/* All but compute, isa and the tables. FC_INVALID where the ratio is none of whole numbers below 2^31 (rates
- * to a thousandth of a Hz), FC_UNSUPPORTED where the table would have more than 2^24 numbers. */
+/* Sets everything except compute, isa and the tables. FC_INVALID if the ratio is not one of integers below
+ * 2^31 (rates to a thousandth of a Hz), FC_UNSUPPORTED if the table would have more than 2^24 numbers. */
 FC_FILTERS_API fc_status fc_polyphase_design(double from, double to, fc_polyphase_quality quality,
                                              fc_polyphase *r);
 /* Writes the table, fc_polyphase_table_bytes, in host memory. */
 FC_FILTERS_API size_t fc_polyphase_table_bytes(const fc_polyphase *r);
 FC_FILTERS_API void fc_polyphase_fill(const fc_polyphase *r, void *table);
 
-/* Outputs of so many inputs: all that lie before the end, ceil(length * up / down). */
+/* The number of outputs for this many inputs: all positions before the end, ceil(length * up / down). */
 FC_FILTERS_API int64_t fc_polyphase_length(const fc_polyphase *r, int64_t length);
 
 /* The definition, summed in double whatever the compute type; slow. `notes` as for fc_store_f32. */

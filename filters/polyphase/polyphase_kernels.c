@@ -2,8 +2,8 @@
 /*
  * polyphase_kernels.c - dot products of rows of taps with the input, for one instruction set.
  *
- * A few outputs of two channels are summed together: of one alone the sums would wait for each other, and
- * channels share the loads of their taps.
+ * A few outputs of two channels are summed together: the sums of a single one would be a chain of dependent
+ * operations, and channels share the loads of their taps.
  */
 #include "filters/polyphase/polyphase_kernels.h"
 

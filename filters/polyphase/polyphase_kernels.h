@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * polyphase_kernels.h - the inner loops of resample, one table an instruction set. Internal.
+ * polyphase_kernels.h - the inner loops of resample, one table per instruction set. Internal.
  */
 #ifndef FC_FILTERS_POLYPHASE_KERNELS_H
 #define FC_FILTERS_POLYPHASE_KERNELS_H
@@ -10,12 +10,12 @@
 
 FC_BEGIN_DECLS
 
-/* Channels that are filtered together, each a line by itself. */
+/* Channels that are filtered together, each as a separate line. */
 #define FC_POLYPHASE_TOGETHER 2
 
 /*
- * `count` outputs of 1 or 2 channels, `pitch` elements apart in `in` and `to_pitch` in `to`. `in` is where
- * the first output's first tap is, `fraction` that output's position beyond a sample, in 1/up.
+ * `count` outputs of 1 or 2 channels, `pitch` elements apart in `in` and `to_pitch` in `to`. `in` is the
+ * first tap of the first output, `fraction` that output's position after a sample, in 1/up.
  */
 typedef struct fc_polyphase_kernels {
   void (*f32)(const fc_polyphase *r, const float *in, int64_t pitch, float *to, int64_t to_pitch,

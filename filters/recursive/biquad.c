@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * biquad.c - design, reference, and the walk of the vectorised version: tiles of time in which the channels
- * of a group lie side by side.
+ * biquad.c - design, reference, and the loops of the vectorised version: tiles of time in which the channels
+ * of a group are interleaved.
  */
 #include "filters/recursive/biquad.h"
 
@@ -21,7 +21,7 @@ typedef struct polynomials {
   double b[3], a[3];
 } polynomials;
 
-/* The shelves, whose polynomials mirror each other: `sign` 1 is the low one. */
+/* The shelves, whose polynomials are mirror images: `sign` 1 is the low one. */
 static polynomials shelf(double sign, double c, double alpha, double amplitude) {
   double plus = amplitude + 1, minus = amplitude - 1, root = 2 * sqrt(amplitude) * alpha;
   return (polynomials){
@@ -57,7 +57,7 @@ double fc_biquad_butterworth(int i, int sections) {
   return 1 / (2 * sin(PI * (2 * i + 1) / (4 * sections)));
 }
 
-/* The triangle in which the roots of z^2 + a1 z + a2 are no larger than 1. */
+/* The triangle of a1, a2 for which the roots of z^2 + a1 z + a2 are at most 1 in magnitude. */
 int fc_biquad_is_stable(const fc_biquad_section *s) {
   return fabs(s->a2) <= 1 && fabs(s->a1) <= 1 + s->a2;
 }
@@ -114,12 +114,12 @@ typedef struct group {
   const fc_biquad *b;
   const fc_view *in, *out;
   int64_t first;                /* channel */
-  int lanes;                    /* that are channels; the others are 0 */
+  int lanes;                    /* number of channels in the group; other lanes are 0 */
   double *row, *values, *state; /* scratch; state is [section][2][LANES] */
   uint32_t *notes;
 } group;
 
-/* Between [channel][section][2] and the lanes. */
+/* Converts between [channel][section][2] and the lanes. */
 static void move_state(const group *g, double *state, int out) {
   for (int l = 0; l < g->lanes; l++)
     for (int i = 0; i < 2 * g->b->sections; i++) {
@@ -131,12 +131,12 @@ static void move_state(const group *g, double *state, int out) {
     }
 }
 
-/* Do channels that are all in the group lie side by side? They are loaded and stored at once. */
+/* Whether the group has all channels and they are interleaved: then they are loaded and stored together. */
 static int lies_together(const group *g, const fc_view *v) {
   return g->lanes == v->shape[FC_AXIS_C] && fc_is_interleaved(v);
 }
 
-/* Into frames of `width` values; as many as there are channels: as they lie. */
+/* Into frames of `width` values; without rearranging if that is the number of channels. */
 static void load_lanes(const group *g, int64_t t, int64_t count, int width) {
   const fc_view *in = g->in;
   const int together = lies_together(g, in), step = together ? g->lanes : 1, dense = width == g->lanes;
@@ -170,7 +170,7 @@ static void store_lanes(const group *g, int64_t t, int64_t count, int width) {
                  count * step, out->kind, out->dtype, g->notes);
 }
 
-/* So few channels that sections are what fills the vectors. */
+/* With few channels, vectors are filled with sections. */
 static int by_sections(const group *g) {
   return g->lanes <= 2 && g->b->sections > 2;
 }

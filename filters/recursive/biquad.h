@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * biquad.h - second-order recursive sections in a row, along time: filters whose state goes from piece to
- * piece.
+ * biquad.h - second-order recursive sections in series, along time: filters whose state is carried from piece
+ * to piece.
  *
  * Each section is the transposed direct form II, which needs two numbers of state and is the least sensitive
  * of the direct forms to rounding in floating point:
@@ -10,12 +10,12 @@
  *
  * State, coefficients and sums are doubles whatever the compute type, each operation rounded once and none
  * fused, in this order, in every version: the results are the same to the bit. At every position that is a
- * multiple of FC_BIQUAD_FLUSH a state below FC_BIQUAD_TINY becomes 0, so that what dies away after the end of
- * a sound does not go on in denormal numbers, which are a hundred times slower.
+ * multiple of FC_BIQUAD_FLUSH a state below FC_BIQUAD_TINY is set to 0, so that the decay after the end of a
+ * sound does not continue in denormal numbers, which are a hundred times slower.
  *
- * Views: sound (N and Y of 1), any strides and element types, equal shapes. Cost: 9 operations a section and
- * sample, four of them in a chain: about 16 cycles for two sections of up to FC_BIQUAD_LANES channels
- * together.
+ * Views: sound (N and Y of 1), any strides and element types, equal shapes. Cost: 9 operations per section
+ * and sample, four of them dependent on each other: about 16 cycles for two sections of up to FC_BIQUAD_LANES
+ * channels together.
  */
 #ifndef FC_FILTERS_BIQUAD_H
 #define FC_FILTERS_BIQUAD_H
@@ -64,15 +64,16 @@ typedef enum fc_biquad_form {
 FC_FILTERS_API fc_biquad_section fc_biquad_design(fc_biquad_form form, double frequency, double q,
                                                   double gain);
 
-/* The q of section i of `sections` that make a Butterworth filter of order 2 * sections. */
+/* The q of section i of `sections` for a Butterworth filter of order 2 * sections. */
 FC_FILTERS_API double fc_biquad_butterworth(int i, int sections);
 
-/* Does the section's answer to an impulse not grow: are its poles within or on the unit circle? */
+/* Whether the section's impulse response does not grow: its poles are within or on the unit circle. */
 FC_FILTERS_API int fc_biquad_is_stable(const fc_biquad_section *s);
 
 /* ---- filtering ----------------------------------------------------------------- */
 
-/* Bytes of state for so many channels: doubles, [channel][section][2], zero where a stream begins. */
+/* Bytes of state for this many channels: doubles, [channel][section][2], zero at the beginning of a
+ * stream. */
 FC_FILTERS_API size_t fc_biquad_state_bytes(const fc_biquad *b, int64_t channels);
 
 /* The definition, a sample at a time. `state` is read and written; `notes` as for fc_store_f32. */

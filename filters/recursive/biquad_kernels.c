@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * biquad_kernels.c - sections over channels side by side. Products and sums round one by one, on every
- * machine alike: contraction is off and there is no fused multiply-add on purpose.
+ * biquad_kernels.c - sections over channels in lanes. Each product and sum is rounded, in the same way on
+ * every machine: contraction is off, and fused multiply-adds are deliberately not used.
  *
- * A section is a chain of four dependent operations a sample, so two go over the samples at once: the second
- * is at a sample while the first is at the next. States are vectors, which stay in registers; as arrays they
- * went through memory, which took three times as long (mono, one section: 17 ns a sample, now 5.6).
+ * A section has four dependent operations per sample, so two sections process the samples together: the
+ * second is at a sample while the first is at the next. States are vectors, which stay in registers; as
+ * arrays they were in memory, which took three times as long (mono, one section: 17 ns per sample, now 5.6).
  */
 #include "filters/recursive/biquad_kernels.h"
 
@@ -13,7 +13,7 @@
 
 #define LANES FC_BIQUAD_LANES
 
-/* GCC and clang make of it as many registers as the instruction set needs. */
+/* GCC and clang map it to as many registers as the instruction set needs. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef float narrow_lanes __attribute__((vector_size(LANES * sizeof(float))));
 
@@ -81,10 +81,10 @@ static void two(double *restrict values, int64_t count, const fc_biquad_section 
 /* ---- few channels: sections side by side --------------------------------------- */
 
 /*
- * Of one or two channels most lanes would be empty. So lanes are sections here, each a sample behind the one
- * before it: lane k is section k / channels of channel k % channels and at step t filters sample t - k /
- * channels; what it makes moves on by `channels` lanes for the next step. Sixteen dependent cycles a step,
- * whatever fits into the registers beside each other (mono, ten sections: 80 cycles a sample two by two).
+ * With one or two channels most lanes would be empty. So lanes are sections here, each one sample behind the
+ * one before it: lane k is section k / channels of channel k % channels and at step t filters sample t - k /
+ * channels; its result moves by `channels` lanes for the next step. Sixteen dependent cycles per step, for as
+ * many sections as fit into registers (mono, ten sections: 80 cycles per sample if done two by two).
  *
  *     step t     section 0     section 1     section 2        The last lanes are the last section's: leading
  *                sample t      sample t-1    sample t-2       lanes are empty where there are fewer.
@@ -105,7 +105,7 @@ typedef int64_t mask __attribute__((vector_size(WIDE * sizeof(double))));
 
 typedef struct row_state {
   wide b0, b1, b2, a1, a2, s1, s2, y;
-  mask entry;  /* all bits of the lanes where samples come in; in the first vector only */
+  mask entry;  /* all bits set in the lanes where samples enter; in the first vector only */
   mask behind; /* samples behind the first section */
   mask round;  /* of the lanes whose output becomes a float */
 } row_state;
@@ -114,7 +114,7 @@ static inline wide chosen(mask m, wide yes, wide no) {
   return (wide)(((mask)yes & m) | ((mask)no & ~m));
 }
 
-/* The last lanes of `before` followed by the first of `y`: everything moves on by `channels`. */
+/* The last lanes of `before` followed by the first of `y`: everything moves by `channels`. */
 static inline wide moved(wide before, wide y, int channels) {
 #if WIDE == 8
   return channels == 1 ? __builtin_shufflevector(before, y, 7, 8, 9, 10, 11, 12, 13, 14)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loudness.c - the weighting's design, the walk over tiles of time, the reference, and the meter.
+ * loudness.c - the weighting's design, the loops over tiles of time, the reference, and the meter.
  */
 #include "filters/recursive/loudness.h"
 
@@ -40,7 +40,7 @@ static double bessel(double x) {
   return sum;
 }
 
-/* Phase p lies p / phases of a sample behind x[i - TAPS / 2]; the sum of a phase's taps is 1. */
+/* Phase p is p / phases of a sample after x[i - TAPS / 2]; the sum of a phase's taps is 1. */
 static void design_phase(int phase, int phases, float *taps) {
   double exact[TAPS], sum = 0;
   for (int j = 0; j < TAPS; j++) {
@@ -141,7 +141,7 @@ fc_status fc_loudness_ref(const fc_loudness *l, const fc_view *in, int64_t block
 
 typedef struct work {
   double values[TILE * LANES], row[TILE * LANES];
-  double sections[4 * LANES]; /* s1 and s2 of each section, lanes side by side */
+  double sections[4 * LANES]; /* s1 and s2 of each section, channels in lanes */
   double sums[4][LANES];
   float line[LANES][PAST + TILE];
   fc_loudness_part part[LANES];
@@ -151,7 +151,7 @@ size_t fc_loudness_scratch(void) {
   return sizeof(work);
 }
 
-/* Frames of the channels from `first` on, side by side. */
+/* Frames of the channels from `first` on, interleaved. */
 static void load(work *w, const fc_view *in, int64_t t, int64_t count, int64_t first, int n) {
   const int together = n == in->shape[FC_AXIS_C] && fc_is_interleaved(in), step = together ? n : 1;
   if (together)
@@ -252,7 +252,9 @@ double fc_loudness_weight(uint64_t speakers, int64_t channels, int64_t channel) 
   if (bit & LOW_FREQUENCY) return 0;
   if (bit & SIDE) return 1.41;
   return bit & BACK && !(mask & SIDE) ? 1.41
-                                      : 1; /* beside side channels those at the back are behind 120 degrees */
+                                      /* if there are side channels too, those at the back are beyond 120
+                                       * degrees */
+                                      : 1;
 }
 
 double fc_loudness_level(double energy) {
@@ -267,8 +269,8 @@ static void count_in(fc_loudness_bins *bins, double energy) {
   bins->energy[bin] += energy;
 }
 
-/* The mean square of the last `blocks`; fixed in its order, so that it does not depend on what went before.
- */
+/* The mean square of the last `blocks`, summed in a fixed order, so that it does not depend on earlier
+ * blocks. */
 static double recent(const fc_loudness_meter *m, int blocks, int64_t block) {
   double sum = 0;
   for (int i = blocks; i > 0; i--) sum += m->recent[(m->blocks - (uint64_t)i) % FC_LOUDNESS_SHORT];
@@ -291,7 +293,7 @@ void fc_loudness_add(fc_loudness_meter *m, double energy, int64_t count, int64_t
   }
 }
 
-/* The mean energy of what is counted from a bin on. */
+/* The mean energy of the blocks counted in a bin and those above. */
 static double mean_from(const fc_loudness_bins *bins, int from, uint64_t *count) {
   double sum = 0;
   *count = 0;
@@ -299,7 +301,7 @@ static double mean_from(const fc_loudness_bins *bins, int from, uint64_t *count)
   return *count ? sum / (double)*count : 0;
 }
 
-/* The bin of a gate so many LU below the mean of all. */
+/* The bin of a gate that is this many LU below the mean of all. */
 static int relative_gate(const fc_loudness_bins *bins, double below) {
   uint64_t count;
   const double level = fc_loudness_level(mean_from(bins, 0, &count)) - below;
@@ -312,7 +314,7 @@ double fc_loudness_integrated(const fc_loudness_meter *m) {
   return fc_loudness_level(mean_from(&m->gated, relative_gate(&m->gated, 10), &count));
 }
 
-/* The level of the one at `rank` among those from a bin on. */
+/* The level at `rank` among the blocks in a bin and those above. */
 static double ranked(const fc_loudness_bins *bins, int from, uint64_t rank) {
   for (int i = from; i < FC_LOUDNESS_BINS; i++) {
     if (rank < bins->count[i]) return fc_loudness_level(bins->energy[i] / (double)bins->count[i]);

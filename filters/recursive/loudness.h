@@ -2,10 +2,9 @@
 /*
  * loudness.h - loudness and true peak of sound, after ITU-R BS.1770-4, EBU R 128 and EBU Tech 3341 and 3342.
  *
- * Measuring is in two halves. fc_loudness_cpu walks over the samples: of each block of 100 ms and each
- * channel it writes the energy behind the K-weighting (two sections of biquad.h, in doubles), the largest
- * sample and the largest value between samples. A meter takes the blocks in order and keeps what the results
- * follow from:
+ * Measuring has two parts. fc_loudness_cpu processes the samples: for each block of 100 ms and each channel
+ * it writes the energy after the K-weighting (two sections of biquad.h, in doubles), the largest sample and
+ * the largest value between samples. A meter takes the blocks in order and accumulates:
  *
  *     momentary    the mean over 4 blocks     gated     integrated loudness, LUFS
  *     short-term   the mean over 30 blocks    every 10th, gated: loudness range, LU
@@ -13,7 +12,7 @@
  *     loudness = -0.691 + 10 log10 sum over channels of weight * energy
  *
  * The meter's memory does not grow: gated values are counted in bins of 0.01 LU, with the sum of their
- * energies, so that the integrated loudness errs only by what a gate cuts within one bin.
+ * energies, so that the integrated loudness is exact except for the bin that contains the gate.
  *
  * The true peak is that of the sound at 4 times its rate (2 times from 96 kHz on, its own from 192 kHz on): a
  * polyphase filter of FC_LOUDNESS_TAPS taps a phase, a sinc in a Kaiser window, in f32; it is flat to 0.05 dB
@@ -33,15 +32,15 @@
 
 FC_BEGIN_DECLS
 
-#define FC_LOUDNESS_TAPS   16   /* of each phase */
-#define FC_LOUDNESS_PHASES 4    /* at the most */
-#define FC_LOUDNESS_GATE   -70. /* LUFS: what is below is silence */
+#define FC_LOUDNESS_TAPS   16   /* per phase */
+#define FC_LOUDNESS_PHASES 4    /* maximum */
+#define FC_LOUDNESS_GATE   -70. /* LUFS: everything below is silence */
 
 typedef struct fc_loudness {
   fc_biquad_section weighting[2];
-  int32_t phases; /* samples that one becomes: 4, 2 or 1 */
+  int32_t phases; /* samples made from each: 4, 2 or 1 */
   fc_isa isa;
-  float taps[FC_LOUDNESS_PHASES][FC_LOUDNESS_TAPS]; /* of phase p, backwards in time */
+  float taps[FC_LOUDNESS_PHASES][FC_LOUDNESS_TAPS]; /* of phase p, in reversed time */
 } fc_loudness;
 
 /* For a sample rate of at least 100 Hz. */
@@ -51,26 +50,26 @@ FC_FILTERS_API int64_t fc_loudness_block(double rate);
 
 /* ---- samples to blocks ----------------------------------------------------------- */
 
-/* A block's results are this and, behind it, an fc_loudness_part for each channel. */
+/* A block's result: this, followed by an fc_loudness_part for each channel. */
 typedef struct fc_loudness_head {
   uint32_t channels, reserved;
   int64_t count; /* samples of each channel; fewer in the last block */
 } fc_loudness_head;
 
 typedef struct fc_loudness_part {
-  double energy;    /* sum of squares behind the weighting */
+  double energy;    /* sum of squares after the weighting */
   double peak;      /* largest magnitude of a sample */
-  double true_peak; /* no less than that */
+  double true_peak; /* at least `peak` */
 } fc_loudness_part;
 
 FC_FILTERS_API size_t fc_loudness_block_bytes(int64_t channels);
 
-/* Bytes of state for so many channels, zero where a stream begins. */
+/* Bytes of state for this many channels, zero at the beginning of a stream. */
 FC_FILTERS_API size_t fc_loudness_state_bytes(int64_t channels);
 FC_FILTERS_API size_t fc_loudness_scratch(void);
 
 /* The view begins at a multiple of `block`; the results of its blocks go to `blocks`. `scratch` is
- * fc_loudness_scratch() bytes, aligned to 64. The reference is a sample at a time, and uses none. */
+ * fc_loudness_scratch() bytes, aligned to 64. The reference processes one sample at a time, and uses none. */
 FC_FILTERS_API fc_status fc_loudness_ref(const fc_loudness *l, const fc_view *in, int64_t block, void *state,
                                          void *blocks);
 FC_FILTERS_API fc_status fc_loudness_cpu(const fc_loudness *l, const fc_view *in, int64_t block, void *state,
@@ -78,7 +77,7 @@ FC_FILTERS_API fc_status fc_loudness_cpu(const fc_loudness *l, const fc_view *in
 
 /* ---- blocks to results ------------------------------------------------------------ */
 
-#define FC_LOUDNESS_BINS  10000 /* from the gate on, FC_LOUDNESS_WIDTH each */
+#define FC_LOUDNESS_BINS  10000 /* bins from the gate on, FC_LOUDNESS_WIDTH each */
 #define FC_LOUDNESS_WIDTH 0.01
 #define FC_LOUDNESS_SHORT 30 /* blocks of a short-term value */
 
@@ -87,27 +86,27 @@ typedef struct fc_loudness_bins {
   double energy[FC_LOUDNESS_BINS];
 } fc_loudness_bins;
 
-/* Zero it to begin. */
+/* Initialised with zeros. */
 typedef struct fc_loudness_meter {
-  double recent[FC_LOUDNESS_SHORT]; /* weighted energies of the last blocks, a ring */
-  uint64_t blocks;                  /* whole ones so far */
+  double recent[FC_LOUDNESS_SHORT]; /* weighted energies of the last blocks, a ring buffer */
+  uint64_t blocks;                  /* whole blocks so far */
   double momentary, short_term;     /* the largest, as mean squares */
   fc_loudness_bins gated, ranged;
 } fc_loudness_meter;
 
-/* What a channel counts, by its speaker (WAVEFORMATEXTENSIBLE's mask; 0: by how many channels there are):
- * 1, 1.41 for the surround channels, 0 for low frequencies. */
+/* A channel's weight, by its speaker (WAVEFORMATEXTENSIBLE's mask; 0: by the number of channels): 1, 1.41
+ * for the surround channels, 0 for low frequencies. */
 FC_FILTERS_API double fc_loudness_weight(uint64_t speakers, int64_t channels, int64_t channel);
 
 /* Takes the next block, whose weighted sum of squares is `energy`; only the last may be shorter than `block`.
  */
 FC_FILTERS_API void fc_loudness_add(fc_loudness_meter *m, double energy, int64_t count, int64_t block);
 
-/* LUFS of a mean square behind the weighting; -inf of 0. */
+/* LUFS of a mean square after the weighting; -inf for 0. */
 FC_FILTERS_API double fc_loudness_level(double energy);
-/* LUFS; -inf where nothing is louder than the gate. */
+/* LUFS; -inf if nothing is louder than the gate. */
 FC_FILTERS_API double fc_loudness_integrated(const fc_loudness_meter *m);
-/* LU; 0 where nothing is. */
+/* LU; 0 if nothing is. */
 FC_FILTERS_API double fc_loudness_range(const fc_loudness_meter *m);
 
 FC_END_DECLS

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loudness_kernels.c - sums of squares of channels side by side, and maxima of an interpolation.
+ * loudness_kernels.c - sums of squares of interleaved channels, and maxima of an interpolation.
  */
 #include "filters/recursive/loudness_kernels.h"
 
 #include <string.h>
 
 #define LANES FC_BIQUAD_LANES
-#define GROUP 32 /* results that are made together, in registers */
+#define GROUP 32 /* results computed together, in registers */
 
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
-/* Four sums, so that an addition need not wait for the one before. */
+/* Four sums, so that additions do not wait for each other. */
 static void squares(const double *values, int64_t count, double (*sums)[LANES]) {
   lanes s[4], x;
   memcpy(s, sums, sizeof s);

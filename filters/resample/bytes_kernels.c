@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bytes_kernels.c - the loops of resample.c over bytes and the values of 16 bits between its passes. On x86
- * in words of the instruction sets, for a multiply-add of pairs of 16 bits, which the compiler does not find:
- * taps go by twos. Elsewhere plain loops.
+ * with intrinsics, for the multiply-add of pairs of 16 bits, which the compiler does not find: taps are
+ * processed in pairs. Elsewhere plain loops.
  */
 #include "filters/base/simd.h"
 #include "filters/resample/resample_kernels.h"
@@ -60,7 +60,7 @@ typedef __m512i vec;
 #define LOADV(p)     _mm512_loadu_si512((const void *)(p))
 #define STOREV(p, v) _mm512_storeu_si512((void *)(p), v)
 #define ZERO()       _mm512_setzero_si512()
-/* Packs of 128 bits 0 4 1 5 2 6 3 7 of a and b: what unpacking and packing left where they were. */
+/* Packs of 128 bits 0 4 1 5 2 6 3 7 of a and b: the order left by unpacking and packing. */
 #define FIRST_OF_LANES(a, b)  _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), b)
 #define SECOND_OF_LANES(a, b) _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15), b)
 #define IN_ORDER(v)           _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v)
@@ -84,7 +84,7 @@ typedef __m128i vec;
 #define IN_ORDER(v)           (v)
 #endif
 
-/* Weights k and k + 1 beside each other. */
+/* Weights k and k + 1 as a pair. */
 FC_INLINE vec weight_pair(const int16_t *w) {
   int32_t both;
   memcpy(&both, w, sizeof both);
@@ -130,7 +130,7 @@ FC_INLINE void down_bytes_vector(const uint8_t *const *rows, const int16_t *w, i
 #endif
 }
 
-/* What is left at the end is done by a vector that ends there too, over elements that are done twice. */
+/* The remainder is done by a vector that ends at the end and computes some elements a second time. */
 static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
   const uint8_t *const *from = (const uint8_t *const *)rows;
   int64_t i = 0;
@@ -211,7 +211,7 @@ static void turn_values(const void *const *rows, int64_t count, void *to) {
   turn_values_from(from, i, count, out);
 }
 
-/* Sixteen columns: pairs of rows as bytes, then as the pairs of 16 bits that they are. */
+/* Sixteen columns: pairs of rows as bytes, then as pairs of 16 bits. */
 FC_INLINE void turn_bytes_block(const uint8_t *const *from, int64_t i, int16_t *out) {
   const __m128i zero = _mm_setzero_si128();
   __m128i v[8], a[8], b[8];

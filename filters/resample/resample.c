@@ -2,10 +2,10 @@
 /*
  * resample.c - the reference, and the two passes of the CPU version over rows.
  *
- * Where columns are summed first, so many output rows at a time as the kernels have lanes are summed from
- * input rows, then turned, summed along rows and turned back. Where rows are summed first, as many input rows
- * are, into a ring of rows, of which output rows are sums. What lies turned is a block of columns that stays
- * in the first or second cache.
+ * If columns are summed first, as many output rows as the kernels have lanes are summed from input rows, then
+ * transposed, summed along rows and transposed back. If rows are summed first, as many input rows are, into a
+ * ring buffer of rows, from which output rows are summed. The transposed data are a block of columns that
+ * stays in the first- or second-level cache.
  */
 #include "filters/resample/resample.h"
 
@@ -28,8 +28,8 @@ typedef struct work {
   const fc_view *in, *out;
   fc_resample_axis x, y;
   int codes, down_first, whole; /* whole: all channels at once */
-  int picks;                    /* of a row only those pixels are loaded that windows have */
-  int64_t channels;             /* that lie side by side in a row here */
+  int picks;                    /* only those pixels of a row are loaded that are in windows */
+  int64_t channels;             /* interleaved in a row */
   const fc_resample_steps *k;
   int64_t group, lanes;     /* windows that fit into a group of `along`, or 0; rows at a time */
   int64_t sample, value;    /* bytes: of a loaded element, of what is between the passes */
@@ -100,13 +100,13 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
   w->lanes = w->group ? 1 : w->k->lanes;
 }
 
-/* An odd number of cache lines, so that elements above each other lie in different sets of a cache. */
+/* An odd number of cache lines, so that vertical neighbours use different cache sets. */
 static int64_t row_of_lines(int64_t bytes) {
   return fc_align64(bytes) | 64;
 }
 
-/* Lays scratch out and returns its bytes. By the output's shape and the extents alone: neither layout nor
- * place may change the size. */
+/* Lays out scratch and returns its size, which may depend only on the output's shape and the extents, not
+ * on layout or position. */
 static size_t lay(work *w, char *scratch) {
   char *at = scratch;
   const int64_t height = w->out->shape[FC_AXIS_Y], width = w->out->shape[FC_AXIS_X];
@@ -223,8 +223,7 @@ size_t fc_resample_scratch(const fc_resample *r, const fc_view *in, const fc_vie
 
 /* ---- the reference ---------------------------------------------------------------- */
 
-/* Products and sums of floats that are rounded from their doubles are rounded as if they were made in
- * single precision. */
+/* Products and sums of floats computed in double and rounded to float are those of single precision. */
 static double narrow(const work *w, double value) {
   return w->r->compute == FC_F32 ? (double)(float)value : value;
 }
@@ -246,7 +245,7 @@ static double weight_of(const work *w, const fc_resample_table *t, int64_t i, in
   return ((const float *)(const void *)t->weights)[i * t->room + k];
 }
 
-/* One more term; whole numbers are exact. */
+/* Adds one term; integers are exact. */
 static double plus(const work *w, int64_t k, double sum, double weight, double value) {
   const double product = w->codes ? weight * value : narrow(w, weight * value);
   return k == 0 ? product : w->codes ? sum + product : narrow(w, sum + product);
@@ -277,7 +276,7 @@ static double colour(const work *w, double value, double alpha) {
   return alpha > 0 ? narrow(w, value / alpha) : 0;
 }
 
-/* As it is, whatever it is. */
+/* Copied without conversion. */
 static void copy_nearest(const work *w) {
   const fc_view *in = w->in, *out = w->out;
   const size_t size = fc_dtype_size(out->dtype);
@@ -318,7 +317,7 @@ fc_status fc_resample_ref(const fc_resample *r, const fc_view *in, const fc_view
 
 /* ---- rows in and out ---------------------------------------------------------------- */
 
-/* `count` pixels that follow one another. */
+/* `count` consecutive pixels. */
 static void load_run(const work *w, char *to, const char *from, int64_t count) {
   const fc_view *in = w->in;
   const int64_t step = in->stride[FC_AXIS_X], size = (int64_t)fc_dtype_size(in->dtype);
@@ -336,8 +335,8 @@ static void load_run(const work *w, char *to, const char *from, int64_t count) {
   }
 }
 
-/* The windows of a row of bytes: 16 of them each, so that what is copied is of one size, where the row has
- * them. */
+/* The windows of a row of bytes: copied 16 pixels at a time while the row has so many, so that copies have
+ * a constant size. */
 static void pick_bytes(const work *w, char *to, const char *from) {
   const int64_t width = w->out->shape[FC_AXIS_X];
   const int64_t end = (w->picked[width - 1] + w->tx.taps[width - 1]) * w->channels;
@@ -365,7 +364,7 @@ static void load_pixels(const work *w, char *to, const char *from) {
   if (w->r->alpha) w->k->multiply(to, w->columns, w->channels);
 }
 
-/* Are elements of the view what is computed with, side by side? */
+/* Whether elements of the view have the compute type and are contiguous. */
 static int lies_ready(const work *w, const fc_view *v) {
   const int type = w->codes ? FC_U8 : w->r->compute;
   const int dense =
@@ -373,7 +372,7 @@ static int lies_ready(const work *w, const fc_view *v) {
   return v->dtype == type && dense && !w->r->alpha && !(w->picks && v == w->in);
 }
 
-/* Input row y of the signal, loaded into its slot unless it lies ready. */
+/* Input row y of the signal, loaded into its slot unless it can be used in place. */
 static const void *row_of(const work *w, int64_t n, int64_t y, int64_t c, int load) {
   const fc_view *in = w->in;
   const char *from = fc_view_at(in, n, y - in->origin[FC_AXIS_Y], w->low - in->origin[FC_AXIS_X], c);
@@ -383,7 +382,7 @@ static const void *row_of(const work *w, int64_t n, int64_t y, int64_t c, int lo
   return slot;
 }
 
-/* Where output row y of the view is made; then what remains to be done to it. */
+/* Where output row y of the view is computed; then the remaining steps for it. */
 static void *line_of(const work *w, int64_t n, int64_t y, int64_t c, int64_t lane) {
   if (lies_ready(w, w->out)) return fc_view_at(w->out, n, y, 0, c);
   return w->lines + lane * w->line_row;
@@ -440,8 +439,7 @@ static void sum_across(const work *w, int pass, int64_t element_bytes) {
   }
 }
 
-/* The sum for output row y of the rows that `w->rows` has, of which there is one more for an odd tap's
- * neighbour. */
+/* The sum for output row y over the rows in `w->rows`, which has one more for the partner of an odd tap. */
 static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count) {
   const fc_resample_table *t = &w->ty;
   int64_t taps = t->taps[y];
@@ -470,7 +468,7 @@ static void columns_first(const work *w, int64_t n, int64_t c) {
   }
 }
 
-/* Input rows [from, from + count), at most `lanes`, summed along into their slots. */
+/* Input rows [from, from + count), at most `lanes`, summed along rows into their slots. */
 static void make_rows(const work *w, int64_t n, int64_t c, int64_t from, int64_t count) {
   const int64_t lanes = w->lanes;
   for (int64_t r = 0; r < lanes; r++) {
@@ -487,7 +485,7 @@ static void rows_first(const work *w, int64_t n, int64_t c) {
   int64_t made = t->first[0];
   for (int64_t y = 0; y < height; y++) {
     const int64_t first = t->first[y], end = first + t->taps[y];
-    made = fc_larger(made, first); /* rows that no output looks at */
+    made = fc_larger(made, first); /* skips rows that no output needs */
     while (made < end) {
       const int64_t count = fc_smaller(lanes, all - made);
       make_rows(w, n, c, made, count);
@@ -501,8 +499,8 @@ static void rows_first(const work *w, int64_t n, int64_t c) {
 
 /* ---- nearest ---------------------------------------------------------------------------- */
 
-/* Things of `bytes` bytes from where `first` says; a constant number of them where this is inlined with one.
- */
+/* Copies things of `bytes` bytes from where `first` says; `bytes` is a constant where this is inlined with
+ * one. */
 static inline void take_things(char *to, int64_t to_step, const char *from, int64_t from_step,
                                const int64_t *first, int64_t count, int64_t bytes) {
   for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + first[i] * from_step, (size_t)bytes);
@@ -520,7 +518,7 @@ static void take_line(char *to, int64_t to_step, const char *from, int64_t from_
   }
 }
 
-/* Pixels whole where they lie so; rows that are the same again are copied. */
+/* Whole pixels if they are contiguous; repeated rows are copied. */
 static void nearest(const work *w) {
   const fc_view *in = w->in, *out = w->out;
   const int64_t size = (int64_t)fc_dtype_size(out->dtype), width = out->shape[FC_AXIS_X];

@@ -15,7 +15,7 @@
 
 struct fc_resample_axis;
 
-/* Outputs of an axis: of each its first input, taps and weights, `room` apart. */
+/* Outputs of an axis: for each its first input, taps and weights, `room` apart. */
 typedef struct fc_resample_table {
   int64_t room;
   int32_t limits; /* bytes are limited to 0..255 between the passes */
@@ -33,12 +33,12 @@ typedef struct fc_resample_groups {
 } fc_resample_groups;
 
 typedef struct fc_resample_steps {
-  int64_t lanes, value_bytes; /* value_bytes: of what is turned */
-  /* to[i] = sum of weights[k] rows[k][i]. Of bytes taps are even. */
+  int64_t lanes, value_bytes; /* value_bytes: of a transposed value */
+  /* to[i] = sum of weights[k] rows[k][i]. For bytes the number of taps is even. */
   void (*down[2])(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count);
   /* to[i * lanes + r] = rows[r][i]. */
   void (*turn[2])(const void *const *rows, int64_t count, void *to);
-  /* Outputs [from, from + count) of the table from turned pixels, of which the first is input `base`. */
+  /* Outputs [from, from + count) of the table from transposed pixels, of which the first is input `base`. */
   void (*across[2])(const fc_resample_table *table, int64_t from, int64_t count, int64_t channels,
                     const void *turned, int64_t base, void *to);
   /* rows[r][i] = from[i * lanes + r]. */
@@ -48,7 +48,7 @@ typedef struct fc_resample_steps {
                    const void *row, int64_t values, void *to);
   /* fc_resample_values. */
   void (*values)(const struct fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps, double *values);
-  /* Colours times the last channel; divided by it, or 0 where it is not above 0. Not of bytes. */
+  /* Colours times the last channel; and divided by it, or 0 if it is not above 0. Not for bytes. */
   void (*multiply)(void *row, int64_t pixels, int64_t channels);
   void (*divide)(void *row, int64_t pixels, int64_t channels);
 } fc_resample_steps;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resample_math.h - which inputs an output of resample.h is made of, and their weights. For the host and a
- * device: sums and products of doubles only, in one order, so that both find the same bits.
+ * resample_math.h - the window of inputs of an output of resample.h, and their weights. For the host and a
+ * device: sums and products of doubles only, in a fixed order, so that both give the same bits.
  *
- * Output o of an axis lies at (o + 1/2) in / out of the input, whose element i lies at i + 1/2. Windows as in
- * Pillow's resampling: support as wide as the filter's, times the ratio when shrinking with antialiasing.
+ * Output o of an axis is at position (o + 1/2) in / out of the input, whose element i is at i + 1/2. Windows
+ * as in Pillow's resampling: support as wide as the filter's, times the ratio when shrinking with
+ * antialiasing.
  */
 #ifndef FC_FILTERS_RESAMPLE_MATH_H
 #define FC_FILTERS_RESAMPLE_MATH_H
@@ -17,23 +18,23 @@
 #define FC_RESAMPLE_FN static inline
 #endif
 
-/* Bits after the point of a weight, of a value between two passes over bytes. */
+/* Fractional bits of a weight, and of a value between two passes over bytes. */
 #define FC_RESAMPLE_WEIGHT_BITS 14
 #define FC_RESAMPLE_VALUE_BITS  6
 #define FC_RESAMPLE_VALUE_MOST  (255 << FC_RESAMPLE_VALUE_BITS)
-/* Right shift of the sums of a pass over bytes. */
+/* Right shift of the sums in a pass over bytes. */
 #define FC_RESAMPLE_SHIFT(pass)                                                                              \
   ((pass) ? FC_RESAMPLE_WEIGHT_BITS + FC_RESAMPLE_VALUE_BITS                                                 \
           : FC_RESAMPLE_WEIGHT_BITS - FC_RESAMPLE_VALUE_BITS)
-/* With more taps weights of 14 bits are too coarse. */
+/* With more taps, weights of 14 bits are too coarse. */
 #define FC_RESAMPLE_MOST_TAPS 2048
 
 /* One axis. */
 typedef struct fc_resample_axis {
-  int32_t filter, clamps; /* clamps: inputs beyond the ends are the last ones; else they do not count */
+  int32_t filter, clamps; /* clamps: inputs beyond the ends are repeated; else they have no weight */
   int64_t in, out;        /* extents */
-  int64_t most;           /* taps of any output */
-  double scale, inverse;  /* inputs an output; 1 / width of the filter in inputs */
+  int64_t most;           /* maximum of taps per output */
+  double scale, inverse;  /* inputs per output; 1 / width of the filter in inputs */
   double reach, support;  /* of the filter as defined, and in inputs */
 } fc_resample_axis;
 
@@ -63,7 +64,7 @@ FC_RESAMPLE_FN fc_resample_axis fc_resample_axis_of(const fc_resample *r, int64_
   return a;
 }
 
-/* How far windows stick out of the inputs that an output covers, on either side. */
+/* How far windows extend beyond the inputs that an output covers, on either side. */
 FC_RESAMPLE_FN int64_t fc_resample_halo_of(const fc_resample_axis *a) {
   if (a->filter == FC_RESAMPLE_AREA || a->filter == FC_RESAMPLE_NEAREST) return 0;
   const double beyond = a->support - a->scale / 2 + 0.5;
@@ -101,16 +102,16 @@ FC_RESAMPLE_FN double fc_resample_cubic(double x, double a) {
   return 0;
 }
 
-/* Where input i lies from output o, in units of the filter. */
+/* The distance of input i from output o, in units of the filter. */
 FC_RESAMPLE_FN double fc_resample_distance(const fc_resample_axis *a, int64_t o, int64_t i) {
   const double centre = ((double)o + 0.5) * a->scale, x = ((double)i - centre + 0.5) * a->inverse;
   return x < 0 ? -x : x;
 }
 
-/* The filter at input i, which may lie beyond the ends; not normalised. */
+/* The filter at input i, which may be beyond the ends; not normalised. */
 FC_RESAMPLE_FN double fc_resample_value(const fc_resample_axis *a, int64_t o, int64_t i) {
   if (a->filter == FC_RESAMPLE_NEAREST) return 1;
-  if (a->filter == FC_RESAMPLE_AREA) { /* what both cover, in 1 / (in out) of the axis */
+  if (a->filter == FC_RESAMPLE_AREA) { /* overlap of both, in 1 / (in out) of the axis */
     const int64_t low = i * a->out > o * a->in ? i * a->out : o * a->in, i_end = (i + 1) * a->out,
                   o_end = (o + 1) * a->in;
     return (double)((i_end < o_end ? i_end : o_end) - low);
@@ -124,8 +125,7 @@ FC_RESAMPLE_FN double fc_resample_value(const fc_resample_axis *a, int64_t o, in
   }
 }
 
-/* Inputs from `low` on that output o looks at, without regard to the ends. Both ends of the window grow with
- * o. */
+/* The first input `low` of output o's window, ignoring the ends. Both ends of the window grow with o. */
 FC_RESAMPLE_FN int64_t fc_resample_span(const fc_resample_axis *a, int64_t o, int64_t *low) {
   int64_t end;
   if (a->filter == FC_RESAMPLE_NEAREST) {
@@ -137,7 +137,7 @@ FC_RESAMPLE_FN int64_t fc_resample_span(const fc_resample_axis *a, int64_t o, in
     return ((o + 1) * a->in + a->out - 1) / a->out - *low;
   }
   const double centre = ((double)o + 0.5) * a->scale;
-  /* Positive numbers are cut off: add whole ones, which are taken away again. */
+  /* Conversion truncates: negative numbers are shifted by a whole number, which is subtracted afterwards. */
   const int64_t lift = (int64_t)a->support + 2;
   *low = (int64_t)(centre - a->support + 0.5 + (double)lift) - lift;
   end = (int64_t)(centre + a->support + 0.5);
@@ -146,7 +146,7 @@ FC_RESAMPLE_FN int64_t fc_resample_span(const fc_resample_axis *a, int64_t o, in
   return end - *low;
 }
 
-/* The window of output o: `first` and how many, within the signal. */
+/* The window of output o: its first input and size, within the signal. */
 FC_RESAMPLE_FN int64_t fc_resample_window(const fc_resample_axis *a, int64_t o, int64_t *first) {
   int64_t low, end = fc_resample_span(a, o, &low);
   end += low;
@@ -155,7 +155,7 @@ FC_RESAMPLE_FN int64_t fc_resample_window(const fc_resample_axis *a, int64_t o, 
   return end - *first;
 }
 
-/* The filter at input i of the window; where ends clamp, with what lies beyond them. */
+/* The filter at input i of the window; if ends are clamped, including the weights beyond them. */
 FC_RESAMPLE_FN double fc_resample_folded(const fc_resample_axis *a, int64_t o, int64_t i) {
   double value = fc_resample_value(a, o, i);
   if (!a->clamps || (i > 0 && i < a->in - 1)) return value;
@@ -168,7 +168,7 @@ FC_RESAMPLE_FN double fc_resample_folded(const fc_resample_axis *a, int64_t o, i
   return value;
 }
 
-/* The filter over the window: fc_resample_folded of each input, in loops that a compiler makes vectors of. */
+/* The filter over the window: fc_resample_folded of each input, in loops that a compiler can vectorise. */
 FC_RESAMPLE_FN void fc_resample_values(const fc_resample_axis *a, int64_t o, int64_t first, int64_t taps,
                                        double *values) {
   const double centre = ((double)o + 0.5) * a->scale, inverse = a->inverse;
@@ -194,15 +194,15 @@ FC_RESAMPLE_FN double fc_resample_norm(const double *values, int64_t taps) {
   return 1 / sum;
 }
 
-/* Weights of 14 bits, of the filter's values: differences of the rounded running sum, so that they add up to
- * 1 exactly and errors of neighbours cancel. `room` of them are written, 0 beyond the window. */
+/* Weights of 14 bits from the filter's values: differences of the rounded running sum, so that they add up
+ * to exactly 1 and errors of neighbours cancel. `room` of them are written, 0 beyond the window. */
 FC_RESAMPLE_FN void fc_resample_codes(const double *values, int64_t taps, int16_t *weights, int64_t room) {
   const double norm = fc_resample_norm(values, taps);
   double running = 0;
   int32_t before = 0;
   for (int64_t i = 0; i < taps; i++) {
     running += values[i] * norm;
-    /* Sums of lobes lie within (-1, 3): lifted, so that cutting off rounds down. */
+    /* Partial sums are within (-1, 3): shifted, so that truncation rounds down. */
     const int32_t now = (int32_t)(running * (1 << FC_RESAMPLE_WEIGHT_BITS) + 65536.5) - 65536;
     weights[i] = (int16_t)(now - before);
     before = now;
@@ -210,23 +210,23 @@ FC_RESAMPLE_FN void fc_resample_codes(const double *values, int64_t taps, int16_
   for (int64_t i = taps; i < room; i++) weights[i] = 0;
 }
 
-/* Bytes are summed as integers: not where alpha is divided by, nor with very many taps. */
+/* Whether bytes are summed as integers: not if the result is divided by alpha, nor with very many taps. */
 FC_RESAMPLE_FN int fc_resample_by_codes(const fc_resample *r, int dtype, const fc_resample_axis *x,
                                         const fc_resample_axis *y) {
   return dtype == FC_U8 && !r->alpha && x->most <= FC_RESAMPLE_MOST_TAPS && y->most <= FC_RESAMPLE_MOST_TAPS;
 }
 
-/* Are bytes limited to 0..255 between the passes? As Pillow does it, and OpenCV does not. */
+/* Whether bytes are limited to 0..255 between the passes: yes in Pillow, no in OpenCV. */
 FC_RESAMPLE_FN int fc_resample_limits(const fc_resample *r, int codes) {
   return codes && r->antialias && fc_resample_reach_of(r->filter) > 1;
 }
 
-/* Columns first, then rows? Cheaper when shrinking. Not where the order shows. */
+/* Whether columns come first: cheaper when shrinking, but not done where the order changes the result. */
 FC_RESAMPLE_FN int fc_resample_down_first(const fc_resample *r, int codes, const fc_resample_axis *y) {
   return y->in >= y->out && !fc_resample_limits(r, codes);
 }
 
-/* A finished sum of bytes or of values between the passes, which lie within 16 bits. */
+/* Rounds a finished sum of bytes, or of values between the passes, which fit 16 bits. */
 FC_RESAMPLE_FN int32_t fc_resample_finished(int32_t sum, int pass, int limits) {
   const int32_t low = pass || limits ? 0 : INT16_MIN;
   const int32_t high = pass ? 255 : limits ? FC_RESAMPLE_VALUE_MOST : INT16_MAX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// cluster.cuh - short signals of integers on sm_90: two blocks of threads that reach each other's
-// shared memory, a cluster, share a unit of 16 chunks, so that twice as many multiprocessors have work and
-// each half as much to wait for. Internal to stats.cu.
+// cluster.cuh - short signals of integers on sm_90: two blocks of threads that can access each other's shared
+// memory, a cluster, share a unit of 16 chunks, so that twice as many multiprocessors have work and each
+// waits half as long. Internal to stats.cu.
 #ifndef FC_FILTERS_STATS_CLUSTER_CUH
 #define FC_FILTERS_STATS_CLUSTER_CUH
 
@@ -20,7 +20,7 @@ __device__ __forceinline__ void cluster_wait(void) {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// To where `to` is in the cluster's first block.
+// The address in the cluster's first block that corresponds to `to`.
 __device__ __forceinline__ void store_first(fc_stats_part *to, const fc_stats_part &p) {
   static_assert(sizeof p % 16 == 0, "sixteen bytes at a time");
   uint4 words[sizeof p / 16];
@@ -53,20 +53,20 @@ __device__ __forceinline__ fc_stats_part merge_cluster(const fc_stats_part *part
 }
 #endif
 
-// A unit to a cluster, a chunk to a warp.
+// One unit per cluster, one chunk per warp.
 template <typename T>
 __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
     measure_clusters(const __grid_constant__ layout l, fc_stats_part *units, char *blocks,
                      int64_t frame_bytes) {
 #if __CUDA_ARCH__ >= 900
   __shared__ alignas(16) fc_stats_part parts[UNIT];
-  cluster_arrive(); // the other block's memory is there once it runs
+  cluster_arrive(); // the other block's memory is accessible once that block runs
   const int k = static_cast<int>(blockIdx.x % CLUSTER * CLUSTER_WARPS + threadIdx.x / 32);
   const place at = place_of(l, blockIdx.x / CLUSTER);
   const int64_t first = (static_cast<int64_t>(at.unit) * UNIT + k) * FC_STATS_CHUNK;
   const int64_t left = samples_in(l, at.block) - first;
   fc_stats_part p = fc_stats_part_none();
-  // So far the kernel before may run; the one after may begin while this one merges.
+  // Until here the kernel before may still run; the next one may begin while this one merges.
   asm volatile("griddepcontrol.wait;" ::: "memory");
   if (left > 0)
     p = measure_codes<T>(l, block_at(l, at), first, left < FC_STATS_CHUNK ? left : FC_STATS_CHUNK);
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
 #endif
 }
 
-// FC_UNSUPPORTED where the kernel has no code, or units are not of 16 chunks.
+// FC_UNSUPPORTED if the kernel has no code, or units do not have 16 chunks.
 template <typename T>
 static fc_status launch_clusters(const layout &l, unsigned count, fc_stats_part *units, char *blocks,
                                  int64_t frame_bytes, cudaStream_t stream) {

@@ -61,7 +61,7 @@ static fc_status walk_blocks(const walk *w, char *blocks, int64_t frame_bytes, c
   return FC_OK;
 }
 
-/* Is there a whole window around row y of the view? Of columns the view has all. */
+/* Whether there is a complete window around row y of the view. The view has all columns. */
 static int has_window(const fc_view *v, int64_t y) {
   const int64_t at = v->origin[FC_AXIS_Y] + y;
   return v->kind != FC_AUDIO && at >= HALO && at < v->extent[FC_AXIS_Y] - HALO && v->shape[FC_AXIS_X] >= TAPS;

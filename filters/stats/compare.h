@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.h - how far a signal is from another: squared and largest differences, structural similarity.
+ * compare.h - differences between two signals: squared and largest differences, structural similarity.
  *
- * The signal is cut into blocks anchored at position 0, stretches of time or whole rows; each gives a part a
- * channel, which add up (fc_compare_add) in their order. So results are the same to the bit whatever the
+ * The signal is cut into blocks anchored at position 0, ranges of time or whole rows; each gives a partial
+ * result per channel, which are added (fc_compare_add) in order. So results are the same to the bit for any
  * chunks and threads. Everything is in double precision.
  *
  * SSIM is that of Wang, Bovik, Sheikh and Simoncelli (2004): windows of 11 x 11 pixels weighted by a Gaussian
- * of standard deviation 1.5, at every place where one lies within the image; K1 = 0.01, K2 = 0.03. Its sums
+ * of standard deviation 1.5, at every position where they fit into the image; K1 = 0.01, K2 = 0.03. Its sums
  * are separable: 5 x 22 multiplications a pixel on the CPU; on a device, which has the arithmetic, 121 x 5.
  *
  * Views: `a` and `b` of equal shape, whole rows for images, readable FC_COMPARE_HALO rows above and below
@@ -28,11 +28,11 @@ typedef struct fc_compare_part {
   uint64_t count, bad;    /* pairs of finite values; pairs with a NaN or an infinity */
   double squares, signal; /* sums of (a - b)^2 and of b^2 */
   double largest;         /* |a - b| */
-  double similarity;      /* sum of the SSIM of so many windows */
+  double similarity;      /* sum of the SSIM of this many windows */
   uint64_t windows;
 } fc_compare_part;
 
-/* What a block's parts follow: channels of them. */
+/* The head of a block's results: the number of channels. */
 typedef struct fc_compare_block {
   uint32_t channels;
   int32_t kind, dtype; /* of b */
@@ -50,7 +50,7 @@ typedef struct fc_compare {
 
 FC_FILTERS_API fc_compare fc_compare_of(double peak);
 
-/* Positions of a block: samples of time, or rows. */
+/* Size of a block: samples of time, or rows. */
 FC_FILTERS_API int64_t fc_compare_align(int kind);
 
 /* Adds the part of a later block. */

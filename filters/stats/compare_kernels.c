@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_kernels.c - plain loops that the compiler vectorises: sums run in LANES, which are added up in a
+ * compare_kernels.c - plain loops that the compiler vectorises: sums are kept in LANES, which are added in a
  * fixed order, so that the results are the same on every machine.
  */
 #include "filters/stats/compare_kernels.h"
@@ -19,7 +19,7 @@ typedef struct lanes {
   double squares[LANES], signal[LANES], largest[LANES], finite[LANES];
 } lanes;
 
-/* x - x is 0 for what is finite, NaN otherwise. */
+/* x - x is 0 if x is finite, NaN otherwise. */
 static inline void add_pair(lanes *l, int j, double a, double b) {
   double d = a - b;
   int finite = d - d == 0 && b - b == 0;
@@ -65,7 +65,7 @@ static double across(const double *sums) {
   return sum;
 }
 
-/* Sets `similarity` to that of a window, or 0 where it has a NaN in it; whether it counts. */
+/* Sets `similarity` to that of a window, or 0 if it has a NaN; returns whether it counts. */
 static inline double window_at(const double *sums, int64_t pitch, int64_t i, double c1, double c2,
                                double *counts) {
   fc_compare_sums s = {across(sums + i), across(sums + pitch + i), across(sums + 2 * pitch + i),

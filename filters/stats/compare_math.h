@@ -33,7 +33,7 @@ FC_COMPARE_FN double fc_compare_similarity(const fc_compare_sums *s, double c1, 
   return (2 * mab + c1) * (2 * (s->ab - mab) + c2) / ((ma + mb + c1) * ((s->aa - ma) + (s->bb - mb) + c2));
 }
 
-/* Where block i of a view lies in it: rows and columns. */
+/* The rows and columns of block i of a view. */
 typedef struct fc_compare_area {
   int64_t y, x, rows, columns;
 } fc_compare_area;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - merging parts and what they say, and the plain scalar reference of measuring
- * that the vectorised version (stats_cpu.c) and the CUDA one are held against.
+ * stats.c - merges parts and derives statistics; and the plain scalar reference, with which the vectorised
+ * version (stats_cpu.c) and the CUDA version are compared.
  */
 #include "filters/stats/stats.h"
 
@@ -14,11 +14,11 @@
 __extension__ typedef unsigned __int128 uint128;
 __extension__ typedef __int128 int128;
 
-/* Samples of a channel that a block aims at: enough that its part weighs nothing beside
- * them, few enough that threads and chunks can be cut between blocks. */
+/* Target for samples of a channel per block: enough that the size of its part does not matter, few enough
+ * that threads and chunks can be cut between blocks. */
 #define BLOCK_SAMPLES 16384
-/* A chunk is made of whole blocks: of more channels than these they are shorter, down to one chunk of the
- * sums, so that a spectrum's thousand channels do not make chunks of hundreds of megabytes. */
+/* A chunk consists of whole blocks: with more channels than this blocks are shorter, down to one chunk of
+ * the sums, so that a spectrum's thousand channels do not make chunks of hundreds of megabytes. */
 #define FEW_CHANNELS 16
 
 int64_t fc_stats_align(int kind, int64_t columns, int64_t channels) {
@@ -42,7 +42,7 @@ fc_stats_part fc_stats_none(void) {
 void fc_stats_push(fc_stats_tree *tree, const fc_stats_part *next) {
   fc_stats_part carry = *next;
   int level = 0;
-  /* As in adding 1 to a binary number: full digits are merged and carried on. */
+  /* Like adding 1 to a binary number: full digits are merged and carried. */
   for (; tree->count >> level & 1; level++) carry = fc_stats_part_merge(&tree->level[level], &carry);
   tree->level[level] = carry;
   tree->count++;
@@ -70,9 +70,9 @@ static uint128 squares_of(const fc_stats_part *p) {
 }
 
 /*
- * Squared deviations of integers. Moved by the integer q next to the mean, the sum is
- * r, |r| <= n/2, and the sum of squares at least |r|: taking off r^2/n <= |r|/2 loses at most a
- * bit, so doubles will do from there.
+ * Squared deviations of integers. Relative to q, the integer nearest to the mean, the sum is r, |r| <= n/2,
+ * and the sum of squares at least |r|: subtracting r^2/n <= |r|/2 loses at most a bit, so doubles suffice
+ * from there on.
  */
 static double spread_of_codes(const fc_stats_part *p) {
   int128 n = (int128)p->finite, sum = sum_of(p), q = sum / n;

@@ -2,9 +2,9 @@
 /*
  * stats_cpu.c - blocks of stats with the loops of one instruction set.
  *
- * The samples of a block, row after row, are taken 1024 of a channel at a time: loaded
- * into a buffer, packed channels together, and measured there, in the first-level cache. Channels
- * that do not lie side by side, or more of them than the buffers hold, go one by one.
+ * The samples of a block are processed row after row, 1024 per channel at a time: loaded into a buffer,
+ * packed channels together, and measured there, in the first-level cache. Channels that are not interleaved,
+ * or are more than the buffers hold, are processed one by one.
  */
 #include <math.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 #include "filters/base/codes.h"
 #include "filters/stats/stats_kernels.h"
 
-/* Channels that are taken together: about 24 KiB of buffers each. */
+/* Channels processed together: about 24 KiB of buffers each. */
 #define TOGETHER 16
 
 typedef struct walk {
   const fc_view *in;
   const fc_stats_kernels *k;
-  int64_t channels; /* taken together */
+  int64_t channels; /* processed together */
   int floats;
   void *cells; /* a chunk of samples: double or int32 */
   fc_stats_lanes lanes;
   fc_stats_part *parts; /* of the chunk */
   fc_stats_tree *trees; /* of the block, for each channel of `channels` */
-  int64_t n, c, filled; /* where the walk is; samples in the buffer */
+  int64_t n, c, filled; /* current position; samples in the buffer */
 } walk;
 
 static int is_packed(const fc_view *v) {
@@ -33,7 +33,7 @@ static int is_packed(const fc_view *v) {
          (channels == 1 || v->stride[FC_AXIS_C] == size);
 }
 
-/* Hands out pieces of the scratch; only counts when there is none. */
+/* Allocates pieces of the scratch; only counts if there is none. */
 typedef struct bump {
   char *memory;
   size_t used;
@@ -69,7 +69,7 @@ size_t fc_stats_cpu_scratch(const fc_view *in) {
   return b.used;
 }
 
-/* Measures what is in the buffer. */
+/* Measures the content of the buffer. */
 static void flush(walk *k) {
   if (k->filled == 0) return;
   if (k->floats) {
@@ -85,7 +85,7 @@ static void flush(walk *k) {
   k->filled = 0;
 }
 
-/* Takes `count` positions of a row in. */
+/* Adds `count` positions of a row. */
 static void add_row(walk *k, int64_t y, int64_t x, int64_t count) {
   const fc_view *v = k->in;
   const int64_t size = k->floats ? (int64_t)sizeof(double) : (int64_t)sizeof(int32_t);
@@ -103,7 +103,7 @@ static void add_row(walk *k, int64_t y, int64_t x, int64_t count) {
   }
 }
 
-/* One block of the channels at hand; `to` is its memory. */
+/* One block of the current channels; `to` is its memory. */
 static void measure_block(walk *k, int64_t from, int64_t end, char *to) {
   for (int64_t c = 0; c < k->channels; c++) k->trees[c].count = 0;
   k->filled = 0;

@@ -12,7 +12,7 @@
 
 /* ---- floats ----------------------------------------------------------- */
 
-/* Where all samples are finite: v - v is 0 then, and only then. */
+/* If all samples are finite: v - v is 0 then, and only then. */
 static void add_finite(const double *restrict cells, int64_t width, double *restrict sum,
                        double *restrict squares, double *restrict zero) {
   for (int64_t i = 0; i < width; i++) {
@@ -46,7 +46,7 @@ static void deviate_finite(const double *restrict cells, int64_t width, const do
   }
 }
 
-/* The same sums where some are not; rare enough to go without vectors. */
+/* The same sums if some are not; rare, so not vectorised. */
 static void add_some(const double *cells, int64_t rows, int64_t width, const fc_stats_lanes *l) {
   for (int64_t i = 0; i < width; i++) {
     double s = 0, q = 0, finite = 0, nan = 0, low = INFINITY, high = -INFINITY;
@@ -80,7 +80,7 @@ static int all_zero(const double *v, int64_t count) {
   return 1;
 }
 
-/* Lanes i and i + half, until one a channel is left. */
+/* Adds lanes i and i + half until one per channel remains. */
 static void fold_sums(double *lanes, int64_t channels) {
   for (int64_t half = FC_STATS_LANES / 2 * channels; half >= channels; half /= 2)
     for (int64_t i = 0; i < half; i++) lanes[i] = lanes[i] + lanes[half + i];
@@ -121,7 +121,7 @@ static inline void join_neighbours(const double *restrict sum, const double *res
 
 static void join_pairs(const double *sum, const double *twice, int64_t count, int64_t channels, double each,
                        double *to_sum, double *to_twice) {
-  if (channels == 1) /* a loop that the compiler makes vectors of */
+  if (channels == 1) /* a loop that the compiler can vectorise */
     join_neighbours(sum, twice, count, 1, each, to_sum, to_twice);
   else
     join_neighbours(sum, twice, count, channels, each, to_sum, to_twice);
@@ -158,7 +158,7 @@ static int values_of_floats(const double *cells, int64_t channels, const fc_stat
     }
     parts[c] = fc_stats_part_none();
     fc_stats_part_set(&parts[c], m);
-    /* A zero has no sign: which of two comes first is nobody's business. */
+    /* The sign of a zero does not matter. */
     parts[c].least = l->least[c] + 0.0, parts[c].most = l->most[c] + 0.0;
   }
   return all;
@@ -204,7 +204,7 @@ static void values(const double *cells, int64_t rows, int64_t channels, int wide
   const int pairwise = !wide && rows == ROWS;
   if (pairwise && values_of_floats(cells, channels, l, parts)) return;
   values_of_any(cells, rows, channels, l, parts);
-  /* Channels are measured alike with any beside them. */
+  /* A channel's result does not depend on other channels. */
   if (pairwise) (void)values_of_floats(cells, channels, l, parts);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats_kernels.h - the inner loops of stats: a chunk of samples to one part a channel.
+ * stats_kernels.h - the inner loops of stats: from a chunk of samples to one part per channel.
  *
- * Channels are interleaved: cell i of a chunk is sample i / channels of channel
- * i % channels, so that lanes of all channels lie side by side.
+ * Channels are interleaved: cell i of a chunk is sample i / channels of channel i % channels, so that lanes
+ * of all channels lie side by side.
  */
 #ifndef FC_FILTERS_STATS_KERNELS_H
 #define FC_FILTERS_STATS_KERNELS_H
@@ -21,11 +21,11 @@ typedef struct fc_stats_lanes {
 } fc_stats_lanes;
 
 typedef struct fc_stats_kernels {
-  /* `rows` (1 to ROWS) * LANES * channels cells, NaN where there is no sample; the parts take NaN for what
-   * it is. Rows that are left out would change nothing. `wide` when they are not f32. */
+  /* `rows` (1 to ROWS) * LANES * channels cells, NaN where there is no sample; the parts count NaN
+   * normally. Omitted rows would not change the result. `wide` if they are not f32. */
   void (*values)(const double *cells, int64_t rows, int64_t channels, int wide, const fc_stats_lanes *lanes,
                  fc_stats_part *parts);
-  /* `samples` (1 to CHUNK) times channels cells. `wide` when squares of codes exceed 32 bits. */
+  /* `samples` (1 to CHUNK) times channels cells. `wide` if squares of codes exceed 32 bits. */
   void (*codes)(const int32_t *cells, int64_t samples, int64_t channels, int wide,
                 const fc_stats_lanes *lanes, fc_stats_part *parts);
 } fc_stats_kernels;

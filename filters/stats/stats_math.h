@@ -41,10 +41,9 @@ FC_STATS_FN double fc_stats_times(double a, double b) {
 }
 #endif
 
-/* What is known of some f32 samples while they are added up, and how those of two halves join, of 1 / each
- * samples each (a power of two): squared deviations are added pairwise, as Chan, Golub and LeVeque (1983) do,
- * and doubled, so that those of a pair are one product. A product with a power of two is exact and may be
- * fused. */
+/* Sums over some f32 samples, and how those of two halves with 1 / each samples each (a power of two) are
+ * joined: squared deviations are added pairwise, as Chan, Golub and LeVeque (1983) do, and doubled, so
+ * that those of a pair are one product. A product with a power of two is exact and may be fused. */
 typedef struct fc_stats_moments {
   double sum, twice;
 } fc_stats_moments;
@@ -66,7 +65,7 @@ FC_STATS_FN fc_stats_moments fc_stats_join(fc_stats_moments a, fc_stats_moments 
   return m;
 }
 
-/* Of FC_STATS_ROWS samples of a lane. */
+/* For FC_STATS_ROWS samples of a lane. */
 FC_STATS_FN fc_stats_moments fc_stats_column(const double v[8]) {
   const fc_stats_moments low = fc_stats_join(fc_stats_pair(v[0], v[1]), fc_stats_pair(v[2], v[3]), 0.5);
   const fc_stats_moments high = fc_stats_join(fc_stats_pair(v[4], v[5]), fc_stats_pair(v[6], v[7]), 0.5);
@@ -85,13 +84,13 @@ FC_STATS_FN fc_stats_part fc_stats_part_none(void) {
   return p;
 }
 
-/* A whole chunk's: the squares are those of the deviations and of the mean. */
+/* Of a whole chunk: the squares follow from the deviations and the mean. */
 FC_STATS_FN void fc_stats_part_set(fc_stats_part *p, fc_stats_moments m) {
   p->finite = FC_STATS_CHUNK, p->sum = m.sum, p->spread = fc_stats_times(m.twice, 0.5);
   p->squares = fc_stats_plus(p->spread, fc_stats_times(m.sum, fc_stats_times(m.sum, 1.0 / FC_STATS_CHUNK)));
 }
 
-/* What merging does to the squared deviations of na and nb samples that add up to sa and sb. */
+/* The change of the squared deviations when merging na and nb samples with sums sa and sb. */
 FC_STATS_FN double fc_stats_spread_between(double na, double sa, double nb, double sb) {
   double apart = fc_stats_plus(sb / nb, -(sa / na));
   return fc_stats_times(fc_stats_times(apart, apart), fc_stats_times(na, nb / fc_stats_plus(na, nb)));

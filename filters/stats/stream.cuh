@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // stream.cuh - long signals of floats whose units are whole, adjacent and aligned. A block of threads
-// has one unit; each lane copies its own samples of the chunks to come into shared memory (cp.async), so
-// that what is on its way takes no registers and is waited for by nobody else. The moments of what each lane
-// has of a chunk are folded when all are there, of all chunks at once. Internal to stats.cu.
+// processes one unit; each lane copies its own samples of later chunks into shared memory (cp.async), so that
+// data in flight need no registers and no other lane waits for them. The moments of each lane's part of a
+// chunk are folded when all are available, for all chunks together. Internal to stats.cu.
 #ifndef FC_FILTERS_STATS_STREAM_CUH
 #define FC_FILTERS_STATS_STREAM_CUH
 
@@ -12,26 +12,26 @@
 
 namespace stats {
 
-// Warps of a block, chunks that a warp has under way, this one included, and blocks that a multiprocessor has
-// at once.
+// Warps per block, chunks that a warp has in flight, including the current one, and concurrent blocks per
+// multiprocessor.
 template <int WARPS_, int DEPTH_, int BLOCKS_> struct stream_shape {
   static constexpr int WARPS = WARPS_, DEPTH = DEPTH_, BLOCKS = BLOCKS_;
-  static constexpr int OWN_CHUNKS = UNIT / WARPS;       // of a warp
+  static constexpr int OWN_CHUNKS = UNIT / WARPS;       // per warp
   static constexpr int LINE = 32 + 32 / OWN_CHUNKS % 8; // moments of a chunk, see fold_moments
   static constexpr int BYTES = WARPS * DEPTH * FC_STATS_CHUNK * 4 + UNIT * LINE * 16;
 };
 using stream = stream_shape<4, 2, 5>;
-constexpr int64_t STREAM_LEAST = 1024; // units that are worth it
+constexpr int64_t STREAM_LEAST = 1024; // minimum of units for which this pays
 
-// A lane's four of every row of a chunk, 16 bytes each, begin to come.
+// Starts to copy a lane's four samples of every row of a chunk, 16 bytes each.
 __device__ __forceinline__ void copy_own(float4 *to, const char *from) {
 #pragma unroll
   for (int i = 0; i < FC_STATS_ROWS; i++) fc_copy_words_once(to + i * 32, from + i * 512);
 }
 
-// The parts of a warp's chunks in a row, merged, from the moments that lanes have of each; false if a sample
-// is not finite. 32 / CHUNKS lanes side by side have a chunk: lines of moments are as much longer than they
-// need be, or one chunk's would lie in the banks of another's.
+// The merged parts of a warp's consecutive chunks, from the moments of each lane; false if a sample is not
+// finite. 32 / CHUNKS adjacent lanes have a chunk: lines of moments are padded so that different chunks use
+// different banks.
 template <class S>
 __device__ __forceinline__ bool fold_moments(const double2 (*lines)[S::LINE], fc_stats_part *p) {
   constexpr int CHUNKS = S::OWN_CHUNKS, GROUP = 32 / CHUNKS;
@@ -60,7 +60,7 @@ __device__ __forceinline__ bool fold_moments(const double2 (*lines)[S::LINE], fc
   return all.sum - all.sum == 0;
 }
 
-// Merges the parts of a unit, `count` of them, by a warp, and delivers them.
+// Merges the `count` parts of a unit, by a warp, and stores the result.
 __device__ __forceinline__ void merge_and_deliver(const layout &l, const place &at, fc_stats_part *parts,
                                                   int count, fc_stats_part *units, char *blocks,
                                                   int64_t frame_bytes) {
@@ -130,7 +130,7 @@ static inline bool can_stream(const fc_view *in, const layout &l) {
          block * (l.audio ? 1 : l.columns) % (UNIT * FC_STATS_CHUNK) == 0;
 }
 
-// FC_UNSUPPORTED where units are not as they should be, or few.
+// FC_UNSUPPORTED if units are unsuitable, or few.
 static inline fc_status launch_stream(const fc_view *in, const layout &l, fc_stats_part *units, char *blocks,
                                       int64_t frame_bytes, cudaStream_t on) {
   const int64_t total = l.frames * l.blocks * l.units * l.channels;

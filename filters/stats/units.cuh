@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// units.cuh - up to 16 chunks in a row, a unit: where they lie, how they are merged and where the
-// result goes. Internal to stats.cu.
+// units.cuh - a unit is up to 16 consecutive chunks: their positions, merging them, and storing the result.
+// Internal to stats.cu.
 #ifndef FC_FILTERS_STATS_UNITS_CUH
 #define FC_FILTERS_STATS_UNITS_CUH
 
@@ -14,32 +14,32 @@
 
 namespace stats {
 
-// Warps of a block of threads, and blocks at once: many small blocks keep loads in flight while others merge;
-// where there are few chunks, all of a unit are measured at once.
+// Warps per block, and concurrent blocks: many small blocks keep loads in flight while others merge; if there
+// are few chunks, all chunks of a unit are measured concurrently.
 constexpr int FEW = 4, ALL_WARPS = 16;
 template <typename T> constexpr int resident = sizeof(T) == 8 ? 4 : 5;
-constexpr int UNIT_BITS = 4, UNIT = 1 << UNIT_BITS; // chunks that a block of threads measures, at most
+constexpr int UNIT_BITS = 4, UNIT = 1 << UNIT_BITS; // maximum of chunks per block of threads
 constexpr int MERGERS = 128;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int OWN = FC_STATS_LANES / 32; // lanes of the chunk that a lane of the warp has
 constexpr int EACH = FC_STATS_CHUNK / 32;
 static_assert(OWN == 4, "sums below are written for four");
 
-// Where samples lie. A *block* is `span` samples of each channel, the last of a frame fewer; its
-// sample e is row e / columns, column e % columns, from the block's first row on - or, where
-// rows follow each other without a gap (time does), simply e steps along x.
+// The layout of samples. A *block* is `span` samples of each channel, fewer for the last of a frame; its
+// sample e is row e / columns, column e % columns, from the block's first row on - or, if rows are contiguous
+// (as in time), simply e steps along x.
 struct layout {
   fc_dev_view in;
   int32_t kind, bias;
-  int64_t frames, blocks, channels, chunks; // blocks of a frame, chunks of a whole block
+  int64_t frames, blocks, channels, chunks; // blocks per frame, chunks per whole block
   int64_t units;                            // of a block
-  int64_t columns, align, length;           // positions of a block and of a frame along the axis that is cut
+  int64_t columns, align, length;           // positions per block and per frame along the axis that is cut
   int64_t block_bytes;
   int32_t unit, unit_bits;    // chunks of a unit, a power of two
   bool audio, even, adjacent; // even: samples are equal steps apart; adjacent: without gaps
   bool runs;                  // of a chunk without gaps, but for one where a row ends
-  bool ragged;                // a block's last chunk is not a whole one
-  bool pixels;                // channels lie side by side, without gaps
+  bool ragged;                // a block's last chunk is incomplete
+  bool pixels;                // channels are interleaved, without gaps
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
@@ -65,9 +65,10 @@ __device__ __forceinline__ double across(double v, int by) {
   return __shfl_xor_sync(ALL, v, by);
 }
 
-// Which lanes of the chunk a thread has: 4 t .. 4 t + 3 (QUADS), which are one load, or t, t + 32, t + 64 and
-// t + 96, of which neighbours have neighbours. Sums are folded as the CPU folds them: lanes i and i + 64,
-// and so on to i and i + 1. Every thread gets the sum; QUADS have half the work in the first two steps.
+// The lanes of the chunk that a thread has: 4 t .. 4 t + 3 (QUADS), which are one load, or t, t + 32, t + 64
+// and t + 96, so that neighbouring threads have neighbouring lanes. Sums are folded as on the CPU: lanes i
+// and i + 64, and so on to i and i + 1. Every thread gets the sum; QUADS have half the work in the first two
+// steps.
 template <bool QUADS> __device__ __forceinline__ double fold(const double (&v)[OWN]) {
   if (!QUADS) {
     double sum = plus(plus(v[0], v[2]), plus(v[1], v[3]));
@@ -91,7 +92,7 @@ __device__ __forceinline__ int32_t add_lanes(int32_t v) {
   return v;
 #endif
 }
-// Less than 2^50 apart from 0.
+// For a difference below 2^50.
 __device__ __forceinline__ int64_t add_lanes(int64_t v) {
   const int32_t low = add_lanes(static_cast<int32_t>(v & 0xffffff));
   return static_cast<int64_t>(add_lanes(static_cast<int32_t>(v >> 24))) * (1 << 24) + low;
@@ -116,7 +117,7 @@ __device__ __forceinline__ int32_t most_of_lanes(int32_t v) {
   return ~least_of_lanes(~v);
 }
 
-// Floats, none of them NaN, compare as integers once the bits below a set sign are flipped.
+// Floats, none of them NaN, compare as integers if the other bits of negative ones are inverted.
 __device__ __forceinline__ int32_t ordered(int32_t bits) {
   return bits ^ (bits >> 31 & 0x7fffffff);
 }
@@ -145,14 +146,14 @@ template <typename T> struct __align__(16) vector {
   T at[count];
 };
 
-// A whole chunk that one load of 16 bytes after another brings.
+// A whole chunk loaded in aligned units of 16 bytes.
 template <typename T>
 __device__ __forceinline__ bool is_easy(const layout &l, const char *block, int64_t first, int64_t count) {
   return l.adjacent && count == FC_STATS_CHUNK &&
          (reinterpret_cast<uintptr_t>(block) + first * sizeof(T)) % 16 == 0;
 }
 
-// Samples of a chunk where `runs`: d is at base + d * sizeof(T), and from `split` on `gap` bytes further.
+// Samples of a chunk with `runs`: d is at base + d * sizeof(T), plus `gap` bytes from `split` on.
 struct run {
   const char *base;
   int64_t gap;
@@ -172,8 +173,8 @@ __device__ __forceinline__ run run_of(const layout &l, const char *block, int64_
           left < FC_STATS_CHUNK ? static_cast<int32_t>(left) : FC_STATS_CHUNK};
 }
 
-// A whole chunk, each thread's lanes being neighbours as in QUADS, by as many loads as there are samples:
-// their lines are in the first cache after the first of four.
+// A whole chunk, with neighbouring lanes for each thread as in QUADS, by one load per sample: their cache
+// lines are in the first-level cache after the first of four.
 template <typename T>
 __device__ __forceinline__ void load_runs(T (&v)[EACH], const layout &l, const char *block, int64_t first) {
   const run r = run_of(l, block, first);
@@ -182,7 +183,7 @@ __device__ __forceinline__ void load_runs(T (&v)[EACH], const layout &l, const c
   for (int i = 0; i < EACH; i++) v[i] = r.at<T>(i / OWN * FC_STATS_LANES + lane * OWN + i % OWN);
 }
 
-// The samples of a thread's lanes, row after row; NaN in place of those that are not there.
+// The samples of a thread's lanes, row after row; NaN in place of missing ones.
 template <bool QUADS, typename T>
 __device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const char *block, int64_t first,
                                             int64_t count) {
@@ -205,7 +206,7 @@ __device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const
   }
 }
 
-// Adjacent elements from any address: of the words that they lie in, which are no others than theirs.
+// Adjacent elements from any address: from the words that contain them, and no others.
 template <int COUNT> __device__ __forceinline__ void load_shifted(uint32_t *words, const char *from) {
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
   const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew) + threadIdx.x % 32;
@@ -216,8 +217,8 @@ template <int COUNT> __device__ __forceinline__ void load_shifted(uint32_t *word
   for (int i = 0; i < COUNT; i++) words[i] = __funnelshift_r(words[i], next[i], askew * 8);
 }
 
-// Those of a chunk that goes on in another row: the words ahead of its split and behind it, each from where
-// it lies, and the one across it, if there is one, an element at a time.
+// Those of a chunk that continues in another row: the words before its split and after it, each from its
+// address, and the one across it, if there is one, element by element.
 template <int COUNT, typename T> __device__ __forceinline__ void load_split(uint32_t *words, const run &r) {
   constexpr int PACK = 4 / sizeof(T);
   const int lane = threadIdx.x % 32;
@@ -244,7 +245,7 @@ template <int COUNT, typename T> __device__ __forceinline__ void load_split(uint
   for (int i = 0; i < COUNT; i++) words[i] = i == across / 32 ? word : words[i];
 }
 
-// Integers in any order, in words; the chunk's first in place of those that are not there.
+// Integers in any order, in words; the chunk's first in place of missing ones.
 template <typename T>
 __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
                                            int64_t count) {
@@ -310,8 +311,8 @@ __device__ __forceinline__ double larger(double a, double b) {
   return b > a ? b : a;
 }
 
-// Of a chunk that has NaN, infinities or fewer samples, each thread's lanes 32 apart; absent samples are NaN,
-// and told from others by `count`.
+// For a chunk with NaN, infinities or missing samples, each thread's lanes 32 apart; missing samples are NaN,
+// and distinguished by `count`.
 template <typename T> __device__ __forceinline__ fc_stats_part some_of(const T (&v)[EACH], int64_t count) {
   double sum[OWN] = {}, squares[OWN] = {}, spread[OWN] = {};
   T least = static_cast<T>(CUDART_INF), most = static_cast<T>(-CUDART_INF);
@@ -338,7 +339,7 @@ template <typename T> __device__ __forceinline__ fc_stats_part some_of(const T (
   return p;
 }
 
-// It reads them again: with the caller's in hand these would have to lie in memory always.
+// Reads the samples again: if the caller's were passed, they would always have to be in memory.
 template <typename T>
 __device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *block, int64_t first,
                                                    int64_t count) {
@@ -378,7 +379,7 @@ __device__ __forceinline__ moments join_across(const moments &m, int by, double 
   return fc_stats_join(m, other, each);
 }
 
-// Of lane k of the four that a thread has.
+// For lane k of the four that a thread has.
 __device__ __forceinline__ moments column_of(const float (&v)[EACH], int k) {
   double rows[FC_STATS_ROWS];
 #pragma unroll
@@ -386,7 +387,7 @@ __device__ __forceinline__ moments column_of(const float (&v)[EACH], int k) {
   return fc_stats_column(rows);
 }
 
-// The moments of what a thread has (QUADS), whose lanes are neighbours.
+// The moments of a thread's samples (QUADS), whose lanes are neighbours.
 __device__ __forceinline__ moments moments_of_quads(const float (&v)[EACH]) {
   const moments low = fc_stats_join(column_of(v, 0), column_of(v, 1), 1.0 / 8);
   const moments high = fc_stats_join(column_of(v, 2), column_of(v, 3), 1.0 / 8);
@@ -405,7 +406,7 @@ __device__ __forceinline__ moments moments_of_apart(const float (&v)[EACH]) {
   return all;
 }
 
-// Of a whole chunk of floats, in one go.
+// For a whole chunk of floats, in one pass.
 template <bool QUADS>
 __device__ __forceinline__ fc_stats_part measure_whole(const float (&v)[EACH], const layout &l,
                                                        const char *block, int64_t first) {
@@ -445,8 +446,8 @@ __device__ __forceinline__ fc_stats_part measure_values(const layout &l, const c
 
 // ---- a chunk of integers -----------------------------------------------------
 
-// What a thread adds up of stored integers, a word at a time; of 8 and 16 bits all but the squares of 16 fit
-// 32 bits, squares of 32 bits are added up in halves.
+// What a thread sums for stored integers, word by word; for 8 and 16 bits everything except the squares of 16
+// fits 32 bits, squares of 32 bits are summed in halves.
 template <typename T> struct code_sums;
 
 template <> struct code_sums<uint8_t> {
@@ -503,7 +504,7 @@ template <> struct code_sums<int32_t> {
   __device__ __forceinline__ int32_t largest() const { return most; }
 };
 
-// The part of a chunk from its threads' sums, with `extra` in place of each of its missing samples.
+// The part of a chunk from its threads' sums, with `extra` in place of each missing sample.
 template <typename T>
 __device__ __forceinline__ fc_stats_part part_of_codes(const code_sums<T> &sums, int64_t count, int64_t extra,
                                                        int64_t bias) {
@@ -527,9 +528,9 @@ __device__ __forceinline__ fc_stats_part part_of_codes(const code_sums<T> &sums,
   return p;
 }
 
-// Integers are exact in any order. In place of samples that are not there the chunk's first is
-// taken, which changes no extreme, and taken off again in the end. Only integers of 8 and 16 bits have a
-// bias: it comes off the sums.
+// Integers are exact in any order. In place of missing samples the chunk's first is used, which changes no
+// extreme, and subtracted in the end. Only integers of 8 and 16 bits have a bias, which is subtracted from
+// the sums.
 template <typename T>
 __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const char *block, int64_t first,
                                                        int64_t count) {
@@ -567,7 +568,8 @@ namespace stats {
 
 // ---- a unit ------------------------------------------------------------------
 
-// As fc_stats_part_merge. Of as many samples on both sides, a power of two, the divisions are exact products.
+// Like fc_stats_part_merge. With equal numbers of samples on both sides, a power of two, the divisions are
+// exact products.
 __device__ __forceinline__ fc_stats_part merge(const fc_stats_part &a, const fc_stats_part &b) {
   if (a.finite != b.finite || a.finite == 0 || (a.finite & (a.finite - 1)) != 0)
     return fc_stats_part_merge(&a, &b);
@@ -584,7 +586,7 @@ __device__ __forceinline__ fc_stats_part merge(const fc_stats_part &a, const fc_
   return m;
 }
 
-// A unit of a channel: a place among [frame][block][unit][channel]. No device has the memory for 2^32 parts.
+// A unit of a channel: an index into [frame][block][unit][channel]. No device has memory for 2^32 parts.
 struct place {
   uint32_t n, block, unit, c;
 };
@@ -602,7 +604,7 @@ __device__ __forceinline__ place place_of(const layout &l, uint32_t i) {
   return at;
 }
 
-// Where the part of a block of frame n and channel c goes; channel 0 brings the head.
+// Where the part of a block of frame n and channel c is stored; channel 0 also stores the head.
 __device__ __forceinline__ void deliver(const layout &l, char *blocks, int64_t frame_bytes, const place &at,
                                         const fc_stats_part &p) {
   char *to = blocks + at.n * frame_bytes + at.block * l.block_bytes;
@@ -619,15 +621,15 @@ __device__ __forceinline__ const char *block_at(const layout &l, const place &at
   return l.audio ? l.in.at(at.n, 0, position, at.c) : l.in.at(at.n, position, 0, at.c);
 }
 
-// Chunks of a unit; none of one that is beyond the last block's samples.
+// Chunks of a unit; 0 for one beyond the last block's samples.
 __device__ __forceinline__ int64_t chunks_in(const layout &l, const place &at) {
   const int64_t samples = samples_in(l, at.block) - static_cast<int64_t>(at.unit) * l.unit * FC_STATS_CHUNK;
   const int64_t count = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
   return count < 0 ? 0 : count < l.unit ? count : l.unit;
 }
 
-// Asks for the chunk that a warp measures after this one, a line a lane: it comes into the second cache
-// meanwhile. Only floats, which take long, gain by it.
+// Prefetches the chunk that a warp measures next, a line per lane, into the second-level cache. Only floats,
+// which take long, gain from it.
 template <typename T>
 __device__ __forceinline__ void ask_ahead(const layout &l, const char *block, int64_t first, int64_t left) {
   const int byte = threadIdx.x % 32 * 128;
@@ -635,7 +637,7 @@ __device__ __forceinline__ void ask_ahead(const layout &l, const char *block, in
   asm volatile("prefetch.global.L2 [%0];" ::"l"(block + first * static_cast<int64_t>(sizeof(T)) + byte));
 }
 
-// The chunk that nobody has begun with, from the last one down; less than 0 when there is none.
+// The next chunk that no thread has started, from the last one down; less than 0 if there is none.
 __device__ __forceinline__ int take(int *left) {
   int i = 0;
   if (threadIdx.x % 32 == 0) i = atomicSub(left, 1) - 1;
@@ -669,7 +671,7 @@ __device__ __forceinline__ uint64_t across(uint64_t v, int by) {
   return __shfl_xor_sync(ALL, static_cast<unsigned long long>(v), by);
 }
 
-// Parts of integers, exact in any order, of as many lanes side by side; all of these get the result.
+// Merges parts of integers, exact in any order, of this many adjacent lanes; all of these get the result.
 __device__ __forceinline__ fc_stats_part merge_codes(fc_stats_part p, int lanes) {
   for (int by = 1; by < lanes; by *= 2) {
     const double least = across(p.least, by), most = across(p.most, by);
@@ -681,8 +683,8 @@ __device__ __forceinline__ fc_stats_part merge_codes(fc_stats_part p, int lanes)
   return p;
 }
 
-// A warp merges the chunks of each unit, parts[] of unit `base` and those after it; of units that are `step`
-// apart the one at `at_step`.
+// A warp merges the chunks of each unit: parts[] of unit `base` and those after it; of units `step` apart the
+// one at `at_step`.
 template <typename T>
 __device__ __forceinline__ void finish_units(const layout &l, fc_stats_part *parts, uint32_t base,
                                              int64_t total, fc_stats_part *units, char *blocks,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* fade.c - see fade.h. The vectorised version walks rows with all their channels; only those in a fade are
- * multiplied. */
+/* fade.c - see fade.h. The vectorised version processes rows with all their channels; only samples in a
+ * fade are multiplied. */
 #include "filters/timeline/fade.h"
 
 #include "filters/base/lines.h"
 #include "filters/timeline/fade_math.h"
 
-#define TILE 1024 /* values on their way */
+#define TILE 1024 /* values per tile */
 
 fc_status fc_fade_ref(const fc_fade *fade, const fc_view *in, const fc_view *out, uint32_t *notes) {
   for (int64_t t = 0; t < out->shape[FC_AXIS_T]; t++) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fade.h - sound that comes up from silence and goes back into it: a factor that depends on where a sample
- * is.
+ * fade.h - fades sound in and out: multiplies by a factor that depends on the sample's position.
  *
  * The factor of the i-th of `in` samples at the beginning is g(i / in), of the i-th from the end g(i / out),
  * with the last sample as number 0; so the fades are each other's mirror image, and begin and end with 0. It
  * is computed in double, rounded to the compute type and multiplied once. Samples between the fades are
- * themselves.
+ * unchanged.
  *
- * Where the ends are is told by out->origin and out->extent; while the extent is not known (FC_UNKNOWN), the
- * end is taken to be further than `out` samples beyond what is made.
+ * The ends follow from out->origin and out->extent; while the extent is not known (FC_UNKNOWN), the end is
+ * assumed to be more than `out` samples beyond the output.
  *
  * Views: sound, equal shapes, any strides and element types. Threads: pure functions. Cost: reads and writes
  * memory once, and a sine or an exponential a sample of a fade.

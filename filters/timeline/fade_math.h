@@ -22,7 +22,7 @@ FC_FADE_INLINE double fc_fade_curve(int32_t shape, double u) {
   return shape == FC_FADE_LOG ? exp(-11.512925464970229 * (1 - u)) : u; /* 5 ln 10 */
 }
 
-/* At sample t of `extent`, which may be -1. */
+/* The factor at sample t of `extent`, which may be -1. */
 FC_FADE_INLINE double fc_fade_factor(const fc_fade *f, int64_t t, int64_t extent) {
   double factor = 1;
   if (t < f->in) factor = fc_fade_curve(f->shape, (double)t / (double)f->in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cuh - what kernels for sums of bytes share: bytes from shared memory, codes of means, and
+// bytes.cuh - code shared by kernels for sums of bytes: bytes from shared memory, codes of means, and
 // results.
 #ifndef FC_FILTERS_WINSTAT_BYTES_CUH
 #define FC_FILTERS_WINSTAT_BYTES_CUH
@@ -11,13 +11,13 @@
 
 namespace winstat {
 
-// The furthest that a row of results may begin beyond a multiple of 16 bytes.
+// Maximum offset of a row of results from a multiple of 16 bytes.
 static inline int bytes_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
   const uint64_t steps = static_cast<uint64_t>(row | plane | frame | 16), least = steps & (~steps + 1);
   return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(out) % least);
 }
 
-// f(std::integral_constant<int, n>) for n channels that lie side by side, up to four.
+// Calls f(std::integral_constant<int, n>) for n interleaved channels, up to four.
 template <class F> static inline fc_status with_channels(int channels, F f) {
   switch (channels) {
   case 2: return f(std::integral_constant<int, 2>{});
@@ -27,7 +27,7 @@ template <class F> static inline fc_status with_channels(int channels, F f) {
   }
 }
 
-// What stands for byte i of a row, ELSEWHERE for the constant.
+// The source of byte i of a row, ELSEWHERE for the constant.
 constexpr int ELSEWHERE = INT32_MIN;
 template <int C>
 __device__ __forceinline__ int bytes_source(const ends &edges, int i, int lo, int hi, int columns) {
@@ -37,7 +37,7 @@ __device__ __forceinline__ int bytes_source(const ends &edges, int i, int lo, in
   return source < 0 ? ELSEWHERE : source * C + c;
 }
 
-// WORDS words from byte at % 16 of x[] on, which is used up.
+// WORDS words from byte at % 16 of x[] on, which is overwritten.
 template <int WORDS, int HELD>
 __device__ __forceinline__ void bytes_shift(uint32_t (&v)[WORDS], uint32_t (&x)[HELD], int at) {
   static_assert(HELD >= WORDS + 4, "words that one from anywhere on may see");
@@ -50,7 +50,7 @@ __device__ __forceinline__ void bytes_shift(uint32_t (&v)[WORDS], uint32_t (&x)[
   for (int k = 0; k < WORDS; k++) v[k] = __funnelshift_r(x[k], x[k + 1], 8 * (at & 3));
 }
 
-// Words from anywhere on.
+// Words from any position on.
 template <int WORDS>
 __device__ __forceinline__ void bytes_take(uint32_t (&v)[WORDS], const unsigned char *raw, int at) {
   uint32_t x[WORDS + 4];
@@ -73,7 +73,7 @@ __device__ __forceinline__ uint32_t weighed(uint32_t bytes, uint32_t weights, ui
 // 2^23 and a number below that, as a float: the number is its last bits.
 constexpr uint32_t NUMBER = 0x4b000000u;
 
-// A sum over n samples becomes a code, rounded half to even, in the last byte.
+// Converts a sum over n samples to a code, rounded half to even, in the last byte.
 __device__ __forceinline__ uint32_t bytes_mean(float sum, float over) {
   return __float_as_uint(__fmaf_rn(sum, over, 12582912.0f));
 }
@@ -85,8 +85,8 @@ __device__ __forceinline__ uint32_t bytes_mean_exact(int32_t sum, int32_t n, flo
   return static_cast<uint32_t>(q);
 }
 
-// Results of bytes i, i + 1, ... of a row of `count` that lie `step` apart: row + i is at a multiple of 16,
-// or 8 for words that are no whole quads, if that is 1.
+// Stores results of bytes i, i + 1, ... of a row of `count` that are `step` apart: row + i is aligned to 16,
+// or to 8 for words that are not whole quads, if that is 1.
 template <int WORDS>
 __device__ __forceinline__ void bytes_give(const uint32_t (&v)[WORDS], char *row, int i, int count,
                                            int step) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// columns.cuh - windows of general code along y, of samples or of rows that were joined before: short
-// ones piece by piece, others from joined blocks of rows. Internal to winstat.cu.
+// columns.cuh - general code for windows along y, of samples or of rows that were joined before: short ones
+// piece by piece, others from joined blocks of rows. Internal to winstat.cu.
 #ifndef FC_FILTERS_WINSTAT_COLUMNS_CUH
 #define FC_FILTERS_WINSTAT_COLUMNS_CUH
 
@@ -33,7 +33,7 @@ __device__ __forceinline__ P row_at(const pass<typename P::real> &p, const P *ta
   return table[table_index(p, frame * table_rows(p) + row, k.x, k.c)];
 }
 
-// A thread an output, from the input.
+// One output per thread, from the input.
 template <class P, typename T>
 __global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
@@ -63,8 +63,8 @@ __global__ void __launch_bounds__(THREADS) column_of_rows(pass<typename P::real>
   }
 }
 
-// Blocks along y and their tables: [frame][block][cell], and blocks of blocks after them.
-// `first_high` is the block of blocks that block `first` is in.
+// Blocks along y and their tables: [frame][block][cell], followed by blocks of blocks. `first_high` is the
+// block of blocks that contains block `first`.
 template <class P> struct column_tables {
   int64_t first, starts, count;
   int64_t first_high, count_high;
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS)
   for (int64_t line = blockIdx.y; line < p.frames * t.starts; line += gridDim.y) {
     int64_t frame = line / t.starts, block = t.first + (line - frame * t.starts);
     int64_t y = block * COLUMN_BLOCK - p.origin[1];
-    // In local memory: unrolled to keep it in registers, the code would be 16 times as long.
+    // In local memory: if unrolled to keep it in registers, the code would be 16 times as long.
     P suffix[COLUMN_BLOCK];
 #pragma unroll 1
     for (int j = COLUMN_BLOCK - 1; j >= 0; j--) {

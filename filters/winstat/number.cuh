@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// number.cuh - small numbers that a kernel is told become known to the compiler: loops over them can
-// be unrolled, and arrays stay in registers.
+// number.cuh - converts small kernel arguments to compile-time constants: loops over them can be unrolled,
+// and arrays stay in registers.
 #ifndef FC_FILTERS_WINSTAT_NUMBER_CUH
 #define FC_FILTERS_WINSTAT_NUMBER_CUH
 
@@ -9,7 +9,7 @@
 
 namespace winstat {
 
-// f(std::integral_constant<int, n>) for n of 1 to 16.
+// Calls f(std::integral_constant<int, n>) for n of 1 to 16.
 template <class F> __device__ __forceinline__ void with_number(int n, F f) {
   switch (n) {
   case 1: f(std::integral_constant<int, 1>{}); break;

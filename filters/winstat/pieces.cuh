@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// pieces.cuh - what a kernel of winstat knows of some samples of a window, and
-// how two such pieces are joined; see winstat_kernels.h for the arithmetic.
+// pieces.cuh - the partial statistics of some samples of a window (a piece), and joining two of them; see
+// winstat_kernels.h for the arithmetic.
 //
-// A piece P has: P::real, the type of its statistics; P::sample, that of a sample;
-// P::none(), the piece of no samples; P::of(sample); P::join(a, b), a ahead of b in the
-// signal; p.stat(which, n, scale). Additions and products are never fused: what an
-// output is worth must not depend on which loop of a kernel it came from.
+// A piece P has: P::real, the type of its statistics; P::sample, that of a sample; P::none(), the piece of no
+// samples; P::of(sample); P::join(a, b), a ahead of b in the signal; p.stat(which, n, scale). Additions and
+// products are never fused: a value must not depend on which loop of a kernel computed it.
 #ifndef FC_FILTERS_WINSTAT_PIECES_CUH
 #define FC_FILTERS_WINSTAT_PIECES_CUH
 
@@ -61,8 +60,7 @@ template <typename F> struct sums {
 
 // ---- sums of integers: exact -----------------------------------------------
 
-// Of 8 and 16 bits; of 32 bits, with the halves of squares apart. Their variance is
-// that of exact sums.
+// For 8 and 16 bits; for 32 bits, with the halves of squares separate. Their variance is that of exact sums.
 struct codes {
   typedef double real;
   typedef int32_t sample;
@@ -134,7 +132,7 @@ template <typename F> struct spread {
 
 // ---- extremes --------------------------------------------------------------
 
-// The lesser and the greater of two: -0 is less than 0, and NaN wins over everything.
+// Minimum and maximum of two: -0 is less than 0, and NaN takes precedence over everything.
 __device__ __forceinline__ float lesser(float a, float b) {
 #if __CUDA_ARCH__ < 800
   if (a != a || b != b) return CUDART_NAN_F;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// samples.cuh - what the kernels of winstat.cu share: tuning, their arguments,
-// samples in and statistics out, and the scans of a warp.
+// samples.cuh - code shared by the kernels of winstat.cu: tuning, their arguments, loading samples and
+// storing statistics, and the scans of a warp.
 #ifndef FC_FILTERS_WINSTAT_SAMPLES_CUH
 #define FC_FILTERS_WINSTAT_SAMPLES_CUH
 
@@ -13,22 +13,22 @@ namespace winstat {
 // ---- tuning ----------------------------------------------------------------
 
 constexpr int THREADS = 256;
-// Warps of a block in kernels whose warps have up to 9 KiB of shared memory each.
+// Warps per block in kernels whose warps use up to 9 KiB of shared memory each.
 constexpr int WARPS = 4;
-constexpr int SEGMENT = 4; // columns that a lane makes at once
+constexpr int SEGMENT = 4; // columns per lane
 constexpr int SLIDE_MAX = FC_WINSTAT_SLIDE_MAX;
-constexpr int SLIDE_ANCHOR = FC_WINSTAT_SLIDE_ANCHOR;  // positions in the signal: those of a warp
-constexpr int SLIDE_TILES = 16;                        // of a block, at most
-constexpr int SLIDE_BLOCKS = 1024;                     // so many are wanted before a block gets a second tile
-constexpr int ROW_LANE = 8, ROW_BLOCK = 32 * ROW_LANE; // positions of a lane and of a block, longer windows
-constexpr int COLUMN_DIRECT = 16;                      // rows that a thread walks itself
-constexpr int COLUMN_BLOCK = 16;      // rows of a block, and blocks of a block of the second level
-constexpr int64_t BUDGET = 128 << 20; // bytes of scratch that bands of rows are cut for
+constexpr int SLIDE_ANCHOR = FC_WINSTAT_SLIDE_ANCHOR; // positions in the signal: those of a warp
+constexpr int SLIDE_TILES = 16;                       // maximum per block
+constexpr int SLIDE_BLOCKS = 1024; // blocks get a second tile only above this number of blocks
+constexpr int ROW_LANE = 8, ROW_BLOCK = 32 * ROW_LANE; // positions per lane and per block, longer windows
+constexpr int COLUMN_DIRECT = 16;                      // rows that a thread sums directly
+constexpr int COLUMN_BLOCK = 16;      // rows per block, and blocks per block of the second level
+constexpr int64_t BUDGET = 128 << 20; // bytes of scratch by which bands of rows are limited
 constexpr unsigned GRID_Y = 65535;
 
 // ---- what kernels are told -------------------------------------------------
 
-// fc_edges, for kernels that make the border themselves; `on` is 0 where the host has made it.
+// fc_edges, for kernels that make the border themselves; `on` is 0 if the host has made it.
 struct ends {
   int32_t on, border;
   uint64_t code;
@@ -38,13 +38,13 @@ static inline ends ends_of(const fc_edges *edges) {
   return edges ? ends{1, edges->border, edges->code} : ends{0, 0, 0};
 }
 
-// fc_border_map: the position of a signal of `extent` elements that stands for p, or -1 for the constant.
-// Most of what is asked for is no further from the signal than that is long.
+// fc_border_map: the source of position p of a signal of `extent` elements, or -1 for the constant. Most
+// positions are less than a signal length outside.
 template <typename I> __device__ __forceinline__ I border_source(int border, I p, I extent) {
   if (p >= 0 && p < extent) return p;
   if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
   if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
-  // Mirrors stand `edge` beyond the first element: half an element, or none.
+  // Mirrors are at `edge` beyond the first element: half an element, or none.
   const I edge = border == FC_BORDER_REFLECT;
   const I near = border == FC_BORDER_WRAP ? (p < 0 ? p + extent : p - extent)
                  : p < 0                  ? -edge - p
@@ -56,9 +56,9 @@ template <typename I> __device__ __forceinline__ I border_source(int border, I p
   return q < extent ? q : period - edge - q;
 }
 
-// One pass: `frames` frames from `n0` on, output rows y0 .. y0 + rows - 1. Positions along x
-// and y are relative to the view. `lo` .. `hi` - 1 may be read, and count when the window shrinks; with
-// `edges` what of it lies beyond the view is to be made.
+// One pass: `frames` frames from `n0` on, output rows y0 .. y0 + rows - 1. Positions along x and y are
+// relative to the view. `lo` .. `hi` - 1 are readable, and count when the window shrinks; with `edges` the
+// part beyond the view has to be made.
 template <typename R> struct pass {
   fc_dev_view in, out;
   fc_dev_map<R> load, store;
@@ -67,14 +67,14 @@ template <typename R> struct pass {
   int64_t n0, frames, y0, rows;
   R area; // samples of a window that does not shrink
   int32_t shrink, n_stats;
-  int32_t stat[FC_WINSTAT_STATS], slot[FC_WINSTAT_STATS]; // which, and where among the output's
+  int32_t stat[FC_WINSTAT_STATS], slot[FC_WINSTAT_STATS]; // which statistics, and their index in the output
   ends edges;
   uint32_t *notes;
 };
 
-// Of `count` samples, a multiple of four, those from seen[0] to seen[1] - 1 come into shared memory, by EACH
-// threads of which this is number `me`: where `quads` can be copied by quad(i) four that can be read, as lo
-// .. hi - 1 can, by word(i) one.
+// Of `count` samples, a multiple of four, those from seen[0] to seen[1] - 1 are loaded into shared memory, by
+// EACH threads of which this is number `me`: with `quads` by quad(i) for four readable ones, as in lo .. hi -
+// 1, otherwise by word(i) for one.
 template <int EACH, class Quad, class Word>
 __device__ __forceinline__ void copy_with_ends(int me, int count, int lo, int hi, bool quads,
                                                const int (&seen)[2], Quad quad, Word word) {
@@ -142,7 +142,7 @@ __device__ __forceinline__ P join_samples(const pass<typename P::real> &p, const
   return sum;
 }
 
-// The piece of one sample; of none where there is nothing to read.
+// The piece of one sample; the empty piece if there is nothing to read.
 template <class P>
 __device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n, int64_t y, int64_t x,
                                       int64_t c) {
@@ -150,7 +150,7 @@ __device__ __forceinline__ P piece_at(const pass<typename P::real> &p, int64_t n
   return P::of(load_sample(p.in.at(n, y, x, c), p.in.dtype, p.load, typename P::sample()));
 }
 
-// What of the window of position i on axis a, 0 for x, may be read: positions from .. to - 1.
+// The readable part of the window of position i on axis a, 0 for x: positions from .. to - 1.
 struct span {
   int64_t from, to;
 };
@@ -177,8 +177,8 @@ __device__ __forceinline__ void emit(const pass<typename P::real> &p, const P &p
   }
 }
 
-// The table of joined rows: of every frame, rows y0 - before .. of the pass, and in a row channel
-// by channel.
+// The table of joined rows: of every frame, rows y0 - before .. of the pass, and within a row channel by
+// channel.
 template <typename R> __device__ __forceinline__ int64_t table_rows(const pass<R> &p) {
   return p.rows + p.window[1] - 1;
 }
@@ -223,8 +223,8 @@ template <class P, int K> __device__ __forceinline__ void scan_suffixes(P (&v)[K
   for (int k = 0; k < K; k++) v[k] = P::join(v[k], rest);
 }
 
-// Joins of the first piece .. v[k], beginning anew at piece `fresh` of the warp's (there is none when it is
-// beyond them); those before it begin with `ahead`.
+// Joins of the first piece .. v[k], restarting at piece `fresh` of the warp's (none if it is beyond them);
+// those before it start with `ahead`.
 template <class P, int K>
 __device__ __forceinline__ void scan_prefixes(P (&v)[K], int lane, int64_t fresh, const P &ahead) {
   const int first = lane * K;
@@ -260,7 +260,7 @@ template <class P> __device__ __forceinline__ P join_lanes(P v, int lane) {
   return shuffle<FROM_ZERO>(v, 0);
 }
 
-// Lane order in memory: piece i of a warp's 32 K. One in nine is a gap, for the banks.
+// The order of lanes in memory: piece i of a warp's 32 K. One in nine is a gap, to avoid bank conflicts.
 template <int K> struct staging {
   static constexpr int size = 36 * K;
   static __device__ __forceinline__ int at(int i) { return i + i / 8; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// slide16.cuh - sixteen windows in a row from a thread's registers.
+// slide16.cuh - sixteen consecutive windows from a thread's registers.
 //
-// Signals are cut into segments of 16 positions. The windows that begin in one segment share all from its end
-// to where the first of them ends; each adds the suffix of the segment that it begins in and, one sample more
-// for each, what follows that first end: three additions an output, and nothing is subtracted again. Windows
-// of up to 16 do the same within blocks as long as themselves that begin with the segment. The order depends
-// on the window and the position in the signal alone.
+// Signals are cut into segments of 16 positions. The windows that begin in one segment share everything from
+// its end to the end of the first of them; each adds the suffix of the segment in which it begins and, one
+// sample more for each, what follows that first end: three additions per output, and nothing is subtracted
+// again. Windows of up to 16 do the same within blocks of their own length that begin with the segment. The
+// order depends only on the window and the position in the signal.
 #ifndef FC_FILTERS_WINSTAT_SLIDE16_CUH
 #define FC_FILTERS_WINSTAT_SLIDE16_CUH
 
@@ -27,7 +27,7 @@ __device__ __forceinline__ uint32_t plus(uint32_t a, uint32_t b) {
 // A window of `reach` + 1 positions: it ends `segments` segments and `rest` samples after its beginning.
 struct extent16 {
   int32_t reach, segments, rest;
-  int32_t warm; // segments after the first that windows of one segment see
+  int32_t warm; // segments after the first that windows of one segment cover
 };
 
 static inline extent16 extent16_of(int64_t window) {
@@ -83,13 +83,13 @@ __device__ __forceinline__ void slide_short(V (&v)[RUN], const V (&x)[N]) {
   }
 }
 
-// The segment that windows begin in becomes its suffixes.
+// Replaces the segment in which windows begin by its suffixes.
 template <typename V> __device__ __forceinline__ void suffixes(V (&v)[RUN]) {
 #pragma unroll
   for (int k = RUN - 2; k >= 0; k--) v[k] = plus(v[k], v[k + 1]);
 }
 
-// v: suffixes, to which is added what windows end with. `core` is what lies ahead of x[PART], where the
+// v: suffixes, to which the ends of the windows are added. `core` is everything before x[PART], where the
 // first of them ends.
 template <int PART, typename V, int N>
 __device__ __forceinline__ void add_ends(V (&v)[RUN], V core, const V (&x)[N]) {
@@ -102,15 +102,15 @@ __device__ __forceinline__ void add_ends(V (&v)[RUN], V core, const V (&x)[N]) {
   }
 }
 
-// sum / n, correctly rounded but for the smallest numbers (Markstein 1990): from 1 / n, corrected by what is
-// left, which infinities have no use for.
+// sum / n, correctly rounded except for the smallest numbers (Markstein 1990): from 1 / n, corrected by the
+// remainder, which is not used for infinities.
 __device__ __forceinline__ float mean_of(float sum, float n, float over) {
   const float q = times(sum, over), exact = __fmaf_rn(__fmaf_rn(-q, n, sum), over, q);
   return fabsf(q) < CUDART_INF_F ? exact : q;
 }
 // ---- quantities ----------------------------------------------------------------
 
-// What is added up of samples V: themselves or their squares.
+// The summands of samples V: themselves or their squares.
 template <typename V> struct plain {
   typedef V word;
   static __device__ __forceinline__ V of(V v) { return v; }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat.c - the parameters of winstat.h, and the plain scalar reference that the
- * vectorised version (winstat_cpu.c) and the CUDA one are measured against: every window
- * is walked afresh, so it costs the window's area an output.
+ * winstat.c - the parameters of winstat.h, and the plain scalar reference, with which the vectorised version
+ * (winstat_cpu.c) and the CUDA version are compared: it computes every window separately, so an output costs
+ * the window's area.
  */
 #include "filters/winstat/winstat.h"
 
@@ -63,13 +63,13 @@ int64_t fc_winstat_align(const fc_winstat *w) {
 
 int64_t fc_winstat_align_rows(const fc_winstat *w, int64_t columns) {
   const int64_t rows = w->before[1] + 1 + w->after[1];
-  if (columns == 1) return align_of(rows); /* made as a row */
+  if (columns == 1) return align_of(rows); /* processed as a row */
   return rows > 1 ? FC_WINSTAT_COLUMN_BLOCK : 1;
 }
 
 /* ---- reference -------------------------------------------------------- */
 
-/* A window in the coordinates of the view, already clipped when it shrinks. */
+/* A window in the coordinates of the view, already clipped if it shrinks. */
 typedef struct box {
   int64_t x0, x1, y0, y1; /* half open */
   int64_t n, c;
@@ -124,13 +124,12 @@ static totals totals_of_codes(const fc_view *in, const box *b) {
                   fc_winstat_spread(n, sum, squares) * scale * scale};
 }
 
-/* Squares are values of the compute type: in f32 they leave its range long before the
- * samples do. */
+/* Squares are in the compute type: in f32 they overflow long before the samples do. */
 static long double square(long double v, int compute) {
   return compute == FC_F64 ? (double)(v * v) : (float)(v * v);
 }
 
-/* In the widest type there is, so that the comparison shows the error of the others. */
+/* In the widest type available, so that the comparison shows the error of the others. */
 static totals totals_of_values(const fc_view *in, const box *b, int compute) {
   const long double n = (long double)(b->x1 - b->x0) * (long double)(b->y1 - b->y0);
   long double sum = 0, squares = 0, spread = 0;

@@ -2,21 +2,18 @@
 /*
  * winstat.h - statistics over a sliding window.
  *
- * Output (y, x) describes the window of rows y - before[1] .. y + after[1] and
- * columns x - before[0] .. x + after[0] of one channel: its sum, sum of squares,
- * mean, population variance (divided by the number of samples), standard deviation,
- * root mean square, smallest or largest sample. Several statistics become channels,
- * statistic by statistic: output channel s * C + c is statistic s of input channel c,
- * so the first C channels are a whole picture of the first statistic.
+ * Output (y, x) describes the window of rows y - before[1] .. y + after[1] and columns x - before[0] .. x +
+ * after[0] of one channel: its sum, sum of squares, mean, population variance (divided by the number of
+ * samples), standard deviation, root mean square, smallest or largest sample. Several statistics become
+ * channels, statistic by statistic: output channel s * C + c is statistic s of input channel c, so the first
+ * C channels are a whole picture of the first statistic.
  *
- * The cost of an output does not depend on the window. Integer input is summed
- * exactly, in integers; the statistic of those sums is computed in double and
- * rounded once into the output's type. Floating-point input is added in a fixed tree of
- * disjoint pieces, never subtracted again, so the error is bounded as for direct
- * summation, and NaN and infinities touch only the windows they are in (a NaN is the
- * minimum and the maximum of its window). Variance merges the means and
- * squared deviations of pieces (Chan, Golub, LeVeque 1983), each relative to a sample
- * of its own piece or of the window: a large common offset costs no digits.
+ * The cost per output does not depend on the window. Integer input is summed exactly, in integers; the
+ * statistic of those sums is computed in double and rounded once into the output's type. Floating-point input
+ * is added in a fixed tree of disjoint pieces, never subtracted again, so the error is bounded as for direct
+ * summation, and NaN and infinities touch only the windows they are in (a NaN is the minimum and the maximum
+ * of its window). Variance merges the means and squared deviations of pieces (Chan, Golub, LeVeque 1983),
+ * each relative to a sample of its own piece or of the window: a large common offset costs no digits.
  */
 #ifndef FC_FILTERS_WINSTAT_H
 #define FC_FILTERS_WINSTAT_H
@@ -26,12 +23,12 @@
 
 FC_BEGIN_DECLS
 
-/* A device slides along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than SLIDE_MAX
- * columns it makes from blocks of ROW_BLOCK. */
+/* On a device windows slide along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than
+ * SLIDE_MAX columns are combined from blocks of ROW_BLOCK. */
 #define FC_WINSTAT_SLIDE_MAX    65536
 #define FC_WINSTAT_SLIDE_ANCHOR 512
 #define FC_WINSTAT_ROW_BLOCK    256
-/* Rows of a block that windows along y are made of. */
+/* Rows of a block from which windows along y are combined. */
 #define FC_WINSTAT_COLUMN_BLOCK 16
 
 typedef enum fc_winstat_stat {
@@ -46,14 +43,14 @@ typedef enum fc_winstat_stat {
   FC_WINSTAT_STATS = 8
 } fc_winstat_stat;
 
-/* The most samples in a window: counts and sums of squares of 16-bit samples then fit 64 bits. */
+/* The maximum of samples in a window: counts and sums of squares of 16-bit samples then fit 64 bits. */
 #define FC_WINSTAT_AREA_MAX 4294967295LL
 
 /* The parameters, ready for use; copied freely. Index 0 is x, 1 is y. */
 typedef struct fc_winstat {
   int32_t n_stats;
   int32_t stat[FC_WINSTAT_STATS]; /* fc_winstat_stat, in the order of the output */
-  int64_t before[2], after[2];    /* samples of the window ahead of the output's own and after it, >= 0 */
+  int64_t before[2], after[2];    /* samples of the window before the output's own and after it, >= 0 */
   int32_t shrink;                 /* only samples inside the signal count; else the halo is read */
   int32_t compute;                /* FC_F32 or FC_F64: sums of floating-point input */
   fc_isa isa;                     /* instruction set of fc_winstat_cpu */
@@ -69,35 +66,35 @@ FC_FILTERS_API fc_status fc_winstat_init(fc_winstat *w, const int32_t *stats, in
                                          int64_t rows, int shrink, int compute);
 
 /*
- * For a signal of columns x rows (FC_UNKNOWN is no limit): a window that shrinks need
- * reach no further than the signal does. Does nothing to one that does not shrink.
+ * For a signal of columns x rows (FC_UNKNOWN: no limit): reduces a shrinking window to what the signal can
+ * fill. Does nothing to others.
  */
 FC_FILTERS_API void fc_winstat_clip(fc_winstat *w, int64_t columns, int64_t rows);
 
 /*
- * For a signal of columns x rows and a border (fc_border) that repeats it: along an axis of a single sample a
- * window sees nothing but that, so of all but sums one of a single sample says the same, and needs no border.
+ * For a signal of columns x rows and a border (fc_border) that repeats it: along an axis with a single sample
+ * a window contains only that sample, so for all statistics but sums a window of one sample gives the same
+ * result, and needs no border.
  */
 FC_FILTERS_API void fc_winstat_fold(fc_winstat *w, int border, int64_t columns, int64_t rows);
 
 /*
- * Where views start at multiples of this along x, views of the same shape and place in
- * memory make the same launches on a device (so that they may be replayed as a graph).
+ * If views start at multiples of this along x, views of the same shape and alignment give the same launches
+ * on a device (so that they may be replayed as a graph).
  */
 FC_FILTERS_API int64_t fc_winstat_align(const fc_winstat *w);
-/* The same along y, in a signal of so many columns (FC_UNKNOWN: not one). */
+/* The same along y, in a signal with this many columns (FC_UNKNOWN: not one). */
 FC_FILTERS_API int64_t fc_winstat_align_rows(const fc_winstat *w, int64_t columns);
 
 /*
- * `in` starts at the position where `out` starts and, without shrink, is readable before[]
- * and after[] beyond its ends; origin and extent of `in` say where the signal
- * ends. `out` has n_stats times its channels. Any strides and dtypes; views of shape
- * 0 are fine. The result is the same to the bit however the output is cut. `notes` as in samples.h.
- * Host views; `scratch` holds as many bytes as fc_winstat_cpu_scratch says, 64-byte
- * aligned. Several threads may work at once, each with a scratch of its own.
+ * `in` starts at the position where `out` starts and, without shrink, is readable before[] and after[] beyond
+ * its ends; origin and extent of `in` say where the signal ends. `out` has n_stats times its channels. Any
+ * strides and dtypes; views of shape 0 are fine. The result is the same to the bit however the output is cut.
+ * `notes` as in samples.h. Host views; `scratch` holds as many bytes as fc_winstat_cpu_scratch says, 64-byte
+ * aligned. Several threads may work at once, each with its own scratch.
  *
- * fc_winstat_ref adds up every window afresh in long double (two passes for the variance)
- * and needs no scratch.
+ * fc_winstat_ref adds up every window afresh in long double (two passes for the variance) and needs no
+ * scratch.
  */
 FC_FILTERS_API fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                         uint32_t *notes);
@@ -111,10 +108,11 @@ FC_FILTERS_API size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view
 FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                          void *scratch, uint32_t *notes, void *stream);
 
-/* The same, to the bit, with a view that is the whole signal and has no border: it is made on the way.
- * FC_UNSUPPORTED, and nothing enqueued, for all but: in single precision, sums and their like of rows of
- * floats, of boxes of up to some 30 columns and rows, and of small boxes in images of one row; and in windows
- * as small variances of floats and bytes, and extremes that come out in the type of the samples. */
+/* The same, to the bit, with a view that is the whole signal and has no border: the border is made by the
+ * kernel. FC_UNSUPPORTED, with nothing enqueued, except for: in single precision, sums and statistics
+ * derived from them of rows of floats, of boxes of up to about 30 columns and rows, and of small boxes in
+ * images of one row; and in windows of that size variances of floats and bytes, and minima and maxima
+ * stored in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_box.c - see winstat_box.h: which lines each block needs, and what is carried from
- * one to the next.
+ * winstat_box.c - see winstat_box.h: which lines each block needs, and what is kept from one to the next.
  */
 #include "filters/winstat/winstat_box.h"
 
@@ -26,12 +25,13 @@ void fc_winstat_box_init(fc_winstat_box *box, int64_t window) {
   box->head = (window - box->block) % box->block;
 }
 
-/* Where the total of a block is to be put, which enter_block then takes. */
+/* Where the total of a block must be written; enter_block then uses it. */
 static char *total_of(const fc_winstat_box *box, int64_t block) {
   return box->middle > 0 ? fc_winstat_column_slot(&box->blocks, block).cells : box->total;
 }
 
-/* Block `block` is whole: what comes between the next block of beginnings and the end of its first window. */
+/* Block `block` is complete: computes the sum of the blocks between the next first block and the end of
+ * its first window. */
 static void enter_block(fc_winstat_box *box, int64_t block) {
   fc_winstat_row totals;
   if (box->middle == 0 || !fc_winstat_column_push(box->field, &box->blocks, block, box->first, &totals))
@@ -39,7 +39,7 @@ static void enter_block(fc_winstat_box *box, int64_t block) {
   fc_winstat_copy(box->field, row_of(box->base), totals, box->cells);
 }
 
-/* The sum of a block in the order in which windows that end in it add it up. */
+/* The sum of a block in the order in which windows that end in it add its lines. */
 static void sum_block(fc_winstat_box *box, const fc_winstat_lines *lines, int64_t block) {
   const char *from = lines_at(lines, block * box->block - box->origin, box->block, 1);
   char *total = total_of(box, block), *head = box->head_sum[0];
@@ -63,7 +63,7 @@ void fc_winstat_box_start(fc_winstat_box *box, const fc_winstat_field *field, co
   k->sum(box->head_sum[0], from, lines->pitch, box->head, box->cells);
 }
 
-/* The lines that enter the windows, from `line` on: of the block that these end in, and of the next. */
+/* The lines that enter the windows, from `line` on: of the block in which these end, and of the next. */
 static void enter_lines(const fc_winstat_box *box, const fc_winstat_lines *lines, int64_t line,
                         fc_winstat_block *b) {
   const int64_t tail = box->block - box->head;

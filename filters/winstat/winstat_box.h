@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_box.h - sums in a window that slides over lines of cells, the fast way: in blocks
- * of lines that are added up in registers. Internal to filters/.
+ * winstat_box.h - fast sums in a window that slides over lines of cells: blocks of lines are added in
+ * registers. Internal to filters/.
  *
- * Lines are cut into blocks of 16 (of the window's length where that is less), anchored at
- * position 0 of the signal. A window is the rest of the block that it begins in (a suffix), whole
- * blocks, and the beginning of the block that it ends in (a prefix), as in van Herk (1992) and Gil
- * and Werman (1993), whose blocks are as long as the window. With short ones a block's windows
- * are made in one go: its suffixes, kept on the stack, then line by line the prefix, which lives in a
- * register. A line is read twice, when it enters and when it leaves the window, and nothing but totals of
- * blocks is kept in between: three additions, two loads and a store a cell, whatever the window. The whole
- * blocks are themselves a window over their totals (fc_winstat_column), a sixteenth of the lines.
+ * Lines are cut into blocks of 16 (of the window's length where that is less), anchored at position 0 of the
+ * signal. A window is the rest of the block that it begins in (a suffix), whole blocks, and the beginning of
+ * the block that it ends in (a prefix), as in van Herk (1992) and Gil and Werman (1993), whose blocks are as
+ * long as the window. With short blocks all windows of a block are made together: its suffixes, kept on the
+ * stack, then line by line the prefix, which is kept in a register. A line is read twice, when it enters and
+ * when it leaves the window, and nothing but totals of blocks is kept in between: three additions, two loads
+ * and a store a cell, whatever the window. The whole blocks are themselves a window over their totals
+ * (fc_winstat_column), a sixteenth of the lines.
  *
- * Nothing is ever subtracted, and the order of additions depends on positions in the signal alone. Long
- * sums are those of at most 16 lines, 16 more, and of what fc_winstat_column adds.
+ * Nothing is ever subtracted, and the order of additions depends on positions in the signal alone. Long sums
+ * are those of at most 16 lines, 16 more, and of what fc_winstat_column adds.
  */
 #ifndef FC_FILTERS_WINSTAT_BOX_H
 #define FC_FILTERS_WINSTAT_BOX_H
@@ -21,7 +21,7 @@
 #include "filters/winstat/winstat_box_kernels.h"
 #include "filters/winstat/winstat_slide.h"
 
-/* Lines of cells: in memory, `pitch` bytes apart, or made when they are wanted. */
+/* Lines of cells: in memory, `pitch` bytes apart, or made on demand. */
 typedef struct fc_winstat_lines {
   const char *first;
   int64_t pitch;
@@ -33,7 +33,7 @@ typedef struct fc_winstat_lines {
 
 typedef struct fc_winstat_box {
   int64_t window;                   /* block + middle * block + head */
-  int64_t block, middle, head;      /* lines of a block, whole blocks between, lines of the last */
+  int64_t block, middle, head;      /* lines of a block; whole blocks in between; lines of the last block */
   int64_t cells;                    /* of a line; may be set anew before a start */
   char *head_sum[2], *base, *total; /* lines */
   fc_winstat_column blocks;         /* totals of blocks, `middle` of them together */
@@ -42,20 +42,20 @@ typedef struct fc_winstat_box {
   const fc_winstat_field *field;
   const fc_winstat_box_kernels *k;
   int64_t origin; /* position of line 0 */
-  int64_t at;     /* the block that the next windows begin in */
-  int64_t first;  /* the first block of whose total is known */
-  int64_t done;   /* windows that were made */
+  int64_t at;     /* the block in which the next windows begin */
+  int64_t first;  /* the first block whose total is known */
+  int64_t done;   /* number of windows made */
   int turn;       /* head_sum[turn] is that of the block where window 0 of block `at` ends */
 } fc_winstat_box;
 
-/* For windows of 2 lines and more; the memory is the caller's to set. */
+/* For windows of at least 2 lines; the caller sets the memory. */
 void fc_winstat_box_init(fc_winstat_box *box, int64_t window);
 
-/* Begins with the window that line 0 is the first of; it is at `origin` in the signal. */
+/* Starts with the window whose first line is line 0, at `origin` in the signal. */
 void fc_winstat_box_start(fc_winstat_box *box, const fc_winstat_field *field, const fc_winstat_box_kernels *k,
                           const fc_winstat_lines *lines, int64_t origin);
 
-/* Makes the next windows, to the end of their block at most, of `count` altogether, for which there are
+/* Makes the next windows, at most to the end of their block, of `count` in total, for which there are
  * count + window - 1 lines; returns how many. */
 int64_t fc_winstat_box_next(fc_winstat_box *box, const fc_winstat_lines *lines, int64_t count, char *to,
                             int64_t pitch);

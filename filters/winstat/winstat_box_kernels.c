@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_box_kernels.c - the loops of winstat_box_kernels.h, for one instruction set and the
- * types that sums are made in: each with its vectors, and by cells where there is less.
+ * winstat_box_kernels.c - the loops of winstat_box_kernels.h, for one instruction set and each type of sums:
+ * with vectors, and cell by cell for shorter rows.
  */
 #include "filters/winstat/winstat_box_kernels.h"
 #include "filters/base/simd.h"
@@ -10,7 +10,7 @@
 #define PASTE(f, suffix)  PASTE2(f, suffix)
 #define F(f)              PASTE(f, SUFFIX)
 
-/* The first halves of a and b with their cells in turns, and the second halves. */
+/* The first halves of a and b, interleaved cell by cell; and the second halves. */
 #define LOW_2(a, b)  __builtin_shufflevector(a, b, 0, 2)
 #define HIGH_2(a, b) __builtin_shufflevector(a, b, 1, 3)
 #define LOW_4(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
@@ -102,7 +102,7 @@
 #undef LOW
 #undef HIGH
 
-/* Rows narrower than a vector go by cells. */
+/* Rows narrower than a vector are processed cell by cell. */
 #define EITHER(suffix)                                                                                       \
   static void slide_any_##suffix(const fc_winstat_block *b) {                                                \
     if (b->cells * (int64_t)sizeof(*(vector_##suffix##x1 *)0) < FC_VECTOR_BYTES)                             \

@@ -8,7 +8,7 @@
 
 #include "filters/winstat/winstat_kernels.h"
 
-/* Lines of a block at most. */
+/* Maximum of lines per block. */
 #define FC_WINSTAT_BLOCK 16
 
 /* The windows that begin in one block of `block` lines: lines `lo` .. `hi` - 1 of it. */
@@ -19,11 +19,12 @@ typedef struct fc_winstat_block {
   int64_t from_pitch, end_pitch;
   int64_t block, head;
   int64_t lo, hi;
-  int64_t steps;           /* lines that may be read from `end` on: hi - 1, or the whole block */
-  const char *base;        /* of the window of line 0, what comes after this block */
-  const char *head_sum;    /* of the block where the windows end, its first `head` lines */
-  char *next_head, *total; /* out, after a whole block: of the next, and all of that block */
-  char *to;                /* line `lo` */
+  int64_t steps;        /* lines that may be read from `end` on: hi - 1, or the whole block */
+  const char *base;     /* of the window of line 0, what comes after this block */
+  const char *head_sum; /* of the block in which the windows end: its first `head` lines */
+  /* output, after a whole block: `head` lines of the next, and the total of that block */
+  char *next_head, *total;
+  char *to; /* line `lo` */
   int64_t to_pitch, cells;
 } fc_winstat_block;
 
@@ -36,8 +37,9 @@ typedef struct fc_winstat_box_kernels {
   /* to = the sum of `count` lines from the first on. */
   void (*sum)(char *to, const char *from, int64_t pitch, int64_t count, int64_t cells);
 
-  /* Turns `count` rows (at most `lanes`) of `cells` into columns: cell i of row r goes to cell r of the
-   * vector that lies i * line bytes on. And back. Whole vectors are read and written, beyond `cells` too. */
+  /* Transposes `count` rows (at most `lanes`) of `cells` into columns: cell i of row r goes to cell r of
+   * the vector at i * line bytes. And the inverse. Whole vectors are read and written, also beyond
+   * `cells`. */
   void (*turn)(char *lines, int64_t line, const char *rows, int64_t pitch, int64_t count, int64_t cells);
   void (*turn_back)(char *rows, int64_t pitch, const char *lines, int64_t line, int64_t count, int64_t cells);
 } fc_winstat_box_kernels;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_cpu.c - winstat over whole views with the loops of one instruction set: set-up,
- * memory, and the walk row by row; see winstat_walk.h.
+ * winstat_cpu.c - winstat over whole views with the loops of one instruction set: set-up, memory, and
+ * processing row by row; see winstat_walk.h.
  *
- * Row by row, pieces slide along the row and then, kept in a ring, across rows: at most 17 vector
- * operations a cell and field along x and 5 along y, in cache. Packed interleaved channels go
- * together as one row of cells, anything else channel by channel.
+ * Row by row, pieces slide along the row and then, kept in a ring, across rows: at most 17 vector operations
+ * a cell and field along x and 5 along y, in cache. Packed interleaved channels are processed together as one
+ * row of cells, others channel by channel.
  */
 #include <math.h>
 #include <string.h>
@@ -14,20 +14,20 @@
 #include "filters/base/simd.h"
 #include "filters/winstat/winstat_walk.h"
 
-/* Output cells of a strip: its buffers stay in the second-level cache. */
+/* Output cells of a strip: its buffers fit the second-level cache. */
 #define STRIP_CELLS 2048
-/* A strip is up to four windows wide, so that overlap costs little, but no wider than
- * this for that reason; and never narrower than the window. */
+/* A strip is up to four windows wide, so that overlap costs little, but not wider than this for that
+ * reason alone; and never narrower than the window. */
 #define STRIP_CELLS_MAX 32768
-/* Cells in the ring of a field, and the narrowest strip that this may lead to. */
+/* Limit of cells in the ring buffer of a field, and the narrowest strip that this may lead to. */
 #define RING_CELLS        131072
 #define RING_CELLS_NARROW 64
-/* Output cells of a strip of tiles, but no fewer than the window has. */
+/* Output cells of a strip of tiles; at least the window's width. */
 #define TILE_CELLS 2048
-/* Rows that a window in tiles looks at are kept where they take no more: they come from memory once, and
- * where there are up to some 60 then stay in the second cache. */
+/* The rows that a window reads in tiles are kept if they take at most this: they are read from memory
+ * once, and with up to about 60 rows they then stay in the second-level cache. */
 #define RING_BYTES (4 * 1024 * 1024)
-/* Outputs of more are written past the cache: see conv2d_strips.c. */
+/* Larger outputs are written past the cache: see conv2d_strips.c. */
 #define STREAM_BYTES (16 * 1024 * 1024)
 
 /* ---- set-up ----------------------------------------------------------- */
@@ -39,7 +39,7 @@ static void use(fc_winstat_walk *k, int field, fc_winstat_op op, fc_winstat_type
   k->type[field] = type;
 }
 
-/* Which sums the statistics of integers need: in 32 bits where a window's total fits. */
+/* The sums that the statistics of integers need: in 32 bits if a window's total fits. */
 static void use_codes(fc_winstat_walk *k, unsigned stats) {
   const int dtype = k->in->dtype;
   const double area = (double)k->window[0] * (double)k->window[1], limit = (double)fc_codes_limit(dtype);
@@ -72,7 +72,7 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Positions of a strip. */
+/* Positions in a strip. */
 static int64_t strip_columns(const fc_winstat_walk *k) {
   const int64_t wx = k->window[0], wy = k->window[1], lanes = k->lanes;
   int64_t columns = larger(STRIP_CELLS / lanes, 1);
@@ -84,7 +84,7 @@ static int64_t strip_columns(const fc_winstat_walk *k) {
   return larger(smaller(columns, k->in->shape[FC_AXIS_X]), 1);
 }
 
-/* The same of tiles, whose memory hardly depends on the window. */
+/* The same for tiles, whose memory hardly depends on the window. */
 static int64_t tile_columns(const fc_winstat_walk *k) {
   const int64_t wx = k->window[0], lanes = k->lanes;
   return larger(smaller(larger(TILE_CELLS / lanes, wx), k->in->shape[FC_AXIS_X]), 1);
@@ -110,7 +110,7 @@ static void walk_init(fc_winstat_walk *k, const fc_winstat *w, const fc_view *in
 
 /* ---- memory ----------------------------------------------------------- */
 
-/* Hands out pieces of the scratch; only counts when there is none yet. */
+/* Allocates pieces of the scratch; only counts if there is none yet. */
 typedef struct bump {
   char *memory;
   size_t used;
@@ -139,7 +139,7 @@ static void take_column(fc_winstat_column *c, bump *b, int64_t window, int64_t c
   for (int i = 0; i < 4; i++) *rows[i] = take_row(b, cells, size, planes);
 }
 
-/* For the largest of the fields: they take turns. */
+/* For the largest field: they are processed in turn. */
 static void take_ladder(fc_winstat_walk *k, bump *b, int64_t size, int planes) {
   fc_winstat_ladder *l = &k->ladder;
   const int64_t wx = k->window[0], lanes = k->lanes, cells = (k->columns + wx - 1) * lanes;
@@ -171,22 +171,22 @@ static void take_box(fc_winstat_box *box, bump *b, int64_t window, int64_t cells
   if (box->middle > 0) take_column(&box->blocks, b, box->middle, cells, size, 1);
 }
 
-/* Bytes from row to row of a tile: an odd number of cache lines, so that rows do not meet in the cache. */
+/* Bytes from row to row of a tile: an odd number of cache lines, so that rows use different cache sets. */
 static int64_t row_pitch(int64_t cells, int64_t size) {
   return ((cells * size + 63) / 64 | 1) * 64;
 }
 
 static void take_ring(fc_winstat_ring *ring, bump *b, const fc_winstat_box *down, int64_t pitch) {
-  /* The block that the windows begin in, and the blocks that they end in. */
+  /* The block in which the windows begin, and the blocks in which they end. */
   const int64_t all = 1 + down->middle + 1 + (down->head > 0);
   const int64_t block = down->block * pitch;
   ring->kept = all <= 3 || all * block <= RING_BYTES;
   ring->blocks = ring->kept ? all : 3;
-  /* No less for wide strips than for narrow ones, whose rows are kept. */
+  /* Wide strips keep at least as much as narrow ones, whose rows are kept. */
   ring->rows = take(b, ring->kept ? all * block : larger(3 * block, RING_BYTES));
 }
 
-/* What tiles need; `size` is that of the largest field. */
+/* Memory for tiles; `size` is that of the largest field. */
 static void take_tiles(fc_winstat_walk *k, bump *b, int64_t size) {
   fc_winstat_tiles *t = &k->tiles;
   const int64_t row = (k->columns + k->window[0] - 1) * k->lanes;
@@ -240,7 +240,7 @@ size_t fc_winstat_cpu_scratch(const fc_winstat *w, const fc_view *in) {
 
 /* ---- the walk --------------------------------------------------------- */
 
-/* Takes input row y (relative to the view) in; emits the output row it completes. */
+/* Adds input row y (relative to the view); stores the output row that it completes. */
 static void step(fc_winstat_walk *k, int64_t y, int64_t first) {
   fc_winstat_row rows[FC_WALK_FIELDS] = {{0}};
   int ready = 0;
@@ -263,8 +263,8 @@ static void walk_strip(fc_winstat_walk *k) {
   for (int64_t y = first; y < end; y++) step(k, y, first);
 }
 
-/* Is the signal, of which `out` may be a small part, too large for the cache, and laid out so that
- * vectors can be stored past it? */
+/* Whether the signal, of which `out` may be a small part, is too large for the cache, and laid out so that
+ * vectors can be stored past it. */
 static int is_large(const fc_view *out) {
   int64_t size = (int64_t)fc_dtype_size(out->dtype), bytes = size * out->shape[FC_AXIS_N];
   for (int a = FC_AXIS_Y; a <= FC_AXIS_C; a++) bytes *= larger(out->shape[a], out->extent[a]);

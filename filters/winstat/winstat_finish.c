@@ -5,7 +5,7 @@
 #include "filters/base/codes.h"
 #include "filters/winstat/winstat_walk.h"
 
-/* How many samples the windows of this output row hold, for every cell. */
+/* The number of samples in the windows of this output row, for every cell. */
 static void count_samples(fc_winstat_walk *k, int64_t y) {
   fc_winstat_span rows = {0, k->window[1]};
   if (k->w->shrink) rows = fc_winstat_inside(k->in, FC_AXIS_Y, y - k->w->before[1], y + k->w->after[1] + 1);
@@ -20,7 +20,7 @@ static void count_samples(fc_winstat_walk *k, int64_t y) {
   }
 }
 
-/* The same along x, once a strip. */
+/* The same along x, once per strip. */
 void fc_winstat_count_across(fc_winstat_walk *k) {
   for (int64_t i = 0; i < k->count; i++) {
     fc_winstat_span s = {0, k->window[0]};
@@ -49,8 +49,7 @@ static int64_t sum_at(const fc_winstat_walk *k, const fc_winstat_row *rows, int6
                                          : ((const int64_t *)rows[FC_WALK_SUM].cells)[i];
 }
 
-/* Squared deviations of integers: in doubles while these hold everything exactly, in
- * 128-bit integers otherwise. */
+/* Squared deviations of integers: in doubles while these are exact, in 128-bit integers otherwise. */
 static void spread_of_codes(fc_winstat_walk *k, const fc_winstat_row *rows, int64_t cells, double scale) {
   const double area = (double)k->window[0] * (double)k->window[1];
   const double limit = (double)fc_codes_limit(k->in->dtype), *n = k->counts;
@@ -63,7 +62,7 @@ static void spread_of_codes(fc_winstat_walk *k, const fc_winstat_row *rows, int6
         fc_winstat_spread((uint64_t)n[i], sum_at(k, rows, i), squares_at(k, rows, i)) * scale * scale;
 }
 
-/* Totals of integers become real values; exact but for the one rounding to double. */
+/* Totals of integers become real values; exact except for one rounding to double. */
 static void totals_of_codes(fc_winstat_walk *k, const fc_winstat_row *rows, int64_t cells) {
   const double scale = fc_scaling_of(k->in->kind, k->in->dtype).scale;
   const void *sum = rows[FC_WALK_SUM].cells, *squares = rows[FC_WALK_SQUARES].cells;
@@ -101,7 +100,7 @@ static void root(const fc_winstat_walk *k, void *to, const void *from, int64_t c
     k->k->root_f32(to, from, k->counts, cells);
 }
 
-/* The row of totals that a statistic is made of, in the result's type. */
+/* The row of totals that a statistic is computed from, in the result's type. */
 static const void *totals_for(const fc_winstat_walk *k, const fc_winstat_row *rows, int stat) {
   switch (stat) {
   case FC_WINSTAT_SUM:
@@ -162,9 +161,9 @@ static void deliver(fc_winstat_walk *k, int s, const void *stat, int64_t y, int 
 void fc_winstat_emit(fc_winstat_walk *k, const fc_winstat_row *rows, int64_t y) {
   const fc_view *out = k->out;
   const int64_t cells = k->count * k->lanes, size = (int64_t)fc_dtype_size(out->dtype);
-  /* The strip has all channels and the output interleaves them: one run of stores. */
+  /* The strip has all channels and the output interleaves them: one contiguous store. */
   int whole = k->lanes == k->in->shape[FC_AXIS_C] && fc_winstat_is_packed(out), n = k->w->n_stats;
-  /* And it is the only one, of the type that it is computed in. */
+  /* And it is the only one, stored in the type in which it is computed. */
   int straight = whole && n == 1 && out->dtype == k->result;
   void *row = fc_view_at(out, k->n, y, k->x, k->c);
   const void *line = k->line;

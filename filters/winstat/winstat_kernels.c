@@ -10,8 +10,8 @@
 #include "filters/base/simd.h"
 #include "filters/winstat/winstat_kernels.h"
 
-/* Rows are disjoint or the same, so iterations never meet; the compiler's own checks
- * at run time would take the scalar loop when they are the same. */
+/* Rows are disjoint or identical, so iterations are independent; the compiler's run-time checks would
+ * choose the scalar loop for identical rows. */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -35,7 +35,7 @@ DEFINE_JOIN(add_f64, double, x[i] + y[i])
 DEFINE_JOIN(add_i32, uint32_t, x[i] + y[i])
 DEFINE_JOIN(add_i64, uint64_t, x[i] + y[i])
 
-/* False comparisons let y through, NaN or not; x != x keeps x. */
+/* If the comparison is false the result is y, NaN or not; x != x keeps x. */
 DEFINE_JOIN(least_f32, float, ((x[i] < y[i]) | (x[i] != x[i])) ? x[i] : y[i])
 DEFINE_JOIN(least_f64, double, ((x[i] < y[i]) | (x[i] != x[i])) ? x[i] : y[i])
 DEFINE_JOIN(least_i32, int32_t, x[i] < y[i] ? x[i] : y[i])
@@ -62,8 +62,8 @@ DEFINE_JOIN(most_i32, int32_t, x[i] > y[i] ? x[i] : y[i])
 DEFINE_VARY(vary_f32, float)
 DEFINE_VARY(vary_f64, double)
 
-/* The same with numbers of samples cell by cell. An empty piece holds zeros; when a is
- * empty its p becomes that of b, and the arithmetic then leaves b as it is. */
+/* The same with numbers of samples per cell. An empty piece holds zeros; if a is empty its p becomes that
+ * of b, and the result is then b. */
 #define DEFINE_VARY_N(name, T)                                                                               \
   static void name(fc_winstat_row to, fc_winstat_row a, fc_winstat_row b, int64_t count, double na,          \
                    double nb) {                                                                              \
@@ -137,7 +137,7 @@ DEFINE_RATIO(ratio_f64, double, PLAIN)
 DEFINE_RATIO(root_f32, float, sqrtf)
 DEFINE_RATIO(root_f64, double, sqrt)
 
-/* The same, whole vectors at aligned addresses past the cache. */
+/* The same with whole vectors, stored past the cache at aligned addresses. */
 #define DEFINE_RATIO_PAST(name, T, V, LOAD, STREAM, cached)                                                  \
   static void name(T *restrict to, const T *restrict from, const T *restrict n, int64_t count) {             \
     int64_t lead = (int64_t)(-(uintptr_t)to % sizeof(V) / sizeof(T)),                                        \

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_kernels.h - the inner loops of winstat: what is added up, and how two pieces
- * of a window are joined.
+ * winstat_kernels.h - the inner loops of winstat: making pieces of a window, and joining two of them.
  *
- * A *piece* is what is known of some samples of a window. It lies in one to four
- * planes; a row of pieces is `planes` arrays of cells that lie `pitch` bytes apart.
+ * A *piece* holds the partial statistics of some samples of a window. It has one to four planes; a row of
+ * pieces is `planes` arrays of cells that lie `pitch` bytes apart.
  *
  *   add    one plane a sum: floats, or integers modulo 2^32 or 2^64 (which are exact as
  *          long as the window's total fits);
@@ -48,9 +47,8 @@ typedef struct fc_winstat_row {
 typedef enum fc_winstat_part { FC_WINSTAT_WHOLE, FC_WINSTAT_LOW, FC_WINSTAT_HIGH } fc_winstat_part;
 
 typedef struct fc_winstat_kernels {
-  /* to = a joined with b, cell by cell: a lies ahead of b in the signal and holds `na` samples
-   * a cell, b `nb`. `to` may be `a`, and overlaps nothing else. NULL for pairs that
-   * winstat has no use for. */
+  /* to = a joined with b, cell by cell: a is before b in the signal and has `na` samples per cell, b `nb`.
+   * `to` may be `a`, and overlaps nothing else. NULL for combinations that winstat does not use. */
   void (*join[FC_WINSTAT_OPS][FC_WINSTAT_TYPES])(fc_winstat_row to, fc_winstat_row a, fc_winstat_row b,
                                                  int64_t count, double na, double nb);
 
@@ -74,7 +72,7 @@ typedef struct fc_winstat_kernels {
   /* to = from / n, and its square root; n differs from cell to cell. */
   void (*ratio_f32)(float *to, const float *from, const float *n, int64_t count);
   void (*ratio_f64)(double *to, const double *from, const double *n, int64_t count);
-  /* Past the cache, for results too large for it; FC_STREAM_END is the caller's. `to` is
+  /* Stores past the cache, for results too large for it; the caller executes FC_STREAM_END. `to` is
    * aligned to its type. */
   void (*ratio_past_f32)(float *to, const float *from, const float *n, int64_t count);
   void (*ratio_past_f64)(double *to, const double *from, const double *n, int64_t count);

@@ -9,7 +9,7 @@
 #include "filters/base/simd.h"
 #include "filters/winstat/winstat_walk.h"
 
-/* The strip's input row, or what of it is in the signal, with zeros around. */
+/* The strip's input row, or the part of it inside the signal, with zeros around it. */
 static void load_inside(fc_winstat_walk *k, int64_t y) {
   const fc_view *v = k->in;
   const int64_t size = k->codes ? 4 : (int64_t)fc_dtype_size(k->result), lanes = k->lanes;
@@ -30,7 +30,7 @@ static void load_inside(fc_winstat_walk *k, int64_t y) {
     fc_load(to, k->result, from, stride, cells, v->kind, v->dtype);
 }
 
-/* Real or integer constant over a stretch of cells. */
+/* A real or integer constant over a range of cells. */
 static void fill(const fc_winstat_walk *k, void *cells, int64_t from, int64_t to, double value) {
   for (int64_t i = from; i < to; i++) {
     if (k->codes)
@@ -42,7 +42,7 @@ static void fill(const fc_winstat_walk *k, void *cells, int64_t from, int64_t to
   }
 }
 
-/* The row with what never wins in place of what is outside. */
+/* The row with neutral values in place of those outside the signal. */
 static fc_winstat_row start_extreme(fc_winstat_walk *k, const fc_winstat_field *f, int64_t cells, int sign) {
   fc_winstat_row row = {k->base, 0};
   if (!k->w->shrink) return row;
@@ -54,7 +54,7 @@ static fc_winstat_row start_extreme(fc_winstat_walk *k, const fc_winstat_field *
   return k->start;
 }
 
-/* Single samples: mean p + 0, no deviation - unless p is infinite or NaN, then NaN. */
+/* Single samples: mean p + 0, no deviation - but NaN if p is infinite or NaN. */
 static fc_winstat_row start_spread(fc_winstat_walk *k, const fc_winstat_field *f, int64_t cells) {
   fc_winstat_row to = k->start;
   memcpy(to.cells, k->base, (size_t)(cells * f->size));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_slide.c - see winstat_slide.h. Plain C over the joins of an instruction set: a
- * join takes dozens of cells and more, so what is decided here costs little.
+ * winstat_slide.c - see winstat_slide.h. Plain C that calls the joins of an instruction set: a join processes
+ * dozens of cells or more, so the decisions here cost little.
  */
 #include "filters/winstat/winstat_slide.h"
 
 #include <string.h>
 
-/* Rows of a run, in windows of twice that and more. */
+/* Rows of a run, used in windows of at least twice that. */
 #define RUN 64
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -18,7 +18,7 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* a modulo b, never negative, and what is left of a without it, over b. */
+/* a modulo b, never negative; and floor(a / b). */
 static int64_t modulo(int64_t a, int64_t b) {
   int64_t r = a % b;
   return r < 0 ? r + b : r;
@@ -43,7 +43,7 @@ fc_winstat_row fc_winstat_column_slot(const fc_winstat_column *c, int64_t y) {
   return ring_row(c, modulo(y, c->window));
 }
 
-/* Joins `rows` rows' worth of a with `more` rows' worth of b. */
+/* Joins `rows` rows of a with `more` rows of b. */
 static void join_rows(const fc_winstat_field *f, const fc_winstat_column *c, fc_winstat_row to,
                       fc_winstat_row a, fc_winstat_row b, int64_t rows, int64_t more) {
   f->join(to, a, b, c->cells, c->samples * (double)rows, c->samples * (double)more);
@@ -53,13 +53,13 @@ static int64_t run_length(const fc_winstat_column *c) {
   return c->window < 2 * RUN ? c->window : RUN;
 }
 
-/* Row `phase` of a block goes into its prefix: the runs before it, whole, and its own. */
+/* Adds row `phase` of a block to its prefix: the complete runs before it, and the row's own run. */
 static fc_winstat_row lengthen_prefix(const fc_winstat_field *f, const fc_winstat_column *c, int64_t phase) {
   const int64_t in_run = phase % run_length(c), before = phase - in_run;
   if (in_run > 0)
     join_rows(f, c, c->run, c->run, ring_row(c, phase), in_run, 1);
   else {
-    /* The prefix so far has become whole runs. */
+    /* The prefix so far consists of complete runs. */
     if (before > 0) fc_winstat_copy(f, c->whole, before == run_length(c) ? c->run : c->prefix, c->cells);
     fc_winstat_copy(f, c->run, ring_row(c, phase), c->cells);
   }
@@ -68,8 +68,8 @@ static fc_winstat_row lengthen_prefix(const fc_winstat_field *f, const fc_winsta
   return c->prefix;
 }
 
-/* At the end of a block its rows become the joins from each row to that end: run by run from
- * the last, first within the run and then with what follows it. */
+/* At the end of a block its rows become the joins from each row to that end: run by run from the last,
+ * first within the run and then with what follows. */
 static void turn_to_suffixes(const fc_winstat_field *f, const fc_winstat_column *c, int64_t lowest) {
   const int64_t h = c->window, run = run_length(c);
   for (int64_t from = (h - 1) / run * run; from >= 0 && from + run > lowest; from -= run) {
@@ -113,7 +113,7 @@ static span common(span a, span b) {
   return (span){larger(a.lo, b.lo), smaller(a.hi, b.hi)};
 }
 
-/* Row k of the folded pieces, which are those of positions `have`; nothing where there is none. */
+/* Row k of the folded pieces, which are those of positions `have`; zeros where there is none. */
 static void fold_row(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row pieces, span have,
                      int64_t k) {
   fc_winstat_row slot = fc_winstat_column_slot(&l->far, k);
@@ -126,8 +126,8 @@ static void fold_row(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_w
 }
 
 /*
- * Appends to the `near` samples that each of the `want` outputs has already the pieces of FAR
- * from there on: m = window / FAR of them. Both are positions of pieces.
+ * Extends each of the `want` outputs, which already has `near` samples, by m = window / FAR pieces of FAR.
+ * Both are positions of pieces.
  */
 static void slide_far(const fc_winstat_field *f, const fc_winstat_ladder *l, fc_winstat_row to,
                       fc_winstat_row pieces, span have, span want, int64_t near) {
@@ -167,7 +167,7 @@ void fc_winstat_row_slide(const fc_winstat_field *f, const fc_winstat_ladder *l,
       near += step;
     }
     if (near == w) return;
-    /* A window that is a power of two is the last doubling itself. */
+    /* A window that is a power of two is the last doubling. */
     fc_winstat_row next = w == 2 * step ? to : l->level[turn];
     int64_t cells = (count + w - 2 * step) * P;
     f->join(next, pieces, fc_winstat_at(f, pieces, step * P), cells, (double)step, (double)step);

@@ -23,7 +23,7 @@
 
 #include "filters/winstat/winstat_kernels.h"
 
-/* What the pieces of a row are. */
+/* Properties of the pieces in a row. */
 typedef struct fc_winstat_field {
   int32_t used;
   int32_t planes;
@@ -31,7 +31,7 @@ typedef struct fc_winstat_field {
   void (*join)(fc_winstat_row to, fc_winstat_row a, fc_winstat_row b, int64_t count, double na, double nb);
 } fc_winstat_field;
 
-/* The row `cells` further on. */
+/* The row moved by `cells`. */
 static inline fc_winstat_row fc_winstat_at(const fc_winstat_field *f, fc_winstat_row row, int64_t cells) {
   row.cells += cells * f->size;
   return row;
@@ -41,17 +41,17 @@ void fc_winstat_copy(const fc_winstat_field *f, fc_winstat_row to, fc_winstat_ro
 
 /* ---- across rows ------------------------------------------------------ */
 
-/* A window across rows: the last `window` rows, kept in a ring. */
+/* A window across rows: the last `window` rows, kept in a ring buffer. */
 typedef struct fc_winstat_column {
   int64_t window;
   int64_t cells;  /* of a row */
-  double samples; /* in a piece of a row that is pushed */
+  double samples; /* in each piece of a row that is pushed */
   char *ring;     /* window rows */
   int64_t row_bytes, pitch;
   fc_winstat_row run, whole, prefix, joined; /* rows; not needed when window is 1 */
 } fc_winstat_column;
 
-/* Where the row of signal position y is to be put before it is pushed. */
+/* The address where the row of signal position y must be written before it is pushed. */
 fc_winstat_row fc_winstat_column_slot(const fc_winstat_column *c, int64_t y);
 
 /*
@@ -64,7 +64,7 @@ int fc_winstat_column_push(const fc_winstat_field *f, const fc_winstat_column *c
 
 /* ---- along a row ------------------------------------------------------ */
 
-/* Samples of the pieces that long windows are made of, and positions in a row of them. */
+/* Size of the pieces from which long windows are combined, and positions in a row of them. */
 #define FC_WINSTAT_FAR 64
 
 /* A window along rows, and the memory to slide it. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_tiles.c - sums in windows of several rows, a tile of some rows at a time.
+ * winstat_tiles.c - sums in windows of several rows, processed in tiles of rows.
  *
- * Rows are summed down their columns first, right from the input where that lies in memory as it is
- * needed. A tile is then turned, so that a vector holds a column of it, and the same sums run along the
- * rows, all rows of a vector side by side; channels that lie next to each other go together. Either way
- * is winstat_box.h; turning costs two shuffles for each doubling of the vector, and spares the many
- * unaligned loads and stores that sliding along a row would take (see WHY.md).
+ * Columns are summed first, directly from the input if its layout is suitable. A tile is then transposed, so
+ * that a vector holds a column of it, and the same sums run along the rows, with all rows in a vector;
+ * interleaved channels are processed together. Both passes use winstat_box.h; transposing costs two shuffles
+ * for each doubling of the vector, and avoids the many unaligned loads and stores of sliding along a row (see
+ * WHY.md).
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #include "filters/base/simd.h"
 #include "filters/winstat/winstat_walk.h"
 
-/* Windows that are shorter both ways go faster row by row: 3 x 3 0.75 ns a sample, not 1.09, and 11 x 11
- * 0.90 either way (4096 columns of f32). */
+/* Windows that are small in both directions are faster row by row: 3 x 3 takes 0.75 ns per sample instead
+ * of 1.09, and 11 x 11 0.90 either way (4096 columns of f32). */
 #define WINDOW_LEAST 12
 
 int fc_winstat_tiles_can(const fc_winstat_walk *k) {
@@ -25,13 +25,13 @@ int fc_winstat_tiles_can(const fc_winstat_walk *k) {
   return k->window[1] > 1;
 }
 
-/* A field of the strip's rows as they are wanted. */
+/* The rows of a field in the strip, in the needed form. */
 typedef struct source {
   fc_winstat_walk *k;
   int field;
 } source;
 
-/* Do samples lie in the input as the pieces that are wanted of them? */
+/* Whether the samples in the input can be used as pieces directly. */
 static int lies_ready(const source *s) {
   const fc_winstat_walk *k = s->k;
   const int64_t size = (int64_t)fc_dtype_size(k->in->dtype);
@@ -52,7 +52,7 @@ static void make_row(const source *s, char *to, int64_t line) {
   memcpy(to, fc_winstat_start_row(k, s->field).cells, (size_t)bytes);
 }
 
-/* Where a line is put that `end` is asked for. */
+/* Where a line requested with `end` is stored. */
 static char *place_of(const source *s, int64_t line, int end) {
   const fc_winstat_tiles *t = &s->k->tiles;
   const fc_winstat_ring *ring = &t->ring[s->field];
@@ -80,7 +80,7 @@ static const fc_winstat_box_kernels *kernels_of(const fc_winstat_walk *k, int fi
   return &(*FC_ISA_PICK(fc_winstat_box_kernels, k->w->isa))[k->type[field]];
 }
 
-/* Slides the tile's rows along x: turned, in place, and turned back. */
+/* Slides the tile's rows along x: transposed, in place, and transposed back. */
 static void slide_along(fc_winstat_walk *k, int field, int64_t rows) {
   fc_winstat_tiles *t = &k->tiles;
   const fc_winstat_box_kernels *b = kernels_of(k, field);
@@ -99,7 +99,7 @@ static void slide_along(fc_winstat_walk *k, int field, int64_t rows) {
                  fc_smaller(rows - g * b->lanes, b->lanes), k->count * k->lanes);
 }
 
-/* The next rows of the strip, of which `done` there are; returns how many. */
+/* Makes the next rows of the strip, after `done` of them; returns how many. */
 static int64_t make_tile(fc_winstat_walk *k, int field, int64_t done) {
   fc_winstat_tiles *t = &k->tiles;
   fc_winstat_box *down = &t->down[field];

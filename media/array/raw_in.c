@@ -98,7 +98,7 @@ static void set_strides(fc_array_file *file) {
   file->stride[FC_AXIS_N] = file->stride[FC_AXIS_C] * extent[FC_AXIS_C];
 }
 
-/* Planes lie apart by the length of the sound, so that the file's size must tell it. */
+/* Each plane is as long as the sound, so that the file's size must tell it. */
 static gboolean find_length(fc_input *input, fc_array_file *file, GError **error) {
   if (!file->strided) return TRUE;
   if (!fc_input_make_seekable(input, error)) return FALSE;

@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-/* Text of the largest table: FC_TABLE_MAX numbers of some twenty characters. */
+/* Limit of a table's text: FC_TABLE_MAX numbers of about twenty characters. */
 #define TEXT_MAX ((gsize)1 << 31)
-/* Frames, or elements of an array, that are read at a time. */
+/* Frames, or elements of an array, read at a time. */
 #define STEP 65536
 
 /* A dense view of `count` elements of the stream axis in `block`. */
@@ -30,8 +30,8 @@ static fc_view block_view(const fc_format *format, void *block, gint64 count) {
   return view;
 }
 
-/* Elements of the source beside the stream axis: channels, or a whole array. -1 when
- * that is more than a table holds. */
+/* Elements per position of the stream axis: channels, or a whole array. -1 if that is more than a table
+ * holds. */
 static gint64 elements_of(const fc_format *format) {
   gint64 elements = 1;
   for (int axis = 0; axis < FC_AXES; axis++) {
@@ -51,7 +51,7 @@ static gboolean fail_memory(const fc_source *source, GError **error) {
   return fc_fail(error, FC_NO_MEMORY, "%s: no memory to read it", source->name);
 }
 
-/* Appends everything that the source delivers, as real values. */
+/* Appends all samples of the source, as real values. */
 static gboolean read_values(fc_source *source, fc_blob *values, GError **error) {
   gint64 each = elements_of(&source->format);
   if (each <= 0) return each == 0 || fail_large(source, error);
@@ -71,8 +71,8 @@ static gboolean read_values(fc_source *source, fc_blob *values, GError **error) 
   }
 }
 
-/* A sound: a column a channel, one channel as one row. An array: as it lies, its
- * rows those of the table; one column is one row too. */
+/* A sound: one column per channel; a single channel is one row. An array: its rows become those of the
+ * table; a single column becomes one row too. */
 static fc_table *table_of(const fc_source *source, const fc_blob *values, GError **error) {
   const fc_format *format = &source->format;
   gint64 cols = format->kind == FC_AUDIO ? format->extent[FC_AXIS_C] : format->extent[FC_AXIS_X];
@@ -90,7 +90,7 @@ static fc_table *table_of(const fc_source *source, const fc_blob *values, GError
   return fc_table_new(source->name, rows, cols, (const double *)(const void *)values->data, rate, error);
 }
 
-/* Part of a table is none. */
+/* A truncated table is refused. */
 static void drop_advice(GError *error) {
   if (g_str_has_suffix(error->message, FC_MEDIA_ADVICE))
     error->message[strlen(error->message) - strlen(FC_MEDIA_ADVICE)] = 0;

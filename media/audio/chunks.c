@@ -12,7 +12,7 @@
 #define SLACK 1024
 /* Bytes of a file's header, which some writers count in. */
 #define COUNTED 8
-/* More than stands behind the end of a file whose sizes are right. */
+/* More than follows the end of a file whose sizes are right. */
 #define TAIL_MOST (1 << 20)
 /* No file is larger. */
 #define SIZE_MOST ((guint64)1 << 62)
@@ -179,7 +179,7 @@ int fc_chunk_walk_next(fc_chunk_walk *walk, fc_chunk *chunk, GError **error) {
   if (memcmp(chunk->id, layout->samples, 4) == 0) {
     judge_samples(walk, chunk);
   } else if (is_file(walk) && chunk->size > walk->input->size - chunk->offset) {
-    /* What stands behind the file's own end is no chunk of it. */
+    /* What follows the file's own end is no chunk of it. */
     if (walk->total >= 0 && walk->at >= walk->total) return 0;
     walk->missing = chunk->size - (walk->input->size - chunk->offset);
   }

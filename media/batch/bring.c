@@ -49,7 +49,7 @@ static fc_task *failed_task(gint64 index, const char *input, GError *why) {
   return task;
 }
 
-/* Puts a folder there, and tells of what was there before: then FALSE. */
+/* Puts a folder there, and reports what was there before: then FALSE. */
 static gboolean is_wanted(fc_batch *b, const fc_task *task, GError **error) {
   if (b->target != FC_TO_FILES || !task->output || !b->folders) return TRUE; /* the last: a preview */
   g_autofree char *path = task->pass ? g_strdup(task->output) : fc_file_split(task->output, FALSE, NULL);

@@ -16,12 +16,12 @@ typedef struct member {
 struct fc_collect {
   char *pattern;
   unsigned flags;
-  fc_stack *stack;   /* of an array; else it is archives */
-  fc_output *output; /* the archive at hand; NULL: none is begun */
+  fc_stack *stack;   /* of an array; otherwise archives are written */
+  fc_output *output; /* the current archive; NULL: none is open */
   gint64 number, step, items_most, bytes_most;
-  gint64 items, failed; /* in the archive at hand */
+  gint64 items, failed; /* in the current archive */
   fc_record *record;
-  GPtrArray *sample; /* of member: those of the sample at hand */
+  GPtrArray *sample; /* of member: those of the current sample */
   gint64 index;      /* its number; -1: there is none */
   gboolean bad;      /* one of them has failed */
 };
@@ -41,7 +41,7 @@ static gboolean begin_shard(fc_collect *c, GError **error) {
   return c->output != NULL;
 }
 
-/* `next`: the first sample that is not in it. */
+/* `next`: the first sample after it. */
 static gboolean end_shard(fc_collect *c, gint64 next, GError **error) {
   if (!c->output) return TRUE;
   if (!fc_tar_put_end(c->output, error) || !fc_output_commit(c->output, error)) return FALSE;
@@ -61,7 +61,7 @@ static gint64 sample_size(const fc_collect *c) {
   return size;
 }
 
-/* The sample at hand is complete: it goes into the archive at hand, or into the next one. */
+/* The current sample is complete: adds it to the current archive, or to the next one. */
 static gboolean end_sample(fc_collect *c, GError **error) {
   const gint64 size = sample_size(c), held = c->output ? fc_output_size(c->output) : 0;
   const gboolean full = (c->items_most && c->items + 1 > c->items_most) ||
@@ -131,7 +131,7 @@ gboolean fc_collect_add(fc_collect *c, gint64 index, const char *path, GBytes *b
 gboolean fc_collect_end(fc_collect *c, gint64 next, GError **error) {
   if (c->stack) return fc_stack_end(c->stack, error);
   if (!end_sample(c, error)) return FALSE;
-  /* Who reads a pipe gets an archive, though it be empty. */
+  /* The reader of a pipe gets an archive even if it is empty. */
   if (strcmp(c->pattern, "-") == 0 && !c->output && !begin_shard(c, error)) return FALSE;
   return end_shard(c, next, error);
 }

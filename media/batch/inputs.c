@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inputs.c - see inputs.h. A path with wildcards is matched a component at a time, so that only folders which
- * can match are read; "**" is any number of folders. Costs one pass through each folder, by the types that
- * readdir tells, and a sort: nothing is opened but files without an extension.
+ * inputs.c - see inputs.h. A path with wildcards is matched component by component, so that only folders that
+ * can match are read; "**" is any number of folders. Costs one pass through each folder, using the file types
+ * of readdir, and a sort; only files without an extension are opened.
  */
 #include "media/batch/inputs.h"
 
@@ -29,7 +29,7 @@ static void add(fc_inputs *inputs, const char *path, const char *options, gsize 
   g_array_append_val(inputs->entries, entry);
 }
 
-/* Samples without a header are taken where it is said what they are. */
+/* Samples without a header are accepted if their format is given. */
 static gboolean is_media(const char *path) {
   const fc_file_format *format = fc_format_by_extension(path);
   if (format) return format->open && format->open != fc_raw_open;
@@ -50,7 +50,7 @@ static int compare_entries(gconstpointer a, gconstpointer b) {
   return strcmp(((const fc_entry *)a)->path, ((const fc_entry *)b)->path);
 }
 
-/* Those from `first` on. "a/ ** / b" may match a path in several ways. */
+/* Sorts the entries from `first` on and removes duplicates: "a/ ** / b" may match a path in several ways. */
 static void sort_from(GArray *entries, guint first) {
   fc_entry *from = &g_array_index(entries, fc_entry, 0) + first;
   guint n = entries->len - first, kept = 0;
@@ -67,8 +67,8 @@ static void sort_from(GArray *entries, guint first) {
 
 typedef enum item_kind { IS_FILE, IS_FOLDER, IS_OTHER } item_kind;
 
-/* A link to a file is one, also to one that is not there, which is so told; a link to a folder is not
- * followed, so that no circle is walked. */
+/* A link to a file counts as a file, even if that does not exist, which is then reported; a link to a
+ * folder is not followed, to avoid endless recursion. */
 static item_kind kind_of(const char *path, int told) {
   struct stat info;
   if (told == DT_REG) return IS_FILE;
@@ -83,8 +83,8 @@ static char *join(const char *folder, const char *name) {
   return *folder ? g_strconcat(folder, g_str_has_suffix(folder, "/") ? "" : "/", name, NULL) : g_strdup(name);
 }
 
-/* The items of a folder, sorted by nothing, as "name" behind a byte that is the kind; NULL on failure. One
- * that has gone meanwhile has none. */
+/* The items of a folder, unsorted, as a byte for the kind followed by the name; NULL on failure. A folder
+ * that has just been removed is empty. */
 static GPtrArray *items_of(const char *folder, GError **error) {
   GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
   DIR *dir = opendir(*folder ? folder : ".");
@@ -108,7 +108,7 @@ static item_kind item_is(const char *item) {
   return (item_kind)(item[0] - '0');
 }
 
-/* All files of a folder; `deep`: and of those in it. */
+/* All files of a folder; `deep`: including subfolders. */
 static gboolean walk_folder(search *s, const char *folder, gboolean deep, GError **error) {
   g_autoptr(GPtrArray) items = items_of(folder, error);
   gboolean ok = items != NULL;
@@ -138,7 +138,7 @@ static gboolean match_literal(search *s, const char *folder, guint part, GError 
   return TRUE;
 }
 
-/* What the parts from `part` on match within a folder. */
+/* The files in a folder that match the pattern's parts from `part` on. */
 static gboolean match(search *s, const char *folder, guint part, GError **error) {
   const char *pattern = s->parts[part];
   const gboolean last = !s->parts[part + 1], any = strcmp(pattern, "**") == 0;
@@ -154,7 +154,7 @@ static gboolean match(search *s, const char *folder, guint part, GError **error)
     if (!any && fnmatch(pattern, item + 1, FNM_PERIOD) != 0) continue;
     if (last && item_is(item) == IS_FILE) take(s, path);
     if (last) continue;
-    /* A link to a folder is followed where a part names it, but not by "**". */
+    /* A link to a folder is followed if a part of the pattern names it, but not by "**". */
     const gboolean folder_like =
         item_is(item) == IS_FOLDER ||
         (!any && item_is(item) == IS_OTHER && stat(path, &info) == 0 && S_ISDIR(info.st_mode));
@@ -183,8 +183,8 @@ static gboolean expand_pattern(search *s, const char *pattern, GError **error) {
 
 /* ---- lists --------------------------------------------------------------------- */
 
-/* A path a line; with a NUL in it, a path up to each of them (find -print0). Editors put a byte order mark
- * ahead of the first. */
+/* One path per line; if the list contains a NUL, paths end with NUL instead (find -print0). Editors may
+ * put a byte order mark before the first. */
 static gboolean expand_list(fc_inputs *to, const char *name, GError **error) {
   g_autofree char *text = NULL;
   g_autoptr(GError) why = NULL;

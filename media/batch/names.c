@@ -10,8 +10,8 @@
 
 static const char *const words[] = {"name", "stem", "ext", "dir", "index", "shard", NULL};
 
-/* One {word:digits} at a brace: its end (behind the closing brace), or NULL where it is none: then braces are
- * part of the name. */
+/* A {word:digits} at a brace: returns its end (after the closing brace), or NULL if it is not one: then
+ * braces are part of the name. */
 static const char *word_at(const char *at, char **word, char **digits) {
   const char *close = *at == '{' ? strchr(at, '}') : NULL;
   const gsize letters = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
@@ -39,8 +39,8 @@ gboolean fc_pattern_check(const char *pattern, GError **error) {
                           g_ascii_strtoll(digits, NULL, 10) <= DIGITS_MOST;
     if (!is_number(word) || !good)
       return fc_fail(error, FC_INVALID,
-                     "%s: {%s:%s}: digits stand behind {index} and {shard}, as in {index:06}", pattern, word,
-                     digits);
+                     "%s: {%s:%s}: expected {index:N} or {shard:N} with N at most %d, as in {index:06}",
+                     pattern, word, digits, DIGITS_MOST);
   }
   return TRUE;
 }
@@ -67,7 +67,7 @@ char *fc_pattern_folder(const char *pattern) {
   return g_strndup(pattern, (gsize)(end - pattern));
 }
 
-/* Without what would lead out of where it is put. */
+/* Removes parts that would lead out of the output folder. */
 static char *folder_of(const fc_named *named) {
   const char *from = named->path + named->root, *end = strrchr(from, '/');
   g_autofree char *text = g_strndup(from, end ? (gsize)(end - from) : 0);
@@ -79,7 +79,7 @@ static char *folder_of(const fc_named *named) {
   return g_strdup(kept->str);
 }
 
-/* A name that would lead out of its folder is one no more. */
+/* A name that would lead out of its folder is replaced. */
 static char *safe(char *name) {
   if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) memset(name, '_', strlen(name));
   return name;

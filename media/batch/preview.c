@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preview.c - a contact sheet: some inputs of a batch, spread over the list, each beside what the chain makes
- * of it, as one picture. Images are brought into squares by averaging the pixels that fall together. Samples
- * of 8 and 16 bits are shown as they are, floats that are code values too, and others between their least and
- * their largest value. Costs N runs of the chain and of a copy.
+ * preview.c - a contact sheet: some inputs of a batch, spread over the list, each beside its output, as one
+ * picture. Images are reduced to fit squares by averaging pixels. Samples of 8 and 16 bits, and floats that
+ * are code values, are shown unscaled; others are scaled from their least to their largest value. Costs N
+ * runs of the chain and of a copy.
  */
 #include "media/batch/batch.h"
 
@@ -48,7 +48,7 @@ static double value_at(const picture *p, gint64 y, gint64 x, gint64 c) {
   }
 }
 
-/* How values become 0 to 255. */
+/* How values are mapped to 0 to 255. */
 static void choose_scale(picture *p) {
   double least = INFINITY, most = -INFINITY;
   p->low = 0, p->scale = p->dtype == FC_U16 ? 1 / 257.0 : 1;
@@ -64,7 +64,7 @@ static void choose_scale(picture *p) {
   p->scale = most > least ? 255 / (most - least) : 0;
 }
 
-/* The first frame of what a source delivers, in memory. */
+/* The first frame of a source, in memory. */
 static gboolean load(picture *p, GBytes *npy, const char *name, GError **error) {
   const fc_media_options options = {.in_format = "npy", .in_bytes = npy};
   p->source = fc_media_open(name, &options, error);
@@ -105,7 +105,7 @@ static guint8 shown(const picture *p, gint64 channel, const gint64 y[2], const g
   return value >= 0 ? (guint8)MIN(value + 0.5, 255) : 0; /* a NaN is black */
 }
 
-/* Into the square whose corner is at (left, top), in its middle; what is smaller stays so. */
+/* Draws it centred in the square with the corner (left, top); smaller images are not enlarged. */
 static void draw(const sheet *s, gint64 left, gint64 top, const picture *p) {
   const double shrink = MAX(1, (double)MAX(p->height, p->width) / TILE);
   const gint64 height = MAX((gint64)((double)p->height / shrink), 1),
@@ -124,7 +124,7 @@ static void draw(const sheet *s, gint64 left, gint64 top, const picture *p) {
 
 /* ---- the sheet --------------------------------------------------------------------- */
 
-/* Runs a chain on one input and draws what comes out. */
+/* Runs a chain on one input and draws the output. */
 static gboolean show(const fc_batch *b, fc_chain *chain, const fc_task *task, const sheet *s, gint64 left,
                      gint64 top, GError **error) {
   GBytes *made = NULL;

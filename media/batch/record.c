@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - see record.h. A line that a kill has cut off counts for nothing. */
+/* record.c - see record.h. An incomplete last line, left by a kill, is ignored. */
 #include "media/batch/record.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static gboolean fail(const fc_record *record, GError **error) {
                  g_strerror(errno));
 }
 
-/* Whole or not at all. */
+/* Writes all or fails. */
 static gboolean write_text(const fc_record *record, const char *text, GError **error) {
   g_autofree char *beside = g_strconcat(record->path, ".new", NULL);
   FILE *file = fopen(beside, "we");
@@ -24,17 +24,17 @@ static gboolean write_text(const fc_record *record, const char *text, GError **e
   return fail(record, error);
 }
 
-/* The value behind a word at the beginning of a line; NULL where there is none. */
+/* The value after a word at the beginning of a line; NULL if the word differs. */
 static const char *value_of(const char *line, const char *word) {
   const gsize length = strlen(word);
   return strncmp(line, word, length) == 0 && line[length] == ' ' ? line + length + 1 : NULL;
 }
 
-/* Takes up the lines; FALSE where it is another batch's. `was` becomes its chain. */
+/* Reads the lines; FALSE if the record is of another batch. `was` is set to its chain. */
 static gboolean take_up(fc_record *record, const char *text, const char *id, char **was) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   gboolean same = FALSE;
-  for (guint i = 1; lines[0] && lines[i] && lines[i + 1]; i++) { /* the last one has no end */
+  for (guint i = 1; lines[0] && lines[i] && lines[i + 1]; i++) { /* the last one is incomplete */
     fc_record_shard shard;
     const char *value;
     if ((value = value_of(lines[i], "id"))) same = strcmp(value, id) == 0;

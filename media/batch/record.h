@@ -8,7 +8,7 @@
  *   chain -p gain:2
  *   shard 0 next 1000 failed 2 bytes 10487296      an archive that is in place, a line each
  *
- * It is written when a batch is begun, and not touched by one that resumes it. Outputs are written whole or
+ * It is written when a batch begins, and not rewritten by one that resumes it. Outputs are written whole or
  * not at all, so a file that is not older than the record is a complete output of this batch.
  */
 #ifndef FC_MEDIA_RECORD_H
@@ -22,29 +22,29 @@ G_BEGIN_DECLS
 
 typedef struct fc_record {
   char *path;
-  struct timespec begun; /* by the clock of its file system */
-  gboolean resumed;      /* it was there */
+  struct timespec begun; /* in the time of its file system */
+  gboolean resumed;      /* it existed before */
   GArray *shards;        /* of fc_record_shard, from the first one on */
 } fc_record;
 
 typedef struct fc_record_shard {
   gint64 number;
-  gint64 next;   /* the first sample that is not in it or in those before */
-  gint64 failed; /* samples that are missing in it */
+  gint64 next;   /* the first sample after this archive */
+  gint64 failed; /* samples that failed in it */
   gint64 bytes;
 } fc_record_shard;
 
-/* Begins one, or with `resume` takes up what is there; FC_INVALID where that is another batch's. `chain` is
- * for people. */
+/* Creates a record, or with `resume` reads the existing one; FC_INVALID if that is of another batch.
+ * `chain` is for the reader of the file. */
 fc_record *fc_record_open(const char *path, const char *id, const char *chain, gboolean resume,
                           GError **error);
 void fc_record_free(fc_record *record); /* NULL is allowed */
 
-/* Whether there is such an output of the batch. */
+/* Whether this output of the batch exists already. */
 gboolean fc_record_has(const fc_record *record, const char *output);
-/* That an archive is in place. */
+/* Records that an archive is in place. */
 gboolean fc_record_add(fc_record *record, const fc_record_shard *shard, GError **error);
-/* Forgets the archives from number `n` of the list on. */
+/* Removes the archives from number `n` of the list on. */
 gboolean fc_record_cut(fc_record *record, guint n, GError **error);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c - a batch is run: the record is laid, the executor is given what bring.c brings, what comes back in
- * order is told of and collected, and folders that were made for nothing go again.
+ * run.c - runs a batch: writes the record, gives the executor the tasks of bring.c, reports and collects
+ * results in order, and removes folders that were created but stayed empty.
  */
 #include "media/batch/batch.h"
 
@@ -25,7 +25,7 @@ static void add_number(GChecksum *sum, gint64 value) {
   add_text(sum, text);
 }
 
-/* By what it holds, of which a piece is read at a time: a further input may be long. */
+/* By its content, read in pieces: a further input may be long. */
 static void add_file(GChecksum *sum, const char *path) {
   FILE *file = fopen(path, "re");
   g_autofree guchar *piece = g_malloc(PIECE);
@@ -34,7 +34,7 @@ static void add_file(GChecksum *sum, const char *path) {
   if (file) fclose(file);
 }
 
-/* Tables, and further inputs of stages: one may have been edited since. */
+/* Hashes tables, and further inputs of stages: one may have been edited since. */
 static void add_files(GChecksum *sum, const fc_chain *chain) {
   g_autofree const char **files = fc_chain_files(chain);
   for (guint i = 0; files[i]; i++) add_file(sum, files[i]);
@@ -46,8 +46,8 @@ static void add_files(GChecksum *sum, const fc_chain *chain) {
     }
 }
 
-/* All that outputs follow from, but for the inputs' content. Where a sample's number is part of a name, or
- * says which archive it is in, the list too. */
+/* Hashes everything that outputs depend on, except the inputs' content. If a sample's number is part of a
+ * name, or determines its archive, the list of inputs too. */
 static char *id_of(const fc_batch *b) {
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   const fc_options *o = &b->options;
@@ -69,7 +69,7 @@ static char *id_of(const fc_batch *b) {
   return g_strdup(g_checksum_get_string(sum));
 }
 
-/* Beside the outputs, one for each form of them and each part of the batch. */
+/* Beside the outputs, one for each form of output and each shard of the batch. */
 static char *record_path(const fc_batch *b) {
   g_autofree char *folder = b->folder ? g_strdup(b->pattern) : fc_pattern_folder(b->pattern);
   g_autofree char *what = g_strdup_printf("%s %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT, b->spec.output,
@@ -79,7 +79,7 @@ static char *record_path(const fc_batch *b) {
   return *folder ? g_build_filename(folder, name, NULL) : g_steal_pointer(&name);
 }
 
-/* Files that are named one by one leave no trace beside their outputs, unless it is asked for. */
+/* Files that are named individually leave no record beside their outputs, unless --resume is given. */
 static gboolean wants_record(const fc_batch *b) {
   if (b->target != FC_TO_FILES && b->target != FC_TO_SHARDS) return FALSE;
   if (strcmp(b->pattern, "-") == 0) return FALSE;
@@ -101,7 +101,7 @@ static gboolean open_record(fc_batch *b, GError **error) {
 
 /* ---- archives that are there ------------------------------------------------------- */
 
-/* As many as the record has and the disk too, from the first one on. */
+/* The archives, from the first one on, that are both in the record and on the disk. */
 static gboolean find_shards(fc_batch *b, gint64 *failed, GError **error) {
   GArray *shards = b->record->shards;
   guint n = 0;
@@ -132,7 +132,7 @@ static gboolean open_collect(fc_batch *b, gint64 *failed, GError **error) {
 
 /* ---- what comes back ------------------------------------------------------------------ */
 
-/* A member that is no media, as a file. */
+/* Copies a member that is not media to a file. */
 static void write_passed(fc_batch *b, fc_task *task) {
   gsize size;
   const void *data = g_bytes_get_data(task->content, &size);
@@ -142,7 +142,7 @@ static void write_passed(fc_batch *b, fc_task *task) {
   if (output && fc_output_write(output, data, size, &task->why)) fc_output_commit(output, &task->why);
 }
 
-/* What is wrong with one row fails that one; else all ends. */
+/* An error in one row fails only that row; others end the batch. */
 static void collect(fc_batch *b, fc_task *task) {
   GError *why = NULL;
   g_autofree char *path = task->output ? fc_file_split(task->output, FALSE, NULL) : NULL;
@@ -165,7 +165,7 @@ static gint64 size_of(const fc_task *task) {
 static gboolean is_done(fc_task *task, void *data) {
   fc_batch *b = data;
   const gboolean was_failed = task->why != NULL;
-  if (b->error && !task->why) /* what was under way when all had to end comes to nothing */
+  if (b->error && !task->why) /* tasks in progress when the batch had to end are dropped */
     task->why = g_error_copy(b->error);
   else if (b->collect && !b->error)
     collect(b, task);
@@ -209,7 +209,7 @@ gint64 fc_batch_run(fc_batch *b, fc_batch_fn done, void *data, GError **error) {
   if (b->archives) b->written = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   const gint64 failed = run(b, error);
   g_clear_pointer(&b->collect, fc_collect_free);
-  for (guint i = b->made->len; i-- > 0;) g_rmdir(b->made->pdata[i]); /* those stay that hold something */
+  for (guint i = b->made->len; i-- > 0;) g_rmdir(b->made->pdata[i]); /* those that are not empty stay */
   g_clear_pointer(&b->made, g_ptr_array_unref);
   g_clear_pointer(&b->folders, g_hash_table_unref);
   g_clear_pointer(&b->written, g_hash_table_unref);

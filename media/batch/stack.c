@@ -15,16 +15,16 @@
 struct fc_stack {
   char *path;
   unsigned flags;
-  gboolean zarr, made; /* made: the folder, by us */
+  gboolean zarr, made; /* made: whether we created the folder */
   char *like;          /* the first one's header */
   gsize row;           /* its bytes */
-  gint64 count, each;  /* rows so far; a chunk */
-  fc_output *output;   /* the .npy, or the chunk at hand; NULL: none is begun */
+  gint64 count, each;  /* rows so far; rows per chunk */
+  fc_output *output;   /* the .npy, or the current chunk; NULL: none is open */
 };
 
 /* ---- what a row is ------------------------------------------------------------- */
 
-/* Where the elements begin, and the header's text (g_free); 0: it is none of ours. */
+/* The offset of the elements, and the header's text (g_free); 0: not an .npy of ours. */
 static gsize header_of(GBytes *bytes, char **text) {
   gsize size;
   const guint8 *data = g_bytes_get_data(bytes, &size);
@@ -35,7 +35,7 @@ static gsize header_of(GBytes *bytes, char **text) {
   return 10 + length;
 }
 
-/* What an array is, of its header's text: (3, 32, 32) of '<f4'. Free with g_free. */
+/* The array's description from its header: (3, 32, 32) of '<f4'. Free with g_free. */
 static char *described(const char *header) {
   const char *shape = strchr(header, '('), *type = strstr(header, "'descr': ");
   if (!shape || !type || !strchr(shape, ')')) return g_strdup(header);
@@ -46,7 +46,7 @@ static char *described(const char *header) {
 
 /* ---- a .npy ---------------------------------------------------------------------- */
 
-/* With the number of rows ahead of the shape. */
+/* With the number of rows added before the shape. */
 static gboolean put_npy_header(fc_stack *c, GError **error) {
   const char *shape = strstr(c->like, "'shape': (");
   char block[NPY_HEADER + 1];
@@ -82,7 +82,7 @@ char *fc_stack_there(const char *path) {
   return there ? g_steal_pointer(&description) : NULL;
 }
 
-/* Axes behind the first, as in the header. */
+/* Axes after the first, as in the header. */
 static guint axes_of(const fc_stack *c) {
   const char *shape = strstr(c->like, "'shape': ("), *end = shape ? strchr(shape, ')') : NULL;
   guint numbers = 0;
@@ -107,7 +107,7 @@ static gboolean make_folder(fc_stack *c, GError **error) {
   return TRUE;
 }
 
-/* What is left of the chunk at hand is zeros. */
+/* The rest of the current chunk is zeros. */
 static gboolean end_chunk(fc_stack *c, GError **error) {
   static const char zeros[4096];
   if (!c->output) return TRUE;
@@ -129,7 +129,7 @@ static gboolean add_to_zarr(fc_stack *c, const void *row, GError **error) {
   return fc_output_write(c->output, row, c->row, error);
 }
 
-/* The header's shape and type in the words of Zarr. */
+/* The header's shape and type in Zarr's notation. */
 static gboolean describe(fc_stack *c, GError **error) {
   const char *shape = strstr(c->like, "'shape': (") + strlen("'shape': ("),
              *type = strstr(c->like, "'descr': '");
@@ -176,7 +176,7 @@ gboolean fc_stack_end(fc_stack *c, GError **error) {
   if (!c->like) return TRUE;
   if (!c->zarr) return put_npy_header(c, error) && fc_output_commit(c->output, error);
   if (!end_chunk(c, error) || !describe(c, error)) return FALSE;
-  c->count = 0; /* it stays */
+  c->count = 0; /* it is not removed */
   return TRUE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blob.c - see blob.h. It doubles, so that many small pieces cost no more than their bytes. */
+/* blob.c - see blob.h. The size doubles, so that many small pieces cost no more than their bytes. */
 #include "media/file/blob.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blob.h - bytes that are put together, of which there may be as many as a file likes: unlike
- * GLib's arrays, which end the process, they say at the end that there was no memory.
+ * blob.h - a growing block of bytes, whose size may depend on a file: unlike GLib's arrays, which end the
+ * process when memory is lacking, it records the failure, to be checked at the end.
  */
 #ifndef FC_MEDIA_BLOB_H
 #define FC_MEDIA_BLOB_H
@@ -14,22 +14,22 @@ G_BEGIN_DECLS
 typedef struct fc_blob {
   guint8 *data; /* g_free */
   gsize size, room;
-  gboolean failed; /* something is missing in it */
+  gboolean failed; /* an allocation failed: bytes are missing */
 } fc_blob;
 
-/* Room for so many more bytes at the end, uninitialised; NULL, and failed from then on, when there is none.
- */
+/* Reserves this many bytes at the end, uninitialised; NULL, and failed from then on, if there is no
+ * memory. */
 guint8 *fc_blob_grow(fc_blob *blob, gsize size);
-/* Appends; nothing to one that has failed. */
+/* Appends; does nothing after a failure. */
 void fc_blob_put(fc_blob *blob, const void *from, gsize size);
-/* What another one holds, or its failure. */
+/* Appends another blob's content, or its failure. */
 void fc_blob_join(fc_blob *blob, const fc_blob *other);
-/* The value's low bytes, the lowest or the highest first. */
+/* The value's low bytes, in little- or big-endian order. */
 void fc_blob_put_little(fc_blob *blob, guint64 value, int bytes);
 void fc_blob_put_big(fc_blob *blob, guint64 value, int bytes);
 void fc_blob_clear(fc_blob *blob);
 
-/* FALSE with an error that starts with `name` when it has failed. */
+/* FALSE with an error that starts with `name` after a failure. */
 gboolean fc_blob_check(const fc_blob *blob, const char *name, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(fc_blob, fc_blob_clear)

@@ -24,7 +24,7 @@ typedef fc_sink *fc_create_fn(const char *path, const fc_file_format *format, co
 struct fc_file_format {
   const char *name;       /* as in --format: "wav" */
   const char *title;      /* for messages: "WAV" */
-  const char *extensions; /* without dot, apart by blanks */
+  const char *extensions; /* without dot, separated by blanks */
   int sndfile;            /* libsndfile's major format; 0 for others */
   fc_open_fn *open;
   fc_create_fn *create;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - options of a file, as they stand behind its name: "photo.jpg:scale=1/4",
+ * options.h - options of a file, as they follow its name: "photo.jpg:scale=1/4",
  * "out.webp:lossless:effort=6". What there is for a format says its table (formats.c).
  *
  *   file    = path *( ":" option )

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.c - see output.h. Opening decides by which way the bytes go:
+ * output.c - see output.h. Opening chooses how bytes are written:
  *
  *   RENAME  a named temporary beside the target, renamed at the end
  *   INTO    an unlinked temporary, copied into an existing file at the end
@@ -23,10 +23,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Small writes gather until they make a block worth a system call. */
+/* Small writes are gathered into blocks that are worth a system call. */
 #define BLOCK ((gsize)128 << 10)
 
-/* How temporaries beside their target begin; twelve digits follow. */
+/* The prefix of temporary files beside their target; twelve digits follow. */
 #define TEMPORARY ".filterchain-"
 
 typedef enum way { RENAME, INTO, PIPE, SPOOL, KEEP } way;
@@ -37,10 +37,10 @@ struct fc_output {
   char *temporary_path;
   fc_temporary *temporary;
   way way;
-  GBytes **kept; /* KEEP: where it goes */
+  GBytes **kept; /* KEEP: receives the content */
   unsigned flags;
   int fd; /* where writes go */
-  int to; /* SPOOL: where they go in the end; else -1 */
+  int to; /* SPOOL: the final destination; else -1 */
   gboolean existed;
   struct stat before; /* the target, if it existed */
   guint8 *block;      /* KEEP: all of it */
@@ -50,8 +50,8 @@ struct fc_output {
 
 /* ---- where to ---------------------------------------------------------- */
 
-/* The descriptor that a path stands for, or -1. Opening /dev/stdout anew would
- * truncate what the shell has opened, and lose its position. */
+/* The descriptor that a path refers to, or -1. Opening /dev/stdout again would truncate the file that the
+ * shell has opened, and lose its position. */
 static int descriptor_of(const char *path) {
   if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) return STDOUT_FILENO;
   if (strcmp(path, "/dev/stderr") == 0) return STDERR_FILENO;
@@ -65,7 +65,7 @@ static int descriptor_of(const char *path) {
   return -1;
 }
 
-/* The absolute path of a file that need not exist, in a folder that must. */
+/* The absolute path of a file that may be missing, in a folder that must exist. */
 static char *absolute(const char *path) {
   g_autofree char *dir = g_path_get_dirname(path);
   g_autofree char *base = g_path_get_basename(path);
@@ -76,8 +76,7 @@ static char *absolute(const char *path) {
   return joined;
 }
 
-/* Where writing to `path` would end: links are followed, also one that hangs in the
- * air. NULL with errno set. */
+/* The final target of writing to `path`: links are followed, also dangling ones. NULL with errno set. */
 static char *resolve(const char *path) {
   g_autofree char *at = g_strdup(path);
   for (int links = 0; links < 40; links++) {
@@ -110,7 +109,7 @@ static gboolean open_spool(fc_output *output, way by, GError **error) {
   return output->fd >= 0;
 }
 
-/* Takes `fd`, which cannot be sought. */
+/* Takes `fd`, which is not seekable. */
 static gboolean open_stream(fc_output *output, int fd, GError **error) {
   if (output->flags & FC_OUTPUT_SEEKS) {
     output->to = fd;
@@ -133,8 +132,8 @@ static gboolean open_special(fc_output *output, GError **error) {
   return open_stream(output, fd, error);
 }
 
-/* Locked as long as it is written, so that fc_output_sweep knows it from one that was left behind; which may
- * have taken it for one of these just before: FALSE. Where there are no locks, nothing is swept either. */
+/* Locked while it is written, so that fc_output_sweep recognises files in use; if a sweep has just removed
+ * it: FALSE. Where locks are not supported, nothing is swept either. */
 static gboolean hold(int fd) {
   struct stat info;
   while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
@@ -154,8 +153,8 @@ void fc_output_sweep(const char *folder) {
   }
 }
 
-/* Created with the mode that it will have, or less, so that a private file is never
- * readable under its temporary name. */
+/* Created with its final mode, or fewer permissions, so that a private file is never readable under its
+ * temporary name. */
 static int create_temporary(fc_output *output) {
   g_autofree char *dir = g_path_get_dirname(output->target);
   mode_t mode = output->existed ? output->before.st_mode & 0666 : 0666;
@@ -193,7 +192,7 @@ static gboolean open_beside(fc_output *output, GError **error) {
   return fail_create(output, errno, error);
 }
 
-/* Finds the target, and whether something is in the way there. */
+/* Finds the target, and checks whether it can be written. */
 static gboolean find_target(fc_output *output, const char *path, GError **error) {
   if (!*path || g_str_has_suffix(path, "/"))
     return fc_fail(error, FC_INVALID, "%s: names a folder; name a file in it", output->name);
@@ -238,9 +237,9 @@ double fc_output_room(const char *path) {
   g_autofree char *folder = g_path_get_dirname(output->target);
   gboolean beside = !output->existed || S_ISREG(output->before.st_mode);
   if (!beside || faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 || statvfs(folder, &there) != 0 ||
-      there.f_blocks == 0) /* of a file system that does not count */
+      there.f_blocks == 0) /* of a file system that does not report sizes */
     return -1;
-  /* Not what is free: some of it may be root's, and of some file systems nobody's. */
+  /* Not f_bfree: some of it may be reserved for root. */
   return (double)there.f_frsize * (double)there.f_bavail;
 }
 
@@ -347,7 +346,7 @@ gssize fc_output_read_at(fc_output *output, gint64 offset, void *to, gsize size)
 
 /* ---- putting in place -------------------------------------------------- */
 
-/* The owner as far as we may, then the mode (chown clears set-id bits). */
+/* Sets the owner if permitted, then the mode (chown clears set-id bits). */
 static gboolean keep_mode(fc_output *output) {
   if (!output->existed) return TRUE;
   mode_t mode = output->before.st_mode & 07777;
@@ -361,7 +360,7 @@ static gboolean keep_mode(fc_output *output) {
   return fchmod(output->fd, mode) == 0;
 }
 
-/* Takes the name with an empty file of ours, which the other then replaces. */
+/* Reserves the name with an empty file, which is then replaced. */
 static int rename_over_own(const char *from, const char *to) {
   int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
@@ -373,8 +372,8 @@ static int rename_over_own(const char *from, const char *to) {
   return -1;
 }
 
-/* renameat2 where the kernel and file system have it, else a hard link, else by a name that is taken first:
- * none replaces a file that appeared meanwhile. */
+/* renameat2 if the kernel and file system support it, else a hard link, else by reserving the name first:
+ * none of these replaces a file that appeared meanwhile. */
 static int rename_no_clobber(const char *from, const char *to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
@@ -382,8 +381,8 @@ static int rename_no_clobber(const char *from, const char *to) {
   return errno == EEXIST ? -1 : rename_over_own(from, to);
 }
 
-/* Space is reserved first: a disk that is full is found while the old content is
- * whole. Returns 0 or an errno. */
+/* Space is reserved first: a full disk is detected while the old content still exists. Returns 0 or an
+ * errno. */
 static int overwrite(fc_output *output, int to) {
   gint64 size = fc_output_size(output);
   int reserved = size ? posix_fallocate(to, 0, size) : 0;
@@ -414,14 +413,14 @@ static gboolean sync_folder(const char *path) {
   return done;
 }
 
-/* Some file systems (NFS) tell only at a close that a write was lost. */
+/* Some file systems (NFS) report only at close that a write was lost. */
 static gboolean close_copy(int fd) {
   int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   return copy >= 0 && close(copy) == 0;
 }
 
-/* When the folder cannot be synced the rename may not last: it is taken back. So what was
- * there before changes places with the temporary until it does. */
+/* If the folder cannot be synced the rename may not be permanent: it is undone. So the previous file and
+ * the temporary are exchanged until then. */
 static int rename_synced(const char *from, const char *to, gboolean existed) {
   unsigned flags = existed ? RENAME_EXCHANGE : 0;
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flags) != 0) {
@@ -453,7 +452,7 @@ static int rename_to_target(fc_output *output) {
 static gboolean rename_into_place(fc_output *output) {
   if (!keep_mode(output) || !close_copy(output->fd)) return FALSE;
   if (rename_to_target(output) != 0) {
-    /* A mount point; or a sticky folder, where only the owner of a file may rename over it. */
+    /* A mount point; or a sticky folder, in which only the owner of a file may replace it. */
     gboolean in_the_way = errno == EBUSY || errno == EPERM || errno == EACCES;
     return in_the_way && output->existed && copy_into(output);
   }

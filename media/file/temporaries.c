@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * temporaries.c - a list that a signal handler may walk at any moment.
+ * temporaries.c - a list that a signal handler may read at any moment.
  *
- * Nodes are taken and given back with atomic states and are never freed, so the
- * handler meets no half-linked node and no freed memory; there are as many as
- * outputs were ever open at once. This is the one thing in media/ that belongs to
- * the process, as signals do.
+ * Nodes are taken and released by atomic states and are never freed, so the handler sees no partly linked
+ * node and no freed memory; their number is the maximum of outputs open at a time. This is the only state in
+ * media/ that is global to the process, as signals are.
  */
 #include "media/file/temporaries.h"
 

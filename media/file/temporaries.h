@@ -8,9 +8,9 @@
 
 typedef struct fc_temporary fc_temporary;
 
-/* Before the file is created. `path` is absolute. NULL when it is too long to be held. */
+/* To be called before the file is created. `path` is absolute. NULL if it is too long. */
 fc_temporary *fc_temporary_add(const char *path);
-/* After the file was removed or renamed; NULL is allowed. */
+/* To be called after the file was removed or renamed; NULL is allowed. */
 void fc_temporary_drop(fc_temporary *temporary);
 
 #endif

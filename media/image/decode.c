@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.c - what goes to the process that decodes an image, how it is waited for, and what is
- * believed of it: nothing before it is copied and checked.
+ * decode.c - sends an image to the process that decodes it, waits for it, and checks the result: nothing is
+ * used before it has been copied and checked.
  */
 #include <signal.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "media/image/decoder/child.h"
 #include "media/image/decoders.h"
 
-/* Seconds of processor time: so many, and one more for each 2^23 pixels. The clock may
- * run three times as long, for machines that are busy. */
+/* Seconds of processor time: this many, plus one for each 2^23 pixels. The elapsed time may be three times
+ * that, for busy machines. */
 #define SECONDS      10
 #define PIXELS_A_SEC ((gint64)1 << 23)
 #define PATIENCE     3
-/* Of a picture's memory so much is asked for at once; of a larger one, which may be a header's lie, page by
- * page. */
+/* Up to this size a picture's memory is allocated at once; for larger ones, which a wrong header may
+ * claim, page by page. */
 #define POPULATED_MAX ((gsize)256 << 20)
 
 /* ---- what came of it --------------------------------------------------- */
@@ -34,7 +34,7 @@ static gboolean fail_child(const char *name, const fc_decode_request *request, i
   return fc_fail(error, FC_IO, "%s: the decoder ended without a message; the file is damaged", name);
 }
 
-/* Why there is no picture, or not a whole one. */
+/* Why there is no picture, or only part of one. */
 static char *sentence_of(const fc_decode_report *said) {
   char reason[sizeof said->reason + 1] = {0};
   memcpy(reason, said->reason, sizeof said->reason);
@@ -126,7 +126,7 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
   const gint64 patience = (gint64)request.seconds * PATIENCE * G_USEC_PER_SEC;
   for (gboolean first = TRUE;; first = FALSE) {
     fc_decode_memory *memory = decoders ? fc_decoders_take_memory(decoders, &request, !first) : NULL;
-    /* By write, which fails where there is no memory; touching the mapping would end the process. */
+    /* With write, which fails if memory is lacking; touching the mapping would end the process. */
     const gboolean there = memory && pwrite(memory->fd, file, size, (off_t)file_at) == (gssize)size;
     const gboolean used = there && memory->helper;
     fc_decode_answer answer = {0};
@@ -142,8 +142,9 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
     }
     if (memory) fc_decoders_give_memory(decoders, memory, result == FC_DECODERS_ANSWERED && !answer.kept);
     if (!there) return fail_memory(name, header, error);
-    /* A helper that was killed meanwhile, which no file can do, has a successor; and what a child that served
-     * others finds wrong, a new one decides: what is said of a file is no other's fault. */
+    /* A helper that was killed meanwhile, which no file can cause, is replaced; and an error found by a
+     * child that has decoded other images is checked by a new one, so that one file cannot cause an error
+     * in another. */
     if (!first || !(used || result == FC_DECODERS_LOST)) return FALSE;
     g_clear_error(error);
     g_clear_pointer(warning, g_free);

@@ -2,20 +2,20 @@
 /*
  * decoders.h - helper processes that decode images.
  *
- * A helper is a small program of ours (decoder/main.c, filterchain-decode), spawned, so safe
- * whatever threads, locks and devices the caller has. It is handed memory with a file in it,
- * forks a child that confines itself and decodes into that memory (decoder/child.h), and tells
- * how the child ended. The helper itself never looks at the file.
+ * A helper is a small program of ours (decoder/main.c, filterchain-decode), spawned, so safe whatever
+ * threads, locks and devices the caller has. It receives memory that contains a file, forks a child that
+ * confines itself and decodes into that memory (decoder/child.h), and reports how the child ended. The helper
+ * itself never looks at the file.
  *
  * A child is kept for the next images of its kind that are not larger than its first one, which it gets
- * through the same memory: a process that starts from the beginning takes half as long again for 12
- * megapixels, and twice as long for 0.2. It ends at the first image that is not whole, and after some dozens;
- * what a used child refuses, decode.c gives to a new one.
+ * through the same memory: a new process takes 1.5 times as long for 12 megapixels, and twice as long for
+ * 0.2. It ends at the first image that is not complete, and after some dozens; an image that a used child
+ * refuses is given to a new one by decode.c.
  *
- * Helpers are kept for the next image, as many as were ever busy at once, up to a limit. They
- * end when the caller does, however it does.
+ * Helpers are kept for further images, as many as were busy at a time, up to a limit. They end with the
+ * caller, however that ends.
  *
- * Thread-safe. After a fork of the caller's the new process starts helpers of its own.
+ * Thread-safe. A forked process starts its own helpers.
  */
 #ifndef FC_MEDIA_DECODERS_H
 #define FC_MEDIA_DECODERS_H
@@ -31,7 +31,7 @@ G_BEGIN_DECLS
 typedef struct fc_decode_request {
   guint32 magic;
   gint32 seconds, lenient, kind, scale, channels;
-  gint32 keep; /* a child that decodes it well waits for the next one */
+  gint32 keep; /* a child that decodes it successfully waits for the next one */
   gint64 width, height;
   guint64 pixels;     /* for which there is to be a heap */
   guint64 memory;     /* bytes of it in all, as the descriptor has them */
@@ -43,15 +43,15 @@ typedef struct fc_decode_request {
 
 typedef struct fc_decode_answer {
   guint32 magic;
-  gint32 status;  /* as waitpid has it */
-  gint32 problem; /* errno: there was no child; else 0 */
-  gint32 kept;    /* the child waits for the next image, and there is no status */
+  gint32 status;  /* as from waitpid */
+  gint32 problem; /* errno if there was no child; else 0 */
+  gint32 kept;    /* the child waits for the next image, so there is no status */
 } fc_decode_answer;
 
 typedef enum fc_decoders_result {
-  FC_DECODERS_NONE,     /* there is no helper to be had */
-  FC_DECODERS_ANSWERED, /* the child is gone, or waits for the next image */
-  FC_DECODERS_LATE,     /* likewise: it was ended, with its helper */
+  FC_DECODERS_NONE,     /* there is no helper available */
+  FC_DECODERS_ANSWERED, /* the child has ended, or waits for the next image */
+  FC_DECODERS_LATE,     /* the same: it was killed, with its helper, for taking too long */
   FC_DECODERS_LOST      /* the helper has died */
 } fc_decoders_result;
 
@@ -60,29 +60,29 @@ fc_decoders *fc_decoders_new(const char *program);
 /* Ends the helpers. None may be busy. NULL is allowed. */
 void fc_decoders_free(fc_decoders *decoders);
 
-/* Memory shared with a helper: a descriptor of it, and where it lies here. Zeros, except for earlier images
- * of the child that was kept with it. Of the last images' some is kept, since its pages cost as much as
- * decoding does. NULL where there is none. */
+/* Memory shared with a helper: its descriptor, and its address here. Zeros, except for earlier images of
+ * the child that is kept with it. Some memory of earlier images is kept, since its pages cost as much as
+ * decoding. NULL on failure. */
 typedef struct fc_decode_memory {
   int fd;
   char *at;
   gsize size, used;      /* used: from the start, since it was last cleared */
   struct helper *helper; /* whose child was kept with it, or NULL */
   int kind;              /* what that child decodes, */
-  guint64 pixels;        /* up to so many of them, */
-  guint served;          /* and how many it has */
+  guint64 pixels;        /* with up to this many pixels, */
+  guint served;          /* and the number of images it has decoded */
 } fc_decode_memory;
 /* `fresh`: memory that no child has seen. */
 fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, const fc_decode_request *request,
                                           gboolean fresh);
-/* `keep`: no child that ended badly may still write into it. */
+/* `keep`: no failed child may still write into it. */
 void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory, gboolean keep);
 
-/* Has the memory's child do it, or a helper's new one, within so many microseconds. */
+/* Has the memory's child decode it, or a new one of the helper, within this many microseconds. */
 fc_decoders_result fc_decoders_run(fc_decoders *decoders, const fc_decode_request *request,
                                    fc_decode_memory *memory, gint64 patience, fc_decode_answer *answer);
 
-/* Helpers that wait for work, with a kept child or without. */
+/* Number of idle helpers, with or without a kept child. */
 guint fc_decoders_idle(fc_decoders *decoders);
 
 G_END_DECLS

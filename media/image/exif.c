@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exif.c - fields of a TIFF structure, which is also what EXIF data are: the orientation; and, for a picture
- * that was turned on its side, width and height exchanged, in the first directory and in EXIF's own.
+ * exif.c - fields of a TIFF structure, which EXIF data use: the orientation; and, for a picture that was
+ * rotated by 90 degrees, exchanges width and height, in the first directory and in the EXIF directory.
  */
 #include "media/image/meta.h"
 
@@ -9,9 +9,9 @@
 
 #include "media/file/bytes.h"
 
-#define ENTRY       12 /* tag, type, count, and the value or where it is */
+#define ENTRY       12 /* tag, type, count, and the value or its offset */
 #define ORIENTATION 0x0112
-#define EXIF_DIR    0x8769 /* whose value is where that directory is */
+#define EXIF_DIR    0x8769 /* whose value is the offset of that directory */
 
 typedef struct tiff_file {
   guint8 *data;
@@ -23,7 +23,7 @@ static guint32 get(const tiff_file *tiff, gsize at, int bytes) {
   return (guint32)(tiff->big ? fc_big : fc_little)(tiff->data + at, bytes);
 }
 
-/* Where the entry of a tag is in the directory at `at`, or 0. */
+/* The offset of a tag's entry in the directory at `at`, or 0. */
 static gsize find(const tiff_file *tiff, gsize at, guint tag) {
   if (at < 8 || at > tiff->size || tiff->size - at < 2) return 0;
   guint32 count = get(tiff, at, 2);
@@ -32,7 +32,7 @@ static gsize find(const tiff_file *tiff, gsize at, guint tag) {
   return 0;
 }
 
-/* Opens it; FALSE for what has no head of such a file. */
+/* Opens it; FALSE without a valid header. */
 static gboolean open_tiff(tiff_file *tiff, guint8 *data, gsize size) {
   *tiff = (tiff_file){data, size, size && data[0] == 'M'};
   return size >= 8 && (memcmp(data, "II*\0", 4) == 0 || memcmp(data, "MM\0*", 4) == 0);
@@ -90,8 +90,8 @@ void fc_exif_set_upright(guint8 *data, gsize size) {
 
 /* ---- sides ------------------------------------------------------------- */
 
-/* All but the tags, which stand in their order. One that is alone becomes the other: nothing comes between.
- */
+/* Exchanges two entries except for their tags, which must stay in order. A single one becomes the other:
+ * no tag is in between. */
 static void exchange(const tiff_file *tiff, gsize directory, guint first) {
   gsize one = find(tiff, directory, first), other = find(tiff, directory, first + 1);
   guint8 kept[ENTRY - 2];

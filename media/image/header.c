@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header.c - what the header of an image file says, read ahead of decoding: the size, so that
- * --max-pixels comes first; the orientation; varieties that no decoder here takes, by name; and
- * whether the file ends before the image does. All else is the decoders' to find.
+ * header.c - reads the header of an image file before decoding: the size, so that --max-pixels is checked
+ * first; the orientation; varieties that no decoder here supports, by name; and whether the file is
+ * truncated. Decoders find all other errors.
  */
 #include <string.h>
 #include <zlib.h>
@@ -39,7 +39,7 @@ static gboolean begins(const image_file *f, gsize at, const char *with, gsize si
 
 /* ---- PNG --------------------------------------------------------------- */
 
-/* Chunks: length, type, data, CRC; the decoder checks the CRCs of those that are critical. */
+/* Chunks: length, type, data, CRC; the decoder checks the CRCs of critical chunks. */
 static gboolean read_png(const image_file *f, fc_image_header *h, GError **error) {
   gboolean data = FALSE;
   if (!begins(f, 0, "\x89PNG\r\n\x1a\n", 8)) return is_not_one(f, error);
@@ -92,8 +92,8 @@ static gboolean read_frame(const image_file *f, int marker, const guint8 *body, 
   return h->height != 0 || refuse(f, "a late-height", error);
 }
 
-/* In coded data no 0xff is followed by 0xd9: an end marker behind the first scan is one, and a file that
- * was cut off has none. */
+/* In coded data 0xff is never followed by 0xd9: an end marker after the first scan is a real one, and a
+ * truncated file has none. */
 static gboolean has_end(const guint8 *from, gsize size) {
   for (const guint8 *at; (at = memrchr(from, EOI, size)); size = (gsize)(at - from))
     if (at > from && at[-1] == 0xff) return TRUE;
@@ -186,7 +186,7 @@ static gboolean read_tiff(const image_file *f, fc_image_header *h, GError **erro
 
 /* ---- BMP --------------------------------------------------------------- */
 
-/* The headers of Windows that are in use; those of OS/2 are not taken, nor run-length coding. */
+/* The headers of Windows that are in use; those of OS/2, and run-length coding, are not supported. */
 static gboolean read_bmp(const image_file *f, fc_image_header *h, GError **error) {
   const guint8 *at = f->data;
   if (!begins(f, 0, "BM", 2)) return is_not_one(f, error);
@@ -211,7 +211,7 @@ static gboolean read_bmp(const image_file *f, fc_image_header *h, GError **error
 
 /* ---- TGA --------------------------------------------------------------- */
 
-/* Does a run-length coded image reach its last pixel? */
+/* Whether a run-length coded image reaches its last pixel. */
 static gboolean runs_are_complete(const guint8 *at, gsize left, guint64 pixels, guint bytes) {
   while (pixels) {
     if (left < 1) return FALSE;
@@ -233,7 +233,7 @@ static gboolean is_no_tga(const image_file *f, GError **error) {
   return fc_fail(error, FC_IO, "%s: is not a TGA file, nor of any other known format", f->name);
 }
 
-/* A TGA file has no mark at its beginning, so its header must make sense. */
+/* A TGA file has no signature, so its header must be plausible. */
 static gboolean read_tga(const image_file *f, fc_image_header *h, GError **error) {
   const guint8 *at = f->data;
   if (f->size < 18) return is_no_tga(f, error);
@@ -249,7 +249,7 @@ static gboolean read_tga(const image_file *f, fc_image_header *h, GError **error
     return fc_fail(error, FC_IO, "%s: is damaged: it has no palette", f->name);
   if (mapped && (fc_little(at + 3, 2) || depth > 16 || depth == 15)) return refuse(f, "an odd", error);
   if (at[17] >> 6) return refuse(f, "an interleaved", error);
-  h->orientation = at[17] & 0x10 ? 2 : 1; /* rows from the right */
+  h->orientation = at[17] & 0x10 ? 2 : 1; /* rows stored from the right */
   gsize pixels_at = 18 + (gsize)at[0] + (at[1] ? colours * ((colour_bits + 7u) / 8) : 0);
   if (pixels_at >= f->size) return fc_fail(error, FC_IO, "%s: is cut off before its pixels", f->name);
   guint64 pixels = (guint64)h->width * (guint64)h->height, bytes = (depth + 7) / 8;

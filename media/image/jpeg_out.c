@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jpeg_out.c - JPEG by libjpeg-turbo, of grey or RGB, as it comes out of the encoder. Metadata are put behind
- * the JFIF segment that the file begins with.
+ * jpeg_out.c - JPEG by libjpeg-turbo, grey or RGB, written as the encoder produces it. Metadata are inserted
+ * after the JFIF segment at the beginning of the file.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ typedef struct jpeg_writer {
   jmp_buf out;
   struct fc_output *output;
   GError **error;
-  char said[JMSG_LENGTH_MAX]; /* what stopped the encoder; "": the output did */
+  char said[JMSG_LENGTH_MAX]; /* the encoder's error; "": the output failed */
   guint8 block[65536];
 } jpeg_writer;
 
@@ -49,7 +49,7 @@ static void write_rest(j_compress_ptr jpeg) {
   begin_block(jpeg);
 }
 
-/* A full block, whatever the counter says. */
+/* A full block, regardless of the counter. */
 static boolean write_block(j_compress_ptr jpeg) {
   jpeg_writer *writer = (jpeg_writer *)jpeg;
   write_or_stop(writer, writer->block, sizeof writer->block);
@@ -57,7 +57,7 @@ static boolean write_block(j_compress_ptr jpeg) {
   return TRUE;
 }
 
-/* How many columns and rows of brightness there are to one of colour. */
+/* The number of luma columns and rows per chroma sample. */
 static void set_subsampling(struct jpeg_compress_struct *jpeg, const fc_encode_settings *settings) {
   static const struct {
     const char *name;

@@ -141,7 +141,7 @@ static void take_jfif(fc_tags *tags, const guint8 *body, gsize size) {
   tags->density = (fc_density){(guint32)((x * times + 63) / 127), (guint32)((y * times + 63) / 127), metres};
 }
 
-/* Names of what does not hold for another file: an index of what stands behind, a signature, another header;
+/* Names of what does not hold for another file: an index of what follows, a signature, another header;
  * "" for how the samples were coded, which says nothing of them. */
 static const char *name_of_void(int marker, const guint8 *body, gsize size) {
   if (marker == APP2 && fc_begins(body, size, "MPF", 4)) return "further pictures";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meta_out.c - tags as each format of images has them, see meta.h. */
+/* meta_out.c - tags in the form of each image format, see meta.h. */
 #include <string.h>
 #include <zlib.h>
 
@@ -14,20 +14,20 @@
 
 /* ---- density ------------------------------------------------------------- */
 
-/* Sides of the same length, whatever it is, are what is taken for granted. */
+/* Pixels with sides of equal length, in any unit, are the default. */
 static gboolean says_something(const fc_density *d) {
   return d->x && d->y && d->x <= G_MAXINT32 && d->y <= G_MAXINT32 && (d->metres || d->x != d->y);
 }
 
-/* Dots of a unit that a metre has so many of, and how far they are from what they stand for. */
+/* Dots per unit, given the number per metre, and the rounding error. */
 static double dots(guint32 density, double a_metre, double *number) {
   *number = (double)(guint64)((double)density / a_metre + 0.5);
   double off = *number * a_metre - (double)density;
   return (off < 0 ? -off : off) / (double)density;
 }
 
-/* A unit and two numbers, to the inch, or to the centimetre where that comes nearer; FALSE when JFIF cannot.
- */
+/* A unit and two numbers, per inch, or per centimetre if that is nearer; FALSE if JFIF cannot express
+ * them. */
 static gboolean put_jfif(const fc_density *density, guint8 to[5]) {
   double x = density->x, y = density->y, by_inch = 0, by_centimetre = 1, x_cm, y_cm;
   if (density->metres) {
@@ -44,8 +44,8 @@ static gboolean put_jfif(const fc_density *density, guint8 to[5]) {
 
 /* ---- chunks of another family --------------------------------------------- */
 
-/* What of a PNG's chunk is not said by the tags' own fields, or could not be unpacked; or NULL. Colours other
- * than a profile, and backgrounds, are given up across kinds. */
+/* Chunks of a PNG that the tags' own fields do not cover, or that could not be unpacked; or NULL. Colour
+ * information other than a profile, and backgrounds, are dropped between formats. */
 static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, char name[5]) {
   memcpy(name, chunk->id, 4);
   name[4] = 0;
@@ -57,7 +57,7 @@ static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, char
     return fc_tags_text(tags, "COMMENT") ? NULL : "comment";
   return fc_begins(chunk->data, chunk->size, "date:", 5)
              ? NULL
-             : "texts"; /* when a file was made is not true of another one */
+             : "texts"; /* the modification time does not apply to another file */
 }
 
 static const char *name_jpeg(const fc_tag_chunk *chunk, char name[8]) {
@@ -89,7 +89,7 @@ static void put_chunk(fc_blob *to, const void *type, const void *data, gsize siz
   if (!to->failed) fc_blob_put_big(to, crc32(0, to->data + start, (uInt)(to->size - start)), 4);
 }
 
-/* As PNG has it: a name, a method, and compressed. */
+/* In PNG's form: a name, a method, and compressed data. */
 static void put_profile(fc_blob *to, const fc_blob *icc) {
   g_auto(fc_blob) body = {0};
   uLongf size = compressBound(icc->size);
@@ -100,8 +100,8 @@ static void put_profile(fc_blob *to, const fc_blob *icc) {
   if (done) put_chunk(to, "iCCP", body.data, 13 + size);
 }
 
-/* A text under a keyword, which ends with the first 0 of `head`: that of an iTXt chunk says that it is not
- * compressed, of no language, and not translated. */
+/* A text with a keyword, which ends with the first 0 of `head`: the head of an iTXt chunk says not
+ * compressed, no language, not translated. */
 static void put_text(fc_blob *to, const char *type, const char *head, gsize head_size, const fc_blob *text) {
   g_auto(fc_blob) body = {0};
   if (!text->size) return;
@@ -111,7 +111,7 @@ static void put_text(fc_blob *to, const char *type, const char *head, gsize head
   put_chunk(to, type, body.data, body.size);
 }
 
-/* In Latin-1, or in UTF-8 where it can be nothing else. */
+/* In Latin-1, or in UTF-8 if necessary. */
 static void put_comment(fc_blob *to, const fc_blob *text) {
   gboolean ascii = TRUE;
   for (gsize i = 0; i < text->size; i++) ascii &= text->data[i] < 128;
@@ -121,7 +121,7 @@ static void put_comment(fc_blob *to, const fc_blob *text) {
     put_text(to, "tEXt", "Comment\0", 8, text);
 }
 
-/* A background has the numbers of the samples, a profile their kind. */
+/* A background depends on the type of samples, a profile on their kind. */
 static gboolean still_holds(const fc_tag_chunk *chunk, const fc_meta_form *form) {
   if (memcmp(chunk->id, "bKGD", 4) == 0)
     return form->dtype == form->like_dtype && chunk->size == (form->channels < 3 ? 2 : 6);
@@ -162,7 +162,7 @@ static void put_segment(fc_blob *to, int marker, const void *name, gsize name_si
   fc_blob_put(to, data, size);
 }
 
-/* All at once, or not at all. */
+/* In one segment, or not at all. */
 static void put_whole(fc_blob *to, int marker, const char *name, gsize name_size, const fc_blob *data,
                       const char *title, GString *lost) {
   if (!data->size) return;
@@ -172,7 +172,7 @@ static void put_whole(fc_blob *to, int marker, const char *name, gsize name_size
     fc_media_add_word(lost, title);
 }
 
-/* In as many pieces as it takes, numbered from 1. */
+/* In as many segments as necessary, numbered from 1. */
 static void put_profile_segments(fc_blob *to, const fc_blob *icc, GString *lost) {
   const gsize most = SEGMENT_MAX - 14, count = (icc->size + most - 1) / most;
   if (count > 255) fc_media_add_word(lost, "colour profile");
@@ -201,7 +201,7 @@ static void write_jpeg(const fc_tags *tags, const fc_meta_form *form, fc_encode_
 
 /* ---- all --------------------------------------------------------------- */
 
-/* Which of the fields the other formats have a place for. */
+/* Which fields the other formats support. */
 enum { HAS_ICC = 1, HAS_EXIF = 2, HAS_XMP = 4, HAS_COMMENT = 8, HAS_DENSITY = 16 };
 
 static void write_others(const fc_tags *tags, int has, fc_encode_metadata *to, GString *lost) {

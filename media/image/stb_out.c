@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stb_out.c - BMP and TGA by stb_image_write, and JPEG in a build without libjpeg-turbo, piece by piece
- * into a checked output: its own writing to files reports success on a full disk.
+ * stb_out.c - BMP and TGA by stb_image_write, and JPEG in a build without libjpeg-turbo, piece by piece into
+ * a checked output, because its own file functions report success on a full disk.
  */
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 #include <stb_image_write.h>
 
-#define JPEG_FRONT   20 /* what it begins JPEG with: SOI and APP0 */
-#define JPEG_DENSITY 13 /* where in it */
+#define JPEG_FRONT   20 /* the beginning of its JPEG files: SOI and APP0 */
+#define JPEG_DENSITY 13 /* offset of the density in it */
 #define BMP_DENSITY  38
 
 static void collect(void *blob, void *data, int size) {

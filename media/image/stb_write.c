@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stb_write.c - stb_image_write, without files. A unit of its own, for its JPEG writer
- * shifts bits out of a signed integer, which the undefined-behaviour sanitizer need not
- * tell us again.
+ * stb_write.c - stb_image_write, without files. A separate file because its JPEG writer shifts bits out of a
+ * signed integer, which the undefined-behaviour sanitizer would report.
  */
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #define STBI_WRITE_NO_STDIO

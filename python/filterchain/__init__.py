@@ -6,9 +6,10 @@
     >>> memoryview(smooth(fc.array([0, 4, 0, 0]))).tolist()
     [0.50..., 1.00..., 0.50..., 0.0]
 
-A chain is made of the same stages as the command's -p options and called on arrays: those of NumPy are answered
-by arrays of NumPy, tensors of PyTorch and CuPy by such tensors, on their device and current stream, and what
-else lends its memory (the buffer protocol, DLPack, __cuda_array_interface__) by an `Array`, which does so too.
+A chain consists of the same stages as the command's -p options and is called on arrays. For a NumPy array it returns
+a NumPy array; for a tensor of PyTorch or CuPy such a tensor, on the same device and the current stream; for any other
+object that exports its memory (buffer protocol, DLPack, __cuda_array_interface__) an `Array`, which exports its memory
+in the same ways.
 """
 from . import _filterchain, _helpers, ops
 from ._chain import Chain, Op, array, chain, decode, op, operators, read, write

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command, where the package brings it: in a wheel."""
+"""The command, where the package contains it: in a wheel."""
 import os
 import pathlib
 import shutil

@@ -20,7 +20,7 @@ def _flatten(values):
 
 
 def _quoted(text):
-    """Text as a stage's value: what separates is quoted."""
+    """Text as a stage's value, with separators quoted."""
     return text.replace("\\", "\\\\").replace(":", "\\:").replace("'", "\\'")
 
 
@@ -42,7 +42,7 @@ class Op:
         self._values = tuple((key, self._value(key, value, described)) for key, value in pairs if value is not None)
 
     def _value(self, key, value, described):
-        """As the extension module wants it."""
+        """In the form that the extension module takes."""
         if isinstance(value, str):
             return value
         if isinstance(value, (bool, numbers.Number)) and not hasattr(value, "__len__"):
@@ -83,26 +83,26 @@ def _remake(name, main, values):
 
 
 def op(name, *main, **values):
-    """A stage of the operator `name`: `fc.op("conv1d", mask=h, border="wrap")`. The value without a name is that of
-    the operator's main parameter. Tables and further inputs may be arrays; the latter are looked at when the chain
-    runs, and must not change meanwhile."""
+    """A stage of the operator `name`: `fc.op("conv1d", mask=h, border="wrap")`. A value without a name is that of
+    the operator's main parameter. Tables and further inputs may be arrays; further inputs are read when the chain runs,
+    and must not change during a run."""
     return Op(name, *main, **values)
 
 
 class Chain(_filterchain.Chain):
-    """Stages in order, ready to be called; made by `chain`. One chain may be called from many threads at once.
+    """Stages in order, ready to be called; made by `chain`. A chain may be called from several threads at once.
 
     A call takes an array and returns one: `chain(x)`. Arguments by name:
 
     - `layout`: a letter for each dimension of x, in its order: `t` time or `h` and `w` an image's sides or `y` and
-      `x` an array's, `c` channels, `n` images or sounds of a batch. Asked for where shape and type do not tell.
-    - `rate`: samples a second of sound; `bits`: how many bits of an integer carry information.
-    - `dtype`: the element type of the result; without it the chain's own: float32 of what computes.
-    - `out`: an array to put the result into, of its shape.
-    - `seed`, `epoch`, `random_name`: what random operators draw depends on these alone, and on the frame of a batch;
-      files are named by their paths.
-    - `progress`: called with what is done and with the total, or None, at most ten times a second; what it raises
-      stops the run, and so does False.
+      `x` an array's, `c` channels, `n` images or sounds of a batch. Required where shape and type do not determine it.
+    - `rate`: the sample rate of sound in Hz; `bits`: the number of significant bits of an integer.
+    - `dtype`: the element type of the result; by default the chain's own, which is float32 for operators that compute.
+    - `out`: an array of the right shape for the result.
+    - `seed`, `epoch`, `random_name`: the numbers of random operators depend only on these and on the frame of a batch;
+      the name of a file is its path.
+    - `progress`: called with the amount done and the total, or None, at most ten times a second; an exception, or
+      returning False, stops the run.
     """
 
     def __new__(cls, *stages, **options):
@@ -121,31 +121,31 @@ class Chain(_filterchain.Chain):
         return f"filterchain.chain({', '.join(repr(str(stage)) for stage in self.stages)})"
 
     def read(self, path, **options):
-        """What the chain makes of a file, as an `Array`."""
+        """Reads a file through the chain and returns an `Array`."""
         return self._load(os.fspath(path), **options)
 
     def decode(self, content, **options):
-        """What the chain makes of a file whose content is in memory. Images are decoded in a confined child process."""
+        """The same for a file whose content is in memory. Images are decoded in a confined child process."""
         return self._load(memoryview(content), **options)
 
     def run(self, source=None, to=None, **options):
-        """Filters a file into a file, as the command does, and returns a dict of what was done: `device`, `reason`,
-        `seconds`, `chunks`, `measured`. `source` is None for a chain that begins with a generator, `to` where only
-        its measurements are wanted. Options of files stand behind their names, as in "out.jpg:quality=85"."""
+        """Filters a file into a file, as the command does, and returns a dict: `device`, `reason`, `seconds`,
+        `chunks`, `measured`. `source` is None for a chain that begins with a generator; `to` is None if only measurements
+        are wanted. Options of files follow their names, as in "out.jpg:quality=85"."""
         return _tidy(self._run_file(source, to, 0, **options))
 
     def explain(self, source=None, to=None, json=False, **options):
-        """What `run` would do, as text or as JSON; nothing is written."""
+        """Describes what `run` would do, as text or as JSON; nothing is written."""
         return self._run_file(source, to, 2 if json else 1, **options)
 
     def check(self):
-        """After the stream has reached the work of calls on a GPU: raises where a NaN was to become an integer. Calls on
-        the CPU say so themselves."""
+        """To be called when the stream has completed calls on a GPU: raises an exception if a NaN was to be converted to an
+        integer. Calls on the CPU raise it themselves."""
         self._check()
 
     def measure(self, x, **options):
-        """What the chain's operators measure of an array, or of a file: {operator: {name: value}}. A value of each
-        channel is a list under the name with `_channels` behind it."""
+        """The measurements of the chain's operators for an array, or for a file: {operator: {name: value}}. Values per
+        channel are a list under the name with the suffix `_channels`."""
         if isinstance(x, (str, os.PathLike)):
             return self.run(x, None, **options)["measured"]
         return _tidy(self._save(_helpers.lend(x), None, **options))["measured"]
@@ -173,13 +173,13 @@ def _tidy(result):
 
 
 def chain(*stages, **options):
-    """A chain of stages: texts as the command's -p takes them, or what `op` makes. Options are those of running:
+    """A chain of stages: texts as for the command's -p, or results of `op`. Options for all runs:
     `device` ("auto", "cpu", "cuda", "cuda:1"), `threads`, `precision` ("f32", "f64"), `chunk`."""
     return Chain(*stages, **options)
 
 
 def read(path, **options):
-    """The samples of a file, as an `Array`, which knows its layout, rate and bits. `dtype` and `progress` as in a call."""
+    """The samples of a file, as an `Array` with its layout, rate and bits. `dtype` and `progress` as in a call."""
     return _copier().read(path, **options)
 
 
@@ -189,7 +189,7 @@ def decode(content, **options):
 
 
 def write(path, x, *, layout=None, rate=None, bits=None, **options):
-    """Puts an array into a file, of the format that its name tells."""
+    """Writes an array to a file, in the format given by its name."""
     _copier()._save(_helpers.lend(x), path, layout=layout, rate=rate, bits=bits, **options)
 
 
@@ -197,13 +197,13 @@ kept = {}
 
 
 def _copier():
-    """The empty chain, which copies; one a process."""
+    """The empty chain, which copies; one per process."""
     return kept.setdefault(os.getpid(), Chain())
 
 
 def array(values, dtype="float32", *, layout=None, rate=None, bits=None):
-    """An `Array` on the memory of an array of any kind, of which `layout`, `rate` and `bits` say more than shape and
-    type do; or of one dimension from numbers, for programs without NumPy."""
+    """An `Array` on the memory of any array, with `layout`, `rate` and `bits`, which shape and type do not tell; or a
+    one-dimensional array made from numbers, for programs without NumPy."""
     if isinstance(values, (list, tuple, range)):
         codes = {"uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "float32": "f", "float64": "d"}
         values = arrays.array(codes[dtype], values)
@@ -211,12 +211,12 @@ def array(values, dtype="float32", *, layout=None, rate=None, bits=None):
 
 
 def operators():
-    """The operators there are, each a dict: name, summary, doc, params, examples, kinds."""
+    """The available operators, each a dict: name, summary, doc, params, examples, kinds."""
     return _filterchain.operators()
 
 
 def operators_by_name():
-    """Their descriptions, which are asked for once."""
+    """Their descriptions, which are read once."""
     if "operators" not in kept:
         kept["operators"] = {each["name"]: each for each in _filterchain.operators()}
     return kept["operators"]

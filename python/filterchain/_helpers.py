@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the extension module asks Python for: logging, and the tensors of other libraries."""
+"""Python code used by the extension module: logging, and the tensors of other libraries."""
 import logging
 import sys
 
@@ -14,13 +14,13 @@ def log(level, message):
 
 
 def _library(x):
-    """The library that a tensor comes from, if it is one that can make others: "torch", "cupy"; or None."""
+    """The library of a tensor, if results can be made with it: "torch", "cupy"; or None."""
     name = type(x).__module__.partition(".")[0]
     return sys.modules.get(name) if name in ("torch", "cupy") else None
 
 
 def _current_stream(x, ordinal):
-    """The stream that the tensor's library works on at the moment: 1 is the default one."""
+    """The current stream of the tensor's library: 1 is the default stream."""
     library = _library(x)
     if library and library.__name__ == "torch":
         return library.cuda.current_stream(ordinal).cuda_stream or 1
@@ -38,7 +38,7 @@ def _take_dlpack(x, stream):
     arguments = {} if stream is None else {"stream": stream}
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **arguments)
-    except TypeError:  # of a library that knows only what was before version 1
+    except TypeError:  # for a library without DLPack version 1
         capsule = x.__dlpack__(**arguments)
     return _filterchain.from_dlpack(capsule)
 
@@ -55,7 +55,7 @@ def _take_interface(x, interface, ordinal):
 
 
 def _take(x):
-    """(Array, stream or None) on the memory of whatever lends it."""
+    """(Array, stream or None) on the memory that an object exports."""
     _check_gradient(x)
     if isinstance(x, _filterchain.Array):
         return x, None if x.device == "cpu" else 1
@@ -65,18 +65,18 @@ def _take(x):
         return _take_dlpack(x, stream), stream
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
-        # Without DLPack nothing says which device it is: the first one, unless its library does.
+        # Only DLPack gives the device; otherwise it is the library's, or the first one.
         ordinal = getattr(getattr(x, "device", None), "id", 0)
         return _take_interface(x, interface, ordinal), interface.get("stream") or 1
     interface = getattr(x, "__array_interface__", None)
     if interface is not None:
         return _take_interface(x, interface, -1), None
-    raise TypeError(f"{type(x).__name__}: no array: filterchain takes what offers the buffer protocol, DLPack or "
-                    "__cuda_array_interface__")
+    raise TypeError(f"{type(x).__name__}: not an array: use what has the buffer protocol, DLPack or __cuda_array_interface__, "
+                    "fc.array([...]) for numbers, fc.read(path) for a file")
 
 
 def lend(x):
-    """What has a buffer, or an Array on its memory."""
+    """The object itself if it has a buffer, or an Array on its memory."""
     try:
         memoryview(x).release()
         return x
@@ -85,13 +85,13 @@ def lend(x):
 
 
 def as_array(x):
-    """An Array on the memory of whatever lends it."""
+    """An Array on the memory that an object exports."""
     lent = lend(x)
     return lent if isinstance(lent, _filterchain.Array) else _filterchain.from_buffer(lent)
 
 
 def apply(function, lent, out, values):
-    """A piece of an operator in Python. The function sees a copy: what is lent is gone afterwards."""
+    """Calls a Python operator for one piece. The function gets a copy, since the memory is not valid after the call."""
     import numpy
     made = numpy.asarray(function(numpy.array(lent), **values))
     room = numpy.asarray(out)
@@ -107,7 +107,7 @@ def sentence(error):
 
 
 def _empty(x, shape, dtype):
-    """A tensor of x's own library, on its device; None: that makes none."""
+    """A tensor of x's library, on its device; None: the library is not supported."""
     library = _library(x)
     if library is None:
         return None
@@ -118,7 +118,7 @@ def _empty(x, shape, dtype):
 
 
 def _back(x, result):
-    """An Array as an array of x's library, where that takes DLPack."""
+    """Converts an Array to an array of x's library, if that supports DLPack."""
     if type(x).__module__.partition(".")[0] == "filterchain":
         return result
     space = getattr(x, "__array_namespace__", None)
@@ -127,7 +127,7 @@ def _back(x, result):
 
 
 def call(chain, x, options):
-    """A call on what the extension module does not know: a tensor, or nothing, for a chain that begins with a
+    """A call on an object that the extension module does not handle: a tensor, or None for a chain that begins with a
     generator."""
     if x is None:
         return chain._load(None, **options)

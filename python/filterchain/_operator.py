@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that are functions of Python, for trying things out."""
+"""Operators implemented by Python functions, for experiments."""
 import inspect
 
 from . import _chain, _filterchain
@@ -28,7 +28,7 @@ def _halo(halo):
 
 
 def _params(function):
-    """Those behind the first one: (name, type, documentation, default)."""
+    """The parameters after the first one: (name, type, documentation, default)."""
     found = []
     for param in list(inspect.signature(function).parameters.values())[1:]:
         if param.default is inspect.Parameter.empty or type(param.default) not in _TYPES:
@@ -39,7 +39,7 @@ def _params(function):
 
 
 def operator(function=None, *, halo=0, border="auto", kinds=("audio", "image", "array"), name=None):
-    """Makes an operator of a function of NumPy arrays, for chains of this process:
+    """Makes an operator from a function of NumPy arrays, for chains in this process:
 
         @fc.operator(halo=1)
         def edges(x, strength=1.0):
@@ -47,11 +47,11 @@ def operator(function=None, *, halo=0, border="auto", kinds=("audio", "image", "
 
         fc.chain("edges:2")(image)
 
-    It is called for one piece of the signal after the other, with as much of its neighbourhood as `halo` says: a
-    number for all sides, or a dict as {"x": (before, after), "y": 1}. Of sound x has shape (time, channels), of images
-    and arrays (rows, columns, channels), of float32 or float64; what is returned has the same shape without the halo,
-    and must depend on nothing else. Parameters behind the first are those of the operator, by their defaults. `border`
-    says what lies beyond the ends. On the CPU alone, and one call at a time."""
+    The function is called for one piece of the signal after the other, each with a `halo` of neighbouring samples: a
+    number for all sides, or a dict such as {"x": (before, after), "y": 1}. For sound x has the shape (time, channels),
+    for images and arrays (rows, columns, channels), with float32 or float64; the result has the same shape without the
+    halo, and must depend on x and the parameters only. Parameters after the first are those of the operator, with their
+    defaults. `border` gives the values beyond the ends. Only on the CPU, and one call at a time."""
     if function is None:
         return lambda given: operator(given, halo=halo, border=border, kinds=kinds, name=name)
     if border not in _BORDERS:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The operators as functions: `ops.conv1d(h, border="wrap")` is `op("conv1d", h, border="wrap")`.
 
-A parameter that is a word of Python has an underscore behind it: `ops.mel(20, from_="spectrum")`.
+A parameter whose name is a Python keyword has an underscore appended: `ops.mel(20, from_="spectrum")`.
 """
 import functools
 

@@ -3,7 +3,7 @@
 
     ds.map_batches(filterchain.ray.Chain, fn_constructor_args=["sepconv:[1,2,1]/4"], compute=ray.data.ActorPoolStrategy(size=4))
 
-A chain is parsed once an actor. The device is said, not guessed: `num_gpus=0` hides no GPU from a worker."""
+A chain is parsed once per actor. The device must be given: `num_gpus=0` does not hide GPUs from a worker."""
 import os
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import filterchain as fc
 
 
 class _Rows:
-    """What rows that fail make: "raise" an error of the batch, "drop" nothing, "column" a sentence in the column `error`."""
+    """What to do with rows that fail: "raise" an error for the batch, "drop" the row, "column": a message in the column `error`."""
 
     def __init__(self, stages, on_error, device, options, **asked):
         if on_error not in ("raise", "drop", "column"):
@@ -34,10 +34,10 @@ class _Rows:
 
 
 class Chain(_Rows):
-    """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). Of each row `column` holds the content of
-    a file, the path of one (a string), or samples; the result comes into the column `to`, in a table as a list of numbers with its
-    shape beside it in TO_shape. Images of one size, in an array, are one call. Random operators draw by `seed`, `epoch` and the
-    column `key` (an id), whatever rows share a batch."""
+    """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). In each row `column` holds the content of
+    a file, a path (a string), or samples; the result is stored in the column `to`, in a table as a list of numbers with its
+    shape in TO_shape. Images of one size, in an array, are processed by one call. Random operators depend on `seed`, `epoch` and
+    the column `key` (an id), not on which rows share a batch."""
 
     def __init__(self, *stages, column="bytes", to="data", key=None, on_error="raise", device="cpu", layout=None, rate=None,
                  dtype=None, **options):
@@ -76,8 +76,8 @@ class Chain(_Rows):
 
 
 class Files(_Rows):
-    """From the files that the column `path` names to those of the column `out`. What is there already is not made again: outputs
-    are complete or not there, so that a job which was cut off goes on where it was."""
+    """Filters the files in the column `path` into those in the column `out`. Existing outputs are not made again: outputs are
+    complete or missing, so that an interrupted job continues where it stopped."""
 
     def __init__(self, *stages, resume=True, on_error="column", device="cpu", **options):
         super().__init__(stages, on_error, device, options, resume=resume)
@@ -89,7 +89,7 @@ class Files(_Rows):
 
 
 def images(paths, stages, out, *, concurrency=1, num_gpus=0, **options):
-    """Files through a chain into the folder `out`, which all workers see ("out/{stem}.jpg" changes names): a dataset to be read."""
+    """Filters files into the folder `out`, which all workers must see ("out/{stem}.jpg" changes names): a dataset to be read."""
     import ray.data
     out = str(out) if "{stem}" in str(out) else os.path.join(out, "{stem}{suffix}")
     names = [out.replace("{stem}", Path(path).stem).replace("{suffix}", Path(path).suffix) for path in paths]

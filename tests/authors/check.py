@@ -127,10 +127,10 @@ class Check(harness.Case):
 
     def test_exclusions(self):
         shutil.copy(os.path.join(MODULES, "prints.so"), self.folder)
-        self.write("prints.check", "# why\nmean3/cpu printing: it tells of its progress\n")
+        self.write("prints.check", "# why\nmean3/cpu printing: it reports its progress\n")
         done = self.run_command("check", "./prints.so", "--seed", "5", "--test", "calls")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("it tells of its progress", done.stdout)
+        self.assertIn("it reports its progress", done.stdout)
         self.write("prints.check", "mean3 printing\n")
         done = self.run_command("check", "./prints.so", "--seed", "5")
         self.assertEqual(done.returncode, 1)

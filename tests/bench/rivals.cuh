@@ -20,7 +20,7 @@ constexpr int MOST_REPEATS = 100;
 
 struct settings {
   int repeats;
-  const char *only; // names of groups, apart by commas; NULL: all
+  const char *only; // names of groups, separated by commas; NULL: all
   const char *json; // a file, or NULL
 };
 extern settings run_settings;

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A chain of the stages of `text`, which are apart by blanks. */
+/* A chain of the stages of `text`, separated by blanks. */
 typedef struct ours_chain ours_chain;
 ours_chain *ours_chain_new(const char *text);
 /* Enqueues on the stream, a cudaStream_t; views are of device memory. */

@@ -221,7 +221,7 @@ class Outputs(Batch):
         for sentence, *arguments in (
                 ("p/a.png and q/a.png would both be written to out/a.npy", "-o", "out/{stem}.npy"),
                 ("out/{stme}.npy{stem}: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy{stem}"),
-                ("{index:99}.png: {index:99}: digits stand behind {index} and {shard}, as in {index:06}", "-o", "{index:99}.png"),
+                ("{index:99}.png: {index:99}: expected {index:N} or {shard:N} with N at most 18, as in {index:06}", "-o", "{index:99}.png"),
                 ("--shard 2/2: numbers begin with 0, so the last one is 1/2", "-o", "out/{dir}.png", "--shard", "2/2"),
                 ('--shard: expected I/N, as in 0/8, found "2"', "-o", "out/{dir}.png", "--shard", "2"),
                 ('--shard-size: expected a number of samples, or bytes as in 500MB or 2GiB, found "2x"', "-o", "{shard}.tar", "--shard-size", "2x"),

@@ -213,7 +213,7 @@ class ChannelLayout(harness.Case):
         self.assertEqual(mask_of(self.copied(caf(3, layout(133 << 16 | 3), layout(BITS, 7)), "out.wav")), 0xb)
 
     def test_layouts_of_vorbis(self):
-        """Back and sides are one there, if nobody moves; other places are told of, and a comment stays."""
+        """Back and sides are one there, if nobody moves; other places are warned of, and a comment stays."""
         for channels, mask, fits in ((4, 0x33, True), (4, 0x603, True), (6, 0x3f, True), (6, 0x60f, True), (7, 0x70f, True), (7, 0x13f, False), (4, 0x107, False)):
             for out, title in (("ogg", "Ogg"), ("opus", "Opus")):
                 field = f"{COMMENT}=0x{mask:x}"
@@ -225,7 +225,7 @@ class ChannelLayout(harness.Case):
                 self.assertEqual(comments_of(self.read("back.flac")), [field])
 
     def test_other_channels(self):
-        """They are elsewhere, which is told of unusual ones."""
+        """Their places change, with a warning where the places are unusual."""
         self.write("two.txt", "1 0 0\n0 1 0\n")
         stage = "matrix:two.txt:axis=channel"
         for data, usual, word in ((wav(3, 0xb), wav(3, 0x7), "channel mask"), (caf(3, layout(BITS, 0xb)), caf(3, layout(BITS, 0x7)), "channel mask"),

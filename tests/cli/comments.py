@@ -308,7 +308,7 @@ class Comments(harness.Case):
                             said_in(out[4:], self.read(out))
 
     def test_a_count_that_is_too_large(self):
-        """The decoders take no offence; what is there goes over, and the rest is told of."""
+        """The decoders accept it; the comments that exist are copied, and the rest is warned of."""
         body = body_of([b"TITLE=t", b"A=b"])
         for name in ("flac", "ogg"):
             self.write("in", self.make(name, body[:6] + b"\3" + body[7:]))

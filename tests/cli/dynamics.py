@@ -16,7 +16,7 @@ import harness
 
 class Case(harness.Case):
     def measured(self, report, channel=None):
-        """What a report tells of all channels together, or of one."""
+        """What a report gives for all channels together, or for one."""
         told = json.loads(self.read(report))["files"][0]["measurements"]
         return {m["name"]: m["value"] for m in told if m["channel"] == channel}
 
@@ -144,7 +144,7 @@ class Normalize(Case):
         self.assertEqual(self.read("out/in.wav"), self.read("one.wav"))
 
     def test_a_side_through_a_pipe(self):
-        """A further input is read again for what stands behind it, not for what stands before."""
+        """A further input is read again for stages after it, not for stages before it."""
         side = self.read("in.wav")
         for stages, fits in ((("mixin:/dev/stdin", "normalize:loudness=-20"), False), (("normalize:loudness=-20", "mixin:/dev/stdin"), True)):
             done = self.run_command("-i", "in.wav", "-p", stages[0], "-p", stages[1], "-o", "out.wav", input=side, text=False)

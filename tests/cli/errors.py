@@ -201,7 +201,7 @@ class Inputs(Bad):
         self.fails(1, "-i", "cut.mp3", "-o", "out.wav")
 
     def test_an_ogg_page_that_is_not_what_it_was(self):
-        """libsndfile leaves it out without a word. What stands behind the last page is told."""
+        """libsndfile leaves it out without a word. What follows the last page is reported."""
         noise = random.Random(9)
         harness.write_wav(self.path("noise.wav"), [noise.randrange(-9000, 9000) for _ in range(96000)], 2, 48000)
         for ending in ("ogg", "opus"):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What somebody does in the first ten minutes with nothing but the README: each task ends in a result, or in a line that says
-what to do instead. Where such a line names a command or a stage, that is tried too. tests/cli/readme.py runs the README's own
-commands, describe.py those of inspect."""
+"""Tasks of a new user's first ten minutes, with only the README: on the command line, with an operator of one's own, and in
+Python. Each ends in a result, or in a line that says what to do instead; where such a line names a command or a stage, that
+is tried too. tests/cli/readme.py runs the README's own commands, describe.py those of inspect."""
 import os
 import re
 import shutil
 import struct
+import subprocess
+import sys
 
 import harness
 
@@ -124,6 +126,108 @@ class FirstContact(harness.Case):
         self.succeed("-i", "picture.png", *stages, "-o", "out.tar", "--format", "npy")
         self.succeed("-i", "picture.png", *stages, "-o", "out.npy")
         self.assertEqual(harness.read_npy(self.path("out.npy"))[0], (3, 224, 224))
+
+
+class FirstOperator(harness.Case):
+    """The README's plugin, compiled by its command, against the headers of the source tree."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler")
+        shutil.copy(os.path.join(harness.SOURCE, "examples", "speech.wav"), self.path("speech.wav"))
+        with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
+            readme = file.read()
+        self.code = re.search(r"^```c contrast.c\n(.*?)^```", readme, re.M | re.S).group(1)
+        self.cc = re.search(r"^    \$ (cc .*)$", readme, re.M).group(1).replace("$(pkg-config --cflags filterchain-plugin)", "-Wall -Werror -I" + shlex.quote(
+            os.path.join(harness.SOURCE, "core", "contract")))
+
+    def compile(self, code, folder="."):
+        os.makedirs(self.path(folder), exist_ok=True)
+        self.write(folder + "/contrast.c", code)
+        subprocess.run(["sh", "-c", self.cc], cwd=self.path(folder), check=True)
+
+    def test_the_plugin_of_the_readme(self):
+        self.compile(self.code)
+        run = ("--plugin-dir", ".", "-i", "speech.wav", "-o", "out.wav", "-p")
+        self.succeed(*run, "contrast:0.5")
+        self.succeed("-i", "speech.wav", "-p", "gain:0.5", "-o", "half.wav")
+        self.assertEqual(self.read("out.wav"), self.read("half.wav"))
+        for words in (("inspect", "./contrast.so"), ("inspect", "--plugin-dir", ".", "contrast")):
+            self.assertIn("contrast[:AMOUNT]", self.succeed(*words))
+        self.assertIn("contrast  ", self.succeed("list", "--plugin-dir", "."))
+        self.assertRegex(self.succeed("check", "./contrast.so", "--seconds", "0.1"), r"\b0 failed")
+        self.assertRegex(self.fails(2, *run, "contrast:loud"), 'contrast: amount: "loud" is not a finite number')
+        self.assertRegex(self.fails(2, *run, "contrast:amont=2"), 'did you mean "amount"')
+
+    def test_slips(self):
+        """A folder that is forgotten or mistyped, an example that does not parse, a file without an entry."""
+        self.compile(self.code)
+        self.assertRegex(self.fails(2, "-i", "speech.wav", "-p", "contrast", "-o", "out.wav"), 'no operator "contrast"')
+        self.assertRegex(self.fails(2, "--plugin-dir", "lib", "-i", "speech.wav", "-p", "contrast", "-o", "out.wav"), "lib: is not a folder")
+        self.compile(self.code.replace("contrast:1.5", "contrast:fast"), "wrong")
+        done = self.run_command("check", "wrong/contrast.so", "--seconds", "0.1")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, 'FAIL contrast: descriptor .*example "contrast:fast": contrast: amount: "fast" is not a finite number')
+        self.compile(re.sub(r"(?m)^FC_PLUGIN.*", "extern const fc_operator *const used; const fc_operator *const used = &contrast;", self.code), "empty")
+        self.assertRegex(self.fails(2, "--plugin-dir", "empty", "-i", "speech.wav", "-p", "contrast", "-o", "out.wav"),
+                         "contrast.so is not a filterchain plugin: it has no symbol fc_plugin_entry_v1")
+
+    def test_a_project(self):
+        self.assertRegex(self.fails(2, "new"), "new takes one operator name: filterchain new soften")
+        self.assertRegex(self.fails(2, "new", "my-filter"), "not a valid operator name")
+        self.assertRegex(self.succeed("new", "soften"), r"cd soften && meson setup build && ninja -C build && meson test -C build")
+        self.assertRegex(self.fails(1, "new", "soften"), "exists already; name a new folder")
+        self.assertLessEqual({"README.md", "LICENSE", "meson.build", "soften.c"}, set(os.listdir(self.path("soften"))))
+
+
+class FirstScript(harness.Case):
+    """Python without NumPy, in the build tree as the README says."""
+
+    def setUp(self):
+        super().setUp()
+        package = os.path.join(harness.BUILD, "python", "filterchain")
+        if not os.path.exists(os.path.join(package, "__init__.py")) or sys.version_info < (3, 11):
+            self.skipTest("the package is not built for this Python")
+        if harness.sanitized():
+            self.skipTest("Python itself has no sanitizer")
+        for name in ("speech.wav", "picture.png"):
+            shutil.copy(os.path.join(harness.SOURCE, "examples", name), self.path(name))
+
+    def script(self, text):
+        """What it prints; "ERROR ..." for an exception."""
+        environment = {**harness.fixed_environment(), "PYTHONPATH": os.path.join(harness.BUILD, "python"), "PYTHONWARNINGS": "error"}
+        program = "import filterchain as fc\ntry:\n    print(%s)\nexcept Exception as e:\n    print('ERROR', type(e).__name__, e)\n" % text
+        done = subprocess.run([sys.executable, "-c", program], cwd=self.folder, env=environment, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.stdout.strip()
+
+    def test_results(self):
+        for text, wanted in (('fc.chain("conv1d:[1,2,1]/4", "gain:-6dB")(fc.read("speech.wav")).shape', "(48640,)"),
+                             ('fc.read("picture.png").shape', "(200, 320, 3)"),
+                             ('fc.chain("resize:64", "crop:64", "layout:chw")(fc.read("picture.png")).shape', "(3, 64, 64)"),
+                             ('memoryview(fc.chain("gain:2")(fc.array([1, 2, 3]))).tolist()', "[2.0, 4.0, 6.0]"),
+                             ('fc.chain("fir:lowpass=3k")(fc.array([0.1] * 1000), rate=16000).shape', "(1000,)"),
+                             ('round(fc.chain("loudness").measure("speech.wav")["loudness"]["integrated"], 2)', "-18.95"),
+                             ('fc.chain(fc.op("gauss", 2)).run("picture.png", "out.png")["device"][:3]', "cpu"),
+                             ('fc.write("again.png", fc.read("out.png"))', "None"),
+                             ('"gauss" in [operator["name"] for operator in fc.operators()]', "True")):
+            with self.subTest(text=text):
+                self.assertEqual(self.script(text), wanted)
+        self.assertEqual(self.read("again.png")[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_slips(self):
+        """Exceptions have the command's messages, and a class for each kind."""
+        for text, wanted in (('fc.chain("spectogram")', 'UnsupportedError no operator "spectogram": did you mean "spectrogram"'),
+                             ('fc.chain("gain:loud")', 'InvalidError gain: gain: "loud" is not a finite number'),
+                             ('fc.chain(fc.op("gain", factr=2))', 'InvalidError gain: unknown parameter "factr"'),
+                             ('fc.read("nosuch.wav")', "FileError nosuch.wav: cannot be opened"),
+                             ('fc.write("out.xyz", fc.read("speech.wav"))', 'InvalidError out.xyz: no format "xyz" to write: there are wav'),
+                             ('fc.chain("gain:2")([1, 2, 3])', r"TypeError list: not an array: .*fc\.array\("),
+                             ('fc.chain("gain:2")("speech.wav")', r"TypeError str: not an array: .*fc\.read\("),
+                             ('fc.chain("fir:lowpass=3k")(fc.array([1.0, 2.0]))', "InvalidError fir: the sample rate is not known")):
+            with self.subTest(text=text):
+                self.assertRegex(self.script(text), r"\AERROR " + wanted)
 
 
 if __name__ == "__main__":

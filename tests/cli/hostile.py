@@ -341,7 +341,7 @@ class Limits(harness.Case):
             self.assertEqual((len(owners), user in owners), (2, False))
 
     def meet_confined(self, depth, *inputs, **options):
-        """What confined_below tells of a decoder at work."""
+        """What confined_below reports of a decoder at work."""
         for _ in range(20):
             run, seen = self.start_large(*inputs, **options), None
             while run.poll() is None and not seen:

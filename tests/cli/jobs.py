@@ -107,7 +107,7 @@ class Sound(harness.Case):
         self.assertEqual(self.run_command("-i", "in.wav", "-p", "conv1d:mask.txt", "-o", "out.wav", "-q").stderr, "")
 
     def test_noise_at_the_ends_is_no_clipping(self):
-        """Dither leads beyond full scale where a signal touches it; a signal that goes beyond by itself is told of."""
+        """Dither leads beyond full scale where a signal touches it; a signal that goes beyond by itself is warned of."""
         harness.write_wav(self.path("in.wav"), [32767, -32768, 5] * 500)
         harness.write_png(self.path("in.png"), [[0, 255] * 50] * 20, 1)
         for name in ("in.wav", "in.png"):

@@ -195,8 +195,8 @@ class Limits(harness.Case):
         self.assertEqual(self.read("limited.raw"), self.read("freely.raw"))
 
     def test_scratch_has_room(self):
-        """The plan leaves some of the limit to operators, so that nothing is tried in vain; what the limit does is
-        no warning, and counted in words that fit."""
+        """The plan leaves some of the limit to operators, so that no attempt fails. What the limit does is
+        reported, not warned of, and numbers agree with their words."""
         harness.write_png(self.path("wide.png"), [[x * 7 % 256 for x in range(6000)]] * 300, 3)
         for stage, limit in (("sepconv:[1,2,1]/4", 1), ("winstat:window=15:stat=std", 1), ("gain:0.5", 2)):
             with self.subTest(stage=stage):

@@ -89,7 +89,7 @@ void host_borders(hosted_border border) {
 
 #define ROOM 8 /* elements of border, on both sides of rows and columns */
 
-/* A copy of the view with the border that it is told of around it. */
+/* A copy of the view with the border that `edges` describes around it. */
 static fc_view with_border(const fc_view *v, const fc_edges *edges) {
   fc_view to = *v;
   const gsize size = fc_dtype_size(v->dtype);

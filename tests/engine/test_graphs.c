@@ -47,7 +47,7 @@ typedef struct test {
   GHashTable *seen; /* operators that ran */
 } test;
 
-/* ---- what is being done, for whoever must tell of its end ----------------------------------------- */
+/* ---- what is being done, for whoever must report its end ----------------------------------------- */
 
 static char current[8192];
 

@@ -252,7 +252,7 @@ static gboolean session_runs(bench *b, fc_session *s, unsigned char *codes, gint
 }
 
 /* Why a chain takes memory, and no session, pipe or file: it must know all of the signal or how long it is,
- * there is no signal, or files tell of two rates. */
+ * there is no signal, or files have two rates. */
 static gboolean is_excused(const GError *error) {
   static const char *const why[] = {"whole signal", "nothing to push", "is not known", "Hz cannot be",
                                     "input twice"};
@@ -356,7 +356,7 @@ static char *save_signal(const bench *b) {
   return NULL;
 }
 
-/* What stands behind the header of a .npy, if it is as much as it should be. */
+/* What follows the header of a .npy, if it is as much as it should be. */
 static const unsigned char *npy_codes(GBytes *file, gsize bytes) {
   gsize size;
   const unsigned char *data = g_bytes_get_data(file, &size);

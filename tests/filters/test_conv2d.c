@@ -164,7 +164,7 @@ static void check_separated(int rank, int whole) {
   image_free(&b);
 }
 
-/* Rows and columns of the golden masks are told apart by their number of taps. */
+/* Rows and columns of the golden masks differ in their number of taps. */
 static filter2d golden_filter(const char *path, const char *mask, int compute, int flip) {
   static const int64_t sizes[][2] = {{3, 3}, {4, 5}, {1, 7}, {6, 1}, {15, 13}};
   golden m = golden_read(path, mask);

@@ -96,7 +96,7 @@ static void filter2d_run_cuda(const filter2d *f, const image *in, const image *o
   CHECK(status == FC_OK, "status %d", status);
 }
 
-/* The input on the device with nothing written but what may be read: compute-sanitizer's initcheck tells of
+/* The input on the device with nothing written but what may be read: compute-sanitizer's initcheck reports
  * every read beyond. Not of gapped elements. */
 static fc_view image_up_bare(const image *m, const image_border *b) {
   const fc_view *v = &m->view;

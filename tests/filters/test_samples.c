@@ -183,7 +183,7 @@ static void round_trip_check(void) {
   CHECK(back[0] == 0, "NaN became %d", back[0]);
 }
 
-/* A count that is full stays so; and one that a plugin's own store has spoilt is not gone on with. */
+/* A count that is full stays so; and one that a plugin's own store has spoilt is not continued. */
 static void full_check(void) {
   uint32_t notes[FC_COUNTED_WORDS] = {0, FC_COUNTING, UINT32_MAX - 1};
   const float high[] = {2, 0, 2, 2};

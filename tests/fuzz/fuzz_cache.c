@@ -93,7 +93,7 @@ static void write_file(guint8 mode, const guint8 *data, gsize size) {
   close(fd);
 }
 
-/* What is not there is looked for as ever, and so is a file that is known to have the operator. */
+/* What is not there is searched for, and so is a file that is known to have the operator. */
 static void ask(const fc_plugin_cache *cache) {
   static const char *const paths[] = {"", "a", "/nonexistent/a.so", "/plugins/b.so", "/proc/self"};
   static const char *const names[] = {"", "gain", "conv1d", "\xff"};

@@ -131,7 +131,7 @@ static void check_huge(fc_runner *r, unsigned char *host) {
   const gint64 length = (G_GINT64_CONSTANT(1) << 30) + 12345, period = 251, comb = 104729;
   void *memory = r->alloc(r, (gsize)length);
   if (!memory) {
-    printf("not tried: a border of 2^30 elements, for want of device memory\n");
+    printf("not tried: a border of 2^30 elements: too little device memory\n");
     return;
   }
   for (int i = 0; i < period; i++) host[i] = (unsigned char)i;

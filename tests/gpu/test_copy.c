@@ -168,7 +168,7 @@ static void huge(const room *m) {
   unsigned char *codes = m->runner->alloc(m->runner, (gsize)length);
   gint16 *wide = codes ? m->runner->alloc(m->runner, (gsize)length * 2) : NULL;
   if (!wide) {
-    printf("not tried: a copy of 2^30 elements, for want of device memory\n");
+    printf("not tried: a copy of 2^30 elements: too little device memory\n");
     return;
   }
   for (int i = 0; i < period; i++) m->from[i] = (unsigned char)i;

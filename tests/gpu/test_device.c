@@ -9,7 +9,7 @@
 #include "tests/gpu/gpu.h"
 
 static void device_memory(fc_runner *r) {
-  CHECK(r->alloc(r, (gsize)1 << 50) == NULL, "a petabyte was had");
+  CHECK(r->alloc(r, (gsize)1 << 50) == NULL, "a petabyte was allocated");
   /* And the failure left nothing behind that later work would trip over. */
   char *memory[20];
   for (int i = 0; i < 20; i++) {
@@ -46,7 +46,7 @@ static void plain_memory(fc_runner *r) {
   fc_cuda_driver()->release(0, NULL);
   g_free(sent);
   g_free(got);
-  CHECK(fc_cuda_driver()->alloc(0, (gsize)1 << 50) == NULL, "a petabyte was had");
+  CHECK(fc_cuda_driver()->alloc(0, (gsize)1 << 50) == NULL, "a petabyte was allocated");
 }
 
 static void no_such_device(void) {

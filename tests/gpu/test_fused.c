@@ -20,7 +20,7 @@ enum { SKIPPED = 77, MOST_STAGES = 6 };
 
 static fc_context *context;
 static GRand *numbers;
-static GString *said; /* warnings of the run in hand */
+static GString *said; /* warnings of the current run */
 static gboolean no_compiler;
 
 static void log_line(fc_log_level level, const char *message, void *data) {

@@ -365,7 +365,7 @@ static const fc_operator fitted_operator = {.size = sizeof(fc_operator),
                                             .report = fitted_report,
                                             .extension = fitted_extension};
 
-/* Instances of each rate are told of the passes; a clone has its own. */
+/* Instances of each rate learn of the passes; a clone has its own. */
 static void test_times_in_two_passes(place *p, gconstpointer data) {
   static const fc_operator *const operators[] = {&fitted_operator};
   static const fc_plugin plugin = {sizeof plugin, FC_PLUGIN_ABI, "test.fitted", "1", "test", "MIT", "", 1,

@@ -198,7 +198,7 @@ static void test_captured(void) {
 
 /* Large enough that the inside is filtered where it lies and only the borders are copied, or that operators
  * make their borders themselves: what comes of it is what comes of uploading it in parts to where there is
- * room for a border, to the bit. Stages are apart by blanks. */
+ * room for a border, to the bit. Stages are separated by blanks. */
 static void check_large(const char *text, fc_view from) {
   GError *error = NULL;
   cudaStream_t stream;

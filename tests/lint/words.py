@@ -29,12 +29,21 @@ EVERYWHERE = (
     (r"heeds?|heeded", "is applied, is used"),
     (r"(what|that|which) (is|are) no numbers?", "what is not a number"),
     (r"passed over", "skipped"),
+    (r"to be had|(can|could|cannot|was|were|been) had(?! to)", "obtained, available"),
+    (r"for want of", "without, too little"),
+    (r"in vain", "without effect"),
+    (r"as (one|you) likes?", "any"),
+    (r"gone on with", "continued"),
+    (r"apart by(?! a\b)", "separated by"),
+    (r"(is|are|was|were|be) told of|tells? of", "is warned of; reports"),
+    (r"in hand", "current"),
+    (r"stands? behind", "follows"),
+    (r"as ever", "as before, or nothing"),
 )
 # Of these a user must guess what is meant.
 SHOWN = (
     (r"(?<!there )is no (?!longer\b|more\b|larger\b|smaller\b)[a-z]+", "is not a ..."),
     (r"is none(?! of)", "is not a ..., there is no ..."),
-    (r"apart by", "separated by"),
     (r"what there is", "the available ..."),
     (r"what is there", "the existing ..., the readable part"),
     (r"few-bitted", "of few bits"),
@@ -104,7 +113,7 @@ def findings(path, text):
 
 def self_test():
     c = '/* It mends the\n * seam for\n * ever. */ int mend;\nf("10s is no number " "apart by commas");\nlog("is no longer");'
-    assert [word for _, word, _ in findings("x.c", c)] == ["mends", "for ever", "is no number", "apart by"], list(findings("x.c", c))
+    assert [word for _, word, _ in findings("x.c", c)] == ["mends", "for ever", "apart by", "is no number"], list(findings("x.c", c))
     assert [line for line, _, _ in findings("x.md", "one\ntwo adrift\n")] == [2]
     assert [word for _, word, _ in findings("x.py", "rim = 1  # a rim\n")] == ["rim"]
     print("words: self-test passed")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * images.h - what tests of images share: chunks of PNG files, and what is told of what stands beside pixels.
+ * images.h - what tests of images share: chunks of PNG files, and the warnings about what accompanies pixels.
  */
 #ifndef FC_TESTS_MEDIA_IMAGES_H
 #define FC_TESTS_MEDIA_IMAGES_H

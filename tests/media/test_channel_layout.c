@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_channel_layout.c - where channels sit goes over between WAV, FLAC, CAF, AIFF and W64 with every sample
- * where it was, or is told of.
+ * in its place, or with a warning.
  */
 #include <sndfile.h>
 #include <string.h>
@@ -206,7 +206,7 @@ static void test_of_codecs(void) {
         g_autofree char *in = scratch(codecs[i].name), *out = scratch(between[k]);
         make_sound(in, codecs[i].format, 48000, channels, FRAMES);
         assert_lost(in, out, NULL);
-        assert_copies(out, back); /* AIFF's word for the program is told of */
+        assert_copies(out, back); /* AIFF's word for the program is warned of */
         g_assert_cmphex(mask_in(back), ==, codecs[i].masks[channels]);
       }
 }

@@ -307,7 +307,7 @@ static void test_never_set(void) {
   }
 }
 
-/* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what stands behind its
+/* AU says it in 32 bits without a sign, in either order of bytes, or not at all; what follows its
  * samples is none of them. */
 static void test_sizes_of_au(void) {
   static const int orders[] = {SF_ENDIAN_BIG, SF_ENDIAN_LITTLE};

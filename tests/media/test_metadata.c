@@ -325,7 +325,7 @@ static void test_big_endian(void) {
   sf_close(file);
 }
 
-/* The warnings of a copy, apart by newlines; g_free. */
+/* The warnings of a copy, one a line; g_free. */
 static char *warnings_of(const char *in, const char *out) {
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
   const copy_job job = {.in = in, .out = out, .dtype = -1, .options = {.log = keep_line, .log_data = lines}};

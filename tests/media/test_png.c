@@ -123,8 +123,8 @@ static void test_kinds(void) {
   g_assert_cmpuint(read, ==, 15);
 }
 
-/* A chunk that says that it is needed; none with data; and what stands behind the end, which is looked at no
- * more than it is taken over. */
+/* A chunk that says that it is needed; none with data; and what follows the end, which is neither
+ * examined nor copied. */
 static void test_structure(void) {
   g_autofree char *path = scratch("structure.png"), *out = scratch("structure-out.png");
   g_autoptr(GByteArray) data = pack("\0\7", 2);
@@ -153,7 +153,7 @@ static void store_with_data(const char *path, const png_kind *kind, const GByteA
   end_png(path, png);
 }
 
-/* Something behind the checksum or the pixels is skipped, as ever; too little is an error. */
+/* Something behind the checksum or the pixels is skipped; too little is an error. */
 static void test_odd_data(void) {
   static const guint8 rows[20] = {0, 1, 2, 3, 4, 5, 6};
   const png_kind kind = {2, 1, 8, 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two operators and one function that tells them apart by their addresses. */
+/* Two operators and one function that distinguishes them by their addresses. */
 #include "tests/plugins/minimal.h"
 
 static fc_operator second_op;

@@ -196,7 +196,7 @@ static const fc_plugin_info *info_of(const fc_plugin_info *infos, gsize n, const
   g_assert_not_reached();
 }
 
-/* The names of all operators, apart by blanks; g_free. */
+/* The names of all operators, separated by blanks; g_free. */
 static char *names_of(fc_registry *r) {
   gsize n;
   g_autofree const fc_operator **all = fc_registry_operators(r, &n);

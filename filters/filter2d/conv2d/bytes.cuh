@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cuh - what dense 2-D filters of u8 images on a CUDA device share: windows, sums and stores of
-// a thread that has 8 adjacent columns. Internal to filters/.
+// bytes.cuh - code shared by dense 2-D filters of u8 images on a CUDA device: windows, sums and stores of a
+// thread that has 8 adjacent columns. Internal to filters/.
 //
-// A byte becomes a float in one instruction that puts it into the low bits of a word: that is the subnormal
-// v * 2^-149, which multiply-adds take at full speed. The taps make up for it: they are 2^118 times too large
+// A byte becomes a float in one instruction that puts it into the low bits of a word: that is the subnormal v
+// * 2^-149, which multiply-adds process at full speed. The taps compensate: they are 2^118 times too large
 // and the sums 2^31 times too small, exactly. Sums become integers by another multiply-add, whose rounding is
 // that of the store. The order of sums is that of the marching kernels, so the bits are.
 //
@@ -19,33 +19,34 @@
 #include "filters/filter2d/band.cuh"
 #include "filters/filter2d/conv2d/floats.cuh"
 
-// How rows of bytes come to the kernels of bytes.cu: a block marches down a
-// band of columns, and the engine for bulk copies (copy_bulk.cuh) brings each row's part of it into a ring of
-// batches in shared memory, several ahead. Internal to filters/.
+// How rows of bytes are loaded by the kernels of bytes.cu: a block marches down a band of columns, and the
+// bulk copy engine (copy_bulk.cuh) loads each row's part of it into a ring of batches in shared memory,
+// several in advance. Internal to filters/.
 //
-// The engine copies multiples of 16 bytes from multiples of 16, so a row lies in shared memory as far into 16
-// bytes as it does in global memory: rows need not lie alike. At the ends of rows, what the engine may not
-// touch - the first and last bytes of the view, and the border, if it is to be made here - is brought by the
-// warp that tells the engine of the batch. A table says for each of these elements where it comes from.
+// The engine copies multiples of 16 bytes from multiples of 16, so a row has the same alignment to 16 bytes
+// in shared memory as in global memory: rows may have different alignments. At the ends of rows, the first
+// and last bytes of the view, and the border, if it is made here, are loaded by the warp that starts the
+// batch, because the engine may not read them. A table has the source of each of these elements.
 //
-// A warp in turn tells the engine of a batch; barriers tell when a batch is there, and when all have left it.
+// The warps take turns in starting a batch; barriers signal when a batch has arrived and when all warps have
+// finished with it.
 
-#define FC_BYTE_ENDS 96 // elements at either end of a row that the engine may not bring, at most
+#define FC_BYTE_ENDS 96 // maximum of elements at either end of a row that the engine may not load
 
 __device__ __forceinline__ void fc_shared_store_byte(uint32_t to, uint32_t byte) {
   asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(byte) : "memory");
 }
 
-// What all threads of a block share.
+// Shared by all threads of a block.
 template <int STAGES> struct fc_byte_room {
-  uint64_t bars[2 * STAGES];             // of each batch: is it there, and have all left it?
+  uint64_t bars[2 * STAGES];             // for each batch: has it arrived, and have all finished with it
   alignas(16) uint32_t shift[STAGES][8]; // how far into 16 bytes each of its rows begins
   fc_band_way way;
   int n, rows; // elements of a row of windows, and those rows
   int32_t from[2][FC_BYTE_ENDS];
 };
 
-// Called by all threads; `way` is seen after the next barrier.
+// Called by all threads; `way` is visible after the next barrier.
 template <int STAGES>
 __device__ __forceinline__ void fc_byte_begin(const fc_band &b, const fc_band_way &way, int n,
                                               fc_byte_room<STAGES> &room) {
@@ -64,8 +65,8 @@ __device__ __forceinline__ void fc_byte_begin(const fc_band &b, const fc_band_wa
   }
 }
 
-// By one warp: elements [0, begin) and [end, n) of a lane's row, and what lies at `to` in shared memory, 4
-// rows at a time. Where there is no row, all are the constant.
+// By one warp: elements [0, begin) and [end, n) of a lane's row, to `to` in shared memory, 4 rows at a time.
+// Without a row, all are the constant.
 template <int BATCH, int STAGES>
 __device__ __forceinline__ void fc_byte_fetch_ends(const fc_byte_room<STAGES> &room, uint32_t code,
                                                    const char *row, int begin, int end, uint32_t to) {
@@ -103,15 +104,15 @@ __device__ __forceinline__ void fc_byte_fetch_ends(const fc_byte_room<STAGES> &r
 template <int BATCH, int STAGES> struct fc_byte_ring {
   static_assert((STAGES & (STAGES - 1)) == 0, "turns may wrap");
   static_assert(BATCH <= 8, "rows of fc_byte_room");
-  static constexpr uint32_t EARLY = STAGES - 2; // turns before there is a batch to be summed
+  static constexpr uint32_t EARLY = STAGES - 2; // iterations before there is a batch to sum
 
   fc_byte_room<STAGES> &room;
   uint32_t ring, bars; // addresses in shared memory
-  uint32_t turns;      // batches that have been begun
+  uint32_t turns;      // batches started so far
 
   __device__ __forceinline__ fc_byte_ring(fc_byte_room<STAGES> &r, void *memory)
       : room(r), ring(fc_shared_address(memory)), bars(fc_shared_address(r.bars)), turns(0) {
-    asm volatile("" : "+r"(ring), "+r"(bars)); // or the compiler finds them out anew
+    asm volatile("" : "+r"(ring), "+r"(bars)); // keeps the compiler from computing them again
   }
   __device__ __forceinline__ uint32_t full(uint32_t batch) const { return bars + 8 * (batch % STAGES); }
   __device__ __forceinline__ uint32_t empty(uint32_t batch) const { return full(batch) + 8 * STAGES; }
@@ -119,9 +120,9 @@ template <int BATCH, int STAGES> struct fc_byte_ring {
     return ring + number % STAGES * BATCH * b.pitch;
   }
 
-  // The number of the batch that comes next, once it is there; another is begun. The first EARLY turns bring
-  // none. An arrival does not wait for reads of shared memory that were begun: it is made to depend on
-  // `seen`, which is made of what was read last, and on `nothing`, a 0 that the compiler does not know.
+  // The number of the next batch, once it has arrived; another is started. The first EARLY calls return none.
+  // An arrival does not wait for outstanding reads of shared memory: so it is made to depend on `seen`, which
+  // is computed from the last values read, and on `nothing`, a 0 unknown to the compiler.
   __device__ __forceinline__ uint32_t turn(const fc_band &b, uint32_t seen, uint32_t nothing) {
     const uint32_t now = turns - EARLY;
     if (turns > EARLY) fc_bar_arrive(empty(now - 1) + (seen & nothing));
@@ -132,7 +133,7 @@ template <int BATCH, int STAGES> struct fc_byte_ring {
     return now;
   }
 
-  // Row q of windows as it lies in memory, or what stands for it; the constant: nullptr.
+  // The address of row q of windows, or of its source; the constant: nullptr.
   __device__ __forceinline__ const char *row_of(const fc_band &b, int q) const {
     const char *own = room.way.in + q * b.in_row;
     if (!b.edges.on) return own;
@@ -140,7 +141,7 @@ template <int BATCH, int STAGES> struct fc_byte_ring {
     return source < 0 ? nullptr : own + static_cast<int64_t>(source - y) * b.in_row;
   }
 
-  // By one warp, a lane a row. The engine brings elements [begin, end).
+  // By one warp, one row per lane. The engine loads elements [begin, end).
   __device__ __forceinline__ void fetch(const fc_band &b) const {
     const int lane = threadIdx.x % 32, q = static_cast<int>(turns) * BATCH + lane, n = room.n;
     const bool mine = lane < BATCH && q < room.rows;
@@ -170,7 +171,7 @@ constexpr float FC_BYTE_UNSCALE = 0x1p31f; // 149 - 118
 constexpr uint32_t FC_BYTE_INTEGER =
     0x4b400000; // 1.5 * 2^23: what is added to it is rounded to even, into the low bits
 constexpr double FC_BYTE_LARGEST =
-    32000 / 255.0;                        // of the sum of magnitudes of taps: sums are integers of 16 bits
+    32000 / 255.0; // limit of the sum of magnitudes of taps, so that sums are integers of 16 bits
 constexpr float FC_BYTE_LEAST = 0x1p-60f; // of taps: no sum is subnormal
 
 // Taps by columns: those of one position along the row follow each other.
@@ -179,10 +180,10 @@ template <int K> struct fc_byte_mask {
   uint32_t nothing; // 0
 };
 
-// Columns that a block has, of one group.
+// Columns of a block, for one group.
 constexpr int FC_BYTE_WIDTH = FC_BYTE_COLUMNS * FC_BAND_THREADS;
 
-// A thread's window of a row: bytes from its first column's first on.
+// A thread's window of a row: bytes from the first one of its first column on.
 template <int K, int STEP> struct fc_byte_window {
   static constexpr int BYTES = FC_BYTE_COLUMNS + (K - 1) * STEP, WORDS = (BYTES + 3) / 4;
 
@@ -211,7 +212,7 @@ template <int K, int STEP> struct fc_byte_window {
 
 // ---- sums down ---------------------------------------------------------------
 
-// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are shared out to.
+// Rows per batch and batches in shared memory; blocks that share a multiprocessor's registers.
 template <int K> struct fc_byte_layout {
   static constexpr int rows = K <= 5   ? 4
                               : K <= 9 ? 2
@@ -228,7 +229,7 @@ template <int K> struct fc_byte_sums {
   float of[ROWS][FC_BYTE_COLUMNS];
 };
 
-// Adds a row to the sums it belongs to: tap j to those of the output j rows up.
+// Adds a row to the sums it contributes to: tap j to those of the output j rows up.
 template <int K, int STEP>
 __device__ __forceinline__ void fc_byte_scatter(int u, const fc_byte_mask<K> &mask,
                                                 const fc_byte_window<K, STEP> &w, fc_byte_sums<K> &sum) {
@@ -248,7 +249,7 @@ __device__ __forceinline__ void fc_byte_scatter(int u, const fc_byte_mask<K> &ma
   }
 }
 
-// Of all rows, once those of a batch are done.
+// Of all rows, after the rows of a batch are done.
 template <int K> __device__ __forceinline__ void fc_byte_next(fc_byte_sums<K> &sum) {
   constexpr int BATCH = fc_byte_layout<K>::rows, COLUMNS = FC_BYTE_COLUMNS;
 #pragma unroll
@@ -265,7 +266,7 @@ struct fc_byte_codes {
   uint32_t word[2];
 };
 
-// `seen` gathers what they were before, as integers of 16 bits.
+// `seen` gathers their values before clamping, as integers of 16 bits.
 __device__ __forceinline__ fc_byte_codes fc_byte_codes_of(const float (&sum)[FC_BYTE_COLUMNS],
                                                           uint32_t &seen) {
   fc_byte_codes c;
@@ -283,19 +284,19 @@ __device__ __forceinline__ fc_byte_codes fc_byte_codes_of(const float (&sum)[FC_
   return c;
 }
 
-// A thread's place.
+// A thread's position.
 struct fc_byte_place {
   int column, width; // its first, and of the row
   bool whole, some;  // it stores 8 bytes of every row, or fewer
 };
 
-// Of 8 columns from `column` on, which may begin before the row, or beyond its end.
+// For 8 columns from `column` on, which may begin before the row, or extend beyond its end.
 __device__ __forceinline__ fc_byte_place fc_byte_place_of(int column, int width) {
   const bool whole = column >= 0 && column + FC_BYTE_COLUMNS <= width;
   return {column, width, whole, !whole && column < width};
 }
 
-// Bytes [0, 8) of which those are stored that belong to columns of the row, the first being `column`.
+// The bytes of [0, 8) to store: those in columns of the row, the first being `column`.
 __device__ __forceinline__ void fc_byte_store_some(char *to, fc_byte_codes c, int column, int width) {
 #pragma unroll 1
   for (int i = 0; i < FC_BYTE_COLUMNS; i++) {
@@ -304,7 +305,8 @@ __device__ __forceinline__ void fc_byte_store_some(char *to, fc_byte_codes c, in
   }
 }
 
-// What of a thread's sums is outside the range of a byte, if it has not all 8 columns: a bit or more.
+// Which of a thread's sums are outside the range of a byte, if it does not have all 8 columns: at least one
+// bit set.
 __device__ __forceinline__ uint32_t fc_byte_seen(const float (&sum)[FC_BYTE_COLUMNS],
                                                  const fc_byte_place &p) {
   uint32_t seen = 0;
@@ -317,9 +319,9 @@ __device__ __forceinline__ uint32_t fc_byte_seen(const float (&sum)[FC_BYTE_COLU
   return seen;
 }
 
-// Stores bytes that belong anywhere, by a warp whose lanes have adjacent columns. What is the last lane's
-// comes to stand before the first lane's, in 8 bytes of which some belong to the end of the warp's columns
-// and some to their beginning, and which are stored by a lane each.
+// Stores bytes at any alignment, by a warp whose lanes have adjacent columns. The last lane's bytes are
+// combined with the first lane's, in 8 bytes of which some belong to the end of the warp's columns and some
+// to their beginning; each part is stored by one lane.
 __device__ __forceinline__ void fc_byte_store_joined(const fc_byte_place &p, char *to, fc_byte_codes c) {
   constexpr int COLUMNS = 32 * FC_BYTE_COLUMNS;
   const int lane = threadIdx.x % 32, back = static_cast<int>(reinterpret_cast<uintptr_t>(to) % 8);
@@ -332,7 +334,7 @@ __device__ __forceinline__ void fc_byte_store_joined(const fc_byte_place &p, cha
   const uint32_t low = __shfl_sync(~0u, c.word[0], 0), high = __shfl_sync(~0u, c.word[1], 0);
   if (lane > 0 && p.whole)
     *reinterpret_cast<uint2 *>(to) = make_uint2(c.word[0], c.word[1]);
-  else if (lane > 0 && p.column - back < p.width) // if of nothing else, of what was the lane's before
+  else if (lane > 0 && p.column - back < p.width) // at least on the lane's previous value
     fc_byte_store_some(to, c, p.column - back, p.width);
   const int further = (1 - FC_BYTE_COLUMNS) * lane + (lane < back ? COLUMNS : 0); // from this lane's on
   if (lane < FC_BYTE_COLUMNS && p.column - back + further < p.width)
@@ -378,7 +380,7 @@ template <int GROUPS> static inline fc_band fc_byte_band_of(const fc_march &m, i
   return b;
 }
 
-// Do all rows of outputs begin at multiples of 8 bytes?
+// Whether all rows of outputs begin at multiples of 8 bytes.
 static inline bool fc_byte_is_ragged(const fc_march &m) {
   const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
   return (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % FC_BYTE_COLUMNS != 0;
@@ -391,7 +393,7 @@ template <int K> static inline fc_byte_mask<K> fc_byte_mask_of(const fc_conv2d *
   return mask;
 }
 
-// Is the mask one of numbers that integers of 16 bits and scaled sums are good for?
+// Whether the mask's numbers suit integers of 16 bits and scaled sums.
 static inline bool fc_byte_is_moderate(const fc_conv2d *op) {
   double sum = 0;
   for (int64_t i = 0; i < op->nx * op->ny; i++) {
@@ -406,7 +408,7 @@ static inline bool fc_byte_is_plain(const fc_dev_map<float> &map) {
   return map.scale == 1 && map.bias == 0;
 }
 
-// Can bytes be filtered by such a mask, in such a layout?
+// Whether bytes can be filtered by such a mask, in such a layout.
 static inline bool fc_byte_fits(const fc_conv2d *op, const fc_march &m) {
   return m.in_dtype == FC_U8 && m.out_dtype == FC_U8 && op->nx == op->ny && fc_byte_is_plain(m.in_map) &&
          fc_byte_is_plain(m.out_map) && m.columns <= INT32_MAX / 4 && fc_byte_is_moderate(op);

@@ -8,27 +8,26 @@
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/march.cuh"
 
-// f32 to f32, square masks of 3 to 15 odd; the bits are those of conv2d.cu. `m` is what
-// fc_march_plan says. FC_UNSUPPORTED where there is no kernel, and nothing is enqueued then.
+// f32 to f32, square masks of 3 to 15 odd; the bits are those of conv2d.cu. `m` is from fc_march_plan.
+// FC_UNSUPPORTED, with nothing enqueued, if there is no such kernel.
 fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
-// The same of images of one row, or one pixel wide without gaps, whose border is to be made.
+// The same for images of one row, or one pixel wide without gaps, whose border is made here.
 fc_status fc_conv2d_line(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
-// f32 to f32 of images of few rows whose border is to be made; the same bits, and the same where there is
-// none.
+// f32 to f32 for images of few rows whose border is made here; the same bits, and FC_UNSUPPORTED as above.
 fc_status fc_conv2d_thin(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
-// u8 to u8, square masks of 3 to 15 odd of numbers that are moderate, 1, 3 or 4 channels; and images of few
-// rows, or one pixel wide without gaps, whose border is to be made. The bits are the same. For devices with
-// an engine for bulk copies (sm_90).
+// u8 to u8, square masks of 3 to 15 odd with moderate numbers, 1, 3 or 4 channels; and images of few rows, or
+// one pixel wide without gaps, whose border is made here. The bits are the same. For devices with a bulk copy
+// engine (sm_90).
 fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_conv2d_narrow_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_conv2d_thin_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
-// Narrow images and batches of small ones, of any types that march; masks that are summed in one run. The
-// bits are the same.
+// Narrow images and batches of small ones, of all supported types; masks that are summed in one run. The bits
+// are the same.
 fc_status fc_conv2d_narrow(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
 #endif

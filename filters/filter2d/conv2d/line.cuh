@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// line.cuh - images of one row on a CUDA device, and those one pixel wide without gaps, which lie in
-// memory as a row does. Every row of a window stands for the one there is, or is the constant: a block
-// brings FC_LINE_GROUPS groups of columns into shared memory, and what remains are sums along with taps known
-// to the kernel. Internal to filters/.
+// line.cuh - images of one row on a CUDA device, and those one pixel wide without gaps, which have the same
+// memory layout. Every row of a window is mapped to the single row, or is the constant: a block loads
+// FC_LINE_GROUPS groups of columns into shared memory, and only horizontal sums with compile-time taps
+// remain. Internal to filters/.
 //
-// The order of sums is that of the marching kernels, so the bits are.
+// The order of sums is that of the marching kernels, and so are the bits.
 #ifndef FC_FILTERS_CONV2D_LINE_CUH
 #define FC_FILTERS_CONV2D_LINE_CUH
 
@@ -13,8 +13,8 @@
 
 #define FC_LINE_GROUPS 4
 
-// Begins to copy a block's part of the row, by 16 bytes where it begins at a multiple of them and is far
-// enough from the ends.
+// Starts to copy a block's part of the row, by 16 bytes if it is aligned to that and far enough from the
+// ends.
 __device__ __forceinline__ void fc_line_fetch(const fc_band &b, const fc_band_way &way, float *row) {
   const int n = way.width + b.margin;
   const char *first = way.in + b.edges.up * b.in_row;
@@ -57,8 +57,8 @@ static inline bool fc_line_constant(const fc_march &m) {
   return m.edges.border == FC_BORDER_ZERO || m.edges.border == FC_BORDER_CONSTANT;
 }
 
-// An image one pixel wide as the row that it lies in memory as, for a window of ny x nx. False where it is
-// none.
+// Describes an image one pixel wide as a row with the same memory layout, for a window of ny x nx. False if
+// it is not one.
 static inline bool fc_line_turn(const fc_march &m, int64_t nx, int64_t ny, fc_march *turned) {
   const int64_t margin = (ny - 1) * m.step, pixel = m.columns * m.in_size;
   if (m.columns != m.step || m.in_row != pixel || m.out_row != m.columns * m.out_size ||
@@ -74,7 +74,7 @@ static inline bool fc_line_turn(const fc_march &m, int64_t nx, int64_t ny, fc_ma
   return true;
 }
 
-// What a line is of f32, if the image is one.
+// The arguments for a line of f32, if the image is one.
 enum fc_line_kind { FC_LINE_NONE, FC_LINE_ROW, FC_LINE_COLUMN };
 
 static inline fc_line_kind fc_line_of(const fc_march &m, int64_t nx, int64_t ny, fc_march *line) {

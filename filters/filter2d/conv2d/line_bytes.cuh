@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// line_bytes.cuh - u8 images of one row on a CUDA device, and those one pixel wide without gaps, which
-// lie in memory as a row does (line.cuh): how their bytes come and go. Blocks stay and take one band
-// after the other, each copied while the one before is summed. Nothing ties a thread's columns to those of
-// another row, so they begin where 8 bytes of outputs do. Internal to filters/.
+// line_bytes.cuh - loads and stores for u8 images of one row on a CUDA device, and those one pixel wide
+// without gaps, which have the same memory layout (line.cuh). Blocks process several bands, each copied while
+// the one before is summed. A thread's columns are independent of other rows, so they begin at multiples of 8
+// bytes of the output. Internal to filters/.
 #ifndef FC_FILTERS_CONV2D_LINE_BYTES_CUH
 #define FC_FILTERS_CONV2D_LINE_BYTES_CUH
 
@@ -17,7 +17,7 @@ struct fc_byte_lines {
   uint32_t bands; // of all lines
 };
 
-// A band begins where 8 bytes of outputs do, up to 7 columns before the line's first.
+// A band begins at a multiple of 8 bytes of the output, up to 7 columns before the line's first.
 [[maybe_unused]] __device__ __forceinline__ fc_band_way fc_line_band(const fc_byte_lines &l, uint32_t band) {
   fc_band_way way = fc_band_of_width<1, FC_LINE_WIDTH>(l.b, band, l.bands);
   const int back = static_cast<int>(reinterpret_cast<uintptr_t>(way.out) % FC_BYTE_COLUMNS);
@@ -26,9 +26,8 @@ struct fc_byte_lines {
   return way;
 }
 
-// Begins to copy a row of windows that lies at `first` to where it begins in 16 bytes, and returns that:
-// whole pieces of as many where they can be read, and else bytes. By `all` threads, of which this is number
-// `own`.
+// Starts to copy a row of windows at `first`, keeping its alignment to 16 bytes, which is returned: whole
+// pieces of 16 where readable, otherwise bytes. By `all` threads; this is number `own`.
 [[maybe_unused]] __device__ __forceinline__ int
 fc_line_fetch(const fc_band &b, const fc_band_way &way, const char *first, char *line, int own, int all) {
   const int n = way.width + b.margin, shift = static_cast<int>(reinterpret_cast<uintptr_t>(first) % 16);
@@ -46,7 +45,7 @@ fc_line_fetch(const fc_band &b, const fc_band_way &way, const char *first, char 
   return shift;
 }
 
-// The same of a line's band.
+// The same for a line's band.
 [[maybe_unused]] __device__ __forceinline__ int fc_line_fetch_band(const fc_band &b, const fc_band_way &way,
                                                                    char *line) {
   const int shift = fc_line_fetch(b, way, way.in + b.edges.up * b.in_row, line, threadIdx.x, FC_BAND_THREADS);
@@ -64,7 +63,7 @@ template <typename Fn>
 #pragma unroll 1
   for (uint32_t band = blockIdx.x, turn = 0; band < l.bands; band += gridDim.x, turn ^= 1) {
     const fc_band_way next = fc_line_band(l, min(band + gridDim.x, l.bands - 1));
-    __syncthreads(); // all have left the room
+    __syncthreads(); // all have finished with the buffer
     const int next_shift = fc_line_fetch_band(b, next, rooms + (turn ^ 1) * b.pitch);
     fc_await_copies<1>();
     __syncthreads();
@@ -93,12 +92,12 @@ template <typename Fn>
 
 // ---- launching -------------------------------------------------------------
 
-// What all blocks have of shared memory.
+// Shared memory used by all blocks.
 static inline int fc_line_bytes(const fc_byte_lines &l) {
   return 2 * l.b.pitch;
 }
 
-// False where there is too much of it.
+// False if there is not enough of it.
 static inline bool fc_line_plan(const fc_march &line, fc_byte_lines *l) {
   l->b = fc_band_of(line, 1, 0);
   l->b.bands = (line.columns + FC_BYTE_COLUMNS - 1 + FC_LINE_WIDTH - 1) / FC_LINE_WIDTH; // those before, too
@@ -109,7 +108,8 @@ static inline bool fc_line_plan(const fc_march &line, fc_byte_lines *l) {
   return bands <= INT32_MAX && line.columns <= INT32_MAX / 4;
 }
 
-// Launches as many blocks as stay, with `bytes` more of shared memory. `taps` begins with the lines.
+// Launches as many blocks as can run at a time, with `bytes` of additional shared memory. `taps` begins with
+// the lines.
 template <typename Taps>
 static inline fc_status fc_line_launch(void (*kernel)(const Taps), const Taps &taps, int bytes,
                                        cudaStream_t stream) {

@@ -65,8 +65,8 @@ __device__ __forceinline__ void add_fixed(const mask &m, const float *s, int q,
   }
 }
 
-// Sums of a thread's outputs: `rows` is where columns begin, `source` tells of rows. K: the mask's taps
-// either way, or 0.
+// Sums of a thread's outputs: `rows` is where columns begin, `source` the offset of each row. K: the mask's
+// taps either way, or 0.
 template <int STEP, int K>
 __device__ __forceinline__ void sum_all(const fc_narrow &b, const mask &m, const float *rows,
                                         const int *source, float4 (&sum)[FC_NARROW_DOWN]) {

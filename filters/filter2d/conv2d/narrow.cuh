@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // narrow.cuh - 2-D filters of narrow images on a CUDA device, and of batches of small ones: a band of
-// band.cuh would have columns for a few threads of a block. Here a block takes pieces - whole small
-// images, or some rows of a tall one - and threads share out the rows of all. Internal to filters/.
+// band.cuh would have columns for only a few threads of a block. Here a block processes pieces - whole small
+// images, or some rows of a tall one - and threads share the rows of all pieces. Internal to filters/.
 //
-// The rows of a piece lie in shared memory as numbers of 32 bits, with their border. Lanes of a warp that
-// stand for 4 adjacent columns each bring, convert and sum along the same rows, so that they wait for
-// nobody; then all sum down, FC_NARROW_DOWN rows of outputs a thread. Of a piece that is a whole image each
-// row is there once, and a table says which of them stands for each of a window's.
+// The rows of a piece are in shared memory as 32-bit numbers, with their border. Lanes of a warp, with 4
+// adjacent columns each, load, convert and horizontally sum the same rows, so that they need not wait for
+// others; then all sum vertically, FC_NARROW_DOWN rows of outputs per thread. In a piece that is a whole
+// image each row is present once, and a table maps the rows of windows to them.
 //
 // The order of sums is that of the marching kernels, so the bits are.
 #ifndef FC_FILTERS_CONV2D_NARROW_CUH
@@ -17,15 +17,15 @@
 #include "filters/filter2d/march.cuh"
 
 #define FC_NARROW_THREADS 128
-#define FC_NARROW_COLUMNS 256 // elements of a row, at most: 8 a lane of a warp
-#define FC_NARROW_TAPS    31  // either way, at most
-#define FC_NARROW_DOWN    4   // rows of outputs of a thread
-#define FC_NARROW_HEIGHT  64  // of a piece, at most
-#define FC_NARROW_PIECES  32  // of a block, at most
-#define FC_NARROW_ROWS    256 // in shared memory, of all pieces of a block, at most
+#define FC_NARROW_COLUMNS 256 // maximum of elements in a row: 8 per lane of a warp
+#define FC_NARROW_TAPS    31  // maximum in either direction
+#define FC_NARROW_DOWN    4   // rows of outputs per thread
+#define FC_NARROW_HEIGHT  64  // maximum per piece
+#define FC_NARROW_PIECES  32  // maximum per block
+#define FC_NARROW_ROWS    256 // in shared memory, maximum for all pieces of a block
 
-// Of shared memory: more blocks at a time are worth more than more pieces of a block; and than tall pieces,
-// unless those read much twice.
+// Of shared memory: more concurrent blocks are better than more pieces per block, and than tall pieces,
+// unless small ones read much twice.
 #define FC_NARROW_BYTES (20 * 1024)
 #define FC_NARROW_PIECE (28 * 1024)
 #define FC_NARROW_MOST  (40 * 1024)
@@ -34,26 +34,26 @@
 #define FC_NARROW_NONE    INT16_MIN // the constant, among columns
 
 struct fc_narrow {
-  const char *in; // the first element that is brought
+  const char *in; // the first element that is loaded
   char *out;
   int64_t in_image, in_plane, in_row, out_image, out_plane, out_row;
   int32_t planes, height, count;    // count: pieces
-  int32_t pieces, rows, segments;   // of a block; of outputs in a piece; pieces of an image
-  int32_t columns, elements;        // of outputs in a row, and those that are brought
+  int32_t pieces, rows, segments;   // per block; outputs per piece; pieces per image
+  int32_t columns, elements;        // outputs per row, and elements loaded per row
   int32_t brought, held;            // rows of a piece: without and with that of the constant
   int32_t nx, ny, up, left, margin; // the window
-  int32_t quads, lanes;             // of 4 columns; of a warp for a row
-  int32_t pitch, raw_pitch;         // words from row to row: of numbers, and as they lie in memory
+  int32_t quads, lanes;             // groups of 4 columns; warp lanes per row
+  int32_t pitch, raw_pitch;         // distance of rows in words: as numbers, and as loaded
   int32_t raw_first;                // words of a row before those that are brought
   int32_t shift, head, words,
-      tail; // of a row of those: bytes into a word, and what is brought by bytes and words
+      tail; // offset of such a row in a word, and how much is loaded by bytes and by words
   int32_t in_dtype, out_dtype, in_size, step;
   fc_dev_divider by_held, by_groups, by_segments, by_planes; // groups: of a piece's rows of outputs
   bool whole;                                          // pieces are whole images whose border is made here
   bool constant;                                       // there may be rows of the constant
   bool wide;                                           // outputs can be stored 4 at a time
-  int16_t column[FC_NARROW_COLUMNS + FC_MARCH_MARGIN]; // the element that stands for each of a row of windows
-  int16_t source[FC_NARROW_SOURCES];                   // and the row of a piece
+  int16_t column[FC_NARROW_COLUMNS + FC_MARCH_MARGIN]; // the source of each element of a row of windows
+  int16_t source[FC_NARROW_SOURCES];                   // and the row of a piece for each row of windows
   fc_march_edges edges;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -68,10 +68,11 @@ struct fc_narrow_tables {
   int16_t column[FC_NARROW_COLUMNS + FC_MARCH_MARGIN];
 };
 
-// A thread's place: lanes of a row are adjacent.
+// A thread's position: lanes of a row are adjacent.
 struct fc_narrow_lane {
-  int row, column; // of the rows a warp takes at a time; first of 4, of the first turn
-  int next;        // rows that all warps take at a time
+  // among the rows that a warp processes at a time; the first group of 4 of the first iteration
+  int row, column;
+  int next; // rows that all warps take at a time
 };
 
 __device__ __forceinline__ fc_narrow_lane fc_narrow_lane_of(const fc_narrow &b) {
@@ -83,11 +84,11 @@ __device__ __forceinline__ fc_narrow_lane fc_narrow_lane_of(const fc_narrow &b) 
 }
 
 __device__ __forceinline__ const char *fc_narrow_constant_row(const fc_narrow_tables &t) {
-  return reinterpret_cast<const char *>(t.row); // not one of the image's
+  return reinterpret_cast<const char *>(t.row); // not one of the image's rows
 }
 
-// What lies in row `line` of a piece that begins with row y of an image, which is at `image`: any row that
-// can be read if that is one beyond the piece's end.
+// The address of row `line` of a piece that begins with row y of an image at `image`; any readable row if it
+// is beyond the piece's end.
 __device__ __forceinline__ const char *fc_narrow_row(const fc_narrow &b, const fc_narrow_tables &t,
                                                      const char *image, int y, int line, int count) {
   if (b.whole) return line < b.brought ? image + line * b.in_row : fc_narrow_constant_row(t);
@@ -97,7 +98,7 @@ __device__ __forceinline__ const char *fc_narrow_row(const fc_narrow &b, const f
   return source < 0 ? fc_narrow_constant_row(t) : image + source * b.in_row;
 }
 
-// Called by all threads; true after the next barrier.
+// Called by all threads; visible after the next barrier.
 __device__ __forceinline__ void fc_narrow_look_up(const fc_narrow &b, fc_narrow_tables &t) {
   const int first = static_cast<int>(blockIdx.x) * b.pieces;
   for (int i = threadIdx.x; i < b.pieces * b.held; i += FC_NARROW_THREADS) {
@@ -117,7 +118,7 @@ __device__ __forceinline__ void fc_narrow_look_up(const fc_narrow &b, fc_narrow_
 
 // ---- rows --------------------------------------------------------------------
 
-// Makes a thread's share of the rows that are the constant's, of `words` words each.
+// A thread's share of the rows of the constant, of `words` words each.
 __device__ __forceinline__ void fc_narrow_fill(const fc_narrow &b, const fc_narrow_tables &t,
                                                const fc_narrow_lane &l, uint32_t *rows, int pitch,
                                                uint32_t word) {
@@ -127,7 +128,7 @@ __device__ __forceinline__ void fc_narrow_fill(const fc_narrow &b, const fc_narr
       rows[r * pitch + i] = word;
 }
 
-// Brings a thread's share of floats to their places.
+// Loads a thread's share of floats.
 __device__ __forceinline__ void fc_narrow_fetch(const fc_narrow &b, const fc_narrow_tables &t,
                                                 const fc_narrow_lane &l, uint32_t *rows) {
   const int end = b.pieces * b.held;
@@ -150,8 +151,8 @@ __device__ __forceinline__ void fc_narrow_fetch(const fc_narrow &b, const fc_nar
   __syncwarp();
 }
 
-// Of other types, the words that the rows lie in. Where those hold what is not the row's, and where rows
-// begin at different places in a word, bytes come one by one.
+// For other types, loads the words that contain the rows. Words that also contain foreign bytes, and rows
+// with different alignments, are loaded byte by byte.
 __device__ __forceinline__ void fc_narrow_fetch_raw(const fc_narrow &b, const fc_narrow_tables &t,
                                                     const fc_narrow_lane &l, uint32_t *raw) {
   const int end = b.pieces * b.held, pitch = 4 * b.raw_pitch;
@@ -210,12 +211,12 @@ __device__ __forceinline__ void fc_narrow_values(const fc_narrow &b, const fc_na
   }
 }
 
-// The first byte of a row of windows, counted from where the row begins in shared memory.
+// The first byte of a row of windows, relative to the row's start in shared memory.
 __device__ __forceinline__ int fc_narrow_first_byte(const fc_narrow &b) {
   return b.shift + (b.edges.on ? 4 * b.raw_first - b.left : 0);
 }
 
-// Of bytes that are to stay as they are: the rows with their border.
+// For bytes that are not converted: the rows with their border.
 __device__ __forceinline__ void fc_narrow_bytes(const fc_narrow &b, const fc_narrow_tables &t,
                                                 const fc_narrow_lane &l, uint32_t *raw) {
   fc_narrow_fetch_raw(b, t, l, raw);
@@ -265,8 +266,8 @@ __device__ __forceinline__ void fc_narrow_store(const fc_narrow &b, char *row, i
   }
 }
 
-// Calls f(piece, y, column, count) for the groups of FC_NARROW_DOWN rows and 4 columns of outputs that are
-// the thread's: row y of a piece and the column that they begin with, of `count` rows that there are.
+// Calls f(piece, y, column, count) for the thread's groups of FC_NARROW_DOWN rows and 4 columns of outputs:
+// row y of a piece and the first column, with `count` existing rows.
 template <typename Fn>
 __device__ __forceinline__ void fc_narrow_each(const fc_narrow &b, const fc_narrow_tables &t,
                                                const fc_narrow_lane &l, Fn f) {
@@ -281,7 +282,7 @@ __device__ __forceinline__ void fc_narrow_each(const fc_narrow &b, const fc_narr
 
 // ---- launching -------------------------------------------------------------
 
-// Is the image one for this? One of a single column is not: it can be filtered as a row.
+// Whether the image is suitable. One with a single column is not: it can be filtered as a row.
 static inline bool fc_narrow_fits(const fc_march &m, int64_t nx, int64_t ny) {
   return m.images <= INT32_MAX / 4 / m.height / m.planes && m.columns <= FC_NARROW_COLUMNS &&
          m.columns > m.step && nx <= FC_NARROW_TAPS && ny <= FC_NARROW_TAPS && m.height <= INT32_MAX / 4 &&
@@ -293,7 +294,7 @@ static inline int fc_narrow_words(const fc_narrow &b) {
   return b.held * (b.pitch + b.raw_pitch);
 }
 
-// The element of a row, `left` of the first on, that stands for j.
+// The source of element j of a row, counted from `left` before the first.
 static inline int16_t fc_narrow_column(const fc_narrow &b, int j) {
   if (!b.edges.on) return static_cast<int16_t>(j);
   const int e = j - b.left, pixel = e < 0 ? -((b.step - 1 - e) / b.step) : e / b.step;
@@ -301,9 +302,9 @@ static inline int16_t fc_narrow_column(const fc_narrow &b, int j) {
   return static_cast<int16_t>(source < 0 ? FC_NARROW_NONE : e + (source - pixel) * b.step);
 }
 
-// The row of a piece that is row q of windows, counted from its first.
+// The row of a piece that is row q of windows.
 static inline int16_t fc_narrow_source(const fc_narrow &b, int q) {
-  if (q >= b.rows + b.ny - 1) return 0; // looked up by fours, and not used
+  if (q >= b.rows + b.ny - 1) return 0; // read in groups of four, and not used
   if (!b.whole) return static_cast<int16_t>(q);
   const int source = fc_dev_border_source(b.edges.border, q - b.up, b.rows);
   return static_cast<int16_t>(source < 0 ? b.brought : source);
@@ -319,7 +320,7 @@ static inline void fc_narrow_lie(fc_narrow *b, const fc_march &m) {
   b->words = (bytes - b->head) / 4, b->tail = bytes - b->head - 4 * b->words;
 }
 
-// Rows of outputs in a piece, and with that what else depends on it.
+// Sets the rows of outputs in a piece, and everything that depends on them.
 static inline void fc_narrow_cut(fc_narrow *b, const fc_march &m, int64_t most) {
   const int64_t segments = (m.height + most - 1) / most;
   b->segments = static_cast<int32_t>(segments);
@@ -338,7 +339,7 @@ static inline void fc_narrow_cut(fc_narrow *b, const fc_march &m, int64_t most) 
   b->by_groups = fc_dev_divider_of((b->rows + FC_NARROW_DOWN - 1) / FC_NARROW_DOWN);
 }
 
-// Of an image that fits. BYTES: rows stay as they lie in memory, and what they are summed to along has room,
+// For an image that fits. BYTES: rows are not converted, and there is memory for their horizontal sums,
 // unless there are no SUMS.
 static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, bool bytes,
                                      bool sums = true) {
@@ -353,7 +354,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
   b.up = m.up, b.left = m.left, b.margin = m.margin;
   b.elements = b.columns + (m.edges.on ? 0 : b.margin);
   b.quads = (b.columns + 3) / 4, b.lanes = b.quads < 32 ? b.quads : 32;
-  const int window = 4 * b.quads + (b.nx + 3) / 4 * 4 * m.step; // that is read, the last of it in vain
+  const int window = 4 * b.quads + (b.nx + 3) / 4 * 4 * m.step; // that is read; its last columns are not used
   b.pitch = !sums ? 0 : bytes ? 4 * b.quads : window;
   b.raw_pitch = m.in_dtype == FC_F32 ? 0 : (b.elements * m.in_size + 3 + 3) / 4;
   b.raw_first = bytes && m.edges.on ? (b.left + 3) / 4 : 0;
@@ -370,7 +371,7 @@ static inline fc_narrow fc_narrow_of(const fc_march &m, int64_t nx, int64_t ny, 
   return b;
 }
 
-// Launches `kernel`, to which a piece's rows are all it needs besides.
+// Launches `kernel`, which needs only a piece's rows.
 template <typename Taps>
 static inline fc_status fc_narrow_launch(void (*kernel)(const fc_narrow, const Taps), const fc_narrow &b,
                                          const Taps &taps, cudaStream_t stream) {

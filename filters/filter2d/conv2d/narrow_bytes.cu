@@ -14,8 +14,8 @@ template <int K> struct taps {
   fc_dev_divider by_lanes;
 };
 
-// Sums of a thread's outputs. `at` is where the piece's first window begins, `source` tells of rows, in
-// words.
+// Sums of a thread's outputs. `at` is where the piece's first window begins, `source` the offset of each row,
+// in words.
 template <int K, int STEP>
 __device__ __forceinline__ void sum_all(const fc_byte_mask<K> &mask, uint32_t at, const int *source,
                                         float (&sum)[FC_NARROW_DOWN][FC_BYTE_COLUMNS]) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// thin.cuh - images of few rows on a CUDA device, whose border the kernel makes. Of such an image most
-// rows of a window stand for others that it has met, or are the constant: a march down it would copy
-// and sum each as often as the mask is long. Here a block takes some groups of FC_BAND_WIDTH columns, 4 a
-// thread, brings the rows there are into shared memory once, and looks up which of them
-// stands for each of a window's. Internal to filters/.
+// thin.cuh - images of few rows on a CUDA device, whose border the kernel makes. Most rows of a window are
+// then repetitions of others, or the constant: marching down would copy and sum each as many times as the
+// mask is long. Here a block processes some groups of FC_BAND_WIDTH columns, 4 per thread, loads the existing
+// rows into shared memory once, and looks up the source of each row of a window. Internal to filters/.
 //
 // The order of sums is that of the marching kernels, so the bits are.
 #ifndef FC_FILTERS_CONV2D_THIN_CUH
@@ -12,33 +11,33 @@
 
 #include "filters/filter2d/conv2d/line.cuh"
 
-#define FC_THIN_ROWS 8   // of the image, at most
-#define FC_THIN_DOWN 124 // of the window, at most
+#define FC_THIN_ROWS 8   // maximum for the image
+#define FC_THIN_DOWN 124 // maximum for the window
 
-// Which row of the image stands for row j of windows: `height` for the constant.
+// The image row for row j of windows: `height` for the constant.
 __device__ __forceinline__ int fc_thin_source(const fc_band &b, int j) {
   const int source = fc_dev_border_source(b.edges.border, j - b.edges.up, b.edges.height);
   return source < 0 ? b.edges.height : source;
 }
 
-// Looks up for all rows of windows, from the first window's first on, which row of the image stands for each.
-// Called by all threads, `sources` being shared.
+// Looks up the image row of all rows of windows, from the first window's first on. Called by all threads,
+// `sources` being shared.
 __device__ __forceinline__ void fc_thin_look_up(const fc_band &b, int *sources) {
   for (int j = threadIdx.x; j < b.edges.height + b.rows_down - 1; j += FC_BAND_THREADS)
     sources[j] = fc_thin_source(b, j);
 }
 
-// Is the constant one of them?
+// Whether the constant is one of them.
 __device__ __forceinline__ bool fc_thin_constant(const fc_band &b) {
   return b.edges.border == FC_BORDER_ZERO || b.edges.border == FC_BORDER_CONSTANT;
 }
 
-// Of shared memory, for the rows and that of the constant; a multiple of 4.
+// Shared memory for the rows and the constant's row; a multiple of 4.
 __host__ __device__ static inline int fc_thin_floats(const fc_band &b) {
   return b.edges.height * b.pitch + (FC_BAND_WIDTH + b.margin + 3) / 4 * 4 + 4 * b.edges.step;
 }
 
-// Copies `count` taps into shared memory, which is faster to read where an index is not known before: 4 at a
+// Copies `count` taps into shared memory, which is faster than constant memory for run-time indices: 4 at a
 // time.
 __device__ __forceinline__ void fc_thin_share(const float *taps, int count, float *shared) {
   for (int i = threadIdx.x; i < count; i += FC_BAND_THREADS) shared[i] = taps[i];
@@ -57,7 +56,7 @@ template <typename Add> __device__ __forceinline__ void fc_thin_each(const float
   }
 }
 
-// Begins to copy the rows, and after them stores one of the constant, as long as one group needs it.
+// Starts to copy the rows, and stores a row of the constant after them, long enough for one group.
 __device__ __forceinline__ void fc_thin_fetch(const fc_band &b, const fc_band_way &way, float *rows) {
   const int n = way.width + b.margin, height = b.edges.height;
   const char *first = way.in + b.edges.up * b.in_row;
@@ -85,7 +84,7 @@ __device__ __forceinline__ void fc_thin_store(const fc_band &b, fc_band_way way,
 
 // ---- launching -------------------------------------------------------------
 
-// Is the image one of few rows, whose border is to be made?
+// Whether the image has few rows, and its border is made here.
 static inline bool fc_thin_is(const fc_march &m, int64_t ny) {
   return m.edges.on && m.height <= FC_THIN_ROWS && m.height < ny && ny <= FC_THIN_DOWN;
 }
@@ -95,7 +94,7 @@ static inline bool fc_thin_fits(const fc_march &m, int64_t ny) {
   return fc_thin_is(m, ny) && m.in_dtype == FC_F32 && m.out_dtype == FC_F32 && (m.step == 1 || m.step == 3);
 }
 
-// Groups of columns of a block: what it costs to begin is shared by as many as there is room for.
+// Groups of columns per block: as many as there is room for, to share the cost of starting.
 template <bool ONE> constexpr int fc_thin_groups = ONE ? 8 : 1;
 
 static inline fc_band fc_thin_of(const fc_march &m, int groups, int64_t ny) {

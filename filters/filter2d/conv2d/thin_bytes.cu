@@ -30,7 +30,7 @@ __device__ __forceinline__ void look_up(const fc_band &b, const fc_byte_room<STA
   for (int i = threadIdx.x; i < b.pitch / 4; i += FC_BAND_THREADS) row[i] = b.edges.code;
 }
 
-// Of a row of outputs, whose window's rows `rows` tells of.
+// Of a row of outputs; `rows` has the offset of each row of its window.
 template <int K, int STEP>
 __device__ __forceinline__ void sum_rows(const fc_byte_mask<K> &mask, uint32_t at, const int *rows,
                                          float (&sum)[FC_BYTE_COLUMNS]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// band.cuh - the kernels of sepconv.cu that march in bands (band.cuh), each in
-// a file of its own. FC_UNSUPPORTED where there is none for the case, and nothing is enqueued
-// then. `m` is what fc_march_plan says. Internal to filters/.
+// band.cuh - the kernels of sepconv.cu that march in bands (band.cuh), each in a file of its own.
+// FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for the case. `m` is from fc_march_plan.
+// Internal to filters/.
 #ifndef FC_FILTERS_SEPCONV_BAND_CUH
 #define FC_FILTERS_SEPCONV_BAND_CUH
 
@@ -18,7 +18,7 @@ __device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
 #pragma unroll
   for (int i = 0; i < N; i++) {
 #pragma unroll
-    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
+    for (int q = 0; q < QUADS; q++) { // this tap is the first to need them
       const int last = FIRST + i * STEP + 3;
       const bool now = 4 * q <= last && (i == 0 || 4 * q > last - STEP);
       if (!now) continue;
@@ -31,27 +31,28 @@ __device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
   return sum;
 }
 
-// f32 to f32, one term, as many taps along as down. The bits are those of sepconv.cu.
+// f32 to f32, one term, with the same number of taps horizontally and vertically. The bits are those of
+// sepconv.cu.
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// The same of images of one row, or one pixel wide without gaps, whose border is to be made.
+// The same for images of one row, or one pixel wide without gaps, whose border is made here.
 fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// f32 to f32 of images of few rows whose border is to be made, one term. The bits are those of sepconv.cu.
+// f32 to f32 for images of few rows whose border is made here, one term. The bits are those of sepconv.cu.
 fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// Short masks of u8 to u8, as fc_sepconv_bytes.
+// Short masks of u8 to u8, like fc_sepconv_bytes.
 fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
 // The same two of u8 to u8. The bits are those of fc_sepconv_bytes.
 fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// u8 to u8 of images, one term. Whether there is a kernel depends on nothing but the types,
-// the masks, and whether rows are of adjacent elements: parts of an image go the same way.
+// u8 to u8 for images, one term. Whether there is a kernel depends only on the types, the masks, and whether
+// rows consist of adjacent elements: all parts of an image use the same one.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// Narrow images and batches of small ones, of any types that march; one term. The bits are those of
+// Narrow images and batches of small ones, of all supported types; one term. The bits are those of
 // sepconv.cu.
 fc_status fc_sepconv_narrow(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// digits.cuh - rows of bytes summed along by the integer matrix units; what the filters of u8 images
-// share. Internal to filters/.
+// digits.cuh - horizontal sums of rows of bytes by the integer matrix units; code shared by the filters of u8
+// images. Internal to filters/.
 //
-// Bytes are too many for multiply-adds: k taps each way are 2k of them a sample, and converting
-// costs as much again. So a row's taps are taken as integers of 24 bits (fixed point, so that
-// 255 times the sum of their magnitudes fits 31 bits), in three digits of 8, and the sums along
-// are products of matrices of bytes:
+// Multiply-adds are too slow for bytes: k taps in each direction are 2k of them per sample, and converting
+// costs as much again. So a row's taps are integers of 24 bits (fixed point, so that 255 times the sum of
+// their magnitudes fits 31 bits), in three digits of 8, and the sums along are products of matrices of bytes:
 //
 //   D[m][n] = sum over w < 32 * KS of window m's byte w * T[w][n]
 //
-// where window m begins 8 m bytes into the row, and column n of T holds the taps so that D is
-// output n of the 8 above window m. What T costs in zeros is far less than what it saves. The 16
-// windows of a product lie side by side in one row, so that a thread always has the same 4
-// columns, and the sums down are multiply-adds in its registers as elsewhere. Products of
-// integers are exact: no sum depends on where a window lies, and the error is that of taps
-// rounded to 2^-23 of the sum of their magnitudes.
+// where window m begins 8 m bytes into the row, and column n of T holds the taps so that D is output n of the
+// 8 above window m. The zeros in T cost far less than the units save. The 16 windows of a product are
+// adjacent in one row, so that a thread always has the same 4 columns, and the vertical sums are
+// multiply-adds in its registers as elsewhere. Products of integers are exact: no sum depends on the window's
+// position, and the error is that of taps rounded to 2^-23 of the sum of their magnitudes.
 #ifndef FC_FILTERS_SEPCONV_DIGITS_CUH
 #define FC_FILTERS_SEPCONV_DIGITS_CUH
 
@@ -25,19 +23,20 @@
 #include "filters/filter2d/sepconv.h"
 
 constexpr int FC_DIGIT_STEPS = 5;  // of 32 bytes of a window
-constexpr int FC_DIGIT_TAPS = 121; // along, at most
-constexpr int FC_DIGIT_DOWN = 31;  // down, at most
+constexpr int FC_DIGIT_TAPS = 121; // maximum, horizontally
+constexpr int FC_DIGIT_DOWN = 31;  // maximum, vertically
 constexpr int FC_DIGIT_EDGES =
-    FC_BAND_THREADS - 6; // margin where the border is ours: a thread has one byte of it, or of a word there
+    // margin where the border is made here: a thread has one byte of it, or of a word of it
+    FC_BAND_THREADS - 6;
 constexpr int64_t FC_DIGIT_LARGEST = 8355000; // sum of magnitudes of integer taps
 
-// The taps along.
+// The horizontal taps.
 struct fc_byte_taps {
   int nx, step;
   uint32_t x[FC_DIGIT_TAPS]; // digits, the least in the lowest byte
 };
 
-// Digits of T for windows that begin `shift` bytes into a word, as the units want them:
+// Digits of T for windows that begin `shift` bytes into a word, in the layout of the units:
 // [shift][step][digit][register][lane].
 template <int KS> struct fc_digits { uint32_t of[4][KS][3][2][32]; };
 
@@ -58,7 +57,7 @@ __device__ __forceinline__ void fc_make_digit(const uint32_t *x, int nx, int ste
   for (int d = 0; d < 3; d++) all.of[shift][k / 2][d][k % 2][lane] = word[d];
 }
 
-// The taps in shared memory: threads ask for different ones. Called by all threads.
+// The taps in shared memory, since threads need different ones. Called by all threads.
 __device__ __forceinline__ const uint32_t *fc_share_digits(const fc_byte_taps &t) {
   __shared__ uint32_t x[FC_DIGIT_TAPS];
   for (int i = threadIdx.x; i < t.nx; i += blockDim.x) x[i] = t.x[i];
@@ -66,7 +65,7 @@ __device__ __forceinline__ const uint32_t *fc_share_digits(const fc_byte_taps &t
   return x;
 }
 
-// All shifts, each by a warp.
+// All shifts, one per warp.
 template <int KS> __device__ __forceinline__ void fc_make_digits(const fc_byte_taps &t, fc_digits<KS> &all) {
   const uint32_t *x = fc_share_digits(t);
 #pragma unroll 1
@@ -102,12 +101,13 @@ struct fc_tile_sums {
   return d;
 }
 
-// A thread's 4 sums along: 2 adjacent ones of each of two windows. `s` and `r` are its words of the first;
-// the windows' bytes are handed out so that its next is the word after.
+// A thread's 4 horizontal sums: 2 adjacent ones of each of two windows. `s` and `r` are its words of the
+// first; bytes are distributed so that its next word is the one after.
 template <int KS>
 __device__ __forceinline__ float4 fc_sum_windows(const uint32_t *s, const uint32_t *r,
                                                  const fc_fragment<KS> &f) {
-  const volatile uint32_t *one = s, *two = r; // 4 loads into adjacent registers, not 2 of 64 bits and moves
+  // 4 loads into adjacent registers, instead of 2 of 64 bits and moves
+  const volatile uint32_t *one = s, *two = r;
   fc_tile_sums sum[3] = {};
 #pragma unroll
   for (int k = 0; k < KS; k++) {
@@ -122,18 +122,18 @@ __device__ __forceinline__ float4 fc_sum_windows(const uint32_t *s, const uint32
   return make_float4(v[0], v[1], v[2], v[3]);
 }
 
-// The same of a row, where the second window lies 64 further.
+// The same for a row, where the second window is 64 further.
 template <int KS>
 __device__ __forceinline__ float4 fc_sum_bytes(const uint32_t *s, const fc_fragment<KS> &f) {
   return fc_sum_windows<KS>(s, s + 16, f);
 }
 
-// Where a thread's sums belong in a row of output.
+// Where a thread stores its sums in a row of output.
 struct fc_place {
   int column;
-  uint32_t inside; // a bit for each of its columns that is in the row, or:
+  uint32_t inside; // a bit for each of its columns inside the row, or:
 };
-constexpr uint32_t FC_PAIRS = 0x80000000; // all are, and each pair is at an even address
+constexpr uint32_t FC_PAIRS = 0x80000000; // all are inside, and each pair is at an even address
 
 // Column i of a thread's 4 * GROUPS, counted from its first.
 __device__ __forceinline__ constexpr int fc_column_of(int i) {
@@ -151,7 +151,7 @@ template <int G> __device__ __forceinline__ fc_place fc_place_of(const fc_band &
   for (int i = 0; i < 4 * G; i++)
     if (p.column + fc_column_of(i) < width) p.inside |= 1u << i;
   if (b.wide && p.inside == (1u << 4 * G) - 1) p.inside = FC_PAIRS;
-  asm volatile("" : "+r"(p.inside)); // or the compiler finds it out anew in every row
+  asm volatile("" : "+r"(p.inside)); // keeps the compiler from computing it again in every row
   return p;
 }
 
@@ -167,8 +167,8 @@ constexpr uint32_t FC_BYTE_ZERO =
   return bytes;
 }
 
-// Integers in the low bits, to be clamped. Sums stay below 2^21, so that one outside 0 to 255 shows in what
-// is gathered of the bits of all.
+// Integers in the low bits, to be clamped. Sums stay below 2^21, so that a sum outside 0 to 255 can be seen
+// in the combined bits of all.
 template <int G>
 [[maybe_unused]] __device__ __forceinline__ void fc_round_sums(const float4 (&sum)[G],
                                                                uint32_t (&code)[4 * G]) {
@@ -203,8 +203,8 @@ template <int G>
   }
 }
 
-// The same of a band that is whole, of a row that is one of output or not: without a branch, so that the work
-// of several rows goes on at a time. EVEN: two at a time, at even addresses.
+// The same for a whole band, of a row that may not be an output row: without branches, so that several rows
+// are processed concurrently. EVEN: two at a time, at even addresses.
 template <int G, bool EVEN>
 [[maybe_unused]] __device__ __forceinline__ void fc_store_whole(bool is_output, char *row,
                                                                 const float4 (&sum)[G], uint32_t &seen) {
@@ -238,8 +238,8 @@ template <int G, bool EVEN>
 
 // ---- launching -------------------------------------------------------------
 
-// Was the kernel compiled for a device that has the units? Where the build has no code for a
-// device, that of an older one runs, which is empty.
+// Whether the kernel was compiled for a device with these units. If the build has no code for a device, that
+// of an older one runs, which is empty.
 static inline bool fc_has_units(const void *kernel) {
   cudaFuncAttributes a;
   if (cudaFuncGetAttributes(&a, kernel) == cudaSuccess) return a.ptxVersion >= 80;
@@ -253,14 +253,14 @@ static inline double fc_magnitude(const void *taps, int64_t count) {
   return sum;
 }
 
-// Is the mask one of numbers that integers and the store's rounding are good for?
+// Whether the mask's numbers suit integers and the rounding of the store.
 static inline bool fc_is_moderate(const fc_sepconv *op) {
   const double x = fc_magnitude(op->x, op->nx), y = fc_magnitude(op->y, op->ny), least = 0x1p-40,
                most = 0x1p40;
   return x >= least && x <= most && y <= most && 255 * x * y < 0x1p21; // not if one is not a number
 }
 
-// v in digits of 8 bits with signs, the least lowest.
+// v in signed digits of 8 bits, the least significant first.
 static inline uint32_t fc_digits_of(int64_t v) {
   const int64_t low = ((v + 128) & 255) - 128, rest = (v - low) / 256;
   const int64_t middle = ((rest + 128) & 255) - 128, high = (rest - middle) / 256;
@@ -271,13 +271,13 @@ static inline bool fc_is_plain(fc_dev_map<float> map) {
   return map.scale == 1 && map.bias == 0;
 }
 
-// Steps of 32 bytes that a window takes: from the word on in which the first of 8 begins.
+// Steps of 32 bytes that a window needs, from the word of the first of 8 windows on.
 static inline int fc_digit_steps(const fc_march &m) {
   const bool words = (fc_band_steps(m) | m.columns | reinterpret_cast<intptr_t>(m.in)) % 4 == 0;
   return (8 + m.margin + (words ? 0 : 3) + 31) / 32;
 }
 
-// Reads the taps along, and returns the exponent by which they have been scaled up.
+// Reads the horizontal taps, and returns the exponent by which they are scaled.
 static inline int fc_read_bytes_taps(const fc_sepconv *op, int step, fc_byte_taps *t) {
   const float *x = static_cast<const float *>(op->x);
   int exponent;
@@ -290,14 +290,14 @@ static inline int fc_read_bytes_taps(const fc_sepconv *op, int step, fc_byte_tap
   return exponent;
 }
 
-// Can bytes be filtered by such a mask, in such a layout?
+// Whether bytes can be filtered by such a mask, in such a layout.
 static inline bool fc_bytes_fit(const fc_sepconv *op, const fc_march &m) {
   return m.in_dtype == FC_U8 && m.out_dtype == FC_U8 && op->rank == 1 && op->nx <= FC_DIGIT_TAPS &&
          op->ny <= FC_DIGIT_DOWN && fc_is_plain(m.in_map) && fc_is_plain(m.out_map) && fc_is_moderate(op) &&
          !(m.edges.on && m.margin > FC_DIGIT_EDGES);
 }
 
-// As fc_band_of, of bytes.
+// Like fc_band_of, for bytes.
 static inline fc_band fc_bytes_band_of(const fc_sepconv *op, const fc_march &m, int groups) {
   fc_band b = fc_band_of(m, groups, 0);
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;

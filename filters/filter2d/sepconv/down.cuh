@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// down.cuh - the sums down of kernels that march (band.cuh, ways.cuh). Internal to
-// filters/.
+// down.cuh - the vertical sums of kernels that march (band.cuh, ways.cuh). Internal to filters/.
 #ifndef FC_FILTERS_SEPCONV_DOWN_CUH
 #define FC_FILTERS_SEPCONV_DOWN_CUH
 
 #include "filters/filter2d/march.cuh"
 
-// Adds what row u came to, along, to the sums it belongs to: tap j to those of the output j rows up. Of long
-// masks a column after the other: a multiply-add of two registers of one bank waits, unless it has just read
-// one of them.
+// Adds the horizontal sums of row u to the sums it contributes to: tap j to those of the output j rows up.
+// For long masks column by column: a multiply-add of two registers in one bank stalls, unless it has just
+// read one of them.
 template <int N, int SUMS>
 __device__ __forceinline__ void fc_add_down(int u, const float *y, float4 v, float4 (&sum)[SUMS]) {
   if constexpr (N <= 19) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// quads.cuh - rows of bytes summed along as digits.cuh does, by windows of 16 outputs: where
-// those and the taps beside them are 32 bytes, a window's words serve two products, of each 4 outputs the
-// first two and the others. So a thread has 4 adjacent outputs of a window, which it stores at once, and
-// reads half the words. A warp has 256 adjacent columns: a thread 4 of the first 128, and 4 of the others.
+// quads.cuh - horizontal sums of rows of bytes as in digits.cuh, by windows of 16 outputs: if these with
+// their margin are 32 bytes, a window's words serve two products, one for the first two of each 4 outputs and
+// one for the others. So a thread has 4 adjacent outputs of a window, which it stores together, and reads
+// half the words. A warp has 256 adjacent columns: a thread has 4 of the first 128, and 4 of the others.
 //
 // Sums of integers are exact, so the bits are those of fc_sepconv_bytes. Internal to filters/.
 #ifndef FC_FILTERS_SEPCONV_QUADS_CUH
@@ -21,7 +21,7 @@ struct fc_quads_fragment {
   uint32_t of[2][3][2];
 };
 
-// For windows that begin `shift` bytes into a word. Called by all threads, who may read them after the next
+// For windows that begin `shift` bytes into a word. Called by all threads, which may read them after the next
 // barrier.
 [[maybe_unused]] __device__ __forceinline__ void fc_quads_make(const fc_byte_taps &t, int shift,
                                                                fc_quads_digits &all) {
@@ -49,8 +49,8 @@ struct fc_quads_fragment {
     f.of[i / 6][i / 2 % 3][i % 2] = all.of[i / 6][i / 2 % 3][i % 2][threadIdx.x % 32];
 }
 
-// A thread's first column of a block's, and the word of a row that its window of the first 128 begins in: the
-// other's is 32 further.
+// A thread's first column in a block, and the word of a row in which its window of the first 128 begins: that
+// of the other is 32 further.
 __device__ __forceinline__ int fc_quads_column(void) {
   return static_cast<int>(threadIdx.x) / 32 * 256 + static_cast<int>(threadIdx.x) % 32 * 4;
 }
@@ -128,10 +128,10 @@ template <typename T> __device__ __forceinline__ void fc_store_if(bool is_one, c
                  : "memory");
 }
 
-// Stores a row of a band that is whole, if it is one of output. `to` is where the thread's first column
-// belongs. SHIFTED: at any address. Then words are shifted together with the lane's before, and the last
-// lane's last bytes come to stand before the first lane's first: those 4 bytes, of which some belong to the
-// end of the warp's columns and some to their beginning, are stored by a lane each.
+// Stores a row of a whole band, if it is one of output. `to` is the address of the thread's first column.
+// SHIFTED: at any address. Then words are combined with those of the previous lane, and the last lane's last
+// bytes with the first lane's first: those 4 bytes, of which some belong to the end of the warp's columns and
+// some to their beginning, are each stored by one lane.
 template <bool SHIFTED>
 [[maybe_unused]] __device__ __forceinline__ void fc_quads_store(bool is_output, char *to,
                                                                 const float4 (&sum)[2], uint32_t &seen) {
@@ -163,7 +163,7 @@ __device__ __forceinline__ constexpr int fc_quads_column_of(int i) {
   return i / 4 * 128 + i % 4;
 }
 
-// The same of columns of which not all are there, but those whose bits are set in `inside`: each by itself.
+// The same if not all columns exist, but those whose bits are set in `inside`: one by one.
 [[maybe_unused]] __device__ __forceinline__ void fc_quads_store_some(char *to, uint32_t inside,
                                                                      const float4 (&sum)[2], uint32_t &seen) {
   uint32_t code[8];
@@ -176,7 +176,7 @@ __device__ __forceinline__ constexpr int fc_quads_column_of(int i) {
   }
 }
 
-// Which of a thread's columns there are in a band of `width`.
+// Which of a thread's columns exist in a band of `width`.
 [[maybe_unused]] __device__ __forceinline__ uint32_t fc_quads_inside(int width) {
   uint32_t inside = 0;
 #pragma unroll
@@ -188,7 +188,7 @@ __device__ __forceinline__ constexpr int fc_quads_column_of(int i) {
 
 // ---- launching -------------------------------------------------------------
 
-// Do rows of outputs begin at different places in a word, or not with one?
+// Whether rows of outputs have different alignments to a word, or are not aligned.
 static inline bool fc_quads_ragged(const fc_march &m) {
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
   return (ends | m.columns | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 4 != 0;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
-// ways.cuh - blocks that march down several ways at a time, each of which is a part of an image's
-// columns and rows: for images narrower than the bands of band.cuh, and others for which a band's 512
-// adjacent elements are no good. Internal to filters/.
+// ways.cuh - blocks that march down several parts of an image (ways) at a time, each of some columns and
+// rows: for images narrower than the bands of band.cuh, and others for which a band of 512 adjacent elements
+// is unsuitable. Internal to filters/.
 #ifndef FC_FILTERS_SEPCONV_WAYS_CUH
 #define FC_FILTERS_SEPCONV_WAYS_CUH
 
 #include "filters/filter2d/sepconv/band.cuh"
 
-// f32 to f32 of images of interleaved channels and of narrow ones, one term, as many taps along as down; and
-// u8 to u8 of narrow images. The bits are those of the other kernels (band.cuh).
+// f32 to f32 for images of interleaved channels and for narrow ones, one term, with the same number of taps
+// in both directions; and u8 to u8 for narrow images. The bits are those of the other kernels (band.cuh).
 fc_status fc_sepconv_ways(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_sepconv_ways_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// What a kernel is told; strides in bytes.
+// Kernel arguments; strides in bytes.
 struct fc_ways {
   const char *in; // from the first element of the first window on
   char *out;
   int64_t in_image, in_plane, in_row, out_image, out_plane, out_row;
   uint32_t planes, segments, bands, count; // count: ways of a band, of all images
   int32_t rows, height;                    // of a way and of an image
-  int32_t columns, band, margin;           // elements of a row of outputs, of one of a way, and beside it
+  int32_t columns, band, margin;           // outputs per row, per row of a way, and the margin
   int32_t together;                        // ways of a block
-  int32_t row;                             // words from row to row of all of them in shared memory
+  int32_t row; // distance in shared memory, in words, of rows of all ways together
   fc_band_edges edges;
   uint32_t *notes;
 };
@@ -52,7 +52,7 @@ __device__ __forceinline__ fc_way fc_way_of(const fc_ways &b, uint32_t number, u
   return w;
 }
 
-// Which element of a row stands for each of a row of windows.
+// The source of each element of a row of windows.
 __device__ __forceinline__ void fc_way_elements(const fc_ways &b, uint32_t band, int *list) {
   const int x = static_cast<int>(band) * b.band - b.edges.left;
   for (int j = threadIdx.x; j < b.band + b.margin; j += blockDim.x)
@@ -75,12 +75,12 @@ static inline fc_ways fc_ways_of(const fc_march &m, int64_t bands, int band, int
   return b;
 }
 
-// Is an image one of sizes that ways are for, with windows of ny rows?
+// Whether the image has a suitable size, with windows of ny rows.
 static inline bool fc_ways_fit(const fc_march &m, int64_t ny) {
   return m.columns > m.step && m.height >= ny / 2 && m.columns <= INT32_MAX / 4 && m.height <= INT32_MAX / 4;
 }
 
-// Launches `kernel` with `bytes` of shared memory, ways being cut so that they fill the device. `b` is the
+// Launches `kernel` with `bytes` of shared memory, cutting ways so that they fill the device. `b` is the
 // first part of Ways.
 template <typename Ways, typename Taps>
 static inline fc_status fc_ways_launch(void (*kernel)(const Ways, const Taps), Ways b, const fc_march &m,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// dct_walk.cuh - the lines that a transform of dct_fft.h is made of, numbered: the other axes and the
-// blocks of its own, what is nearest in memory first.
+// dct_walk.cuh - numbers the lines of a transform of dct_fft.h: the other axes and the blocks along its own
+// axis, in order of their distance in memory.
 #ifndef FC_FILTERS_DCT_WALK_CUH
 #define FC_FILTERS_DCT_WALK_CUH
 
@@ -13,8 +13,8 @@ struct fc_dct_walk {
   int64_t lines;
   int32_t n;
 
-  // Bytes from the beginnings of the views. Most often there are fewer than 2^32 lines, whose division is
-  // several times faster.
+  // Byte offsets from the beginnings of the views. Usually there are fewer than 2^32 lines, for which
+  // division is several times faster.
   __device__ __forceinline__ void find(int64_t i, int64_t *in, int64_t *out) const {
     int64_t f = 0, t = 0;
     const bool narrow = !(lines >> 32);
@@ -41,7 +41,7 @@ static inline void fc_dct_walk_add(fc_dct_walk *w, int64_t count, int64_t from, 
   w->count[i] = count, w->from[i] = from, w->to[i] = to;
 }
 
-// Two counters are one where the second goes on where the first ends, as rows of whole blocks do.
+// Joins two counters if the second continues where the first ends, as in rows of whole blocks.
 static inline void fc_dct_walk_join(fc_dct_walk *w) {
   int kept = 0;
   for (int i = 1; i < w->n; i++)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// dft_lines.cuh - the one kernel of dft.cu and idft.cu: a block of threads loads lines (blocks of
-// rows, or columns), transforms them and stores them. What a line is, and what becomes of
-// its values, is the business of a Work. Short lines are taken many at a time, until they fill
-// the block; where neighbouring lines are neighbours in memory, threads go across them.
+// dft_lines.cuh - the one kernel of dft.cu and idft.cu: a block of threads loads lines (blocks of rows, or
+// columns), transforms them and stores them. A Work defines what a line is and what is done with its values.
+// Many short lines are processed together, until they fill the block; if neighbouring lines are neighbours in
+// memory, threads access them across.
 #ifndef FC_FILTERS_DFT_LINES_CUH
 #define FC_FILTERS_DFT_LINES_CUH
 
 #include "filters/fourier/dft.h"
 #include "filters/fourier/gpu/fft_block.cuh"
 
-// Complex values that lines are taken together to fill, and how many lines across are worth it at
-// any length: 8 floats are the 32 bytes that memory is read in.
+// Complex values that lines processed together should fill, and the minimum of lines for access across: 8
+// floats are the 32 bytes of a memory transaction.
 constexpr int64_t FC_DFT_VALUES = 1024;
 constexpr int64_t FC_DFT_ACROSS = 8;
 
-// Where a line begins: of the input, the output or the spectra between two dimensions, those
-// that a Work uses. `bad` is the kernel's.
+// Start of a line in the input, the output or the intermediate spectra, as used by a Work. `bad` is for the
+// kernel.
 template <typename F> struct fc_dft_line {
   const char *from;
   char *to;
@@ -66,7 +66,7 @@ template <typename Work, bool MANY> __global__ void fc_dft_kernel(Work w) {
   const int64_t step = MANY ? w.lines.count : 1;
   for (int64_t first = blockIdx.x * step; first < w.count; first += gridDim.x * step) {
     const int have = static_cast<int>(w.count - first < step ? w.count - first : step);
-    const int taken = MANY && w.across ? w.lines.count : have; // so many are told apart
+    const int taken = MANY && w.across ? w.lines.count : have; // up to this many are distinguished
     bool bad = false;
     if (MANY) {
       for (int l = threadIdx.x; l < have; l += blockDim.x) places[l] = w.place(first + l);
@@ -104,8 +104,8 @@ template <typename F> static inline int64_t fc_dft_bytes(int64_t lines, int64_t 
                   static_cast<int64_t>(sizeof(fc_dft_line<F>)));
 }
 
-// How many lines a block of threads takes at a time: a matter of their length alone, so that a line
-// goes through the same code whatever else there is.
+// How many lines a block of threads processes at a time: depends only on their length, so that a line is
+// always computed by the same code.
 template <typename Work> static inline int64_t fc_dft_at_once(const Work &w) {
   using F = typename Work::value;
   const int64_t values = fc_block_values(w.plan);
@@ -126,7 +126,7 @@ static inline fc_status fc_dft_start(const Work &w, unsigned blocks, int64_t val
   return fc_launch_status();
 }
 
-// `global` is memory for lines that do not fit into shared memory, see fc_dft_global_bytes.
+// `global` is memory for lines that do not fit shared memory, see fc_dft_global_bytes.
 template <typename Work>
 static inline fc_status fc_dft_launch(Work w, char *global, int64_t global_bytes, cudaStream_t stream) {
   using F = typename Work::value;
@@ -151,8 +151,8 @@ static inline fc_status fc_dft_launch(Work w, char *global, int64_t global_bytes
 
 // ---- scratch memory -----------------------------------------------------------------------
 
-// What a call looks at, in bins: a row of blocks along X has `width`, and there are `planes` of
-// N times the channels of the values, each of `height` rows.
+// The part that a call processes, in bins: a row of blocks along X has `width`, and there are `planes` (N
+// times the channels of the values), each of `height` rows.
 struct fc_dft_extents {
   int64_t width, height, planes, channels;
 };

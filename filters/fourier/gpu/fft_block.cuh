@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// fft_block.cuh - a Fourier transform by one block of threads, of any length that fft.h
-// plans: the same passes, from one buffer of complex values to another, with a barrier
-// between them. The buffers lie in shared memory or, for lengths that do not fit, in
-// global memory that is the block's own; the code is the same.
+// fft_block.cuh - a Fourier transform by one block of threads, of any length that fft.h plans: the same
+// passes, from one buffer of complex values to another, with a barrier between them. The buffers are in
+// shared memory or, for lengths that do not fit, in global memory of the block; the code is the same.
 #ifndef FC_FILTERS_FFT_BLOCK_CUH
 #define FC_FILTERS_FFT_BLOCK_CUH
 
@@ -144,7 +143,7 @@ template <typename F, int R> __device__ __forceinline__ void fc_radix_odd(fc_com
   }
 }
 
-// The same for radices that are rare, known only when it runs: values lie in local memory.
+// The same for rare radices, known only at run time: values are in local memory.
 template <typename F>
 __device__ __noinline__ void fc_radix_rare(fc_complex<F> *x, int radix, const F *roots) {
   fc_complex<F> sum[FC_FFT_LARGEST_PRIME / 2 + 1], difference[FC_FFT_LARGEST_PRIME / 2 + 1], first = x[0];
@@ -185,8 +184,8 @@ template <typename F, int R> __device__ __forceinline__ void fc_butterfly(fc_com
 
 // ---- passes -----------------------------------------------------------------------
 
-// Several transforms at once, MANY of them: short ones would leave most threads idle. Line l is at
-// l * pitch of either buffer. Every line gets the same arithmetic, alone or in company.
+// Several transforms together, MANY of them: short ones would leave most threads idle. Line l is at l * pitch
+// of either buffer. A line's arithmetic is the same, alone or with others.
 struct fc_block_lines {
   int32_t count, pitch;
 };
@@ -274,7 +273,7 @@ __device__ fc_complex<F> *fc_block_smooth(const fc_dev_smooth<F> &plan, fc_compl
   return in;
 }
 
-// Values of a buffer that a transform needs: of each there are two.
+// Values that a transform needs in each of its two buffers.
 template <typename F> __host__ __device__ __forceinline__ int64_t fc_block_values(const fc_dev_fft<F> &plan) {
   return plan.smooth.n;
 }
@@ -329,7 +328,7 @@ template <typename F> static inline fc_dev_rfft<F> fc_dev_rfft_of(const fc_rfft 
   return d;
 }
 
-// Puts real value i of n where the transform wants it.
+// Stores real value i of n where the transform needs it.
 template <typename F>
 __device__ __forceinline__ void fc_rfft_put(const fc_dev_rfft<F> &plan, fc_complex<F> *buffer, int i,
                                             F value) {
@@ -341,7 +340,7 @@ __device__ __forceinline__ void fc_rfft_put(const fc_dev_rfft<F> &plan, fc_compl
     buffer[i / 2].im = value;
 }
 
-// w^k of the real length, from the quarter turn that is there.
+// w^k of the real length, from the stored quarter turn.
 template <typename F>
 __device__ __forceinline__ fc_complex<F> fc_rfft_twiddle(const fc_dev_rfft<F> &plan, int k) {
   const int m = plan.n / 2;
@@ -364,8 +363,8 @@ __device__ __forceinline__ fc_complex<F> fc_rfft_bin(const fc_dev_rfft<F> &plan,
   return {er + fc_fft_fma(w.re, o_r, -(w.im * o_i)), ei + fc_fft_fma(w.re, o_i, w.im * o_r)};
 }
 
-// The way back: value k of the complex transform's input, conjugated for the inverse, from
-// bins X[k] and X[m - k] (of the odd length: X[k] or X[n - k]).
+// The inverse: value k of the complex transform's input, conjugated for the inverse, from bins X[k] and X[m -
+// k] (for odd lengths: X[k] or X[n - k]).
 template <typename F>
 __device__ __forceinline__ fc_complex<F> fc_rfft_unbin(const fc_dev_rfft<F> &plan, fc_complex<F> x,
                                                        fc_complex<F> y, int k) {
@@ -387,11 +386,10 @@ __device__ __forceinline__ F fc_rfft_get(const fc_dev_rfft<F> &plan, const fc_co
 
 // ---- where the buffers lie ----------------------------------------------------------------
 
-// Two buffers go into shared memory up to this size, which every chip from sm_75 on lends a
-// block on request (a real transform of 8192 in f32); else into global memory that
-// belongs to the block.
+// Two buffers are in shared memory up to this size, which every chip from sm_75 on provides on request (a
+// real transform of 8192 in f32); else in global memory of the block.
 constexpr int64_t FC_BLOCK_SHARED = 64 * 1024;
-// Blocks that work at once in global memory.
+// Blocks that run concurrently in global memory.
 constexpr int64_t FC_BLOCK_GLOBAL = 256;
 
 template <typename F> static inline int64_t fc_block_bytes(const fc_dev_fft<F> &plan) {

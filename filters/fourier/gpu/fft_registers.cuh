@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// fft_registers.cuh - Fourier transforms of 2^k complex values that live in the registers of
-// a group of threads, E values each, there and back, for filtering by a product of spectra.
+// fft_registers.cuh - Fourier transforms of 2^k complex values in the registers of a group of threads, E
+// values each, forward and inverse, for filtering by a product of spectra.
 //
-// A transform is two or three passes of a large radix; between passes the values change
-// hands by way of shared memory. Everything is in place: the forward transform leaves
-// frequencies in the order of reversed digits, where the mask's spectrum already lies, and
-// the inverse begins there, so that nothing is ever put in order. A thread writes to the
-// places that it read before, so an exchange takes one barrier.
+// A transform is two or three passes of a large radix; between passes threads exchange values through shared
+// memory. Everything is in place: the forward transform leaves frequencies in digit-reversed order, which is
+// also that of the mask's spectrum, and the inverse starts from it, so that nothing is reordered. A thread
+// writes to the locations that it has read before, so an exchange needs one barrier.
 //
-// Both directions multiply by twiddles before a butterfly, in powers of one w a butterfly,
-// so that they merge into its stages: a + w b and a - w b are six multiply-adds. The
-// inverse is the forward transform of values whose re and im are swapped.
+// Both directions multiply by twiddles before a butterfly, in powers of one w per butterfly, so that they
+// merge into its stages: a + w b and a - w b are six multiply-adds. The inverse is the forward transform of
+// values whose re and im are swapped.
 #ifndef FC_FILTERS_FFT_REGISTERS_CUH
 #define FC_FILTERS_FFT_REGISTERS_CUH
 
@@ -156,12 +155,12 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
   __host__ __device__ static constexpr int step(int p) { return block(p) / radix(p); }
   // Threads that share a block, as long as it has more values than a thread.
   __host__ __device__ static constexpr int group(int p) { return block(p) >= E ? block(p) / E : 1; }
-  // In shared memory every E values are followed by a gap of one: no two threads of a half
-  // warp then meet the same bank in any pass.
+  // In shared memory every E values are followed by a gap of one: so no two threads of a half warp use the
+  // same bank in any pass.
   static constexpr int places = N + N / E;
   __host__ __device__ static constexpr int place(int i) { return i + i / E; }
 
-  // Butterfly m of thread t in pass p: its block, and the place in it of its first value.
+  // Butterfly m of thread t in pass p: its block, and the position of its first value in it.
   __host__ __device__ static constexpr int block_of(int p, int t, int m) {
     return block(p) >= E ? t / group(p) : t * (E / block(p)) + m;
   }
@@ -176,7 +175,7 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
     return first_of(p, t, e / radix(p)) + e % radix(p) * step(p);
   }
 
-  // The part of a frequency that the passes before p have settled in block b.
+  // The part of a frequency that is determined by the passes before p, in block b.
   __host__ __device__ static constexpr int settled(int p, int b) {
     return p == 1 ? 0 : p == 2 ? b : b / R2 + b % R2 * R1;
   }
@@ -186,8 +185,8 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
     return settled(passes, i / block(passes)) + i % block(passes) * (N / block(passes));
   }
 
-  // Twiddles: of each pass and direction, log2(radix) rows of powers, a column a block on the
-  // way there, a column a place on the way back.
+  // Twiddles: for each pass and direction, log2(radix) rows of powers; a column for each block in the forward
+  // direction, for each position in the inverse.
   __host__ __device__ static constexpr int columns(int p, bool back) { return back ? step(p) : N / block(p); }
   __host__ __device__ static constexpr int table(int p, bool back) {
     int at = 0;
@@ -197,7 +196,7 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
   }
 };
 
-// Behind them a column a place of pass 1: what is left of the shift, see fc_register_fft.
+// After them a column for each position of pass 1: the rest of the shift, see fc_register_fft.
 template <typename S> constexpr int fc_fft_shift_table = S::table(S::passes, true);
 template <typename S> constexpr int fc_fft_table_size = fc_fft_shift_table<S> + S::step(1);
 
@@ -257,9 +256,8 @@ __device__ __forceinline__ void fc_get(const F *shared, int t, V value) {
     value(e) = shared[S::place(S::first_of(PASS, t, e / R)) + S::place(e % R * S::step(PASS))];
 }
 
-// From the places of pass FROM to those of pass TO, neighbours; with HALVES through half as
-// much memory, re and im one after the other. Returns whether any thread's flag is set, if
-// ASKED.
+// From the positions of pass FROM to those of pass TO, in the order of threads; with HALVES through half the
+// memory, re and im one after the other. Returns whether any thread's flag is set, if ASKED.
 template <typename S, bool HALVES, int FROM, int TO, bool ASKED = false, typename F>
 __device__ __forceinline__ bool fc_exchange(fc_complex<F> *x, int t, void *shared, bool flag = false) {
   constexpr int threads = S::group(FROM < TO ? FROM : TO);
@@ -287,8 +285,8 @@ __device__ __forceinline__ bool fc_exchange(fc_complex<F> *x, int t, void *share
   }
 }
 
-// The frequencies may lie SHIFT quarters above the whole numbers: of a signal that goes on as
-// x[i + N] = e^(2 pi i SHIFT/4) x[i]. Tables are made for one shift.
+// The frequencies may be SHIFT quarters above the integers: for a signal that continues as x[i + N] = e^(2 pi
+// i SHIFT/4) x[i]. Tables are for one shift.
 //
 // x[e] is value index(1, t, e); afterwards frequency(t, e).
 template <typename S, bool HALVES, int SHIFT, typename F>
@@ -303,8 +301,8 @@ __device__ __forceinline__ void fc_register_fft(fc_complex<F> *x, int t, const f
   }
 }
 
-// The other way, of values whose re and im are swapped, and so the results, which fc_unshift has to
-// complete. Returns whether any thread of the group came with its flag set.
+// The inverse, of values whose re and im are swapped, as are the results, which fc_unshift has to complete.
+// Returns whether the flag of any thread in the group is set.
 template <typename S, bool HALVES, int SHIFT, typename F>
 __device__ __forceinline__ bool fc_register_fft_back(fc_complex<F> *x, int t, const fc_complex<F> *tables,
                                                      void *shared, bool flag) {

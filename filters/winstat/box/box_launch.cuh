@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// box_launch.cuh - what the launchers of box_march.cu and box_cells.cu share.
+// box_launch.cuh - code shared by the launchers of box_march.cu and box_cells.cu.
 #ifndef FC_FILTERS_WINSTAT_BOX_LAUNCH_CUH
 #define FC_FILTERS_WINSTAT_BOX_LAUNCH_CUH
 
@@ -15,7 +15,7 @@ static inline bool small(int64_t v) {
   return v > -(1 << 30) && v < 1 << 30;
 }
 
-// Elements lie where their type may, in an order that 32 bits number.
+// Elements are aligned to their type, in an order that 32 bits can number.
 static inline bool within_reach(const fc_view *v, int64_t columns) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype)), step = v->stride[FC_AXIS_X];
   for (int a = 0; a < FC_AXES; a++)
@@ -24,7 +24,8 @@ static inline bool within_reach(const fc_view *v, int64_t columns) {
          step < 1 << 16 && small(step * columns);
 }
 
-// Whether sums in floats are as exact, or as inexact, as they have to be.
+// Whether sums computed in floats give the required results: either exact, or with the rounding that the
+// definition has too.
 static inline bool summed_in_floats(const fc_winstat *w, const fc_view *in) {
   if (in->dtype == FC_F32) return w->compute == FC_F32;
   if (in->dtype != FC_U8 && in->dtype != FC_I16 && in->dtype != FC_U16) return false;
@@ -32,7 +33,7 @@ static inline bool summed_in_floats(const fc_winstat *w, const fc_view *in) {
          1 << 23;
 }
 
-// The border's constant as a sample that is added up.
+// The border's constant as a sample of the sums.
 static inline float outside_of(const fc_edges *edges, const fc_view *in) {
   if (!edges) return 0;
   float value = 0;

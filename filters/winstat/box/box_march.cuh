@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// box_march.cuh - sums and means in windows of rows and columns, of floats or of integers whose sums
-// are exact in floats, as results of their own type.
+// box_march.cuh - sums and means in windows of rows and columns, of floats or of integers whose sums are
+// exact in floats, as results of their own type.
 //
-// What strips.cu does, to the bit, with fewer instructions. A block of threads marches down a strip
-// of 256 columns of sums, of one channel. A warp has two rows of each 16: it copies their samples - by 16
-// bytes where they lie side by side, else one by one -, and puts the sums along x
-// of 16 columns a lane in their place; after a barrier, the only one in 16 rows, a thread a column makes the
-// sums along y. Shared memory is a ring of as many blocks of 16 rows as a window sees, and the one that is on
-// its way.
+// The same as strips.cu, to the bit, with fewer instructions. A block of threads marches down a strip of 256
+// columns of sums, of one channel. A warp has two rows of each 16: it copies their samples - by 16 bytes if
+// they are contiguous, else one by one - and replaces them by the sums along x, 16 columns per lane; after a
+// barrier, the only one in 16 rows, each thread computes the sums along y of one column. Shared memory is a
+// ring of the blocks of 16 rows that a window covers, plus the one being loaded.
 #ifndef FC_FILTERS_WINSTAT_BOX_MARCH_CUH
 #define FC_FILTERS_WINSTAT_BOX_MARCH_CUH
 
@@ -19,32 +18,33 @@ namespace winstat {
 constexpr int BOX_PITCH = BOX_THREADS + BOX_SEGMENTS * RUN; // words of a row
 constexpr int BOX_SLOT = RUN * BOX_PITCH;                   // of a block of rows
 
-// Skew: outputs begin with a segment as samples do, `before` samples apart, so that the sums of a strip's
-// first outputs are not those of its first samples, and its last 16 sums are not all wanted.
+// Skew: like samples, outputs begin with a segment, `before` samples later, so that the sums for a strip's
+// first outputs are not those of its first samples, and its last 16 sums are not all needed.
 struct box_args {
   const char *in;                                                    // row 0, sample 0 of the first strip
   char *out;                                                         // row 0, column 0
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
-  int32_t columns, rows, x0, y0;                                     // x0, y0: at most 0, the first strip's
-  int32_t lo[2], hi[2]; // samples of the first strip's row that may be read, and rows
-  int32_t seen[2];      // and samples that windows see
-  ends edges;           // what stands beyond, if that is not there to be read
+  int32_t columns, rows, x0, y0; // x0, y0: at most 0, position of the first strip
+  int32_t lo[2], hi[2];          // readable samples of the first strip's row, and rows
+  int32_t seen[2];               // the same including everything that windows cover
+  ends edges;                    // the value beyond, if there is nothing to read
   int32_t strips, splits, blocks, planes;
-  int32_t pixels, skew, before, slots, wide; // wide: samples of a row
+  int32_t pixels, skew, before, slots, wide; // wide: samples per row
   extent16 x, y;
-  int32_t last, zeros; // the row after the last that windows see; rows beyond the ends are nothing but zeros
+  // the row after the last that windows cover; and whether rows beyond the ends are all zeros
+  int32_t last, zeros;
   int32_t mean, shrink;
   float area, over;
-  int32_t step_in, step_out; // bytes from sample to sample, from result to result
+  int32_t step_in, step_out; // distance in bytes of samples, and of results
   int32_t bias;              // of integers
-  float outside;             // the border's constant, as samples are added up
+  float outside;             // the border's constant, as a sample of the sums
   fc_dev_map<float> store;
   uint32_t *notes;
 };
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// A row of which samples lo .. hi - 1 can be read, by 16 threads.
+// A row whose samples lo .. hi - 1 are readable, by 16 threads.
 inline __device__ __noinline__ void box_copy_ends(const box_args &a, const float *from, float *row, int lo,
                                                   int hi) {
   const int strip = a.lo[0] - lo, seen[2] = {a.seen[0] - strip, a.seen[1] - strip};
@@ -75,7 +75,7 @@ __device__ __forceinline__ void box_copy(const box_args &a, const char *from, fl
   box_copy_ends(a, reinterpret_cast<const float *>(from), row, lo, hi);
 }
 
-// One sample: floats need not be there before fc_await_copies.
+// One sample: floats may arrive only at fc_await_copies.
 __device__ __forceinline__ void box_take(const box_args &, const float *from, float *to) {
   fc_copy_word(to, from);
 }
@@ -83,7 +83,7 @@ template <typename T> __device__ __forceinline__ void box_take(const box_args &a
   *to = static_cast<float>(static_cast<int32_t>(*from) - a.bias);
 }
 
-// As box_copy_ends, of samples that lie `step_in` bytes apart, by a warp.
+// Like box_copy_ends, for samples that are `step_in` bytes apart, by a warp.
 template <typename T>
 __device__ __noinline__ void box_each_ends(const box_args &a, const char *from, float *row, int lo, int hi) {
   const int strip = a.lo[0] - lo, end = a.seen[1] - strip < a.wide ? a.seen[1] - strip : a.wide;
@@ -117,8 +117,8 @@ __device__ __forceinline__ void box_copy_each(const box_args &a, const char *fro
 
 // ---- how samples lie ------------------------------------------------------------------
 
-// What a march knows of its layout: threads of a warp that copy a row; rows in shared memory; where the sums
-// of word i of one are; and how a thread of 16 that share a row makes sums of what lies `there`.
+// Properties of a layout: threads of a warp that copy a row; rows in shared memory; the address of the sums
+// of word i; and how a thread of 16 that share a row computes the sums.
 template <bool HALVES> struct box_lines {
   static constexpr bool halves = HALVES; // of warps: one row each
   static constexpr int pitch = BOX_PITCH, channels = 1;
@@ -137,7 +137,7 @@ template <bool HALVES> struct box_lines {
   }
 };
 
-// Words that lie side by side at multiples of 16 bytes.
+// Contiguous words aligned to 16 bytes.
 struct box_quads : box_lines<true> {
   typedef float sample;
   static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
@@ -146,7 +146,7 @@ struct box_quads : box_lines<true> {
   }
 };
 
-// Whatever lies `step_in` bytes apart.
+// Samples at any distance `step_in`.
 template <typename T> struct box_words : box_lines<false> {
   typedef T sample;
   static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
@@ -155,7 +155,7 @@ template <typename T> struct box_words : box_lines<false> {
   }
 };
 
-// A row that is nothing but the border's constant, or that nobody looks at, by those who copy it.
+// A row of the border's constant, or one that is not used, by the threads that copy it.
 template <class L> __device__ __noinline__ void box_fill(const box_args &a, float *row) {
   const float v = a.outside;
   const int count = L::halves ? BOX_RUNS : 32;
@@ -163,7 +163,7 @@ template <class L> __device__ __noinline__ void box_fill(const box_args &a, floa
     *reinterpret_cast<float4 *>(row + L::word(i)) = make_float4(v, v, v, v);
 }
 
-// The row of samples y of which `from` would be sample 0.
+// The address of row y of samples, relative to sample 0.
 template <class L>
 __device__ __forceinline__ void box_row_copy(const box_args &a, const char *from, float *row, int y, int lo,
                                              int hi) {
@@ -177,7 +177,7 @@ __device__ __forceinline__ void box_row_copy(const box_args &a, const char *from
   L::copy(a, from + (source - y) * a.row_in, row, lo, hi);
 }
 
-// Sums of windows that shrink become means: of column x, and rows y .. y + RUN - 1.
+// Converts sums of windows that shrink to means: for column x, and rows y .. y + RUN - 1.
 __device__ __forceinline__ void box_shrunk(const box_args &a, float (&v)[RUN], int x, int y) {
   const int from = x - a.x0 + a.skew, to = from + a.x.reach + 1;
   const int columns = (to < a.hi[0] ? to : a.hi[0]) - (from > a.lo[0] ? from : a.lo[0]);
@@ -190,7 +190,7 @@ __device__ __forceinline__ void box_shrunk(const box_args &a, float (&v)[RUN], i
   }
 }
 
-// Whether the windows of all columns of a strip from x on, and of rows y .. y + RUN - 1, are whole.
+// Whether no windows shrink, for all columns of a strip from x on, and rows y .. y + RUN - 1.
 __device__ __forceinline__ bool box_whole(const box_args &a, int x, int y) {
   const int from = x - a.x0 + a.skew;
   return from >= a.lo[0] && from + BOX_THREADS + a.x.reach <= a.hi[0] && y - a.before >= a.lo[1] &&
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   extern __shared__ __align__(16) float memory[];
   unsigned i = blockIdx.x;
   unsigned plane = 0;
-  if (!L::halves) plane = i % a.planes, i /= a.planes; // channels side by side are read at the same time
+  if (!L::halves) plane = i % a.planes, i /= a.planes; // interleaved channels are read together
   const int strip = static_cast<int>(i % a.strips) * a.pixels;
   i /= a.strips;
   const int first = static_cast<int>(i % a.splits) * a.blocks;
@@ -214,8 +214,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   if (L::halves) plane = i % a.planes, i /= a.planes;
   const int64_t frame = i;
   const int row = threadIdx.x / BOX_RUNS;
-  // Rows of samples begin `before` ahead of those of outputs. A thread copies of one row, or of both of its
-  // warp.
+  // Rows of samples begin `before` those of outputs. A thread copies for one row, or for both of its warp.
   const int copied = L::halves ? row : static_cast<int>(threadIdx.x) / 32 * 2;
   int y = a.y0 + first * RUN - a.before + copied;
   const char *from =

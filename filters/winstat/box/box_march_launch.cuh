@@ -10,14 +10,14 @@
 
 namespace winstat {
 
-// `channels` that lie side by side are read together; 1: each goes by itself.
+// `channels` interleaved channels are read together; 1: each separately.
 static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                    const fc_view *out, int which, int channels) {
   box_args a = {};
   const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
   a.x = extent16_of(columns), a.y = extent16_of(rows);
   a.columns = static_cast<int32_t>(in->shape[FC_AXIS_X]), a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
-  // Pixels of several channels begin where windows begin with a segment: they are fewer in a strip.
+  // Pixels of several channels begin where windows begin with a segment: a strip has fewer of them.
   a.x0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_X] - (channels > 1 ? w->before[0] : 0), RUN));
   a.y0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_Y], RUN));
   a.skew = channels > 1 ? 0 : static_cast<int32_t>(floor_mod(-w->before[0], RUN));
@@ -57,7 +57,7 @@ static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const
   return a;
 }
 
-// Where only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
+// If only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
 template <class L>
 static fc_status launch_march(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
   const auto kernel = box_march<L>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// box_sums.cuh - the sums of floats in windows of rows and columns: along x from the samples of a row
-// in shared memory, which those of its windows take the place of, and along y from these.
+// box_sums.cuh - sums of floats in windows of rows and columns: along x from the samples of a row in shared
+// memory, which are replaced by the sums, and along y from these.
 #ifndef FC_FILTERS_WINSTAT_BOX_SUMS_CUH
 #define FC_FILTERS_WINSTAT_BOX_SUMS_CUH
 
@@ -11,10 +11,10 @@
 namespace winstat {
 
 constexpr int BOX_THREADS = 256, BOX_RUNS = BOX_THREADS / RUN;
-constexpr int BOX_SEGMENTS = 2; // that windows see along x beyond the one that they begin in
+constexpr int BOX_SEGMENTS = 2; // number covered along x after the segment in which a window begins
 
-// Where word i of a row is: quarters of segments change places so that eight lanes, a segment each, meet no
-// bank twice.
+// The position of word i of a row: quarters of segments are permuted so that eight lanes, one segment each,
+// use different banks.
 __device__ __forceinline__ int box_word(int i) {
   return i ^ (i >> 5 & 3) << 2;
 }
@@ -77,7 +77,7 @@ __device__ __forceinline__ void box_row(float (&v)[RUN], const float *row, int f
 
 // ---- sums along y -------------------------------------------------------------------
 
-// Of a column: `now` and `next` are where blocks of rows have it.
+// For a column: `now` and `next` are addresses of blocks of rows.
 template <int PITCH> struct box_column_run {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[RUN], const float *const &now,
@@ -89,7 +89,8 @@ template <int PITCH> struct box_column_run {
   }
 };
 
-// v: suffixes. The first window ends with row W - 1 of the block `far`, to which the block `beyond` is next.
+// v: suffixes. The first window ends with row W - 1 of the block `far`, after which the block `beyond`
+// follows.
 template <int PITCH> struct box_column_tail {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &far,
@@ -101,7 +102,7 @@ template <int PITCH> struct box_column_tail {
   }
 };
 
-// The ring: where a block of rows of PITCH words has a thread's column.
+// The ring: the address of a thread's column in a block of rows of PITCH words.
 template <int PITCH> struct box_ring {
   const float *column;
   int slots;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// byte_strips.cuh - how warps go down strips of columns of bytes, a lane with a chunk of each row.
+// byte_strips.cuh - warps that march down strips of columns of bytes; a lane has a chunk of each row.
 //
-// Narrow images share a warp: each has a *cell* of lanes. What is summed of a chunk's columns goes along, so
-// that a row is read when windows come to see it and once more when they have passed it. What stands beyond
-// the ends of rows has the sums of the columns that it repeats.
+// Narrow images share a warp: each has a *cell* of lanes. The sums of a chunk's columns are updated
+// incrementally, so that a row is read when it enters the windows and once more when it leaves them. Columns
+// beyond the ends of rows use the sums of the columns that they repeat.
 #ifndef FC_FILTERS_WINSTAT_BYTE_STRIPS_CUH
 #define FC_FILTERS_WINSTAT_BYTE_STRIPS_CUH
 
@@ -12,8 +12,8 @@
 
 namespace winstat {
 
-constexpr int STRIP_WARPS = 4;  // of a block
-constexpr int STRIP_ENDS = 512; // columns beyond the ends that a warp's cells have, at most
+constexpr int STRIP_WARPS = 4;  // per block
+constexpr int STRIP_ENDS = 512; // maximum of columns beyond the ends in a warp's cells
 
 // Bytes of a row are counted from its column 0.
 struct byte_strips {
@@ -21,32 +21,32 @@ struct byte_strips {
   char *out;
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out;
   int32_t bytes, columns, rows, planes;
-  int32_t lo[2], hi[2];        // bytes, and rows, that may be read
-  int32_t before, window, pad; // bytes; `pad`: room for rows of results that begin at no multiple of 16
-  int32_t above, tall;         // rows that windows see ahead; in all
+  int32_t lo[2], hi[2];        // bytes, and rows, that are readable
+  int32_t before, window, pad; // bytes; `pad`: space for rows of results that are not aligned to 16
+  int32_t above, tall;         // rows of a window before its own; in all
   int32_t across;              // columns of a window
-  ends edges;                  // what stands beyond, if that is not there to be read
+  ends edges;                  // the value beyond, if there is nothing to read
   uint32_t outside;            // ... the constant, four times
-  int32_t lanes, cells, made;  // of a cell; of a warp; bytes of results of a cell's row
+  int32_t lanes, cells, made;  // of a cell; of a warp; bytes of results per cell row
   int32_t strips, splits, each;
   int32_t ahead, all; // columns beyond the ends of a row: before it, and in all
-  uint32_t units;     // planes, frames and splits: a cell one
+  uint32_t units;     // planes, frames and splits, one per cell
 };
 
 // ---- a lane's bytes of a row ---------------------------------------------------------
 
-// Where a lane is: its number in its cell, the first byte of its chunk, in rows at `in`, and what of memory
-// may be read. Rows y .. end - 1 of results are made, of which `out` is the first; the first lane's chunk
-// begins with byte `start`, the strip's results with byte `begin`.
+// The position of a lane: its number in its cell, the first byte of its chunk, in rows at `in`, and the
+// readable part of memory. Rows y .. end - 1 of results are made, of which `out` is the first; the first
+// lane's chunk begins with byte `start`, the strip's results with byte `begin`.
 struct byte_spot {
   const char *in, *from, *to;
   char *out;
   int place, first, y, end, begin, start;
   bool live;
-  bool plain; // all quads of the chunk's rows that the image has
+  bool plain; // all existing quads of the chunk's rows
 };
 
-// False for a warp that has nothing to do.
+// False for a warp without work.
 template <int CHUNK> __device__ __forceinline__ bool byte_spot_of(const byte_strips &a, byte_spot *s) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, cell = lane / a.lanes;
   const unsigned item = blockIdx.x * STRIP_WARPS + warp, strip = item % a.strips,
@@ -71,14 +71,14 @@ template <int CHUNK> __device__ __forceinline__ bool byte_spot_of(const byte_str
   return true;
 }
 
-// As they lie in memory, from the multiple of 16 on that comes before the chunk.
+// As in memory, from the multiple of 16 before the chunk.
 template <int CHUNK> struct byte_row {
   static constexpr int QUADS = (CHUNK + 30) / 16;
   uint32_t x[4 * QUADS];
   int lead;
 };
 
-// Of a quad of which not all may be read the bytes of the row.
+// The bytes of the row in a quad that is not fully readable.
 inline __device__ __noinline__ uint4 byte_some(const char *row, int i, int lo, int hi) {
   uint32_t v[4] = {};
   for (int b = 0; b < 16; b++)
@@ -126,13 +126,13 @@ __device__ __forceinline__ void byte_fetch(const byte_strips &a, const byte_spot
 
 // ---- ends of rows --------------------------------------------------------------------
 
-// For each column beyond the ends of a row which of a warp's sums is its, and whose it repeats.
+// For each column beyond the ends of a row, which of a warp's sums is its own, and whose it repeats.
 struct byte_end {
   uint16_t to, from;
 };
 constexpr uint16_t CONSTANT = 0xffff;
 
-// at(i): where the sums of a warp's byte i are.
+// at(i): the address of the sums of a warp's byte i.
 template <int C, int CHUNK, class At>
 __device__ __forceinline__ int byte_list_ends(const byte_strips &a, byte_end *list, int start, At at) {
   const int lane = threadIdx.x % 32, room = a.lanes * CHUNK;
@@ -158,7 +158,7 @@ __device__ __forceinline__ int byte_list_ends(const byte_strips &a, byte_end *li
 
 constexpr int64_t STRIP_MOST = 1 << 30; // columns, and rows
 
-// How many channels go together: those that lie side by side, or 1. 0: no way to see it.
+// How many channels are processed together: the interleaved ones, or 1. 0: the layout is not supported.
 static inline int byte_channels(const fc_view *in, const fc_view *out) {
   const int64_t channels = in->shape[FC_AXIS_C];
   bool packed = channels <= 4 && out->shape[FC_AXIS_C] == channels, planes = true;
@@ -172,7 +172,7 @@ static inline int byte_channels(const fc_view *in, const fc_view *out) {
   return packed ? static_cast<int>(channels) : planes ? 1 : 0;
 }
 
-// What of an axis can be read: positions of the view.
+// The readable part of an axis: positions of the view.
 static inline fc_winstat_span byte_seen(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                         int axis, int of_view) {
   const int64_t extent = in->shape[of_view];
@@ -180,7 +180,7 @@ static inline fc_winstat_span byte_seen(const fc_winstat *w, const fc_view *in, 
   return {edges ? 0 : -w->before[axis], edges ? extent : extent + w->after[axis]};
 }
 
-// All but how it is cut.
+// Everything except how it is cut.
 static inline byte_strips byte_strips_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                          const fc_view *out, int which, int channels) {
   byte_strips a = {};
@@ -205,8 +205,8 @@ static inline byte_strips byte_strips_of(const fc_winstat *w, const fc_view *in,
   return a;
 }
 
-// Lanes, cells and strips; `pad` is for rows of results that begin at no multiple of 16. Whether what stands
-// beyond the ends of rows is among a warp's columns.
+// Lanes, cells and strips; `pad` is for rows of results that are not aligned to 16 bytes. Returns whether the
+// columns beyond the ends of rows are in a warp.
 template <int C, int CHUNK> static inline bool byte_cut_columns(byte_strips *a, int64_t frames, int pad) {
   const int skew = bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
                               frames > 1 ? a->frame_out : 0),
@@ -223,8 +223,8 @@ template <int C, int CHUNK> static inline bool byte_cut_columns(byte_strips *a, 
          (!a->edges.on || a->edges.border != FC_BORDER_WRAP);
 }
 
-// Splits of rows: all warps at once, unless more rows were seen twice than are made. Returns the warps, or 0
-// where there are too many.
+// Splits of rows: enough for all warps, unless more rows would be read twice than are made. Returns the
+// number of warps, or 0 if there are too many.
 static inline int64_t byte_cut_rows(byte_strips *a, int64_t frames, int64_t resident) {
   int64_t splits = resident * a->cells / (a->strips * frames * a->planes), least = a->rows / (2 * a->tall);
   if (splits > least) splits = least;

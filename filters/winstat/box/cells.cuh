@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// cells.cuh - how kernels that march down strips, 16 rows a step, have several narrow images, or
-// pieces of one, in a block of threads.
+// cells.cuh - lets kernels that march down strips, 16 rows per step, process several narrow images, or pieces
+// of one, in a block of threads.
 //
 // A row of a block's shared memory is cut into planes of segments of 16 pixels: of a channel of a cell, which
 // is a strip of an image from some row to another. A thread has a column of its cell, in the order of memory;
-// a lane the windows that begin in one segment. A long row is seen as rows that follow each other.
+// a lane the windows that begin in one segment. A long row is treated as several consecutive rows.
 #ifndef FC_FILTERS_WINSTAT_CELLS_CUH
 #define FC_FILTERS_WINSTAT_CELLS_CUH
 
@@ -14,17 +14,18 @@
 namespace winstat {
 
 struct cell_args {
-  peak_args p;          // runs: segments of a plane that windows begin in
-  int32_t cells, plane; // of a block; segments of a plane
-  int32_t x0, y0;       // at most 0, where segments begin
-  int64_t units;        // pieces of images
-  int64_t follow, all;  // elements from row to row where rows follow each other without a gap, else 0; of all
+  peak_args p;                 // runs: segments of a plane in which windows begin
+  int32_t cells, plane;        // per block; segments per plane
+  int32_t x0, y0;              // at most 0, start of the segments
+  int64_t units;               // pieces of images
+  int64_t follow, all;         // distance of rows in elements if they are contiguous, else 0; total
   int64_t pixel_in, pixel_out; // bytes from one to the next
   int32_t channel_in, channel_out;
 };
 
-// Where a thread is: element `element` of a row of the cell, which is `channel` of `pixel`, from what the
-// first window sees on; x, y and `pixels` are of the cell's outputs, which are made in `blocks` steps.
+// The position of a thread: element `element` of a row of the cell, which is `channel` of `pixel`, from the
+// first sample that windows cover; x, y and `pixels` are of the cell's outputs, which are made in `blocks`
+// steps.
 struct cell_spot {
   int cell, element, channel, pixel;
   int x, y, pixels, blocks;
@@ -32,14 +33,14 @@ struct cell_spot {
   bool live;
 };
 
-// K: elements of a thread; `wide`: of a row of a cell.
+// K: elements per thread; `wide`: per row of a cell.
 template <int K> __device__ __forceinline__ cell_spot cell_spot_of(const cell_args &c, int wide) {
   const peak_args &a = c.p;
   cell_spot s;
   const int first = static_cast<int>(threadIdx.x) * K, strip = static_cast<int>(blockIdx.x % a.strips);
   s.cell = first / wide, s.element = first - s.cell * wide;
   s.pixel = K == 1 ? s.element / a.step : s.element, s.channel = K == 1 ? s.element - s.pixel * a.step : 0;
-  // Threads without a cell go along with the first.
+  // Threads without a cell repeat the first.
   const int64_t unit =
       static_cast<int64_t>(blockIdx.x / a.strips) * c.cells + (s.cell < c.cells ? s.cell : 0);
   const int64_t image = unit / a.splits, frame = image / a.planes, plane = image - frame * a.planes;
@@ -56,16 +57,15 @@ template <int K> __device__ __forceinline__ cell_spot cell_spot_of(const cell_ar
 
 // ---- on the host ----------------------------------------------------------------------
 
-// One way to see an image: where it has one row or column that windows see again and again, they see it once,
-// rows of many images are one image where windows see one, and a column is a row. `times` is how often a
-// window sees what stands along x.
+// An alternative description of an image: one row or column that windows would cover repeatedly is covered
+// once, rows of many images become one image if windows cover one row, and a column becomes a row. `times` is
+// how often a window covers each sample along x.
 struct seen {
   fc_winstat w;
   fc_view in, out;
   int32_t times;
-  bool filled; // windows see the border's constant besides, of which extremes want to know no more
-  // Of windows of `alone` rows those of variances see but one that is not the constant, number `at` of them;
-  // else 0.
+  bool filled; // windows also cover the border's constant, whose value extremes need
+  // If, in windows of `alone` rows, only one is not the constant, `at` is its number (for variances); else 0.
   int32_t alone, at;
 };
 seen seen_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
@@ -76,19 +76,19 @@ static inline bool constant(int border) {
   return border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
 }
 
-// Channels that are side by side, or 0 for what lies so that no kernel here can see it.
+// The number of interleaved channels, or 0 for layouts that no kernel here supports.
 int channels_of(const seen &s);
 
-// What a row of shared memory has: segments, lanes of one row, elements of a thread.
+// A row of shared memory: segments, lanes per row, elements per thread.
 struct cell_shape {
   int32_t segments, lanes, elements;
 };
 
-// Of c->p, strips, runs and cells; x0 and y0 and strides. False where nothing fits.
+// Sets c->p, strips, runs and cells; x0 and y0 and strides. False if nothing fits.
 bool cells_fit(cell_args *c, const seen &s, const cell_shape &shape);
 
-// Steps of a piece: few enough that blocks end together, so many that what is made twice costs little.
-// Returns the blocks of threads.
+// Steps of a piece: few enough that blocks end together, enough that little is computed twice. Returns the
+// blocks of threads.
 int64_t cells_split(cell_args *c, const seen &s, int64_t resident);
 
 } // namespace winstat

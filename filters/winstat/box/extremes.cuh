@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// extremes.cuh - the smallest samples of windows, and the largest, which are the smallest of turned
-// signs: rows of words that hold up to four samples, whatever the number of channels side by side.
+// extremes.cuh - minima of windows, and maxima, which are minima with inverted order: rows of words that hold
+// up to four samples, for any number of interleaved channels.
 //
-// A block of threads marches down a strip. A thread copies a column of words, which nobody else reads, and
-// makes of 16 of their rows the extremes along y, a word at a time. Words of four bytes are then turned
-// about, so that they hold four rows of one column, and go to shared memory channel by channel; a warp makes
-// the extremes along x of the rows that it alone reads, 16 pixels a lane, puts them in their place, and
-// stores them as rows again. So a pixel of several channels is no more than a distance in shared memory.
+// A block of threads marches down a strip. A thread copies a column of words, which no other thread reads,
+// and computes the extremes along y of 16 rows, a word at a time. Words of four bytes are then transposed, so
+// that they hold four rows of one column, and stored to shared memory channel by channel; a warp computes the
+// extremes along x of its own rows, 16 pixels per lane, in place, and stores them as rows again. So several
+// channels only change a distance in shared memory.
 //
-// Windows are made as those of slide16.cuh: of the rest of a block and of the beginning of the next
-// (van Herk 1992, Gil and Werman 1993), about three comparisons a sample and axis.
+// Windows are made as those of slide16.cuh: of the rest of a block and of the beginning of the next (van Herk
+// 1992, Gil and Werman 1993), about three comparisons a sample and axis.
 #ifndef FC_FILTERS_WINSTAT_EXTREMES_CUH
 #define FC_FILTERS_WINSTAT_EXTREMES_CUH
 
@@ -21,19 +21,19 @@
 
 namespace winstat {
 
-constexpr int PEAK_ROWS = 16; // of a step of the march, and pixels of a lane
+constexpr int PEAK_ROWS = 16; // of a step of the march, and pixels per lane
 
-// What is compared: words of N registers, K samples a word.
+// The type compared: words of N registers, K samples per word.
 template <typename T> struct peak;
 
 template <> struct peak<float> {
   static constexpr int K = 1, LANES = 16, HELD = 18, WORDS = 280, BLOCKS = 3, N = 1,
-                       ROOMS = 1; // LANES: of a warp, for a row
+                       ROOMS = 1; // LANES: of a warp, per row
   uint32_t v[N];
   static __device__ __forceinline__ peak of(uint32_t w) { return {{w}}; }
   static __device__ __forceinline__ peak none() { return {{0x7f800000u}}; }
   __device__ __forceinline__ uint32_t word() const { return v[0]; }
-  // There is one NaN.
+  // All NaN are equal.
   static __device__ __forceinline__ uint32_t result(uint32_t w, uint32_t flip) {
     return (w & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : w ^ flip;
   }
@@ -54,7 +54,7 @@ template <> struct peak<uint16_t> {
   }
 };
 
-// Bytes are compared as the upper halves of pairs of 16 bits: what is below them never changes their order.
+// Bytes are compared as the upper halves of pairs of 16 bits: the lower halves never change their order.
 template <> struct peak<uint8_t> {
   static constexpr int K = 4, LANES = 32, HELD = 38, WORDS = 160, BLOCKS = 5, N = 2, ROOMS = 1;
   uint32_t v[N];
@@ -67,7 +67,7 @@ template <> struct peak<uint8_t> {
   }
 };
 
-// K words of K samples become words of one column each, and the other way round.
+// Transposes K words of K samples, to words of one column each and back.
 template <int K> __device__ __forceinline__ void turn_words(uint32_t *w) {
   if (K == 2) {
     const uint32_t a = w[0], b = w[1];
@@ -88,29 +88,29 @@ struct peak_args {
   int32_t columns, rows;                                             // of outputs, in pixels
   int32_t before[2], window[2];
   extent16 x, y;        // windows
-  int32_t lo[2], hi[2]; // pixels and rows that may be read
-  ends edges;           // what stands beyond, if that is not there to be read
-  uint32_t flip;        // words are compared after an exclusive or with it
-  uint32_t beyond;      // what stands where nothing does
+  int32_t lo[2], hi[2]; // readable pixels and rows
+  ends edges;           // the value beyond, if there is nothing to read
+  uint32_t flip;        // words are compared after an exclusive or with this
+  uint32_t beyond;      // the neutral value for missing samples
   int32_t step;         // channels side by side
-  int32_t skew;         // elements from where the first word of a strip begins to where its windows do
-  int32_t runs, held;   // of 16 pixels, of a channel in a strip, and of what its windows see
-  int32_t ragged;       // rows of samples do not begin alike in words
-  int32_t words;        // results can be stored so
+  int32_t skew;         // elements from the start of a strip's first word to the start of its windows
+  int32_t runs, held;   // of 16 pixels, per channel of a strip, and including all that its windows cover
+  int32_t ragged;       // rows of samples have different alignments to a word
+  int32_t words;        // results can be stored as words
   int32_t strips, splits, blocks, planes, warm, slots;
 };
 
-// Of rows of adjacent elements, channels side by side or planes of one each: how many are side by side, or 0.
+// For rows of adjacent elements, interleaved or planar: how many channels are interleaved, or 0.
 int side_by_side(const fc_view *v);
 
-// All but strips and splits, for statistic number `which` and `step` channels side by side.
+// Everything except strips and splits, for statistic number `which` and `step` interleaved channels.
 peak_args peak_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                        int which, int step);
 
 // ---- shared memory: extremes along y ------------------------------------------------
 
-// Of each channel so many runs: 16 pixels apart are adjacent, so that neither lanes that have 16 pixels each
-// nor those that have one meet in a bank; 2 modulo 4 does that. TABLE: where the elements of a row are.
+// For each channel this many runs: a distance for 16 pixels such that neither lanes with 16 pixels each nor
+// those with one use the same bank; 2 modulo 4 does that. TABLE: the positions of a row's elements.
 template <typename T> struct peak_room {
   static constexpr int RUNS = peak<T>::HELD, GROUPS = PEAK_ROWS / peak<T>::K;
   static constexpr int GROUP = PEAK_ROWS * RUNS + peak<T>::LANES, TABLE = GROUPS * GROUP;
@@ -122,7 +122,7 @@ template <typename T> struct peak_room {
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// The word of a row that begins with element e, where elements have to be looked for one by one.
+// The word of a row that begins with element e, if elements must be loaded one by one.
 template <typename T>
 __device__ __noinline__ uint32_t peak_gather(const peak_args &a, const char *row, int e) {
   union {
@@ -155,7 +155,7 @@ template <typename T> __device__ __forceinline__ uint32_t peak_constant(const pe
 
 enum peak_way { PEAK_PLAIN, PEAK_SHIFTED, PEAK_GATHERED, PEAK_UNSEEN };
 
-// A thread's words of 16 rows from y on; e is the element that they begin with.
+// A thread's words of 16 rows from y on; e is their first element.
 template <typename T, int ROWS = PEAK_ROWS>
 __device__ __forceinline__ void peak_copy(const peak_args &a, const char *plane, int y, int e, peak_way way,
                                           uint32_t *to) {
@@ -188,7 +188,7 @@ __device__ __forceinline__ void peak_copy(const peak_args &a, const char *plane,
   }
 }
 
-// Elements first .. first + K - 1 of a row: how they come.
+// Elements first .. first + K - 1 of a row: how they are loaded.
 template <typename T> __device__ __forceinline__ peak_way peak_way_of(const peak_args &a, int e, int end) {
   if (e >= end) return PEAK_UNSEEN;
   const int spare = a.ragged ? peak<T>::K : 0; // of the words that it lies in
@@ -216,7 +216,7 @@ template <typename T, int W, class At, class Put> __device__ __forceinline__ voi
   }
 }
 
-// Of longer ones: between the first 16 samples and tail(0) lies `core`, and the first ends with tail(PART -
+// For longer ones: between the first 16 samples and tail(0) is `core`, and the first ends with tail(PART -
 // 1).
 template <typename T, int PART, class At, class Tail, class Put>
 __device__ __forceinline__ void peak_long(peak<T> core, At at, Tail tail, Put put) {
@@ -234,7 +234,8 @@ __device__ __forceinline__ void peak_long(peak<T> core, At at, Tail tail, Put pu
   }
 }
 
-// Down a thread's column: block(n) is where the n-th block of 16 rows from that in which windows begin is.
+// Down a thread's column: block(n) is the address of the n-th block of 16 rows after the one in which windows
+// begin.
 template <typename T, int PITCH = peak<T>::WORDS, class Block, class Put>
 __device__ __forceinline__ void peak_down(const extent16 &w, uint32_t flip, Block block, Put put) {
   typedef peak<T> P;
@@ -260,7 +261,7 @@ __device__ __forceinline__ void peak_down(const extent16 &w, uint32_t flip, Bloc
   with_number(w.rest + 1, [&](auto n) { peak_long<T, decltype(n)::value>(core, at, tail, put); });
 }
 
-// Along x, in a lane's room.
+// Along x, in a lane's memory.
 template <typename T, class Put>
 __device__ __forceinline__ void peak_along(const extent16 &w, const uint32_t *line, Put put) {
   typedef peak<T> P;
@@ -403,8 +404,8 @@ __global__ void __launch_bounds__(peak<T>::WORDS, peak<T>::BLOCKS)
 
 namespace winstat {
 
-// Of `frames` images; `filled`: windows see what stands beyond the ends besides; `sole`: pixels lie p.step
-// bytes apart, and have one byte each. As run_peak_cells else.
+// For `frames` images; `filled`: windows also cover the value beyond the ends; `sole`: pixels are p.step
+// bytes apart, and have one byte each. Otherwise like run_peak_cells.
 fc_status run_peak_bytes(const peak_args &p, int64_t frames, bool filled, bool sole, bool only_ask,
                          cudaStream_t stream, bool *done);
 

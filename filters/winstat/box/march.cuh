@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// march.cuh - what kernels that march down strips of columns share on the host.
+// march.cuh - host code shared by kernels that march down strips of columns.
 #ifndef FC_FILTERS_WINSTAT_MARCH_CUH
 #define FC_FILTERS_WINSTAT_MARCH_CUH
 
@@ -8,8 +8,8 @@
 
 namespace winstat {
 
-// Blocks of a kernel that the device holds at once; 0 where a multiprocessor has not so much shared memory,
-// or holds less than `least`.
+// Concurrent blocks of a kernel on the device; 0 if a multiprocessor does not have enough shared memory, or
+// runs fewer than `least`.
 template <typename K>
 static inline int64_t march_resident(K kernel, int threads, int64_t bytes, int least = 1) {
   int each = 0, device = 0, processors = 1;
@@ -23,8 +23,8 @@ static inline int64_t march_resident(K kernel, int threads, int64_t bytes, int l
   return 0;
 }
 
-// How strips of `steps` steps are split: as short as they can be, so that multiprocessors end together
-// and do not go in step, before steps that are made twice, `warm` of each split, cost more.
+// How strips of `steps` steps are split: as short as possible, so that multiprocessors end together and do
+// not run in step, until the `warm` steps repeated by each split cost more.
 struct march_splits {
   int32_t steps, splits;
 };

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// peak_bytes.cuh - the smallest bytes of windows, and the largest, wherever rows begin.
+// peak_bytes.cuh - minima and maxima of bytes in windows, for rows of any alignment.
 //
-// A warp goes down a strip of columns, a lane with 32 bytes of each row. Rows come into a ring in shared
-// memory as words that lie in memory at multiples of four, and are shifted to where they belong as they are
-// read. Along y, windows are of the rest of a block of as many rows and of the beginning of the next (van
-// Herk 1992, Gil and Werman 1993): when a block is there, what is from each of its rows to its end takes its
-// place in the ring. Along x, 3 and 9 pixels are joined in registers, which lanes hand on, and windows are
-// put together of these in shared memory, where channels are no more than a distance and results begin at
-// multiples of 16 bytes of the output. Nothing waits for another warp. Narrow images, and pieces of one,
-// share a warp: each has a *cell* of lanes. What lies beyond the ends is a constant, as in
-// peak_cells.cuh.
+// A warp goes down a strip of columns, a lane with 32 bytes of each row. Rows are loaded into a ring in
+// shared memory as aligned words, and are shifted when they are read. Along y, windows are of the rest of a
+// block of as many rows and of the beginning of the next (van Herk 1992, Gil and Werman 1993): when a block
+// is there, what is from each of its rows to its end takes its place in the ring. Along x, 3 and 9 pixels are
+// joined in registers, exchanged between lanes, and windows are combined from these in shared memory, where
+// several channels only change a distance and results are aligned to 16 bytes of the output. No warp waits
+// for another. Narrow images, and pieces of one, share a warp: each has a *cell* of lanes. Beyond the ends is
+// a constant, as in peak_cells.cuh.
 //
 // Bytes are compared as the upper halves of pairs of 16 bits: what is below them never changes their order.
 #ifndef FC_FILTERS_WINSTAT_PEAK_BYTES_CUH
@@ -21,10 +20,10 @@
 
 namespace winstat {
 
-constexpr int CREST_WARPS = 2, CREST_WORDS = 8; // of a block, and of a lane
+constexpr int CREST_WARPS = 2, CREST_WORDS = 8; // per block, and per lane
 constexpr int CREST_BYTES = 4 * CREST_WORDS, CREST_ROW = 32 * CREST_WORDS;
-constexpr int CREST_SLACK = 48; // words of a row that windows of lanes see which nobody wants
-constexpr int CREST_AHEAD = 2;  // rows on their way beyond what is seen
+constexpr int CREST_SLACK = 48; // unneeded words of a row that windows of lanes cover
+constexpr int CREST_AHEAD = 2;  // rows in flight beyond those covered
 
 // Bytes of a row are counted from its column 0.
 struct crest_bytes_args {
@@ -32,18 +31,18 @@ struct crest_bytes_args {
   char *out;
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out;
   int32_t bytes, rows, planes;
-  int32_t lo[2], hi[2];   // bytes, and rows, that may be read
-  int32_t follow, all;    // bytes from row to row where they follow each other without a gap, else 0; of all
-  int32_t ahead, lead;    // bytes of a strip ahead of its first result, and of what that sees
-  int32_t above, tall;    // rows that windows see ahead; in all
-  int32_t joined, last;   // bytes from one of the pixels that windows are put together of to the next, and
-  int32_t reads, power;   // ... from the first to the last; how many; so many times three were joined
-  int32_t sole;           // bytes from pixel to pixel, of which the first alone is of the image, or 0
-  int32_t ragged, quads;  // rows do not begin at multiples of 4; they do at multiples of 16
-  uint32_t beyond, least; // what stands where nothing does; what windows see besides
-  int32_t lanes, cells, made; // of a cell; of a warp; bytes of results of a cell's row
+  int32_t lo[2], hi[2]; // readable bytes, and rows
+  int32_t follow, all;  // bytes from row to row where they follow each other without a gap, else 0; of all
+  int32_t ahead, lead;  // bytes of a strip before its first result, and of everything it covers
+  int32_t above, tall;  // rows of a window before its own; in all
+  int32_t joined, last; // distance in bytes of the groups from which windows are combined, and
+  int32_t reads, power; // ... from the first to the last; their number; how many times three are joined
+  int32_t sole; // distance of pixels in bytes, if only the first byte of each belongs to the image; or 0
+  int32_t ragged, quads;      // rows are not aligned to 4; they are aligned to 16
+  uint32_t beyond, least;     // the value beyond the ends; the value that windows cover too
+  int32_t lanes, cells, made; // of a cell; of a warp; bytes of results per cell row
   int32_t strips, splits, each;
-  uint32_t units; // planes, frames and splits: a cell one
+  uint32_t units; // planes, frames and splits, one per cell
 };
 
 // Four bytes: 3 and 1, 2 and 0.
@@ -69,19 +68,18 @@ template <bool MOST> struct crest {
 
 // ---- rows into shared memory ----------------------------------------------------------
 
-// A lane's words of rows. Those that lie together are copied by lanes side by side, where a warp has one
-// cell.
+// A lane's words of rows. Contiguous ones are copied by adjacent lanes, if a warp has one cell.
 struct crest_source {
   const char *from;           // row 0, the cell's first byte
-  const char *lo, *hi;        // what of memory may be read
-  int32_t place;              // the lane's first word of those of its cell, the next being `apart` further
+  const char *lo, *hi;        // the readable part of memory
+  int32_t place;              // the lane's first word among those of its cell; the next are `apart` further
   int32_t apart;              //
-  int32_t first, last;        // rows in which all of them may be read
-  uint32_t some;              // which of them rows have bytes in
-  uint32_t mask[CREST_WORDS]; // of what the lane sees, what is there
+  int32_t first, last;        // rows in which all of them are readable
+  uint32_t some;              // which of them contain bytes of rows
+  uint32_t mask[CREST_WORDS]; // which of the bytes that the lane covers exist
 };
 
-// Which of four bytes from byte i of a row on are there, from lo to hi - 1.
+// The existing bytes, from lo to hi - 1, among four bytes from byte i of a row on.
 __device__ __forceinline__ uint32_t crest_there(int i, int lo, int hi) {
   const int from = lo - i < 0 ? 0 : lo - i > 4 ? 4 : lo - i, to = hi - i < 0 ? 0 : hi - i > 4 ? 4 : hi - i;
   const uint64_t ones = 0xffffffffu, after = ones << 8 * from, before = (1ull << 8 * to) - 1;
@@ -93,7 +91,7 @@ __device__ __forceinline__ void crest_masks(const crest_bytes_args &a, crest_sou
     s.mask[k] = crest_there(i + 4 * k, a.lo[0] - y * a.follow, a.hi[0] - y * a.follow);
 }
 
-// The word at `at`, of which not all may be read.
+// The word at `at`, which is not fully readable.
 inline __device__ __noinline__ void crest_some(const char *lo, const char *hi, const char *at, uint32_t *to) {
   uint32_t word = 0;
   for (int b = 0; b < 4; b++)
@@ -102,7 +100,7 @@ inline __device__ __noinline__ void crest_some(const char *lo, const char *hi, c
   *to = word;
 }
 
-// `mine`: the lane's words in the ring, as it sees them.
+// `mine`: the lane's words in the ring.
 __device__ __forceinline__ void crest_copy(const crest_bytes_args &a, const crest_source &s, int y,
                                            uint32_t *to, uint32_t *mine) {
   const char *row = s.from + y * a.row_in;
@@ -147,7 +145,7 @@ __device__ __forceinline__ void crest_put(uint32_t *to, const crest_pair (&v)[CR
         make_uint4(P::word(v[k]), P::word(v[k + 1]), P::word(v[k + 2]), P::word(v[k + 3]));
 }
 
-// The lane's bytes of a row that has come, which begins `skew` bytes after its first word.
+// The lane's bytes of a loaded row, which begins `skew` bytes after its first word.
 __device__ __forceinline__ void crest_row(const crest_bytes_args &a, const crest_source &s, bool borders,
                                           uint32_t (&v)[CREST_WORDS], const uint32_t *from, int skew) {
   crest_quads(v, from);
@@ -176,7 +174,7 @@ template <int D, int N> __device__ __forceinline__ uint32_t crest_at(const crest
   }
 }
 
-// Of bytes D apart three are joined, of the first M words.
+// Joins three bytes that are D apart, for the first M words.
 template <bool MOST, int D, int M, int N>
 __device__ __forceinline__ void crest_join(crest_pair (&to)[M], const crest_pair (&v)[N]) {
   typedef crest<MOST> P;
@@ -187,7 +185,7 @@ __device__ __forceinline__ void crest_join(crest_pair (&to)[M], const crest_pair
   }
 }
 
-// A lane's words, and those of the next lanes that follow.
+// A lane's words, and those of the following lanes.
 template <bool MOST, int N>
 __device__ __forceinline__ void crest_more(crest_pair (&to)[N], const crest_pair (&v)[CREST_WORDS]) {
   typedef crest<MOST> P;
@@ -228,7 +226,7 @@ __device__ __forceinline__ void crest_take(uint32_t (&v)[CREST_WORDS], const uin
     x[4 * k] = q.x, x[4 * k + 1] = q.y, x[4 * k + 2] = q.z, x[4 * k + 3] = q.w;
   }
   const int shift = 8 * (at & 3);
-  // Of a warp's cells seldom more than one way.
+  // The cells of a warp are usually of one kind.
 #define CREST_FROM(n)                                                                                        \
   _Pragma("unroll") for (int k = 0; k < CREST_WORDS; k++) v[k] =                                             \
       __funnelshift_r(x[k + n], x[k + n + 1 < CREST_WORDS + 4 ? k + n + 1 : k + n], shift)
@@ -241,7 +239,7 @@ __device__ __forceinline__ void crest_take(uint32_t (&v)[CREST_WORDS], const uin
 #undef CREST_FROM
 }
 
-// Of a row those bytes whose place is a multiple of `apart`.
+// The bytes of a row whose index is a multiple of `apart`.
 __device__ __forceinline__ void crest_give(const uint32_t (&v)[CREST_WORDS], char *row, int i, int count,
                                            int apart) {
   int next = static_cast<int>(floor_mod(-i, apart));
@@ -292,14 +290,14 @@ __global__ void __launch_bounds__(32 * CREST_WARPS) crest_march(const __grid_con
       if (!s.some) till = at + more;
       s.some |= 1u << k, begins = at;
     }
-    // Rows follow each other in memory, and what is between them may be read.
+    // Rows are contiguous in memory, and the gaps between them are readable.
     s.first = a.lo[1], s.last = a.hi[1];
     while (s.first < s.last && image + s.first * a.row_in + begins < s.lo) s.first++;
     while (s.last > s.first && image + (s.last - 1) * a.row_in + till > s.hi) s.last--;
   }
   crest_masks(a, s, sees, y0);
   char *out = a.out + frame * a.frame_out + plane * a.plane_out + y0 * a.row_out;
-  const int top = y0 - a.above, seen = count + a.tall - 1; // rows: of windows the first, and all
+  const int top = y0 - a.above, seen = count + a.tall - 1; // rows: the first that windows cover, and all
   const unsigned lean = static_cast<unsigned>(reinterpret_cast<uintptr_t>(s.from) + top * a.row_in),
                  leans = static_cast<unsigned>(a.row_in);
 #pragma unroll 1
@@ -307,12 +305,12 @@ __global__ void __launch_bounds__(32 * CREST_WARPS) crest_march(const __grid_con
     if (r < seen) crest_copy(a, s, top + r, to + r * CREST_ROW, mine + r * CREST_ROW);
     fc_commit_copies();
   }
-  // Whether some of what the warp sees lies beyond the ends of rows.
+  // Whether the warp covers columns beyond the ends of rows.
   const bool borders = __any_sync(ALL, sees + y0 * a.follow < a.lo[0] ||
                                            sees + CREST_BYTES + (y0 + count - 1) * a.follow > a.hi[0]);
   const crest_pair least = P::of(a.least);
   crest_pair prefix[CREST_WORDS];
-  int slot = 0, of_block = 0; // of the first row that windows see: in the ring, and in its block
+  int slot = 0, of_block = 0; // of the first row that windows cover: in the ring, and in its block
 #pragma unroll 1
   for (int j = 0; j < count; j++, out += a.row_out) {
     uint32_t w[CREST_WORDS];

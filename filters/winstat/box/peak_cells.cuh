@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// peak_cells.cuh - what extremes.cuh makes, in windows of moderate size, with one barrier for
-// 16 rows and several narrow images, or pieces of one, in a block of threads.
+// peak_cells.cuh - like extremes.cuh, for windows of moderate size, with one barrier per 16 rows and several
+// narrow images, or pieces of one, in a block of threads.
 //
-// A thread copies a column of words, which nobody else reads, and puts the extremes along y of 16 rows in
-// their place; words of several samples are turned about, so that they hold as many rows of one column. After
-// a barrier, the only one in 16 rows, a warp puts the extremes along x in the place of these, 16 pixels a
-// lane; after the next, columns are stored. Shared memory is a ring of blocks of 16 rows.
+// A thread copies a column of words, which no other thread reads, and replaces them by the extremes along y
+// of 16 rows; words of several samples are transposed, so that they hold as many rows of one column. After a
+// barrier, the only one in 16 rows, a warp replaces these by the extremes along x, 16 pixels per lane; after
+// the next barrier, columns are stored. Shared memory is a ring of blocks of 16 rows.
 //
 // A row of shared memory is cut into planes: of a channel of a cell, which is an image's piece from top to
-// bottom. What lies beyond the ends is a constant: where a border repeats samples of the window itself, one
-// that never is an extreme.
+// bottom. Beyond the ends is a constant: if a border repeats samples of the window itself, one that is never
+// an extreme.
 #ifndef FC_FILTERS_WINSTAT_PEAK_CELLS_CUH
 #define FC_FILTERS_WINSTAT_PEAK_CELLS_CUH
 
@@ -18,16 +18,16 @@
 
 namespace winstat {
 
-// PITCH: words of a row; LANES: runs of 16 pixels of a group of K rows; SEGMENT: words of such a run in each
-// of K rows; SPARE: blocks of the ring beyond those that windows see.
-// Several channels side by side (MANY): rows lie so that pixels of one channel meet in few banks.
+// PITCH: words per row; LANES: runs of 16 pixels of a group of K rows; SEGMENT: words of such a run in each
+// of K rows; SPARE: blocks of the ring beyond those that windows cover. For interleaved channels (MANY) rows
+// are arranged so that pixels of one channel are spread over the banks.
 template <typename T, bool MANY> struct cell_room {
   static constexpr int K = peak<T>::K, WORDS = K == 4 ? 144 : 288, THREADS = K == 4 ? 160 : 288;
   static constexpr int PITCH = K > 1 && MANY ? WORDS + 1 : WORDS;
   static constexpr int LANES = K == 1 ? 16 : 32, SEGMENT = PEAK_ROWS / K, GROUPS = PEAK_ROWS / K;
   static constexpr int STEP = PEAK_ROWS * PITCH, SPARE = K == 1 ? 2 : 4, BLOCKS = K == 4 ? 4 : K == 2 ? 2 : 3;
-  static constexpr bool EARLY = K > 1; // copies have a block of the ring to themselves
-  // Quarters of segments change places so that lanes, a segment each, meet no bank twice.
+  static constexpr bool EARLY = K > 1; // copies use a separate block of the ring
+  // Quarters of segments are permuted so that lanes, one segment each, use different banks.
   static __device__ __forceinline__ int at(int i) {
     return K > 1 && MANY ? i : i ^ (i >> 5 & (SEGMENT / 4 - 1)) << 2;
   }
@@ -35,22 +35,22 @@ template <typename T, bool MANY> struct cell_room {
 
 struct crest_args {
   cell_args c;
-  int32_t late;   // elements of a plane ahead of the first that is stored as a word
-  int32_t filled; // windows see this too
+  int32_t late;   // elements of a plane before the first that is stored as a word
+  int32_t filled; // windows also cover this
   uint32_t filling;
 };
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// A thread's column: elements e .. e + K - 1 of a cell's rows, of which there are those of rows first .. last
-// - 1 in whole words; `some` of others may be there.
+// A thread's column: elements e .. e + K - 1 of a cell's rows; rows first .. last - 1 have them in whole
+// words; `some` of others may exist.
 struct cell_column {
   const char *from; // row 0
   int32_t e, first, last;
   peak_way way;
 };
 
-// The word of row y of which some elements may be there.
+// The word of row y, of which only some elements may exist.
 template <typename T>
 __device__ __noinline__ uint32_t cell_word(const cell_args &c, const char *from, int y, int e) {
   const peak_args &a = c.p;
@@ -99,7 +99,7 @@ __device__ __forceinline__ void cell_copy(const cell_args &c, const cell_column 
   }
 }
 
-// Rows in which elements e .. e + K - 1, and `spare` beyond them, are there.
+// Rows in which elements e .. e + K - 1, and `spare` beyond them, exist.
 template <typename T>
 __device__ __forceinline__ void cell_rows(const cell_args &c, cell_column *s, int spare) {
   const peak_args &a = c.p;
@@ -119,8 +119,8 @@ __device__ __forceinline__ void cell_rows(const cell_args &c, cell_column *s, in
 
 // ---- extremes along x ---------------------------------------------------------------
 
-// Where a lane's windows begin: a run of pixels of one channel. get() has the first COUNT pixels of the run
-// that is `segment` further on.
+// The start of a lane's windows: a run of pixels of one channel. get() loads the first COUNT pixels of the
+// run `segment` further on.
 template <typename T, bool MANY> struct cell_line {
   typedef cell_room<T, MANY> room;
   static constexpr int K = room::K;
@@ -151,8 +151,8 @@ template <typename T, bool MANY> struct cell_line {
   }
 };
 
-// Words of several samples of several channels: pixels that are K apart are as many words apart as there are
-// channels, in one row.
+// Words of several samples with interleaved channels: pixels that are K apart are as many words apart as
+// there are channels, in one row.
 template <typename T> struct cell_lines {
   typedef cell_room<T, true> room;
   static constexpr int K = room::K;
@@ -214,12 +214,12 @@ __device__ __forceinline__ void cell_along(const extent16 &w, uint32_t (&v)[PEAK
 
 // ---- results ------------------------------------------------------------------------
 
-// A thread's column of results: elements of which first .. last - 1 are wanted.
+// A thread's column of results: elements first .. last - 1 are needed.
 struct cell_result {
   char *to; // row 0, its first element
   int32_t at[4];
   int32_t first, last, rows;
-  int32_t tail; // as `last`, of the last row
+  int32_t tail; // like `last`, for the last row
 };
 
 // Sixteen rows from `row` on.
@@ -263,7 +263,7 @@ __device__ __forceinline__ void cell_store(const crest_args &d, const cell_resul
 
 // ---- the march ----------------------------------------------------------------------
 
-// Where a thread's words are: cell, element of its rows, channel and pixel of a plane.
+// The position of a thread's words: cell, element of its rows, channel and pixel of a plane.
 template <typename T, bool MANY>
 __global__ void __launch_bounds__(cell_room<T, MANY>::THREADS, cell_room<T, MANY>::BLOCKS)
     cell_march(const __grid_constant__ crest_args d) {
@@ -318,7 +318,7 @@ __global__ void __launch_bounds__(cell_room<T, MANY>::THREADS, cell_room<T, MANY
   const int channel = plane_of_run % C,
             begins = plane_of_run / C * words + (K == 1 ? channel * plane : 0) +
                      (run - plane_of_run * a.runs) * room::SEGMENT * (K == 1 ? 1 : C);
-  int slot = 0; // of the block that windows begin in
+  int slot = 0; // of the block in which windows begin
   auto after = [&](int by) { return slot + by < a.slots ? slot + by : slot + by - a.slots; };
   auto copy_next = [&](int block) {
     if (block + 1 < s.blocks)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// spread.cuh - variances and standard deviations of floats, in windows of up to SPREAD_MOST columns
-// and rows.
+// spread.cuh - variances and standard deviations of floats, in windows of up to SPREAD_MOST columns and rows.
 //
-// All is relative to samples of the window itself, so that a large common offset costs no digits. The R
-// windows of a column that begin in a block of R rows, R the largest power of two up to 16 that is no longer
-// than a window, all hold the last of these rows: sums and sums of squares are of distances from that sample,
-// and give each window's mean - the sample and a distance - and variance. Along x the same is done with the
-// means of columns, relative to that of the last column of a run of R: the variance of a window is the mean
-// of those of its columns, and the variance of their means. So nothing is added up that is not in the window,
-// nothing is subtracted from a sum again, and the order depends on the window and the position in the signal
-// alone.
+// All values are relative to samples of the window itself, so that a large common offset costs no accuracy.
+// The R windows of a column that begin in a block of R rows, R the largest power of two up to 16 that is no
+// longer than a window, all hold the last of these rows: sums and sums of squares are of distances from that
+// sample, and give each window's mean - the sample and a distance - and variance. Along x the same is done
+// with the means of columns, relative to that of the last column of a run of R: the variance of a window is
+// the mean of those of its columns, and the variance of their means. So only samples of the window are
+// summed, nothing is subtracted from a sum again, and the order depends only on the window and the position
+// in the signal.
 //
-// A block of threads marches down strips as cells.cuh has it: a thread a column of samples, which it
-// copies itself, then a lane 16 columns of a row.
+// A block of threads marches down strips as in cells.cuh: each thread has a column of samples, which it
+// copies itself; then each lane has 16 columns of a row.
 #ifndef FC_FILTERS_WINSTAT_SPREAD_CUH
 #define FC_FILTERS_WINSTAT_SPREAD_CUH
 
@@ -22,35 +21,35 @@
 
 namespace winstat {
 
-constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns of a lane
+constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns per lane
 constexpr int SPREAD_MOST = 33;
 
-// Of 16 rows: pixels that are 16 apart are adjacent, so that neither lanes that have 16 pixels each nor those
-// that have one meet in a bank often. LANES: of a row.
+// For 16 rows: a distance for 16 pixels such that neither lanes with 16 pixels each nor those with one often
+// use the same bank. LANES: per row.
 struct spread_room {
   static constexpr int SEGMENTS = 10, LANES = 8, THREADS = SEGMENTS * SPREAD_ROWS;
   static constexpr int ROW = SPREAD_ROWS * SEGMENTS + LANES, STEP = SPREAD_ROWS * ROW;
-  static constexpr int ROWS = 32 / LANES; // of a warp
+  static constexpr int ROWS = 32 / LANES; // per warp
 };
 
-// Of longer windows: the suffixes of the first 16 samples have so much of each, and the rest.
+// For longer windows: the part of the suffixes of the first 16 samples, and the rest.
 struct spread_shares {
   float share[SPREAD_ROWS], weight[SPREAD_ROWS];
 };
 
-// Of windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are taken in by
-// Welford's steps, first the suffix of the window's first 16 rows and then what follows these: step n is the
-// first of either that is not of the constant alone, which is no distance from itself, and the last.
+// If in windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are added by
+// Welford's steps, first the suffix of the window's first 16 rows and then those after these: step n is the
+// first of either with other samples than the constant (whose distance from itself is 0), and the last.
 struct spread_alone {
   int32_t rows, real[2], first[2], last[2];            // `real`: the step of that row, or 0
-  int32_t own;                                         // all is relative to that row
+  int32_t own;                                         // all values are relative to that row
   float over[SPREAD_MOST + 1], share[SPREAD_MOST + 1]; // 1 / n and (n - 1) / n
 };
 
 struct spread_args {
   cell_args c;
   int32_t root, dtype;
-  int32_t times;    // so often a window sees what stands along x
+  int32_t times;    // how often a window covers each sample along x
   float over[2];    // 1 / window
   float over_times; // and of that
   spread_shares shares[2];
@@ -61,12 +60,12 @@ struct spread_args {
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// A thread's column: rows first .. last - 1 of it lie `row_in` apart from `from` on. Others stand for pixel
-// `x` of `plane`.
+// A thread's column: rows first .. last - 1 of it are `row_in` apart from `from` on. Others are taken from
+// pixel `x` of `plane`.
 struct spread_column {
   const char *plane, *from; // row 0
   int x, first, last;
-  bool seen, filled; // filled: of the constant, which stands there from the beginning on
+  bool seen, filled; // filled: with the constant, which is stored there from the beginning
 };
 
 inline __device__ spread_column spread_column_of(const cell_args &c, const cell_spot &s) {
@@ -89,14 +88,13 @@ inline __device__ spread_column spread_column_of(const cell_args &c, const cell_
   return column;
 }
 
-// What stands for row or column `at`, of which lo .. hi - 1 can be read, or -1 for the constant; `lo` may be
-// less.
+// The source of row or column `at`, if lo .. hi - 1 are readable, or -1 for the constant; `lo` may be less.
 inline __device__ int spread_source(const ends &edges, int at, int extent) {
   return edges.border == FC_BORDER_REPLICATE ? (at < 0 ? 0 : extent - 1)
                                              : border_source(edges.border, at, extent);
 }
 
-// Sixteen rows where some may not be read.
+// Sixteen rows, some of which may be unreadable.
 inline __device__ __noinline__ void spread_copy_ends(const cell_args &c, const spread_column &s, int y,
                                                      float *to) {
   const peak_args &a = c.p;
@@ -108,7 +106,7 @@ inline __device__ __noinline__ void spread_copy_ends(const cell_args &c, const s
     if (row < s.first || row >= s.last)
       source = c.follow || !a.edges.on ? -1 : spread_source(a.edges, row, a.rows);
     if (c.follow && (row < s.first || row >= s.last) && row >= 0 && row < a.rows) {
-      // Beyond the beginning of the first of rows that follow each other, or the end of the last.
+      // Before the first of consecutive rows, or after the end of the last.
       const int64_t pixels = c.follow / a.step, all = c.all / a.step, x = s.x + row * pixels;
       const int64_t from = a.edges.on ? border_source(a.edges.border, x, all) : -1;
       if (from >= 0) {
@@ -139,7 +137,7 @@ __device__ __forceinline__ void spread_copy(const cell_args &c, const spread_col
 // The mean of some distances, and the sum of their squared deviations from it.
 struct moments {
   float mean, squares;
-  // One more, the n-th (Welford 1962); and one that has squared deviations itself.
+  // Adds one distance, the n-th (Welford 1962); and one with squared deviations of its own.
   __device__ __forceinline__ void add(float distance, float n) { step(distance, 1 / n, (n - 1) / n); }
   __device__ __forceinline__ void step(float distance, float over, float share) {
     const float d = plus(distance, -mean);
@@ -148,8 +146,8 @@ struct moments {
   __device__ __forceinline__ void add(float distance, float more, float n) {
     add(distance, n), squares = plus(squares, more);
   }
-  // Of two of which the second has `share` of all, and share * (1 - share) of n is `weight` (Chan, Golub,
-  // LeVeque 1983).
+  // Joins two sets, of which the second has `share` of all, and share * (1 - share) of n is `weight` (Chan,
+  // Golub, LeVeque 1983).
   static __device__ __forceinline__ moments join(const moments &a, const moments &b, float share,
                                                  float weight) {
     const float d = plus(b.mean, -a.mean);
@@ -171,7 +169,7 @@ __device__ __forceinline__ void add_sample(moments *m, const column_moments &own
   m->add(plus(plus(v.own, -own.own), plus(v.mean, -own.mean)), v.variance, n);
 }
 
-// Sixteen windows of W samples, from at(0) on, in blocks of W: all windows that begin in one hold its last
+// Sixteen windows of W samples, from at(0) on, in blocks of W: all windows that begin in one contain its last
 // sample. put(k, that sample, moments).
 template <int W, class At, class Put> __device__ __forceinline__ void spread_short(At at, Put put) {
 #pragma unroll
@@ -193,8 +191,8 @@ template <int W, class At, class Put> __device__ __forceinline__ void spread_sho
   }
 }
 
-// Of longer ones, relative to the last of the first 16 samples: between these and tail(0) lies `core`, of
-// CORE samples, and the first ends with tail(PART - 1).
+// For longer ones, relative to the last of the first 16 samples: between these and tail(0) is `core`, of CORE
+// samples, and the first ends with tail(PART - 1).
 template <int CORE, int PART, class At, class Tail, class Put>
 __device__ __forceinline__ void spread_long(const spread_shares &s, moments core, At at, Tail tail, Put put) {
   const auto own = at(SPREAD_ROWS - 1);
@@ -234,7 +232,7 @@ __device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_s
   }
 }
 
-// What spread_sixteen makes of columns of which all but one sample, v[k], are the constant.
+// The result of spread_sixteen for columns in which all samples except one, v[k], are the constant.
 template <int ROWS, class Put>
 __device__ __forceinline__ void spread_column_alone(const spread_args &d, const float (&v)[ROWS], Put put) {
   const spread_alone &a = d.alone;
@@ -261,7 +259,7 @@ __device__ __forceinline__ void spread_column_alone(const spread_args &d, const 
 
 // ---- the march ----------------------------------------------------------------------
 
-// A thread's column of results: of rows first .. last - 1.
+// A thread's column of results: rows first .. last - 1.
 struct spread_result {
   char *to; // row 0
   int first, last;
@@ -285,7 +283,7 @@ __device__ __forceinline__ float spread_root(float v) {
 #endif
 }
 
-// The variance of a window that sees `times` columns that are alike, in the order of spread_sixteen.
+// The variance of a window that covers `times` equal columns, in the order of spread_sixteen.
 inline __device__ __noinline__ float spread_again(const spread_args &a, float v) {
   float first = v, rest = v;
   for (int k = 1; k < a.times && k < SPREAD_ROWS; k++) first = plus(first, v);
@@ -323,7 +321,7 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
     if (k >= first && k < last) spread_store_any(a, to, from[k * spread_room::ROW]);
 }
 
-// ALONE: of a column's samples all but one are the constant.
+// ALONE: all samples of a column except one are the constant.
 template <bool ALONE>
 __global__ void __launch_bounds__(spread_room::THREADS, 4)
     spread_march(const __grid_constant__ spread_args d) {
@@ -339,13 +337,13 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
   const spread_result result = spread_result_of(c, s);
   const int place =
       s.pixel % ROWS * room::SEGMENTS + s.pixel / ROWS + (s.cell * a.step + s.channel) * c.plane;
-  // The lane's windows along x, and the row that all of its row's windows along y hold.
+  // The lane's windows along x, and the row that all windows along y of its row contain.
   const int thread = threadIdx.x, lane = thread % room::LANES, mine = thread / room::LANES,
             plane_of_lane = lane / a.runs;
   const int begins = mine * ROW + plane_of_lane * c.plane + lane - plane_of_lane * a.runs;
   const bool live = mine < ROWS && plane_of_lane < c.cells * a.step;
   const int held = a.window[1] <= ROWS ? mine / a.window[1] * a.window[1] + a.window[1] - 1 : ROWS - 1;
-  int y = s.y, slot = 0; // of the block that windows begin in
+  int y = s.y, slot = 0; // of the block in which windows begin
   auto after = [&](int by) { return slot + by < a.slots ? slot + by : slot + by - a.slots; };
   if (source.seen && source.filled)
     for (int k = 0; k < a.slots * ROWS; k++)
@@ -356,7 +354,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
 #pragma unroll 1
   for (int block = 0; block < s.blocks; block++, y += ROWS) {
     fc_await_copies<0>();
-    __syncthreads(); // the last results are there
+    __syncthreads(); // the last results have been stored
     if (block > 0) spread_store(d, result, means + place, y - ROWS);
     if (block + 1 < s.blocks)
       spread_copy(c, source, y - a.before[1] + (a.y.warm + 1) * ROWS,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// spread_bytes.cuh - variances and standard deviations of bytes: of exact sums and sums of squares,
-// from which what leaves a window may be taken away again. The same to the bit as what is made of
-// fc_winstat_spread.
+// spread_bytes.cuh - variances and standard deviations of bytes: of exact sums and sums of squares, from
+// which samples that leave a window can be subtracted. The same bits as with fc_winstat_spread.
 //
 // A block of threads marches down a strip of 640 elements, 8 rows at a time. A thread keeps the sums of two
-// columns; those of 8 rows go to shared memory, channel by channel as in extremes.cuh, and a warp
-// slides along each of them, 16 pixels a lane.
+// columns; those of 8 rows go to shared memory, channel by channel as in extremes.cuh, and a warp slides
+// along each of them, 16 pixels a lane.
 #ifndef FC_FILTERS_WINSTAT_SPREAD_BYTES_CUH
 #define FC_FILTERS_WINSTAT_SPREAD_BYTES_CUH
 
@@ -17,7 +16,7 @@ namespace winstat {
 constexpr int DEVIATION_ROWS = 8, DEVIATION_THREADS = 320, DEVIATION_WORDS = 160, DEVIATION_RUN = 16;
 constexpr int DEVIATION_STEP = DEVIATION_ROWS * DEVIATION_WORDS;
 constexpr int DEVIATION_MOST =
-    514; // samples of a window whose squared deviations fit 32 bits, times themselves
+    514; // limit on samples of a window, such that the squared deviations times their number fit 32 bits
 
 // Sums of a column of a window, laid out as in peak_room; TABLE: where the elements of a row are.
 struct deviation_room {
@@ -32,14 +31,14 @@ struct deviation_args {
   peak_args p;
   int32_t root, dtype;
   uint32_t count;   // samples of a window
-  float over, top;  // codes are roots of squared deviations, or these, times over; below top
+  float over, top;  // codes are square roots of squared deviations, or these, times `over`; below `top`
   double scale;     // of codes
   int64_t step_out; // bytes from one element of the results to the next
   fc_dev_map<double> store;
   uint32_t *notes;
 };
 
-// As codes_stat has it.
+// As defined by codes_stat.
 __device__ __forceinline__ double deviation_of(const deviation_args &a, uint32_t sum, uint32_t squares) {
   const uint64_t all = static_cast<uint64_t>(a.count) * squares - static_cast<uint64_t>(sum) * sum;
   const double n = static_cast<double>(a.count);
@@ -52,8 +51,8 @@ inline __device__ __noinline__ uint32_t deviation_exact(const deviation_args &a,
   return fc_dev_code<double, uint8_t>(deviation_of(a, sum, squares), a.store, a.notes);
 }
 
-// The byte of a window: in single precision, unless that is too near to what is rounded otherwise. The error
-// is below 2^-21 of codes up to 255. Of a window that is not `wanted` nothing is noted.
+// The byte of a window: in single precision, unless that is too near to a rounding boundary. The error is
+// below 2^-21 for codes up to 255. For a window that is not `wanted` nothing is noted.
 __device__ __forceinline__ uint32_t deviation_code(const deviation_args &a, uint2 v, bool wanted) {
   constexpr float ROUND = 12582912.0f; // 1.5 2^23: what is added to it is rounded
   float code = a.count > DEVIATION_MOST
@@ -66,7 +65,7 @@ __device__ __forceinline__ uint32_t deviation_code(const deviation_args &a, uint
   return (__float_as_uint(rounded) + static_cast<uint32_t>(a.store.bias)) & 0xff;
 }
 
-// Eight rows of a thread's words; what of them is seen.
+// Eight rows of a thread's words; which of them windows cover.
 __device__ __forceinline__ void deviation_copy(const peak_args &a, const char *plane, int y, int e,
                                                peak_way way, uint32_t *to) {
   peak_copy<uint8_t, DEVIATION_ROWS>(a, plane, y, e, way, to);
@@ -106,7 +105,7 @@ __device__ __forceinline__ void deviation_along(uint2 (&v)[DEVIATION_RUN], const
               [&](auto n) { deviation_slide<decltype(n)::value>(v, sum, line, line + w.segments); });
 }
 
-// The codes of a lane's windows, of which the first `wanted` are, four a word.
+// The codes of a lane's windows, of which the first `wanted` are needed, four per word.
 __device__ __forceinline__ void deviation_codes(const deviation_args &a, const uint2 (&v)[DEVIATION_RUN],
                                                 int wanted, uint32_t (&codes)[DEVIATION_RUN / 4]) {
 #pragma unroll
@@ -115,7 +114,7 @@ __device__ __forceinline__ void deviation_codes(const deviation_args &a, const u
   for (int k = 0; k < DEVIATION_RUN; k++) codes[k / 4] |= deviation_code(a, v[k], k < wanted) << (k % 4 * 8);
 }
 
-// A row of results from where a warp has them in shared memory, pixel by pixel.
+// Stores a row of results from a warp's shared memory, pixel by pixel.
 __device__ __forceinline__ void deviation_store(const deviation_args &a, const uint2 *from,
                                                 const uint16_t *table, char *row, int elements) {
 #pragma unroll 1
@@ -192,7 +191,7 @@ __global__ void __launch_bounds__(DEVIATION_THREADS)
   for (int block = 0; block < end; block++) {
     const int next = slot + 1 < a.slots ? slot + 1 : 0;
     fc_await_copies<0>();
-    __syncthreads(); // all have what was copied, and have stored what was made of the last
+    __syncthreads(); // all have what was copied, and have stored the results of the last step
     y += ROWS;
     if (block + 1 < end) deviation_copy(a, in, y, e, way, memory + next * DEVIATION_STEP + thread);
     fc_commit_copies();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// line_march.cuh - what line_march.cuh does, to the bit, with half its instructions, where nothing
-// is in the way: rows of words that lie side by side, results that are floats, no more than one statistic of
-// sums and one of sums of squares.
+// line_march.cuh - sums of floats in windows along rows: the general kernel, and one with half its
+// instructions and the same bits for simple cases: rows of contiguous words, results that are floats, at most
+// one statistic of sums and one of sums of squares.
 #ifndef FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 #define FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 
@@ -13,62 +13,63 @@
 //
 // A block of threads goes along a row in tiles of 128 segments of 16 samples: samples come into shared
 // memory, those of the next tile while one is worked on, and a thread makes the 16 windows that begin in one
-// segment (slide16.cuh). Of the segments that a window holds whole, the sum is put together from
-// groups of up to 32: the rest of the group that the window begins in, whole groups and what is ahead of its
-// end in the last. Long windows end in samples that are copied apart from those that they begin in, and
-// groups between have been added up on the way there. Results change places in shared memory, so that a warp
+// segment (slide16.cuh). The sum of the segments that a window covers completely is combined from groups of
+// up to 32: the rest of the group in which the window begins, whole groups and the beginning of the last
+// group. The samples at the end of long windows are copied separately from those at the beginning, and the
+// groups in between have been summed before. Results are exchanged through shared memory, so that a warp
 // writes 32 neighbours.
 
 namespace winstat {
 
-constexpr int RUN_THREADS = 128; // segments of a tile
+constexpr int RUN_THREADS = 128; // segments per tile
 constexpr int GROUP = 32;        // segments of the largest group; tiles are anchored at these
 constexpr int RUN_NEAR = 64;     // segments from one end of a window to the other, in one piece
-constexpr int RUN_COPIES = (RUN_THREADS + RUN_NEAR + GROUP) * RUN / (4 * RUN_THREADS); // of a thread, at most
+constexpr int RUN_COPIES = (RUN_THREADS + RUN_NEAR + GROUP) * RUN / (4 * RUN_THREADS); // maximum per thread
 constexpr int FAR_SEGMENTS = RUN_THREADS + 32;                                         // of the second piece
-constexpr int RUN_TILES = 16;                                                          // of a block, at most
+constexpr int RUN_TILES = 16;                                                          // maximum per block
 
 static_assert(RUN_NEAR >= GROUP, "where ends are far apart groups are the largest");
 static_assert(SLIDE_ANCHOR % (GROUP * RUN) == 0, "groups begin where views may");
 
 struct runs {
-  int64_t first;       // sample 0 of the first tile, at most -before: at a group in the signal
+  int64_t first;       // sample 0 of the first tile, at most -before: at the start of a group in the signal
   int64_t stretches;   // of `tiles` tiles each
-  int32_t tiles, warm; // tiles ahead of a stretch's of which only groups are wanted
+  int32_t tiles, warm; // tiles before a stretch's own of which only groups are needed
   extent16 x;
   int32_t bits, u, v;            // groups of 1 << bits; x.segments = u groups and v
-  int32_t pieces, near_segments; // two pieces: `far` samples apart; segments of the first
-  int32_t apart;                 // from segment to segment of a window's ends in shared memory
-  int32_t scanned, scan;         // segments that groups are made of in shared memory: from .., so many
-  int32_t totals;                // words for groups, of each quantity
-  int32_t words, aligned; // samples are words side by side; whose rows all begin at multiples of 16 bytes
-  int32_t floats;         // results are floats side by side
+  int32_t pieces, near_segments; // two pieces, `far` samples apart; segments of the first
+  int32_t apart;                 // distance of segments of a window's ends in shared memory
+  int32_t scanned, scan;  // segments from which groups are made in shared memory: the first, and their number
+  int32_t totals;         // words for groups, per quantity
+  int32_t words, aligned; // samples are contiguous words; all rows are aligned to 16 bytes
+  int32_t floats;         // results are contiguous floats
   float over;
 };
 
-// One row of one channel, and where a tile of it is.
+// One row of one channel, and the position of a tile in it.
 struct run_place {
   int64_t n, y, c;
   int64_t x; // sample 0, in columns of the view
-  int tile;  // of the stretch, negative while it warms up
+  int tile;  // of the stretch, negative during warm-up
 };
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// Where word i of a piece is: the four words of a segment's quarters change places so that threads of eight
-// segments meet no bank twice.
+// The position of word i of a piece: the four words of a segment's quarters are permuted so that threads of
+// eight segments use different banks.
 __device__ __forceinline__ int quarter(int i) {
   return (i & ~3) | ((i ^ i >> 3) & 3);
 }
 
-// A piece of a row that begins at column x: its samples lo .. hi - 1 can be read. `row` is where column 0 is.
+// A piece of a row that begins at column x: its samples lo .. hi - 1 are readable. `row` is the address of
+// column 0.
 struct run_piece {
   const char *row;
   int64_t x;
   int lo, hi, count;
 };
 
-// Where sample i can be read: where it is, or what stands for it; NULL: it is the constant, or zero.
+// The address of sample i if readable, or of its source; NULL: it is the constant, or zero.
 __device__ __forceinline__ const char *sample_at(const pass<float> &p, const run_piece &r, int i) {
   int64_t source = r.x + i;
   if (i < r.lo || i >= r.hi) source = p.edges.on ? border_source(p.edges.border, source, p.columns) : -1;
@@ -76,7 +77,7 @@ __device__ __forceinline__ const char *sample_at(const pass<float> &p, const run
   return none ? nullptr : r.row + source * p.in.stride[FC_AXIS_X];
 }
 
-// What of a piece windows see.
+// The part of a piece that windows cover.
 __device__ __forceinline__ void seen_of(const pass<float> &p, const run_piece &r, int (&seen)[2]) {
   const int64_t lo = -p.before[0] - r.x, hi = p.columns + p.window[0] - 1 - p.before[0] - r.x;
   seen[0] = static_cast<int>(lo < 0 ? 0 : lo > r.count ? r.count : lo);
@@ -96,7 +97,7 @@ __device__ __noinline__ void load_elements(const pass<float> &p, run_piece r, fl
   }
 }
 
-// Words, of which some cannot be read, or that do not lie at multiples of 16 bytes.
+// Words, some of which may be unreadable or not aligned to 16 bytes.
 inline __device__ __noinline__ void copy_apart(const pass<float> &p, run_piece r, bool aligned, float *to) {
   const float *words = reinterpret_cast<const float *>(r.row) + r.x;
   int seen[2];
@@ -117,7 +118,7 @@ inline __device__ __noinline__ void copy_apart(const pass<float> &p, run_piece r
   }
 }
 
-// Begins to copy `count` samples, a multiple of RUN, from column x on.
+// Starts to copy `count` samples, a multiple of RUN, from column x on.
 template <typename T>
 __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, const run_place &at,
                                            int64_t x, int count, float *to) {
@@ -136,7 +137,7 @@ __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, 
     copy_apart(p, r, s.aligned, to);
     return;
   }
-  float *here = to + 4 * quarter(threadIdx.x); // and as much further on as the samples are
+  float *here = to + 4 * quarter(threadIdx.x); // at the same distance as the samples
   const float *mine = reinterpret_cast<const float *>(r.row) + x + 4 * static_cast<int>(threadIdx.x);
 #pragma unroll
   for (int i = 0; i < RUN_COPIES; i++)
@@ -144,7 +145,7 @@ __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, 
       fc_copy_words(here + i * 4 * RUN_THREADS, mine + i * 4 * RUN_THREADS);
 }
 
-// The samples of a tile, and those that its windows end with where they are far.
+// The samples of a tile, and those of its windows' ends if they are far away.
 template <typename T>
 __device__ __forceinline__ void load_samples(const pass<float> &p, const runs &s, const run_place &at,
                                              float *to) {
@@ -154,8 +155,8 @@ __device__ __forceinline__ void load_samples(const pass<float> &p, const runs &s
                   to + s.near_segments * RUN);
 }
 
-// Words of shared memory: two tiles or more, a warp's staging after another, and for each quantity what is
-// ahead of segments, and groups.
+// Words of shared memory: two or more tiles, which also serve to exchange a warp's results, and for each
+// quantity the prefixes of segments, and groups.
 struct run_memory {
   float *tiles, *staging, *ahead, *groups;
   int tile, segments;
@@ -170,14 +171,13 @@ __device__ __forceinline__ run_memory memory_of(const runs &s, float *memory, in
   return m;
 }
 
-// How many quantities are wanted, sums before sums of squares, and what the q-th adds up of a sample.
+// The number of wanted quantities, sums before sums of squares, and the summand of the q-th for a sample.
 template <bool SUMS, bool SQUARES> struct quantities {
   static constexpr int COUNT = SUMS + SQUARES;
   static __device__ __forceinline__ float of(int q, float v) { return SUMS && q == 0 ? v : times(v, v); }
 };
 
-// Samples from the beginning of a segment on, whose words are where they would be but for bits `turn` of that
-// place.
+// Samples from the beginning of a segment on, whose words are permuted by the bits `turn`.
 template <int N>
 __device__ __forceinline__ void read_segment(float (&x)[N], const float *tile, int segment, int turn = 0) {
 #pragma unroll
@@ -200,7 +200,7 @@ struct no_turn {
   __device__ __forceinline__ int operator()(int) const { return 0; }
 };
 
-// m.ahead[]: of each of `count` segments what its group has before it. m.groups[]: each group's sum, from
+// m.ahead[]: for each of `count` segments the sum before it in its group. m.groups[]: each group's sum, from
 // `group` on. turn(segment): as in read_segment.
 template <class S, class Turn = no_turn>
 __device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m, const float *tile,
@@ -231,9 +231,9 @@ __device__ __forceinline__ void scan_segments(const runs &s, const run_memory &m
   }
 }
 
-// What lies between a thread's segment, of which total[] are the sums, and the one that its windows end in.
-// A warp's segments are whole groups, side by side in each.
-// Where there are groups between, a warp's 32 segments are one.
+// What lies between a thread's segment, whose sums are total[], and the one in which its windows end. A
+// warp's segments are whole adjacent groups. If there are groups in between, a warp's 32 segments are one
+// group.
 template <class S>
 __device__ __forceinline__ void sum_between(const runs &s, const run_memory &m, float (&total)[S::COUNT],
                                             int segment, int group) {
@@ -317,8 +317,8 @@ __device__ __forceinline__ bool of_squares(int which) {
   return which == FC_WINSTAT_SUMSQ || which == FC_WINSTAT_RMS;
 }
 
-// A warp's results of one statistic, from staging: column x is that of the first, and lo .. hi - 1 are
-// wanted.
+// Stores a warp's results of one statistic from shared memory: x is the column of the first, and lo .. hi - 1
+// are needed.
 inline __device__ __noinline__ void write_slowly(const pass<float> &p, char *to, int which,
                                                  const float *staging, int64_t x, int lo, int hi) {
 #pragma unroll 1
@@ -363,7 +363,7 @@ __device__ __forceinline__ void write_run(const pass<float> &p, const runs &s, c
     if (static_cast<unsigned>(32 * k + lane - lo) < length) floats[32 * k] = v[k];
 }
 
-// Sixteen sums a thread: those of a warp change places, and are written.
+// Sixteen sums per thread: exchanged within a warp, and written.
 __device__ __forceinline__ void give_runs(const pass<float> &p, const runs &s, const run_place &at,
                                           const float (&v)[RUN], float *staging, bool squares) {
   const int lane = threadIdx.x % 32;
@@ -396,7 +396,7 @@ __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, c
   for (int q = 0; q < S::COUNT; q++) give_runs(p, s, at, v[q], m.staging, q > 0 || !SUMS);
 }
 
-// SUMS and SQUARES: which of both are wanted.
+// SUMS and SQUARES: whether each is wanted.
 template <typename T, bool SUMS, bool SQUARES>
 __global__ void __launch_bounds__(RUN_THREADS, 5)
     row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s) {
@@ -430,31 +430,31 @@ __global__ void __launch_bounds__(RUN_THREADS, 5)
 
 namespace winstat {
 
-constexpr int LINE_AHEAD = 1; // tiles on their way
+constexpr int LINE_AHEAD = 1; // tiles in flight
 constexpr int TILE_SAMPLES = RUN_THREADS * RUN;
 
 struct line_args {
-  const char *in; // of each row, sample 0 of the first tile
-  char *out[2];   // and its result: the sum's or mean's, the sum of squares'
+  const char *in; // sample 0 of the first tile, per row
+  char *out[2];   // and its result: that of the sum or mean, of the sum of squares
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
   int32_t columns, rows, planes;
-  int32_t lo, hi, x;         // of the first tile: samples that may be read; column of its first window
-  int32_t before;            // samples that windows see ahead of a row
-  int32_t quads;             // samples of tiles lie at multiples of 16 bytes
-  ends edges;                // what stands beyond, if that is not there to be read
-  int32_t stat[2];           // which of them
-  int32_t shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
+  int32_t lo, hi, x;         // of the first tile: readable samples; column of its first window
+  int32_t before;            // samples of windows before the start of a row
+  int32_t quads;             // samples of tiles are aligned to 16 bytes
+  ends edges;                // the value beyond, if there is nothing to read
+  int32_t stat[2];           // which statistics
+  int32_t shrink, inside[2]; // for windows that shrink, only columns inside[0] .. inside[1] - 1 count
   float area;
   runs s;
 };
 
-// A piece of a tile of which samples lo .. hi - 1 can be read, or that is not made of quads: `from` is sample
-// 0.
+// A piece of a tile of which samples lo .. hi - 1 are readable, or that does not consist of quads: `from` is
+// sample 0.
 inline __device__ __noinline__ void line_copy_ends(const line_args &a, const float *from, float *to, int lo,
                                                    int hi, int count) {
   if (!a.quads && lo <= 0 && hi >= count) {
     const int i = threadIdx.x;
-    float *here = to + 4 * quarter(i / 4) + i % 4; // and as much further on as the samples are
+    float *here = to + 4 * quarter(i / 4) + i % 4; // at the same distance as the samples
 #pragma unroll 4
     for (int k = 0; k < count - i; k += RUN_THREADS) fc_copy_word(here + k, from + i + k);
     return;
@@ -490,9 +490,9 @@ __device__ __forceinline__ void line_copy(const line_args &a, const char *from, 
       fc_copy_words(here + i * 4 * RUN_THREADS, from + i * 16 * RUN_THREADS);
 }
 
-// Sixteen results a thread change places and are written, four a lane where they begin at a multiple of 16
-// bytes, else 32 at a time from multiples of 128 on: `x` is the column of the warp's first. PASSING: quads do
-// not stay in the second cache.
+// Sixteen results per thread are exchanged and written, four per lane if aligned to 16 bytes, else 32 at a
+// time from multiples of 128 on: `x` is the column of the warp's first. PASSING: quads are not kept in the
+// second-level cache.
 template <bool PASSING = false>
 __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging, float *to, int x,
                                           int columns) {
@@ -520,7 +520,7 @@ __device__ __forceinline__ void line_give(const float (&v)[RUN], float *staging,
         there[32 * k] = quads[32 * k];
     return;
   }
-  // Round k writes what is `turn` before 32 k: for some lanes of the 32 words before those of the others.
+  // Round k writes the words that are `turn` before 32 k: for some lanes from the previous 32 words.
   const int turn = static_cast<int>(reinterpret_cast<uintptr_t>(to) / 4 % 32), word = (lane - turn) & 31,
             row = lane < turn ? -1 : 0;
   const float *from[4];
@@ -537,7 +537,8 @@ inline __device__ __noinline__ float line_quotient(float sum, float n) {
   return sum / n;
 }
 
-// Sums over n samples become their means, as if they were divided: mean_of is the same but for the smallest.
+// Converts sums over n samples to means, with the bits of a division: mean_of is the same except for the
+// smallest.
 __device__ __forceinline__ void line_means(float (&v)[RUN], float n, float over) {
   float mean[RUN];
   bool small = false;
@@ -551,8 +552,7 @@ __device__ __forceinline__ void line_means(float (&v)[RUN], float n, float over)
   for (int k = 0; k < RUN; k++) v[k] = mean[k];
 }
 
-// The sum of a window that shrinks becomes a statistic; x is its column. Called for few, and kept out of the
-// way.
+// Converts the sum of a window that shrinks to a statistic; x is its column. Called rarely, and not inlined.
 inline __device__ __noinline__ float line_shrunk(const line_args &a, float sum, int which, int x) {
   const int from = x - a.before, to = from + a.s.x.reach + 1;
   const float n =
@@ -560,8 +560,8 @@ inline __device__ __noinline__ float line_shrunk(const line_args &a, float sum, 
   return which == FC_WINSTAT_MEAN ? mean_of(sum, n, 1 / n) : root(sum / n);
 }
 
-// A thread's sums become statistics: those of the windows of 16 columns from x on. Few of them shrink in a
-// way that anybody sees.
+// Converts a thread's sums to statistics: for the windows of 16 columns from x on. Few of them shrink
+// noticeably.
 __device__ __forceinline__ void line_finish(const line_args &a, float (&v)[RUN], int which, int x) {
   if (which == FC_WINSTAT_SUM || which == FC_WINSTAT_SUMSQ) return;
   if (a.shrink && (x - a.before < a.inside[0] || x + RUN - a.before + a.s.x.reach > a.inside[1])) {
@@ -625,7 +625,7 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
     slot = slot == LINE_AHEAD ? 0 : slot + 1;
     const int group = s.pieces > 1 ? tile * (RUN_THREADS / GROUP) : 0;
     if (s.scan > 0) {
-      // At the end of a row no more than its windows see, in whole groups.
+      // At the end of a row only as much as its windows cover, in whole groups.
       const int seen = (a.columns - x + (threadIdx.x & ~31u) * RUN + RUN - 1) / RUN + s.apart - s.scanned + 1;
       const int count = seen < s.scan ? (seen + GROUP - 1) / GROUP * GROUP : s.scan;
       scan_segments<S>(s, m, now, count, s.pieces > 1 ? group + s.u : 0);
@@ -637,7 +637,7 @@ __global__ void __launch_bounds__(RUN_THREADS, 5) line_march(const __grid_consta
     const int mine = x + static_cast<int>(threadIdx.x % 32) * RUN;
     if (SUMS) line_finish(a, v[0], a.stat[0], mine);
     if (SQUARES) line_finish(a, v[S::COUNT - 1], a.stat[1], mine);
-    // The samples that windows begin with, far from their ends, are the warp's own.
+    // The samples at the beginning of windows, if their ends are far, belong to the warp.
     float *staging = s.pieces > 1 ? now + (threadIdx.x & ~31u) * RUN : m.staging;
     if (SUMS) line_give(v[0], staging, sums, x, a.columns);
     if (SQUARES) line_give(v[S::COUNT - 1], staging, squares, x, a.columns);

@@ -16,7 +16,7 @@
 
 namespace winstat {
 
-// `line` is told of columns: in and out are column 0, channel 0 of the first row; lo and hi the columns that
+// `line` describes columns: in and out are column 0, channel 0 of the first row; lo and hi the columns that
 // may be read; its x the column of the first window of all. Planes are channels or frames that blocks do not
 // share: those of a plane begin `plane_in`, of a frame `frame_in` bytes apart.
 struct short_args {

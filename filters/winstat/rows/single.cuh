@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// single.cuh - what line_march.cuh does, to the bit, of images of a single column: all that a
-// window sees is one sample and what stands beyond it, the same sample again or a constant.
+// single.cuh - like line_march.cuh, to the bit, for images of a single column: a window covers one sample and
+// the values beyond it, which are the same sample again or a constant.
 #ifndef FC_FILTERS_WINSTAT_SINGLE_CUH
 #define FC_FILTERS_WINSTAT_SINGLE_CUH
 
@@ -11,17 +11,17 @@ namespace winstat {
 
 constexpr int SINGLE_THREADS = 128;
 
-// Elements are rows and channels; those of a thread lie SINGLE_THREADS apart.
+// Elements are rows and channels; those of a thread are SINGLE_THREADS apart.
 struct single_args {
-  line_args line; // in and out: those of the first
+  line_args line; // in and out: addresses of the first
   int32_t count;  // of elements
   int32_t channels;
-  int32_t place;    // of the sample that windows begin with, in its segment
-  int32_t repeated; // what stands beyond the ends is the sample itself, not
-  float outside;    // ... this
+  int32_t place;    // position, in its segment, of the sample with which windows begin
+  int32_t repeated; // the value beyond the ends is not the sample itself
+  float outside;    // ... but this
 };
 
-// x[] becomes the sums of windows in which it is sample `own`, all others `outside` or the same again.
+// x[] becomes the sums of windows in which sample `own` is x, all others `outside` or the same again.
 template <bool SQUARE> struct single_window {
   const float (&x)[RUN];
   bool repeated;
@@ -49,7 +49,7 @@ template <bool SQUARE> struct single_window {
       for (int k = 0; k < RUN; k++) to[k] = plus(to[k], at(k, i));
   }
 
-  // As slide_short and add_ends, of windows of up to two segments that begin `place` samples after one.
+  // Like slide_short and add_ends, for windows of up to two segments that begin `place` samples after one.
   __device__ __forceinline__ void sum(float (&to)[RUN], const extent16 &w, int place) const {
     float core[RUN];
     const int block = w.segments == 0 ? w.reach + 1 : RUN, ahead = place % block;
@@ -78,8 +78,8 @@ __device__ __forceinline__ void single_sums(const single_args &a, const float (&
   for (int k = 0; k < RUN; k++) v[k] = line_shrunk(l, v[k], which, 0);
 }
 
-// Calls f(k, offset) for each element that there is, the thread's k-th, by bytes from row to row and channel
-// to channel.
+// Calls f(k, offset) for each existing element, the thread's k-th; offsets in bytes from the distances of
+// rows and channels.
 template <class F>
 __device__ __forceinline__ void single_each(const single_args &a, int64_t row, int64_t channel, F f) {
   const unsigned first = blockIdx.x * (SINGLE_THREADS * RUN) + threadIdx.x, c = a.channels;

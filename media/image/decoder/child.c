@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - the process in which decoders run is confined.
+ * child.c - confines the process in which decoders run.
  *
- * It takes the memory that decoding may need, closes every descriptor but the one kept, limits its processor
- * time, and gives up all system calls but read, write and exit. Decoders use malloc: its heap is grown once,
- * ahead of the filter, by a block that is freed again and never given back to the system; only pages that are
- * touched cost memory. Beyond that brk and mmap fail, and so does malloc.
+ * It allocates the memory that decoding may need, closes every descriptor except one, limits its processor
+ * time, and gives up all system calls except read, write and exit. Decoders use malloc: its heap is grown
+ * once, before the filter is installed, by a block that is freed again but not returned to the system; only
+ * pages that are touched cost memory. Beyond that brk and mmap fail, and so does malloc.
  */
 #include "media/image/decoder/child.h"
 
@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A heap from here on is worth huge pages: what a decoder keeps of a large picture is touched all. */
+/* From this size on a heap uses huge pages: all of a decoder's memory for a large picture is touched. */
 #define LARGE ((gsize)32 << 20)
 
 static void limit(int what, rlim_t most) {
@@ -46,14 +46,15 @@ void fc_close_descriptors(int kept, long most) {
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* A filter rather than strict mode first: a process that already runs under a filter,
- * as all do in most containers, may not enter strict mode. */
+/* A filter is tried before strict mode: a process that already runs under a filter, as in most containers,
+ * cannot enter strict mode. */
 static gboolean confine(void) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FALSE;
 #ifdef ARCHITECTURE
 #define ALLOW(call)                                                                                          \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-/* A brk that fails returns the old break: 0 is one that is lower than what was asked for. */
+/* A failing brk returns the old break; 0 is lower than any requested break, so malloc treats it as a
+ * failure. */
 #define REFUSE(call, answer)                                                                                 \
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (answer))
   struct sock_filter filter[] = {
@@ -77,16 +78,17 @@ static gboolean confine(void) {
   return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0;
 }
 
-/* Has malloc take so much from the system now, and keep it when it is freed. FALSE: there is not so much. */
+/* Makes malloc allocate this much from the system now, and keep it when it is freed. FALSE: there is not
+ * enough. */
 static gboolean reserve(gsize heap) {
 #ifdef __GLIBC__
   if (FC_SANITIZED) return TRUE;
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_TOP_PAD, 0);
-  mallopt(M_PERTURB, 0); /* else, under $MALLOC_PERTURB_, free would touch all of the block */
+  mallopt(M_PERTURB, 0); /* otherwise, with $MALLOC_PERTURB_, free would touch the whole block */
 #endif
-  void *volatile block = malloc(heap); /* volatile: else the compiler leaves out both calls */
+  void *volatile block = malloc(heap); /* volatile, or the compiler removes both calls */
 #ifdef MADV_HUGEPAGE
   const gsize page = 4096, at = ((gsize)block + page - 1) / page * page;
   if (block && heap >= LARGE) madvise((void *)at, (heap - page) / page * page, MADV_HUGEPAGE);
@@ -111,6 +113,6 @@ gboolean fc_child_confine(const fc_child_limits *limits, fc_decode_report *repor
 }
 
 void fc_child_end(void) {
-  /* Strict mode knows only this exit; a sanitizer's own thread would outlive it. */
+  /* Strict mode allows only this exit; a sanitizer's thread would survive it. */
   for (;;) syscall(FC_SANITIZED ? SYS_exit_group : SYS_exit, 0);
 }

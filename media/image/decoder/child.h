@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - the process that decodes images. It has no files, no network, and no system calls but reading
- * and writing (where it is kept for the next image over the helper's socket, else nothing) and exiting;
- * requests for memory beyond what it was given fail. Without GLib's library: the helper is linked without it.
+ * child.h - the process that decodes images. It has no files, no network, and no system calls except reading
+ * and writing (on the helper's socket, if it is kept for the next image) and exiting; allocations beyond its
+ * memory fail. Without GLib's library: the helper is linked without it.
  */
 #ifndef FC_MEDIA_CHILD_H
 #define FC_MEDIA_CHILD_H
@@ -23,22 +23,22 @@ G_BEGIN_DECLS
 #define FC_SANITIZED 0
 #endif
 
-/* The shared memory: the report, the pixels from here on, and behind them the file. */
+/* The shared memory: the report, the pixels from here on, and the file after them. */
 #define FC_DECODE_REPORT_SIZE 256
 
 typedef struct fc_child_limits {
-  gsize heap;       /* bytes that malloc may hand out */
+  gsize heap;       /* bytes that malloc can allocate */
   int seconds;      /* of processor time */
-  int kept;         /* a descriptor that stays open as number 0; -1: none */
-  long descriptors; /* how many there may be */
+  int kept;         /* a descriptor that stays open, as number 0; -1: none */
+  long descriptors; /* upper bound of open descriptors */
 } fc_child_limits;
 
-/* Confines a process just forked, of one thread, with all signals blocked. FALSE: the report says why. */
+/* Confines a newly forked process, with one thread and all signals blocked. FALSE: the report says why. */
 gboolean fc_child_confine(const fc_child_limits *limits, fc_decode_report *report);
 /* The end of a confined process. */
 G_NORETURN void fc_child_end(void);
 
-/* All but `kept`, which becomes descriptor 0; -1: all. */
+/* Closes all except `kept`, which becomes descriptor 0; -1: all. */
 void fc_close_descriptors(int kept, long most);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - filterchain-decode, see decoders.h. Its standard input is the socket; it ends
- * when the other side is closed. The child for the next image is forked while there is none to decode.
- * Without GLib, so that it starts and forks in no time.
+ * main.c - filterchain-decode, see decoders.h. Its standard input is the socket; it ends when the other side
+ * is closed. The child for the next image is forked in advance. Without GLib, so that it starts and forks
+ * quickly.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 static long descriptors;
 
-/* FALSE at the end, and for what is no request of this version's. */
+/* FALSE at the end, and for an invalid request or one of another version. */
 static int listen_for(fc_decode_request *request, int *memory) {
   union {
     struct cmsghdr header;
@@ -41,12 +41,12 @@ static int listen_for(fc_decode_request *request, int *memory) {
   return 1;
 }
 
-/* The memory, of which the child keeps nothing else, soon not even the descriptor; NULL: there is none. */
+/* Maps the memory, which is all that the child keeps, without its descriptor; NULL on failure. */
 static char *map(const fc_decode_request *request, int memory) {
   char *shared = mmap(NULL, request->memory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
   if (shared == MAP_FAILED) return NULL;
 #ifdef MADV_POPULATE_WRITE
-  /* All pages of the picture at once cost half of what they do one by one. */
+  /* Populating all pages of the picture at once costs half of populating them one by one. */
   madvise(shared, (FC_DECODE_REPORT_SIZE + request->exact_room + PAGE - 1) / PAGE * PAGE,
           MADV_POPULATE_WRITE);
 #endif
@@ -63,7 +63,7 @@ static int confine(const fc_decode_request *request, fc_decode_report *report) {
   return fc_child_confine(&limits, report);
 }
 
-/* TRUE: a whole picture. */
+/* TRUE: a complete picture. */
 static int decode(const fc_decode_request *request, char *shared) {
   const size_t file_at = FC_DECODE_REPORT_SIZE + request->room;
   fc_decode_report *report = (fc_decode_report *)(void *)shared;
@@ -83,8 +83,8 @@ static int decode(const fc_decode_request *request, char *shared) {
   return report->decoded && report->damage == FC_UNDAMAGED;
 }
 
-/* Forked ahead of the request, which it takes itself; `asked` tells the helper that there is one without an
- * answer: the child answers itself when it stays for the next one. */
+/* Forked before the request, which it reads itself; `asked` tells the helper that there is a request to be
+ * answered: the child answers itself if it stays for the next one. */
 static G_NORETURN void wait_and_decode(volatile int *asked) {
   const fc_decode_answer kept = {.magic = FC_DECODE_MAGIC, .kept = 1};
   fc_decode_request request;
@@ -107,7 +107,7 @@ static G_NORETURN void wait_and_decode(volatile int *asked) {
   fc_child_end();
 }
 
-/* There is no child: says so to the next request. */
+/* There is no child: reports that in answer to the next request. */
 static int refuse(int problem) {
   const fc_decode_answer answer = {.magic = FC_DECODE_MAGIC, .problem = problem};
   fc_decode_request request;
@@ -132,8 +132,8 @@ static int compare(const void *a, const void *b) {
   return *(const int *)a - *(const int *)b;
 }
 
-/* glibc's qsort, which libtiff calls, asks the system for the size of memory when it first sorts more than 1
- * KB; the children may not. */
+/* glibc's qsort, which libtiff calls, queries the size of memory when it first sorts more than 1 KB, which
+ * the children may not do. */
 static void sort_once(void) {
   int numbers[1024] = {0};
   qsort(numbers, G_N_ELEMENTS(numbers), sizeof *numbers, compare);
@@ -144,7 +144,7 @@ int main(void) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
-  signal(SIGCHLD, SIG_DFL); /* children that are ignored leave no status */
+  signal(SIGCHLD, SIG_DFL); /* ignored children would leave no status */
   descriptors = sysconf(_SC_OPEN_MAX);
   sort_once();
   fc_close_descriptors(0, descriptors);

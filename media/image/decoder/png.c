@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * png.c - PNG by libspng, which checks the CRC of every chunk that it sees (header.c does of the
- * others).
+ * png.c - PNG by libspng, which checks the CRC of every chunk that it reads (header.c checks the others).
  *
- * Samples of 1, 2 and 4 bits and palettes become 8 bits; tRNS becomes an alpha channel. Rows are
- * decoded one by one, so that of a file that ends early the rows that are there are had.
+ * Samples of 1, 2 and 4 bits and palettes become 8 bits; tRNS becomes an alpha channel. Rows are decoded one
+ * by one, so that the available rows of a truncated file are kept.
  */
 #include <spng.h>
 #include <string.h>
@@ -34,10 +33,10 @@ static png_form form_of(const struct spng_ihdr *header, gboolean transparent) {
   }
 }
 
-/* The file without the chunks that say nothing of the pixels, which are not this process's to unpack. */
+/* The file without chunks that do not concern the pixels, and which this process must not unpack. */
 typedef struct png_stream {
   const guint8 *file;
-  gsize size, at, end; /* what is given out, up to the end of the chunk; and there the next one begins */
+  gsize size, at, end; /* data returned so far, up to the end of the chunk, where the next one begins */
 } png_stream;
 
 static gsize chunk_end(const png_stream *s, gsize at) {
@@ -45,7 +44,7 @@ static gsize chunk_end(const png_stream *s, gsize at) {
   return length <= s->size - at - 8 && s->size - at - 8 - length >= 4 ? at + 12 + length : s->size;
 }
 
-/* To the next chunk that is wanted. */
+/* Advances to the next chunk that is needed. */
 static gboolean step(png_stream *s) {
   while (s->size - s->end >= 8) {
     const guint8 *type = s->file + s->end + 4;
@@ -68,7 +67,7 @@ static int read_bytes(spng_ctx *png, void *stream, void *to, size_t size) {
   return 0;
 }
 
-/* libspng's code for "the end was reached", or what stopped it. */
+/* libspng's code for the end of the file, or the error. */
 static int decode_rows(spng_ctx *png, const fc_decode_task *task, const png_form *form) {
   int status = spng_decode_image(png, NULL, 0, form->format, form->flags | SPNG_DECODE_PROGRESSIVE);
   const gsize row = (gsize)task->width * (gsize)(form->channels * form->bits / 8);

@@ -2,16 +2,16 @@
 /*
  * stb.c - stb_image: BMP and TGA, and in a build without libspng or libjpeg-turbo PNG and JPEG.
  *
- * The packaged version 2.27 has known holes in PNM, PSD, GIF and in the conversion of channels;
- * none of them is compiled or used. It reads colours beyond a palette from variables that it never
- * wrote: this file is compiled so that such are zero (-ftrivial-auto-var-init), which makes them black.
+ * The packaged version 2.27 has known holes in PNM, PSD, GIF and in the conversion of channels; none of them
+ * is compiled or used. It reads colours beyond a palette from uninitialised variables: this file is compiled
+ * so that these are zero (-ftrivial-auto-var-init), which makes such pixels black.
  */
 #include "media/image/decoder/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A decoder that doubts itself ends: the parent sees a child that died. */
+/* A failed assertion ends the decoder: the parent sees a child that died. */
 #define STBI_ASSERT(condition) ((condition) ? (void)0 : __builtin_trap())
 #define STBI_MALLOC(size)      calloc(1, size)
 #define STBI_REALLOC           realloc
@@ -31,8 +31,8 @@
 #define STBI_MAX_DIMENSIONS FC_IMAGE_SIDE_MAX
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
-#pragma GCC diagnostic ignored "-Wunused-function" /* stb declares what is left out */
-/* Coefficients of damaged JPEG files overflow there, and make wrong pixels. */
+#pragma GCC diagnostic ignored "-Wunused-function" /* stb declares functions that are left out */
+/* Coefficients of damaged JPEG files overflow there, which gives wrong pixels. */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((no_sanitize("shift", "signed-integer-overflow"))),               \
                              apply_to = function)
@@ -47,7 +47,7 @@
 
 #include "media/file/bytes.h"
 
-/* stb_image looks at no checksum, and takes no file that is cut off. */
+/* stb_image checks no checksums, and refuses truncated files. */
 static fc_damage check_png(const guint8 *file, gsize size) {
   for (gsize at = 8; size - at >= 12;) {
     gsize length = fc_big(file + at, 4);

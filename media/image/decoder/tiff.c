@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha,
- * are taken as they are, from strips or tiles; all else that libtiff knows (palettes, fewer bits, YCbCr,
- * CMYK) as it converts them, to grey, RGB or RGBA of 8 bits.
+ * tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha, are read
+ * directly, from strips or tiles; other kinds that libtiff supports (palettes, fewer bits, YCbCr, CMYK) are
+ * converted by it to grey, RGB or RGBA of 8 bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static int map_file(thandle_t handle, tdata_t *base, toff_t *size) {
 
 static void unmap_file(thandle_t handle, tdata_t base, toff_t size) {}
 
-/* A tile may be larger than a small picture; so many bytes are usual, and what is far beyond is a lie. */
+/* A tile may be larger than a small picture; this size is usual, and a much larger one is an error in the
+ * file. */
 #define TILE_MOST ((gsize)16 << 20)
 
 /* ---- samples as they are ----------------------------------------------------- */
@@ -124,7 +125,7 @@ static gboolean read_tiles(TIFF *tiff, const tiff_form *f, const fc_decode_task 
 
 /* ---- samples that libtiff converts -------------------------------------------- */
 
-/* Grey of one channel, as pages of black and white are, stays one. */
+/* Grey pages with one channel, such as black and white ones, stay so. */
 static int converted_channels(TIFF *tiff, const tiff_form *f) {
   uint16_t count = 0, *kinds = NULL;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds);
@@ -136,7 +137,7 @@ static gboolean read_converted(TIFF *tiff, const tiff_form *f, const fc_decode_t
   const gsize pixels = (gsize)f->width * f->height;
   uint32_t *rgba = calloc(pixels, sizeof *rgba);
   if (!rgba) return FALSE;
-  /* In the order of the file: the caller, who knows the orientation, puts it upright. */
+  /* In the order of the file: the caller, which knows the orientation, turns it. */
   TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
   gboolean whole = TIFFReadRGBAImageOriented(tiff, f->width, f->height, rgba, ORIENTATION_TOPLEFT, 1) == 1;
   for (gsize i = 0; i < pixels; i++) {

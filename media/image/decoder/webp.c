@@ -4,7 +4,7 @@
 
 #include "media/image/decoder/codec.h"
 
-/* Of a file that ends early the rows that are there. */
+/* For a truncated file, decodes the available rows. */
 static VP8StatusCode decode_partly(const fc_decode_task *task, gsize row, gboolean alpha) {
   WebPIDecoder *decoder = WebPINewRGB(alpha ? MODE_RGBA : MODE_RGB, task->pixels, task->room, (int)row);
   if (!decoder) return VP8_STATUS_OUT_OF_MEMORY;
@@ -34,7 +34,7 @@ gboolean fc_decode_webp(const fc_decode_task *task, fc_decode_report *report) {
   if (alpha ? WebPDecodeRGBAInto(task->file, task->size, task->pixels, task->room, (int)row) != NULL
             : WebPDecodeRGBInto(task->file, task->size, task->pixels, task->room, (int)row) != NULL)
     return TRUE;
-  status = decode_partly(task, row, alpha); /* which also says what is wrong */
+  status = decode_partly(task, row, alpha); /* which also gives the error */
   if (status == VP8_STATUS_OK) return TRUE;
   fail(report, status);
   return task->lenient && status == VP8_STATUS_SUSPENDED;
