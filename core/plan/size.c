@@ -46,7 +46,8 @@ static gint64 overlap_before(const fc_reach *r, gint64 align, int border, gint64
   if (align > 1) overlap = fc_scale_floor(overlap + 2 * (align - 1), 1, align) * align;
   overlap = fc_scale_ceil(overlap, r->num, r->den) + (r->num != r->den);
   overlap += MAX(r->before + r->after, 0);
-  if (border == FC_BORDER_REPLICATE) overlap = MAX(overlap, 1);
+  /* The last element, which may lie before all that is looked at. */
+  if (border == FC_BORDER_REPLICATE) overlap = MAX(overlap, 1 + MAX(-r->before, 0));
   if (border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101)
     overlap = MAX(overlap, overhang(r, in_extent, out_extent) + 1);
   return in_extent >= 0 ? MIN(overlap, in_extent) : overlap;
@@ -597,11 +598,12 @@ static gboolean choose_chunk(fc_plan *plan, const fc_options *options, GError **
 /* The stages of a survey are a plan of their own, which ends where what has been seen is made something of;
  * that is one chunk. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error) {
-  const guint n = plan->n;
+  const guint n = plan->n, n_sides = plan->n_sides;
   if (!plan->surveyed) return choose_chunk(plan, options, error);
   plan->n = plan->surveyed;
+  while (plan->n_sides && plan->sides[plan->n_sides - 1].stage >= plan->n) plan->n_sides--;
   const gboolean ok = choose_chunk(plan, options, error);
-  plan->n = n;
+  plan->n = n, plan->n_sides = n_sides;
   plan->stretch = plan->chunk;
   plan->chunk = plan->freely = MAX(plan->links[n].extent[plan->cut], 1);
   return ok && check_fits(plan, error);

@@ -652,8 +652,7 @@ gboolean fc_run_report(fc_run *r, fc_result *result, GError **error) {
   return TRUE;
 }
 
-/* ---- on the caller's stream
- * ---------------------------------------------------------------------------------- */
+/* ---- on the caller's stream ------------------------------------------- */
 
 static gboolean enqueue_borrowed(void *data, GError **error) {
   fc_run *r = data;

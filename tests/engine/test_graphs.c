@@ -119,8 +119,7 @@ static gboolean goes_on(const test *t) {
   return t->failed < MOST_FAILURES && (!t->deadline || g_get_monotonic_time() < t->deadline);
 }
 
-/* ---- each operator alone
- * ----------------------------------------------------------------------------------- */
+/* ---- each operator alone ---------------------------------------------- */
 
 static fc_format signal_of(const char *text) {
   fc_format f;
@@ -180,6 +179,12 @@ static const char *const known[][6] = {
     {"turn:to=image", "tally", "scan:axis=y:before=-1:after=1:lengthen=-1", NULL},
     {"turn:to=audio", "carry", "tally", CROP, NULL},
     {"stft:64:hop=16", "istft:64:hop=16", NULL},
+    {"scan:before=-20:after=20:border=replicate", NULL},
+    {"tally:align=1", "frames:hop=20:size=7", NULL},
+    {"join:other", "pad:multiple=16x8:border=reflect101", NULL},
+    {"turn:to=array", "carry", "crop:3", NULL},
+    {"mel:frame=1:border=reflect", NULL},
+    {"waveform", "join:other", NULL},
     {"biquad:lowpass:freq=1kHz", "stft:32:hop=8", "gain:0.5", "istft:32:hop=8", "limiter:0.5", NULL},
 };
 
@@ -220,8 +225,7 @@ static void check_all_seen(test *t) {
   }
 }
 
-/* ---- all
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------------ */
 
 static int index_of_dtype(const char *name) {
   for (int i = 0; i < FC_DTYPE_COUNT; i++)

@@ -283,8 +283,7 @@ static gboolean as_in_session(bench *b) {
   return same_codes(b, how, codes) && same_measurements(b, how, told);
 }
 
-/* ---- files and pipes
- * --------------------------------------------------------------------------------------- */
+/* ---- files and pipes -------------------------------------------------- */
 
 typedef struct feeder {
   const char *path;
@@ -424,8 +423,7 @@ static gboolean as_in_files(bench *b) {
   return ok;
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------------------ */
+/* ---- all of them ------------------------------------------------------ */
 
 static gboolean is_refusal(const GError *error) {
   return g_error_matches(error, FC_ERROR, FC_UNSUPPORTED) || g_error_matches(error, FC_ERROR, FC_INVALID) ||
