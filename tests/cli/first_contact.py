@@ -5,6 +5,7 @@ Python. Each ends in a result, or in a line that says what to do instead; where 
 is tried too. tests/cli/readme.py runs the README's own commands, describe.py those of inspect."""
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
