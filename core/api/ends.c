@@ -10,6 +10,64 @@
 
 #include <string.h>
 
+/* ---- what a caller gives --------------------------------------------------------- */
+
+static const fc_options default_options = FC_OPTIONS_INIT;
+
+fc_options fc_full_options(const fc_options *options) {
+  fc_options full = default_options;
+  if (options) memcpy(&full, options, MIN(options->size, sizeof full));
+  full.size = sizeof full;
+  return full;
+}
+
+/* Operators load whole elements, so each must be aligned to its type. */
+static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
+  gint64 size = (gint64)fc_dtype_size(v->dtype);
+  if ((guintptr)v->data % (guintptr)size)
+    return fc_fail(error, FC_INVALID, "the %s view's data is not aligned to its elements of %d bytes", which,
+                   (int)size);
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] > 1 && v->stride[a] % size)
+      return fc_fail(error, FC_INVALID, "the %s view's stride on axis %c is not a multiple of %d bytes",
+                     which, "NYXC"[a], (int)size);
+  return TRUE;
+}
+
+/* A window of a larger signal is refused: values near its edges depend on samples outside it. */
+static gboolean check_whole(const fc_view *v, const char *which, GError **error) {
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->origin[a] != 0 || (v->extent[a] != 0 && v->extent[a] != v->shape[a]))
+      return fc_fail(
+          error, FC_UNSUPPORTED,
+          "the %s view is a window of a larger signal on axis %c: give the signal whole, or push its "
+          "pieces into a session",
+          which, "NYXC"[a]);
+  return TRUE;
+}
+
+gboolean fc_check_view(const fc_view *v, fc_view *full, const char *which, gboolean device, GError **error) {
+  fc_view copy = {0};
+  if (v->size < G_STRUCT_OFFSET(fc_view, origin))
+    return fc_fail(error, FC_INVALID, "the %s view does not say its size", which);
+  memcpy(&copy, v, MIN(v->size, sizeof copy));
+  *full = copy; /* `full` may be where the view came from */
+  full->size = sizeof *full;
+  v = full;
+  if (fc_dtype_size(v->dtype) == 0)
+    return fc_fail(error, FC_INVALID, "the %s view has no known element type", which);
+  if (v->kind < 0 || v->kind >= FC_KIND_COUNT)
+    return fc_fail(error, FC_INVALID, "the %s view has no known kind", which);
+  if ((v->device != FC_HOST) != device)
+    return fc_fail(error, FC_INVALID, "the %s view lies in %s memory", which, device ? "host" : "device");
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->shape[a] < 0) return fc_fail(error, FC_INVALID, "the %s view has a negative shape", which);
+  if (!v->data && fc_view_count(v) > 0) return fc_fail(error, FC_INVALID, "the %s view has no data", which);
+  if (!check_whole(v, which, error)) return FALSE;
+  memcpy(full->extent, full->shape, sizeof full->extent);
+  return check_alignment(v, which, error);
+}
+
 /* ---- opening -------------------------------------------------------------------- */
 
 static gboolean measures(const fc_chain *chain) {

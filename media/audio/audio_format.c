@@ -231,3 +231,9 @@ gboolean fc_audio_choose(const char *name, const fc_file_format *file, const fc_
   *chosen = stored_as(format_of);
   return TRUE;
 }
+
+gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
+  const fc_tags *tags = spec->tags;
+  gboolean shorter = spec->frames != FC_UNKNOWN && tags->frames != FC_UNKNOWN && spec->frames < tags->frames;
+  return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
+}

@@ -154,12 +154,6 @@ static gboolean streams(const fc_audio_samples *samples, gint64 frames, gboolean
   return major == SF_FORMAT_OGG || major == SF_FORMAT_FLAC;
 }
 
-gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
-  const fc_tags *tags = spec->tags;
-  gboolean shorter = spec->frames != FC_UNKNOWN && tags->frames != FC_UNKNOWN && spec->frames < tags->frames;
-  return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
-}
-
 /* Pictures go into FLAC, Ogg and MP3, texts into all but AU; the input's chunks into files of its family. */
 static void name_lost(const audio_sink *sink) {
   const fc_tags *tags = sink->tags;
