@@ -74,7 +74,7 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
       {"test", 0, 0, G_OPTION_ARG_STRING, &s->test, "This test only", "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_STRING, &s->seed, "Repeat the run of this seed", "N"},
       {"case", 0, 0, G_OPTION_ARG_INT64, &only, "This case only", "N"},
-      {"cases", 0, 0, G_OPTION_ARG_INT64, &cases, "At most so many a test; without --seconds, exactly", "N"},
+      {"cases", 0, 0, G_OPTION_ARG_INT64, &cases, "At most N cases a test; exactly N without --seconds", "N"},
       {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "For the results of an operator on a backend (3)",
        "T"},
       {"tolerance", 0, 0, G_OPTION_ARG_DOUBLE, &s->options.harness.tolerance,

@@ -30,7 +30,7 @@ const check_test check_tests[] = {
     {"function", "its function as text, if it has one, gives the bits of process"},
     {"stream", "on a device: only on the job's stream, without waiting"},
     {"instances", "two instances do not meet, one after the other or in two threads"},
-    {"memory", "nothing stays behind of an instance"},
+    {"memory", "an instance frees all of its memory"},
     {"engine", "run by the library: threads, chunks, sessions, composed kernels"},
     {NULL, NULL}};
 
@@ -237,7 +237,7 @@ static void run_engine(const subject *t, const fc_plugin *plugin, const fc_opera
                "--op %s --backend %s --test engine --seed %" G_GUINT64_FORMAT, op->name, t->backend,
                t->options->harness.seed);
   } else if (ran == 0) {
-    skip(t->s, "no stage that was tried took the signals it was tried on");
+    skip(t->s, "every stage refused the signals it was given");
   } else {
     g_snprintf(t->s->text, sizeof t->s->text, "%" G_GUINT64_FORMAT " stages", ran);
   }

@@ -187,7 +187,7 @@ outcome trial_learn(trial *t, gint64 extent, verdict *v) {
   if (o != RAN) return o;
   gint64 bound = before.extent[FC_AXIS_X];
   if (t->out.dtype != before.dtype || (bound >= 0 && t->out.extent[FC_AXIS_X] > bound))
-    return wrong(t, v, "other terms once the end is known than it promised before"), FAILED;
+    return wrong(t, v, "its terms change when the end becomes known"), FAILED;
   return RAN;
 }
 

@@ -172,24 +172,24 @@ static const fc_operator histogram_operator = {
     FC_EVERY_SIGNAL,
     .name = "histogram",
     .summary = "count how many samples lie in each of equal ranges",
-    .doc =
-        "Passes the signal through unchanged and prints at the end from where to where it counted, and how "
-        "many "
-        "samples of each channel, and of all together, lie in each of so many equal bins, bin0 first, and "
-        "how "
-        "many below, above and NaN. A bin begins with its lower end; the last one has its upper end too, as "
-        "numpy.histogram counts.\n\n"
-        "From 0 to white of images (0 to 256 with 8 bits, so that histogram:256 has a bin a code), full "
-        "scale "
-        "of sound, unless low and high say otherwise. --report writes the numbers as JSON, --plot draws "
-        "them.",
+    .doc = "Passes the signal through unchanged and prints at the end the range that was counted, how many "
+           "samples of "
+           "each channel, and of all together, lie in each of its equal bins, bin0 first, and how many were "
+           "below "
+           "it, above it, and NaN. A bin begins with its lower end; the last one has its upper end too, as "
+           "numpy.histogram counts.\n\n"
+           "From 0 to white of images (0 to 256 with 8 bits, so that histogram:256 has a bin a code), full "
+           "scale "
+           "of sound, unless low and high say otherwise. --report writes the numbers as JSON, --plot draws "
+           "them.",
     .examples = FC_TEXTS("histogram", "histogram:bins=8:low=-2:high=100", "histogram:256"),
     .example_docs = FC_TEXTS("count the values", "8 bins of a range", "256 bins"),
-    FC_OPERATOR_PARAMS(FC_INT_PARAM(FC_PARAM_MAIN, "bins", "How many.", NULL, "16", FC_INT_BETWEEN(1, 65536)),
-                       FC_FLOAT_PARAM(0, "low", "The lower end of the first one.", NULL, NULL,
-                                      FC_FLOAT_BETWEEN(-1e30, 1e30)),
-                       FC_FLOAT_PARAM(0, "high", "The upper end of the last one.", NULL, NULL,
-                                      FC_FLOAT_BETWEEN(-1e30, 1e30))),
+    FC_OPERATOR_PARAMS(
+        FC_INT_PARAM(FC_PARAM_MAIN, "bins", "The number of bins.", NULL, "16", FC_INT_BETWEEN(1, 65536)),
+        FC_FLOAT_PARAM(0, "low", "The lower end of the first one.", NULL, NULL,
+                       FC_FLOAT_BETWEEN(-1e30, 1e30)),
+        FC_FLOAT_PARAM(0, "high", "The upper end of the last one.", NULL, NULL,
+                       FC_FLOAT_BETWEEN(-1e30, 1e30))),
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,

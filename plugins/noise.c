@@ -64,7 +64,7 @@ static const fc_operator noise_operator = {
         FC_FLOAT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "sigma", "The standard deviation, of either form.",
                        NULL, NULL, FC_FLOAT_BETWEEN(0, 1e30)),
         FC_ENUM_PARAM(0, "form", "How the noise is distributed.", "normal",
-                      FC_CHOICES(FC_CHOICE(NORMAL, "normal", "as Gauss has it"),
+                      FC_CHOICES(FC_CHOICE(NORMAL, "normal", "the normal distribution"),
                                  FC_CHOICE(NORMAL, "gaussian", "the same"),
                                  FC_CHOICE(UNIFORM, "uniform", "evenly, up to 1.73 sigma"))),
         FC_BOOL_PARAM(0, "mono", "Whether all colours get the same noise: grey grain instead of coloured.",

@@ -143,9 +143,10 @@ static const fc_param *const params[N_PARAMS] = {
         FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "mean",
                  "What is subtracted when white is 1: one number, or one a channel, separated by commas.",
                  NULL, "0", NULL, NULL, NULL, NULL),
-    [STD] = FC_PARAM(FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "std",
-                     "What is divided by then: one number, or one a channel, separated by commas.", NULL, "1",
-                     NULL, NULL, NULL, NULL),
+    [STD] = FC_PARAM(
+        FC_FLOAT, FC_PARAM_LIST, POINTWISE_CHANNELS, "std",
+        "The divisor, after mean was subtracted: one number, or one for each channel, separated by commas.",
+        NULL, "1", NULL, NULL, NULL, NULL),
     [WHITE] = WHITE_PARAM,
     [LOUDNESS] = LOUDNORM_LOUDNESS_PARAM(0),
     [PEAK] = LOUDNORM_PEAK_PARAM,

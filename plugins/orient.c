@@ -33,7 +33,7 @@ static const fc_operator orient_operator = {
         "Turns and mirrors images as EXIF numbers it: what is stored with that orientation becomes upright, "
         "as "
         "Pillow's exif_transpose and ImageMagick's -auto-orient make it. Samples are copied as they are.\n\n"
-        "Image files are turned as their EXIF says when they are read (-v tells), so this is for images "
+        "Image files are turned as their EXIF says when they are read (-v reports it), so this is for images "
         "whose "
         "orientation is known from elsewhere, or that were read as they are stored: photo.jpg:orient=no. "
         "auto is "

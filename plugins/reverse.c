@@ -52,8 +52,8 @@ static const fc_operator reverse_operator = {
     .summary = "reverse sound in time",
     .doc =
         "Reverses the order of the samples; they are copied as they are. A file is read from its end to its "
-        "beginning, piece by piece. What can be had in order only is held in memory first: a pipe, an MP3 "
-        "file, sound behind a stage that carries state or measures, or that has a further input.\n\n"
+        "beginning, piece by piece. Sound that can only be read forwards is held in memory first: a pipe, "
+        "an MP3 file, sound behind a stage that carries state or measures, or that has a further input.\n\n"
         "    reverse",
     .examples = FC_TEXTS("reverse"),
     .example_docs = FC_TEXTS("backwards"),

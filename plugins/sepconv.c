@@ -107,7 +107,7 @@ static const char doc[] =
     "Convolves each image, and each channel of it, with the 2-D mask whose element (j, i) is the product of "
     "y[j] and mask[i]: a Gaussian, a box, a Sobel operator, and whatever else is made of a column and a "
     "row. It costs as many multiplications as the two have taps together; conv2d with the same mask costs "
-    "their product, and finds out by itself that it can be had for less.\n\n"
+    "their product, unless it finds that the mask is separable, and does the same.\n\n"
     "The result is that of scipy.ndimage.convolve1d along either axis, with the border modes that border "
     "names; of an even number of taps the centre is the earlier of the two middle ones (SciPy's is the "
     "later one: origin=-1 is ours). flip=no correlates, as cv2.sepFilter2D does.\n\n"

@@ -215,7 +215,7 @@ static const fc_operator stats_operator = {
         "filterchain -i in.wav -p stats only measures. Between other operators it measures the signal there; "
         "--report writes the numbers as JSON.\n\n"
         "For sound min, max, mean, rms, std and var are relative to full scale, +-1, and the peak is in "
-        "dBFS; digital silence peaks at -inf. Images and arrays are told in their code values. Sums of "
+        "dBFS; digital silence peaks at -inf. Figures of images and arrays are code values. Sums of "
         "integers are exact, whatever the length, and given in full: for sound sum and sumsq are those of "
         "the integer codes (8-bit and unsigned sound: less the bias), so that the mean of 16-bit sound is "
         "sum / count / 32768. All other results for integers are computed from these sums.\n\n"

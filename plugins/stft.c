@@ -140,7 +140,7 @@ static const fc_param *const params[PARAMS] = {
                         FC_CHOICE(FC_DB, "db", "the level, 10 log10 of the power, no lower than -100 dB")),
              NULL, NULL),
     FC_ENUM_PARAM(
-        0, "scale", "What the spectrum is divided by. istft does not need to be told.", "none",
+        0, "scale", "What the spectrum is divided by. istft needs no such parameter.", "none",
         FC_CHOICES(
             FC_CHOICE(SCALE_NONE, "none", "the plain sums (librosa, PyTorch)"),
             FC_CHOICE(SCALE_SPECTRUM, "spectrum",

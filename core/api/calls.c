@@ -114,8 +114,8 @@ static gboolean check_shape(const fc_plan *plan, const fc_view *out, GError **er
   return TRUE;
 }
 
-/* What a run is kept under. Of views those are kept that are runs of nothing but the views, of which the next
- * call may have others. */
+/* The key under which a finished run is kept for the next call. A run on views is kept if nothing in it but
+ * the views themselves depends on the caller's memory. */
 static GBytes *key_of(const attempt *a, const fc_opened *o, const fc_plan *plan) {
   if (!o->query.borrowed) return fc_opened_key(o);
   return plan->borrowed && !plan->n_sides ? fc_view_key(a->chain, o->in, o->out->dtype, NULL, a->options)
@@ -141,7 +141,7 @@ static void check_again(attempt *a, const fc_opened *opened, GError **error) {
                                                                       : NULL;
   if (!a->again || !once) return;
   a->again = FALSE;
-  g_prefix_error(error, "%s cannot be had twice, so the CPU does not take over: ", once);
+  g_prefix_error(error, "%s cannot be read twice, so the CPU does not take over: ", once);
 }
 
 static gboolean run_once(attempt *a, GError **error) {

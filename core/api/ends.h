@@ -27,7 +27,7 @@ typedef struct fc_opened {
   const fc_format **side_formats;
   const char **side_names;
   fc_format format;    /* of the chain's signal */
-  char *once;          /* an input that can be read once only; NULL: all can be had again */
+  char *once;          /* an input that can be read once only; NULL: all can be read again */
   fc_plan_query query; /* but for `touch` */
 } fc_opened;
 

@@ -209,7 +209,7 @@ gboolean fc_session_drain(fc_session *s, GError **error) {
 const fc_result *fc_session_result(fc_session *s, GError **error) {
   if (!may_go_on(s, error)) return NULL;
   if (!s->drained) {
-    fc_fail(error, FC_INVALID, "a session is measured once it was drained");
+    fc_fail(error, FC_INVALID, "measurements of a session are complete after it was drained");
     return NULL;
   }
   if (!s->reported) {

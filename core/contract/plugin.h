@@ -342,7 +342,7 @@ typedef struct fc_terms {
    * then runs on the host. */
   uint32_t on_host;
   /* The host sets FC_TURN_POSSIBLE where it can go through in[0] backwards in time: its length is known, and
-   * any part of it can be had. An operator whose output o is input extent - 1 - o then adds FC_TURN_WANTED,
+   * any part of it can be read. An operator whose output o is input extent - 1 - o then adds FC_TURN_WANTED,
    * asks for no halo on that axis, and is given a view of those elements that its output is made of. */
   uint32_t turn;
   /* Of an operator with FC_OP_SURVEYS the host says for which part it asks, fc_survey_part; else 0. */

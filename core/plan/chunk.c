@@ -85,8 +85,8 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
   return made;
 }
 
-/* A source moves forwards only: where borders mirror, of what is read some is kept that lies before what is
- * looked at, as it may be looked at later. */
+/* A source moves forwards only. Where borders mirror, an earlier element may be needed again at the end: some
+ * elements before those of the chunk are kept. */
 static void keep_before(fc_chunk_link *link, int cut, gint64 slack) {
   link->needed = link->made[cut].lo;
   if (!fc_range_empty(link->made[cut])) link->made[cut].lo = MAX(link->made[cut].lo - slack, 0);

@@ -99,9 +99,9 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
     return broken(ps->name, error, "an element type it does not store");
   if (keeps && out->dtype != in->dtype) return broken(ps->name, error, "a change of element type");
   if (ps->measure_bytes && !(op->collect && (op->report || ps->part == FC_PART_SURVEY)))
-    return broken(ps->name, error, "it measures and has nobody to collect and report that");
+    return broken(ps->name, error, "it measures, but has nobody to collect and report the results");
   if (ps->measure_bytes > G_MAXINT32 || ps->carry_bytes > (guint64)1 << 40)
-    return broken(ps->name, error, "partial results or carried state of more than there can be");
+    return broken(ps->name, error, "its partial results or carried state are too large");
   /* First what the user asked for, since the reach follows from it. */
   if (!check_extents(ps, in, out, error)) return FALSE;
   if (ps->generator) ps->border = FC_BORDER_NONE;
@@ -109,7 +109,7 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
   if (!check_kinds(ps, in, out, error)) return FALSE;
   if (ps->turned && (ps->n_sides || !is_pointwise_in_time(&ps->reach[FC_AXIS_X]) ||
                      out->extent[FC_AXIS_X] != in->extent[FC_AXIS_X]))
-    return broken(ps->name, error, "it goes backwards and asks for more than what its output is made of");
+    return broken(ps->name, error, "it reads backwards, and asks for more input than its output is made of");
   for (int a = 0; a < FC_AXES; a++) {
     const fc_reach *r = &ps->reach[a];
     if (out->extent[a] < FC_UNKNOWN) return broken(ps->name, error, "a negative extent");
@@ -181,7 +181,7 @@ static void reset_need(fc_need *need) {
   for (int a = 0; a < FC_AXES; a++) need->reach[a] = no_reach;
 }
 
-/* Can what comes into a stage be had from its end to its beginning? Not where it goes forwards only: through
+/* Can what comes into a stage be read from its end to its beginning? Not where it goes forwards only: through
  * state, blocks that are collected in order, further inputs, or a source that cannot seek. */
 static gboolean can_turn(const fc_plan *plan, guint s) {
   const fc_format *in = &plan->links[s];

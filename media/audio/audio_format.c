@@ -129,7 +129,7 @@ gboolean fc_audio_is_alac(int format) {
 
 /* ALAC is not written: of packets of 16 KB and more, as 24 bits or noise make them, libsndfile writes the
  * table beyond its memory; and the packets into a file in the folder for temporary ones, which stays there
- * when we are ended, and without which it crashes. What is in it can be had again as PCM. */
+ * when we are ended, and without which it crashes. Its samples can be made again as PCM. */
 static gboolean holds(int format, const SF_INFO *wanted) {
   /* libsndfile says that WAV does, and cannot write it */
   if (is_mpeg(format) && (format & SF_FORMAT_TYPEMASK) != FC_SF_MPEG) return FALSE;

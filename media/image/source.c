@@ -194,7 +194,7 @@ static int scale_of(const fc_media_options *options) {
   return strcmp(scale, "auto") == 0 ? 0 : scale[1] ? scale[2] - '0' : 1;
 }
 
-/* How it is turned, which -v tells. */
+/* How it is turned, for -v. */
 static void orient(image_source *source, const char *name) {
   static const char *const ways[] = {"mirrored",
                                      "turned by 180 degrees",

@@ -374,7 +374,7 @@ static void test_allocates_first(void) {
   g_assert_cmpmem(taken[0], sizeof taken[0], taken[1], sizeof taken[1]);
 }
 
-/* ---- what cannot be had twice ------------------------------------------ */
+/* ---- what cannot be read twice ------------------------------------------ */
 
 /* Standard input: the CPU takes over as long as nothing has been read of it. */
 static void test_standard_input(void) {

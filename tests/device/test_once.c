@@ -113,7 +113,7 @@ static void test_once(void) {
       }
       g_assert_cmpint(ok, ==, when == 0 || once == NONE);
       if (ok) continue;
-      g_assert_nonnull(strstr(error->message, ".wav cannot be had twice, so the CPU does not take over: "));
+      g_assert_nonnull(strstr(error->message, ".wav cannot be read twice, so the CPU does not take over: "));
       g_assert_nonnull(strstr(error->message, "cuda:0"));
       g_assert_false(g_file_test(out, G_FILE_TEST_EXISTS));
     }

@@ -77,7 +77,7 @@ static void assert_same(GString *a, GString *b) {
   g_string_free(b, TRUE);
 }
 
-/* The members that could be had, written and read again. */
+/* The members that could be read, written and read again. */
 static void write_and_read(const guint8 *file, gsize size) {
   GBytes *made = NULL;
   const fc_media_options options = {.out_bytes = &made};

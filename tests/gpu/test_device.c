@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_device.c - memory and failures of a device: what cannot be had, what does not
+ * test_device.c - memory and failures of a device: what is not available, what does not
  * exist, and what a forked child is told.
  */
 #include <sys/wait.h>

@@ -35,6 +35,8 @@ EVERYWHERE = (
     (r"as (one|you) likes?", "any"),
     (r"gone on with", "continued"),
     (r"apart by(?! a\b)", "separated by"),
+    (r"\bbe had\b(?! a\b)", "be read, made, available"),
+    (r"-v tells", "-v reports"),
     (r"(is|are|was|were|be) told of|tells? of", "is warned of; reports"),
     (r"in hand", "current"),
     (r"stands? behind", "follows"),

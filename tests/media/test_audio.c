@@ -248,7 +248,7 @@ static void test_warns_of_loss(void) {
   g_assert_cmpuint(lines->len, ==, 1); /* that Vorbis loses is no news */
 }
 
-/* What is asked for and cannot be had; the message says what can. */
+/* What is asked for and is not supported; the message says what is. */
 static void test_refusals(void) {
   g_autofree char *many = scratch("many.wav"), *odd = scratch("odd.wav"), *flac = scratch("r.flac"),
                   *opus = scratch("r.opus"), *png = scratch("r.png"), *pair = scratch("pair.wav"),
