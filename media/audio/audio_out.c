@@ -95,7 +95,8 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
 }
 
 /* Integers of fewer bits than their type, as 8 and 24. Floats that become such are rounded here, once: on the
- * way through 16 or 32 bits they would be rounded twice, and one of 512 samples to the wrong side. */
+ * way through 16 or 32 bits they would be rounded twice, and one of 512 samples to the wrong side. So are
+ * integers of more bits than the type, as floats that hold them. */
 static gboolean is_narrow(const fc_audio_samples *samples) {
   return !fc_dtype_is_float(samples->dtype) && samples->bits < 8 * (int)fc_dtype_size(samples->dtype);
 }
@@ -108,10 +109,14 @@ static gboolean is_plain(const fc_audio_samples *samples) {
 static gboolean audio_accept(fc_sink *base, fc_format *format, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   if (!choose(sink, format, error)) return FALSE;
-  if (!is_narrow(&sink->samples) || !fc_dtype_is_float(format->dtype))
-    format->dtype = sink->samples.dtype;
-  else
+  const gboolean rounds =
+      fc_dtype_is_float(format->dtype) || fc_dtype_size(format->dtype) > fc_dtype_size(sink->samples.dtype);
+  if (is_narrow(&sink->samples) && rounds) {
+    if (!fc_dtype_is_float(format->dtype)) format->dtype = FC_F64;
     format->stored = 1 + sink->samples.dtype;
+  } else {
+    format->dtype = sink->samples.dtype;
+  }
   format->bits = sink->samples.bits;
   base->sample_bytes = is_plain(&sink->samples) ? fc_audio_item_of(sink->samples.format)->size : 0;
   return TRUE;

@@ -107,14 +107,36 @@ static int read_ds64(fc_chunk_walk *walk, const fc_chunk *chunk, GError **error)
   return 1;
 }
 
+/* Bytes of a chunk of samples without any: AIFF's has an offset and a block size. */
+static gint64 size_of_none(const fc_chunk_walk *walk) {
+  return walk->layout->family == FC_TAGS_AIFF ? 8 : 0;
+}
+
+/* A name of four characters that can be printed, and an end within the file. */
+static gboolean is_chunk_at(fc_chunk_walk *walk, gint64 at) {
+  guint8 header[8];
+  if (fc_chunk_read(walk->input, at, header, sizeof header, NULL) <= 0) return FALSE;
+  for (int i = 0; i < 4; i++)
+    if (header[i] < ' ' || header[i] > '~') return FALSE;
+  return fc_chunk_get(walk->layout, header + 4, 4) <= (guint64)(walk->input->size - at) - sizeof header;
+}
+
 /* The file's own size is that of the file: the header was completed, and every size in it is one. */
-static gboolean is_complete(const fc_chunk_walk *walk, const fc_chunk *chunk) {
+static gboolean is_complete(fc_chunk_walk *walk, const fc_chunk *chunk) {
   if (walk->total < 0) return FALSE;
+  const gint64 end = chunk->offset + size_of_none(walk);
+  const gboolean empty = chunk->offset + chunk->size <= end;
+  guint8 byte;
+  /* The size of the whole was set, that of the samples was not, and they follow. */
+  if (empty && is_file(walk) && walk->total > end + COUNTED && !is_chunk_at(walk, end)) return FALSE;
+  if (empty && !is_file(walk) && walk->total < end + SLACK &&
+      fc_chunk_read(walk->input, end, &byte, 1, NULL) > 0)
+    return FALSE;
   const gint64 behind = walk->input->size - walk->total, rest = walk->total - chunk->offset - chunk->size;
-  if (chunk->size && rest > COUNTED && rest <= TAIL_MOST) return TRUE; /* which other chunks fill */
+  if (!empty && rest > COUNTED && rest <= TAIL_MOST) return TRUE; /* which other chunks fill */
   if (is_file(walk) && rest < -COUNTED) return FALSE;
-  if (is_file(walk)) return behind >= -COUNTED && behind <= (chunk->size ? TAIL_MOST : COUNTED);
-  return chunk->size == 0 && walk->total >= chunk->offset && walk->total < chunk->offset + SLACK;
+  if (is_file(walk)) return behind >= -COUNTED && behind <= (empty ? COUNTED : TAIL_MOST);
+  return empty && walk->total >= chunk->offset && walk->total < chunk->offset + SLACK;
 }
 
 /* The three rules. */
@@ -130,20 +152,11 @@ static void judge_samples(fc_chunk_walk *walk, fc_chunk *chunk) {
   const gboolean wide = walk->layout->size_bytes == 8 || walk->has_ds64;
   const gboolean placeholder =
       wide ? (guint64)chunk->size >= SIZE_MOST || (chunk->size == 0 && walk->layout->total_at)
-           : fc_chunk_size_is_placeholder((guint64)chunk->size);
+           : fc_chunk_size_is_placeholder((guint64)MAX(chunk->size - size_of_none(walk), 0));
   if (placeholder)
     chunk->size = -1;
   else if (chunk->size > left)
     walk->missing = chunk->size - left;
-}
-
-/* A name of four characters that can be printed, and an end within the file. */
-static gboolean is_chunk_at(fc_chunk_walk *walk, gint64 at) {
-  guint8 header[8];
-  if (fc_chunk_read(walk->input, at, header, sizeof header, NULL) <= 0) return FALSE;
-  for (int i = 0; i < 4; i++)
-    if (header[i] < ' ' || header[i] > '~') return FALSE;
-  return fc_chunk_get(walk->layout, header + 4, 4) <= (guint64)(walk->input->size - at) - sizeof header;
 }
 
 /* Some writers leave out the byte that makes an odd size even. */

@@ -199,7 +199,10 @@ static gint64 coded_read(fc_source *base, const fc_view *into, GError **error) {
   got = MAX(got, 0);
   if (source->order) fc_channel_order_undo(source->order, source->info.channels, into->data, got);
   source->position += got;
-  if (!check(source, error) || (got < wanted && !end_well(source, error))) return -1;
+  if (!check(source, error) ||
+      /* Behind damage libsndfile returns zeros for as many frames as were asked for. */
+      ((got < wanted || sf_error(source->decoder)) && !end_well(source, error)))
+    return -1;
   return got;
 }
 

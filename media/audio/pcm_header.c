@@ -193,7 +193,7 @@ static gboolean meet_samples(fc_pcm_header *header, fc_input *input, const fc_ch
   }
   header->offset = chunk->offset + skip;
   header->size = chunk->size < 0 ? -1 : MAX(chunk->size - skip, 0);
-  header->more = walk->total > chunk->offset + chunk->size + 8 + 1 &&
+  header->more = chunk->size >= 0 && walk->total > chunk->offset + chunk->size + 8 + 1 &&
                  !fc_chunk_size_is_placeholder((guint64)walk->total - layout->total_leaves_out);
   return TRUE;
 }

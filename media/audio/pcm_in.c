@@ -18,8 +18,8 @@ static gboolean count_frames(const fc_pcm_header *header, const fc_input *input,
   gint64 size = header->size, missing = header->missing, there = MAX(input->size - header->offset, 0);
   *frames = size < 0 ? FC_UNKNOWN : size / frame;
   /* AIFF counts its frames a second time. W64 may count padding as samples, which its fact chunk does not. */
-  const gboolean counted =
-      header->counted > 0 && !fc_chunk_size_is_placeholder((guint64)(header->counted * frame));
+  const gboolean counted = header->counted > 0 && !fc_chunk_size_is_placeholder((guint64)header->counted) &&
+                           !fc_chunk_size_is_placeholder((guint64)(header->counted * frame));
   if (aiff && counted && (size < 0 || header->counted < *frames)) *frames = header->counted;
   if (aiff && counted && size >= 0 && header->counted > *frames && input->seekable)
     missing = MAX(missing, (header->counted - *frames) * frame), *frames = header->counted;

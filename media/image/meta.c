@@ -239,7 +239,13 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
     fc_tags_add_text(tags, "COMMENT", file + field.at,
                      (gssize)strnlen((const char *)file + field.at, field.size));
   if (fc_tiff_has_more(file, size)) fc_tags_lose(tags, "further pictures");
-  if (fc_tiff_find(file, size, EXIF, &field)) fc_tags_lose(tags, "EXIF");
+  static const struct {
+    guint tag;
+    const char *name;
+  } more[] = {{EXIF, "EXIF"},    {271, "Make"},   {272, "Model"},
+              {305, "Software"}, {315, "Artist"}, {33432, "Copyright"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(more); i++)
+    if (fc_tiff_find(file, size, more[i].tag, &field)) fc_tags_lose(tags, more[i].name);
   if (fc_tiff_find(file, size, IPTC, &field)) fc_tags_lose(tags, "IPTC");
   const guint32 unit = fc_tiff_number(file, size, UNIT, 2);
   const double metre = unit == 2 ? 1 / 0.0254 : 100, x = read_rational(file, size, X_DENSITY) * metre,

@@ -28,6 +28,24 @@ def ogg_page(page):
     return bytes(page)
 
 
+class DamagedFlac(harness.Case):
+    def test_no_damage_passes_in_silence(self):
+        """libsndfile gives zeros behind a frame that it cannot decode, and a full count."""
+        sound = os.path.join(harness.SOURCE, "examples", "speech.wav")
+        self.succeed("-i", sound, "-o", "in.flac")
+        self.succeed("-i", sound, "-o", "want.raw", "--format", "raw")
+        whole, want = self.read("in.flac"), self.read("want.raw")
+        found = 0
+        for k in range(40):
+            at = len(whole) * 4 // 5 + k * (len(whole) // 5) // 40
+            self.write("bad.flac", whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1:])
+            done = self.run_command("-i", "bad.flac", "-o", "out.raw", "--format", "raw")
+            found += done.returncode != 0
+            if done.returncode == 0:
+                self.assertEqual(self.read("out.raw"), want, at)
+        self.assertGreater(found, 30)
+
+
 class Bad(harness.Case):
     def setUp(self):
         super().setUp()

@@ -129,6 +129,26 @@ class LongPipe(harness.Case):
         found, said = self.stats_of(size, len(behind), 8, b"\x80" * 4096, size >> 12, behind)
         self.assertEqual((found["count"], found["min"], found["max"], said), (size, 0, 0, ""))
 
+    def test_sizes_of_zero(self):
+        """What a recording that broke off leaves in its header: samples that follow are read, from a file and from a pipe."""
+        samples = struct.pack("<500h", *range(1, 501))
+        format_chunk = b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16)
+        common = b"COMM" + struct.pack(">IHIH", 18, 1, 0, 16) + b"\x40\x0b\xfa\0\0\0\0\0\0\0"
+        heads = [b"RIFF" + struct.pack("<I", total) + b"WAVE" + format_chunk + b"data" + struct.pack("<I", 0)
+                 for total in (0, 36, 36 + len(samples))]
+        heads += [b"FORM" + struct.pack(">I", total) + b"AIFF" + common + b"SSND" + struct.pack(">III", size, 0, 0)
+                  for total, size in ((0, 0), (46, 8), (46 + len(samples), 8))]
+        for head in heads:
+            for following in (samples, b""):
+                if not following and head[4:8] not in (b"\x24\0\0\0", b"\0\0\0\x2e"):
+                    continue
+                self.write("open", head + following)
+                for arguments in (("-i", self.path("open")), ("-i", "-")):
+                    pipe = {"input": head + following, "text": False} if arguments[1] == "-" else {}
+                    result = self.run_command(*arguments, "-o", "out.raw", "--format", "raw", **pipe)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(len(self.read("out.raw")), len(following), (head[:8], arguments))
+
 
 class Masks(harness.Case):
     def test_65536_taps(self):
@@ -286,6 +306,15 @@ class NotNumbers(harness.Case):
                 os.remove(self.path("out." + ending))
         self.sound(self.WITH_INF, "raw", "-p", "convert:i16")
         self.assertEqual(struct.unpack("<8h", self.read("out.raw")), (0, 8192, 32767, 16384, 32767, -32768, 32767, -16384))
+
+    def test_integers_rounded_once(self):
+        """24 bits into 8: just below a half goes down; in 16 bits it would be a half, which is rounded again."""
+        values = [(k << 16) + 0x7fff for k in range(-60, 60)] + [(k << 16) + 0x8001 for k in range(-60, 60)]
+        self.write("in.raw", b"".join(struct.pack("<i", v << 8) for v in values))
+        for stages in ([], ["-p", "gain:1"]):
+            self.succeed("-i", "in.raw", "--raw", "dtype=i32,rate=8000,channels=1", *stages, "-o", "out.wav:dtype=u8")
+            self.assertEqual([b - 128 for b in self.read("out.wav")[-240:]],
+                             [(v + 0x8000) >> 16 for v in values], stages)
 
     def test_rounded_once(self):
         """Just below a half of a step goes down: through 16 or 32 bits it would be a half first, and go up."""

@@ -20,7 +20,7 @@
 static const struct {
   int channels;
   const char *wav, *ogg;
-  int seats[8]; /* of WAV */
+  int speakers[8]; /* of WAV */
 } orders[] = {
     {3, "l r m", "l m r", {SF_CHANNEL_MAP_LEFT, SF_CHANNEL_MAP_RIGHT, SF_CHANNEL_MAP_CENTER}},
     {4,
@@ -52,29 +52,29 @@ static const struct {
 
 /* Low enough for the one that is encoded for low frequencies alone. */
 static const struct {
-  const char *seat;
+  const char *speaker;
   int tone;
 } tones[] = {{"l", 300},  {"r", 500},   {"m", 700},   {"L", 60},   {"Bl", 1100},
              {"Br", 900}, {"Sl", 1300}, {"Sr", 1500}, {"Bm", 1700}};
 
 /* ---- tones and places ----------------------------------------------------- */
 
-static int tone_of(const char *seat) {
+static int tone_of(const char *speaker) {
   gsize i = 0;
-  while (strcmp(tones[i].seat, seat) != 0) g_assert_cmpuint(++i, <, G_N_ELEMENTS(tones));
+  while (strcmp(tones[i].speaker, speaker) != 0) g_assert_cmpuint(++i, <, G_N_ELEMENTS(tones));
   return tones[i].tone;
 }
 
 /* Each position has its tone. */
 static void make_tones(const char *path, int format, const char *order) {
-  g_auto(GStrv) seats = g_strsplit(order, " ", -1);
-  int channels = (int)g_strv_length(seats);
+  g_auto(GStrv) speakers = g_strsplit(order, " ", -1);
+  int channels = (int)g_strv_length(speakers);
   SF_INFO info = {.samplerate = RATE, .channels = channels, .format = format};
   SNDFILE *file = sf_open(path, SFM_WRITE, &info);
   g_assert_nonnull(file);
   g_autofree float *frames = g_new(float, FRAMES *channels);
   for (int c = 0; c < channels; c++)
-    for (int t = 0, tone = tone_of(seats[c]); t < FRAMES; t++)
+    for (int t = 0, tone = tone_of(speakers[c]); t < FRAMES; t++)
       frames[t * channels + c] = 0.2f * (float)sin(2 * G_PI * tone * t / RATE);
   g_assert_cmpint(sf_writef_float(file, frames, FRAMES), ==, FRAMES);
   g_assert_cmpint(sf_close(file), ==, 0);
@@ -90,28 +90,29 @@ static double strength(const float *samples, int step, int tone) {
 }
 
 /* The position whose tone is heard. */
-static const char *seat_of(const float *samples, int step) {
+static const char *speaker_of(const float *samples, int step) {
   gsize best = 0;
   for (gsize i = 1; i < G_N_ELEMENTS(tones); i++)
     if (strength(samples, step, tones[i].tone) > strength(samples, step, tones[best].tone)) best = i;
-  return tones[best].seat;
+  return tones[best].speaker;
 }
 
 /* What stands where in a file, as libsndfile delivers it to everybody; the positions, if wanted, are those
  * that it knows. */
-static char *order_in(const char *path, int *seats) {
+static char *order_in(const char *path, int *speakers) {
   SF_INFO info = {0};
   SNDFILE *file = sf_open(path, SFM_READ, &info);
   g_assert_nonnull(file);
   g_autofree float *frames = g_new(float, LISTEN *info.channels);
   g_assert_cmpint(sf_seek(file, LISTEN_AT, SEEK_SET), ==, LISTEN_AT);
   g_assert_cmpint(sf_readf_float(file, frames, LISTEN), ==, LISTEN);
-  if (seats)
-    g_assert_true(sf_command(file, SFC_GET_CHANNEL_MAP_INFO, seats, info.channels * (int)sizeof *seats));
+  if (speakers)
+    g_assert_true(
+        sf_command(file, SFC_GET_CHANNEL_MAP_INFO, speakers, info.channels * (int)sizeof *speakers));
   sf_close(file);
   GString *order = g_string_new(NULL);
   for (int c = 0; c < info.channels; c++)
-    g_string_append_printf(order, "%s%s", c ? " " : "", seat_of(frames + c, info.channels));
+    g_string_append_printf(order, "%s%s", c ? " " : "", speaker_of(frames + c, info.channels));
   return g_string_free(order, FALSE);
 }
 
@@ -131,10 +132,10 @@ static void take_round(gsize i, const char *name) {
   assert_order(ogg, orders[i].ogg);
   assert_copies(ogg, out);
   for (int from_pipe = 0; from_pipe < 2; from_pipe++) {
-    int seats[8];
-    g_autofree char *found = order_in(out, seats);
+    int speakers[8];
+    g_autofree char *found = order_in(out, speakers);
     g_assert_cmpstr(found, ==, orders[i].wav);
-    for (int c = 0; c < orders[i].channels; c++) g_assert_cmpint(seats[c], ==, orders[i].seats[c]);
+    for (int c = 0; c < orders[i].channels; c++) g_assert_cmpint(speakers[c], ==, orders[i].speakers[c]);
     bytes b = load(ogg);
     copy_through_pipe(&b, 3000, &(copy_job){.out = out, .dtype = -1}, &error);
     g_assert_no_error(error);
