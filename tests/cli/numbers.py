@@ -129,8 +129,8 @@ class LongPipe(harness.Case):
         found, said = self.stats_of(size, len(behind), 8, b"\x80" * 4096, size >> 12, behind)
         self.assertEqual((found["count"], found["min"], found["max"], said), (size, 0, 0, ""))
 
-    def test_sizes_of_zero(self):
-        """What a recording that broke off leaves in its header: samples that follow are read, from a file and from a pipe."""
+    def test_sizes_never_set(self):
+        """Sizes that were never set, as in a recording that broke off: samples that follow are read, from files and pipes."""
         samples = struct.pack("<500h", *range(1, 501))
         format_chunk = b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16)
         common = b"COMM" + struct.pack(">IHIH", 18, 1, 0, 16) + b"\x40\x0b\xfa\0\0\0\0\0\0\0"
@@ -138,6 +138,8 @@ class LongPipe(harness.Case):
                  for total in (0, 36, 36 + len(samples))]
         heads += [b"FORM" + struct.pack(">I", total) + b"AIFF" + common + b"SSND" + struct.pack(">III", size, 0, 0)
                   for total, size in ((0, 0), (46, 8), (46 + len(samples), 8))]
+        heads += [heads[0][:4] + struct.pack("<I", size) + heads[0][8:-4] + struct.pack("<I", size)
+                  for size in (0xffffffff, 0x7ffff000, 0x80000000)]
         for head in heads:
             for following in (samples, b""):
                 if not following and head[4:8] not in (b"\x24\0\0\0", b"\0\0\0\x2e"):
