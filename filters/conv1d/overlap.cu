@@ -41,7 +41,7 @@ enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
 // Offset of the frequencies from the integers, in quarters.
 constexpr int SHIFT = -1;
 
-// ---- what a job is about ------------------------------------------------------
+// ---- jobs ---------------------------------------------------------------------
 
 // `run` consecutive blocks of a line, or of two channels if these share a transform.
 struct overlap_job {
@@ -304,7 +304,7 @@ template <typename F> __device__ __forceinline__ void ask_for(const overlap_args
 #endif
 }
 
-// ---- what is not finite --------------------------------------------------------------
+// ---- values that are not finite ------------------------------------------------------
 
 // Computes `count` outputs tap by tap, in the order of conv1d.h. (Inlined: a call would cost registers in
 // the code that does not need it.)

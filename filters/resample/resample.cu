@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(LANES *WARPS)
   }
 }
 
-// ---- what both ways share -------------------------------------------------------
+// ---- shared by both variants ----------------------------------------------------
 
 template <typename P> struct job {
   fc_dev_view in, out;
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling 
   }
 }
 
-// ---- by way of scratch ---------------------------------------------------------------
+// ---- through scratch memory ----------------------------------------------------------
 
 // Rows of intermediate values: one per output row if the first pass is vertical, otherwise per input row.
 struct passage {
@@ -397,7 +397,7 @@ fc_status launch_nearest(const fc_resample_axis &x, const fc_resample_axis &y, c
                    in->origin[FC_AXIS_X], in->origin[FC_AXIS_Y]);
 }
 
-// ---- the host's half ---------------------------------------------------------------------
+// ---- host code ---------------------------------------------------------------------------
 
 // What is derived from the two views.
 struct choice {

@@ -20,7 +20,8 @@ struct taps {
   alignas(16) float y[FC_THIN_DOWN];
 };
 
-// Each thread keeps its rows' horizontal sums in shared memory; ONE: for an image of one row, in registers.
+// Each thread keeps its rows' horizontal sums in shared memory. ONE: an image of one row, whose sum stays in
+// a register unless the constant is needed too.
 template <int STEP, bool ONE>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_thin_row(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
         fc_add_along<STEP>(memory + g * FC_BAND_WIDTH + 4 * threadIdx.x, x, t.nx, make_float4(0, 0, 0, 0)));
 }
 
-// ---- as many taps along as down ----------------------------------------------
+// ---- same number of taps in both directions ----------------------------------
 
 template <int N> struct square_taps { float x[N], y[N]; };
 
