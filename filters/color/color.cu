@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// color.cu - color.h on a CUDA device: a thread a pixel, by the functions of color.inc; plain, for where
-// chains are composed their own kernels run.
+// color.cu - color.h on a CUDA device: a thread per pixel, with the functions of color.inc. Not tuned, since
+// chains are fused into kernels of their own.
 #include "filters/base/power.h"
 #include "filters/color/color.h"
 #include "filters/gpu/cuda.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// twist.cu - twist.h on a CUDA device: a thread a pixel.
+// twist.cu - twist.h on a CUDA device: a thread per pixel.
 #include "filters/color/twist.h"
 #include "filters/gpu/cuda.cuh"
 

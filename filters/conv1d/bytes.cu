@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cu - short masks along rows of u8, of one to four channels interleaved.
+// bytes.cu - short masks along rows of u8, of one to four interleaved channels.
 //
-// A lane makes sixteen neighbouring bytes and slides over its inputs a word of each channel at a time, in a
-// ring of registers whose place is known at compile time: a byte is made a float by one instruction, once for
-// sixteen outputs, and nothing passes through shared memory. Taps of a channel are C bytes apart, which costs
-// C times as many of those. Words are shifted to where windows begin. Sums of bytes that are known to stay in
-// bounds have no conversions of their own either (sample_words.cuh, FC_TINY_UP).
+// A lane computes sixteen adjacent bytes and slides over its inputs one word per channel at a time, in a
+// ring of registers whose position is known at compile time: a byte is converted to float by one
+// instruction, once for sixteen outputs, and nothing passes through shared memory. Taps of a channel are C
+// bytes apart, which takes C times as many conversions. Words are shifted to where windows begin. Sums of
+// bytes that cannot leave the range are stored without a separate conversion (sample_words.cuh, FC_TINY_UP).
 //
-// Sums run in the order that conv1d.h lays down. A row's last tile begins early enough to be a whole one. The
-// outputs at both ends, whose words are not all within what can be read, are made one by one, by a warp that
-// comes before the row's others; it makes the border too, where the views are the whole signal.
+// The order of sums is that of conv1d.h. A row's last tile begins early enough to be whole. The outputs at
+// both ends, whose words are not all readable, are computed one by one by a warp of their own, scheduled
+// before the row's other warps; it also makes the border if the views are the whole signal.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/gpu/border.cuh"
@@ -19,32 +19,33 @@
 namespace {
 
 constexpr int WARPS = 8, RESIDENT = 3, EACH = 16, TILE = 32 * EACH;
-constexpr int MOST_TAPS = 40; // further taps go by what loads in larger pieces (tiles.cu)
+constexpr int MOST_TAPS = 40; // for longer masks tiles.cu is faster, as it loads larger pieces
 static_assert(MOST_TAPS <= FC_CONV1D_BLOCK && MOST_TAPS % 4 == 0, "one block of taps, by fours");
-// Rows that this is worth while for: two tiles, and so many bytes a tap, or their ends take too long.
+// The shortest rows for this kernel: two tiles, and 64 bytes per tap; in shorter ones the ends take too
+// long.
 constexpr int SHORTEST = 2, SHORTEST_A_TAP = 64;
-constexpr int AHEAD = 5; // words that a lane loads before those of the first taps
+constexpr int AHEAD = 5; // words that a lane loads before the first taps
 
 struct byte_taps {
-  float4 quad[MOST_TAPS / 4]; // times FC_TINY_UP
+  float4 quad[MOST_TAPS / 4]; // multiplied by FC_TINY_UP
 };
 
 struct bytes_args {
-  const uint8_t *in; // of the first row, where output 0 stands
+  const uint8_t *in; // the input at the position of output 0, in the first row
   uint8_t *out;
   int64_t in_row, out_row, in_image, out_image;
-  int elements;   // of a row
-  int ahead;      // bytes from where output 0 stands back to where its window begins
-  int begin, end; // of what can be read of a row; 0 is where output 0 stands
+  int elements;   // per row
+  int ahead;      // bytes from the beginning of output 0's window to output 0
+  int begin, end; // readable range of a row, relative to the position of output 0
   int taps, read; // read: bytes that a lane loads
-  int units;      // warps: a row has one for its ends, and the others
+  int units;      // warps; the first of each row computes its ends
   int units_a_row, rows;
   fc_dev_divider by_row, by_image;
   fc_dev_border border;
   uint32_t *notes;
 };
 
-// Where the whole tiles of a row begin, and the last of them.
+// The outputs at which a row's first and last whole tile begin.
 struct row_cut {
   int begin, last;
 };
@@ -67,7 +68,7 @@ __device__ __forceinline__ void to_ring(float *x, uint32_t word) {
   for (int i = 0; i < 4; i++) x[i] = v[i];
 }
 
-// A lane's sums, and its windows: `bits` into the words that are loaded they begin.
+// A lane's sums and windows; windows begin `bits` after the first loaded word.
 template <int C> struct byte_windows {
   static constexpr int R = RING<C>;
   float sum[EACH], x[4 * R];
@@ -94,7 +95,7 @@ template <int C> struct byte_windows {
     for (int r = 0; r < EACH; r++) sum[r] = 0.f;
   }
 
-  // Four taps of those that are left, from the PHASE-th place of the ring on.
+  // Adds four of the remaining taps; PHASE is the position in the ring.
   template <int PHASE> __device__ __forceinline__ void add_four(float4 w, int taps) {
 #pragma unroll
     for (int c = 0; c < C; c++) {
@@ -109,7 +110,7 @@ template <int C> struct byte_windows {
     if (taps > 3) add_tap<C>(sum, x, w.w, first + 3 * C);
   }
 
-  // Once around the ring, or until no taps are left.
+  // Adds one turn of the ring, or the remaining taps if they are fewer.
   template <int PHASE> __device__ __forceinline__ void add_around(const float4 *list, int taps) {
     if constexpr (PHASE < PERIOD<C>) {
       add_four<PHASE>(list[PHASE], taps);
@@ -125,18 +126,18 @@ template <int C> struct byte_windows {
 
 // ---- ends ------------------------------------------------------------------------
 
-// What stands for element e of a row.
+// Element e of a row, mapped by the border if it is outside.
 template <int C> __device__ __forceinline__ float element(const bytes_args &a, const uint8_t *in, int e) {
   if (e < a.begin || e >= a.end) e = fc_dev_border_element<C>(a.border, e);
   return static_cast<float>(e == FC_BORDER_ELEMENT_NONE ? static_cast<uint8_t>(a.border.code)
                                                         : __ldg(in + e));
 }
 
-// The outputs of a row that no tile makes, each by itself.
+// Computes the outputs of a row that no tile contains, one by one.
 template <int C>
 __device__ __forceinline__ void make_ends(const bytes_args &a, const byte_taps &list, const uint8_t *in,
                                           uint8_t *out, row_cut cut, fc_dev_noted &noted) {
-  const int behind = cut.last + TILE - cut.begin; // from an output ahead of the tiles to one behind them
+  const int behind = cut.last + TILE - cut.begin; // skips the outputs of the tiles
   for (int i = threadIdx.x % 32; i + (i < cut.begin ? 0 : behind) < a.elements; i += 32) {
     const int at = i + (i < cut.begin ? 0 : behind);
     float sum = 0.f;
@@ -190,7 +191,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 
 // ---- launching -------------------------------------------------------------------
 
-// Whether samples of a row are adjacent codes from 0 to 255.
+// Whether samples of a row are adjacent bytes with codes from 0 to 255.
 bool fits(const fc_view *v) {
   const fc_scaling s = fc_scaling_of(v->kind, v->dtype);
   const int64_t channels = v->shape[FC_AXIS_C];
@@ -198,7 +199,7 @@ bool fits(const fc_view *v) {
          (channels == 1 || v->stride[FC_AXIS_C] == 1);
 }
 
-// Whether no sum of bytes can be out of bounds, or lose bits.
+// Whether no sum of bytes can exceed the range of the trick with FC_TINY_UP, or lose bits.
 bool is_tame(const fc_conv1d *c) {
   float sum = 0;
   for (int64_t j = 0; j < c->taps; j++) {
@@ -231,7 +232,7 @@ template <int C>
 fc_status launch(bytes_args a, const byte_taps &list, const fc_view *in, const fc_view *out,
                  cudaStream_t stream) {
   const row_cut cut = cut_of(a, a.out);
-  // Rows that begin elsewhere have their tiles up to EACH - 1 later.
+  // Rows with another alignment may have their tiles up to EACH - 1 later.
   if (cut.last - cut.begin < (SHORTEST - 1) * TILE + EACH) return FC_UNSUPPORTED;
   a.units_a_row = (a.elements + TILE - 1) / TILE + 1;
   const int64_t rows = out->shape[FC_AXIS_Y], images = out->shape[FC_AXIS_N];

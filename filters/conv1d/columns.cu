@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT
 //
-// columns.cu - short masks down the columns of images of u8, i16, u16 and f32.
+// columns.cu - short masks along the columns of images of u8, i16, u16 and f32.
 //
-// A lane makes eight rows of four elements: adjacent ones, or, where rows begin anywhere, each beside its
-// neighbours' so that these are loaded together. It slides down its columns a row at a time, in a ring of
-// registers whose place is known at compile time, and converts what it loads once for eight outputs. Taps
-// come from the constant bank. Rows that neighbouring warps have in common come from the first cache. What
-// stands for a row beyond the ends is the same for a whole warp, and asked for only by those whose windows
-// touch an end; of low images all rows are found in a list that the host has made. Where images are narrow,
-// or their elements are not adjacent, a lane makes one column alone.
+// A lane computes eight rows of four elements. These are adjacent or, if rows may begin anywhere, 32
+// elements apart, so that a warp's loads are adjacent. It slides down its columns a row at a time, in a ring
+// of registers whose position is known at compile time, and converts what it loads once for eight outputs.
+// Taps come from the constant bank. Rows that neighbouring warps share are read from the first-level cache.
+// The border's row is the same for a whole warp, and computed only by warps whose windows touch an end; for
+// low images the host makes a list of all rows. If images are narrow, or their elements are not adjacent, a
+// lane computes one column only.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
 
 namespace {
 
-constexpr int ROWS = 8;                // of a lane's outputs
+constexpr int ROWS = 8;                // of outputs per lane
 constexpr int WARPS = 4, RESIDENT = 4; // WARPS: a power of two
-constexpr int MOST_LISTED = 512;       // rows that windows look at
-constexpr int LOW = 16;                // images of which all rows are found in a list
+constexpr int MOST_LISTED = 512;       // maximum of rows that windows read
+constexpr int LOW = 16;                // maximum height of images for which all rows are listed
 constexpr int NOWHERE = -1;
 
-// How a lane's elements lie: adjacent; as far apart as a warp is wide; or it has one alone.
+// Layout of a lane's four elements: adjacent; 32 elements apart; or one element only.
 enum { ADJACENT, APART, ALONE };
 template <int WAY> constexpr int EACH = WAY == ALONE ? 1 : 4;
-template <int WAY> constexpr int ACROSS = 32 * EACH<WAY>; // elements of a warp
+template <int WAY> constexpr int ACROSS = 32 * EACH<WAY>; // elements per warp
 
 struct columns_args {
-  const char *in; // of the first row of output
+  const char *in; // the input row at the position of the first output row
   char *out;
   int64_t in_row, out_row, in_image, out_image, in_plane, out_plane; // bytes
   int64_t in_step, out_step;                                         // from an element of a row to the next
-  int64_t width;                                                     // elements of a row
+  int64_t width;                                                     // elements per row
   int height, planes, taps;
-  int across, down; // blocks of an image, and of a block
+  int across, down; // blocks per image in each direction
   int warps_down;   // a power of two
-  // Lanes that narrow images take, and so many more of those or of strips that a warp makes beside the first.
+  // Lanes per narrow image, and how many images (or strips, if ALONE) share a warp.
   int lanes, images, share;
   fc_dev_divider by_across, by_down, by_planes, by_lanes;
   fc_window_ends ends; // in rows
@@ -49,7 +49,7 @@ struct columns_args {
 struct column_taps {
   float tap[FC_WINDOW_TAPS];
 };
-// Rows that stand for those that windows look at, if these are few; NOWHERE: the constant.
+// The input row for each row that windows read, if these are few; NOWHERE for the constant.
 struct column_rows {
   int16_t at[MOST_LISTED];
 };
@@ -87,8 +87,8 @@ __device__ __forceinline__ void store(char *to, const float (&v)[EACH<WAY>], fc_
   }
 }
 
-// The row that stands for q, which may lie beyond an end, or be needed by no output;
-// FC_BORDER_ELEMENT_NONE for the constant.
+// The input row for row q, which may be outside the image, or needed by no output; FC_BORDER_ELEMENT_NONE
+// for the constant.
 __device__ __forceinline__ int source_row(const columns_args &a, const column_rows &rows, int q) {
   if (a.listed) {
     const int row = rows.at[min(q, a.ends.past - 1) - a.ends.first];
@@ -98,7 +98,8 @@ __device__ __forceinline__ int source_row(const columns_args &a, const column_ro
   return q < a.ends.begin || q >= a.ends.end ? fc_dev_border_element<1>(a.ends.border, q) : q;
 }
 
-// The same row for all lanes. Loads in any case, without a branch, for several loads to be under way.
+// Loads a row, the same for all lanes. The load is unconditional, since a branch would keep several from
+// being in flight.
 template <typename T, int WAY>
 __device__ __forceinline__ void load_any(float (&to)[EACH<WAY>], const columns_args &a, const char *column,
                                          int row, float constant) {
@@ -116,7 +117,7 @@ __device__ __forceinline__ void add_tap(float (&sum)[ROWS][V], const float (&x)[
     for (int i = 0; i < V; i++) sum[r][i] = fmaf(x[(t + r) % ROWS][i], w, sum[r][i]);
 }
 
-// next(x): the column's next row.
+// next(x) loads the column's next row.
 template <int V, typename Next>
 __device__ __forceinline__ void sum_columns(float (&sum)[ROWS][V], const column_taps &list, int taps,
                                             Next next) {
@@ -144,13 +145,13 @@ __device__ __forceinline__ void sum_columns(float (&sum)[ROWS][V], const column_
   }
 }
 
-// Where a lane's outputs lie: its image, first row, and first element of a row, or -1 where it has none.
+// A lane's outputs: image, first row, and first element of the row, -1 if it has none.
 struct column_place {
   int n, plane, y;
   int64_t e;
 };
 
-// Of narrow images a warp makes several, of lone columns several strips.
+// A warp computes several narrow images or, with ALONE, several strips of one.
 template <int WAY> __device__ __forceinline__ column_place place_of(const columns_args &a) {
   const int warp = static_cast<int>(threadIdx.x / 32), block = static_cast<int>(blockIdx.x);
   const int strip = a.by_across.quotient(block);
@@ -170,7 +171,7 @@ template <int WAY> __device__ __forceinline__ column_place place_of(const column
   }
   p.n = a.by_planes.quotient(image), p.plane = image - p.n * a.planes;
   p.y *= ROWS;
-  if (WAY == APART) p.e = min(p.e, a.width - ACROSS<WAY>); // some columns twice, alike
+  if (WAY == APART) p.e = min(p.e, a.width - ACROSS<WAY>); // computes some columns twice
   p.e += WAY == ADJACENT ? 4 * lane : lane;
   if (none || p.e >= a.width || p.y >= a.height) p.e = -1;
   return p;
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
 
 // ---- launching -------------------------------------------------------------
 
-// Whether a row's elements are adjacent, of all its channels or, where these lie in planes, of one.
+// Whether a row's elements are adjacent: of all channels or, if channels are planes, of one.
 bool is_dense(const fc_view *v, bool planes) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype)), channels = v->shape[FC_AXIS_C];
   if (planes) return v->stride[FC_AXIS_X] == size;
@@ -217,13 +218,14 @@ bool is_dense(const fc_view *v, bool planes) {
 // Whether four adjacent elements may be loaded and stored together.
 bool fours(const fc_view *v, bool planes) {
   int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
-  bits |= v->stride[FC_AXIS_Y]; // of a border, if not of another row
+  bits |= v->stride[FC_AXIS_Y]; // for a height of 1 too: border rows use it
   if (v->shape[FC_AXIS_N] > 1) bits |= v->stride[FC_AXIS_N];
   if (planes && v->shape[FC_AXIS_C] > 1) bits |= v->stride[FC_AXIS_C];
   return bits % (4 * static_cast<int64_t>(fc_dtype_size(v->dtype))) == 0;
 }
 
-// Finds all rows beforehand. False where they are too many, or out of the list's order.
+// Makes the list of all rows. False if they are too many, or `before` or the height exceeds the list's
+// range.
 bool list_rows(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_view *in,
                const fc_edges *edges, const fc_view *out) {
   const int64_t looked_at = out->shape[FC_AXIS_Y] + c->taps - 1, height = in->shape[FC_AXIS_Y];
@@ -239,7 +241,8 @@ bool list_rows(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_
   return true;
 }
 
-// The ends are those of rows: as if they lay along X. A list is slower where there are warps that touch none.
+// The ends as for rows along X, with X and Y exchanged. The list is used for low images only: it is slower
+// if there are warps that touch no end.
 bool set_ends(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_view *in,
               const fc_edges *edges, const fc_view *out) {
   fc_view down_in = *in, down_out = *out;
@@ -249,7 +252,7 @@ bool set_ends(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_v
          list_rows(rows, a, c, in, edges, out);
 }
 
-// How warps share the images. False where 32 bits do not count the blocks.
+// Distributes images over warps and blocks. False if the number of blocks exceeds 31 bits.
 template <int WAY> bool set_blocks(columns_args *a, int64_t images, int64_t *blocks) {
   int64_t strips = (a->height + ROWS - 1) / ROWS, elements = ACROSS<WAY>;
   a->images = static_cast<int>(images), a->share = 1;

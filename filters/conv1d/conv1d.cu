@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// conv1d.cu - one-dimensional convolution on CUDA.
+// conv1d.cu - one-dimensional convolution on a CUDA device.
 //
-// Both kernels keep R consecutive outputs of a thread in registers and slide a window
-// of R inputs over them, so that an input is fetched once for R multiply-adds:
+// Both kernels keep R consecutive outputs of a thread in registers and slide a window of R inputs over them,
+// so that an input is fetched once for R multiply-adds.
 //
-//   conv1d_lines    rows whose channels are interleaved (or planes, or mono) along X. A block
-//                   brings a tile of input into shared memory, converted, by vector loads;
-//                   the outputs go back the same way. The mask is a kernel parameter, in
-//                   the constant bank, while it is short; beyond, it passes through shared
-//                   memory with the tile, a piece at a time, whatever its length.
-//   conv1d_columns  everything else, above all axis Y: neighbouring threads read neighbouring
-//                   elements straight from global memory, which the caches hold for
-//                   the rows that overlap.
+// conv1d_lines is for rows along X whose channels are interleaved, planes, or one only. A block loads a tile
+// of input into shared memory by vector loads and converts it; outputs are stored the same way. A short mask
+// is a kernel parameter, in the constant bank; a longer one passes through shared memory with the tile, a
+// piece at a time, whatever its length.
 //
-// Sums run in the order that conv1d.h lays down, so both give the same bits, as does
-// any cut. The host has made the borders: nothing here branches on one. Short masks on what media have come
-// elsewhere (quads.cu, bytes.cu, tiles.cu, vectors.cu, pixels.cu,
-// rows.cu, single.cu), where a border can be made as well.
+// conv1d_columns is for everything else, mainly axis Y: neighbouring threads read neighbouring elements
+// directly from global memory, and the caches hold the rows that overlap.
+//
+// The order of sums is that of conv1d.h, so the bits do not depend on the kernel or on how the signal is
+// cut. The host makes the borders: nothing here branches on them. Short masks on the common sample types and
+// layouts have kernels of their own, which make the border too: quads.cu, bytes.cu, tiles.cu, vectors.cu,
+// pixels.cu, rows.cu, columns.cu and single.cu.
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"
 #include "filters/gpu/copy_async.cuh"
@@ -25,18 +24,18 @@
 
 namespace {
 
-// R is odd: threads then read shared memory R words apart without bank conflicts.
+// R is odd: threads read shared memory R words apart, then without bank conflicts.
 template <typename F> struct tuning;
 template <> struct tuning<float> { static constexpr int line_outputs = 15, column_outputs = 8; };
 template <> struct tuning<double> { static constexpr int line_outputs = 7, column_outputs = 4; };
 
 constexpr int threads_most = 256;
-constexpr int shared_most = 48 * 1024;  // what needs no opting in, on any chip
-constexpr int pieces_bytes = 24 * 1024; // of it, for what a piece of a long mask adds
-constexpr int constant_bytes = 2048;    // beyond about this the constant cache thrashes
+constexpr int shared_most = 48 * 1024;  // available without opting in, on any device
+constexpr int pieces_bytes = 24 * 1024; // part of it, for the taps of a piece of a long mask
+constexpr int constant_bytes = 2048;    // longer masks thrash the constant cache
 
-// acc[r] += sum over j < taps of w(j) * x(j + r), ascending in j. The window is a ring of R
-// registers whose position is known at compile time, as R taps are unrolled: nothing is moved.
+// acc[r] += sum over j < taps of w(j) * x(j + r), ascending in j. The window is a ring of R registers; R
+// taps are unrolled, so that its position is known at compile time and no register is moved.
 template <int R, typename F, typename X, typename W>
 __device__ __forceinline__ void add_taps(F (&acc)[R], X x, W w, int taps) {
   F window[R];
@@ -63,7 +62,7 @@ __device__ __forceinline__ void add_taps(F (&acc)[R], X x, W w, int taps) {
   }
 }
 
-// Sums one block of taps from 0 and adds that to the sums so far, or begins with it.
+// Sums one block of taps from 0 and adds the result to the totals, or initialises them if it is the first.
 template <int R, typename F, typename X, typename W>
 __device__ __forceinline__ void add_block(F (&sum)[R], X x, W w, int taps, bool first) {
   F acc[R];
@@ -76,8 +75,8 @@ __device__ __forceinline__ void add_block(F (&sum)[R], X x, W w, int taps, bool 
 
 // ---- tiles in shared memory ------------------------------------------------
 
-// A stretch of samples goes between global and shared memory as packs of as many as fill
-// 16 bytes of F; elements before the first aligned pack and after the last go singly.
+// Samples are copied between global and shared memory in packs, each with as many as fill 16 bytes of F;
+// elements before the first aligned pack and after the last are copied singly.
 template <typename F> constexpr int pack_size = 16 / sizeof(F);
 
 template <typename T, int N, int A> struct alignas(A) pack { T v[N]; };
@@ -89,8 +88,8 @@ template <typename F, typename T> struct packing {
   using global = pack<T, size, alignment>;
   using shared = pack<F, size, 16>;
 
-  // Elements before the first aligned address, and where the stretch must begin in shared
-  // memory (aligned to 16) so that packs are aligned there too.
+  // Elements before the first aligned address, and the offset in shared memory (which is aligned to 16) at
+  // which they are stored so that packs are aligned there too.
   static __device__ __forceinline__ int head(const void *at) {
     int over = static_cast<int>(reinterpret_cast<uintptr_t>(at) % alignment);
     return over ? (alignment - over) / static_cast<int>(sizeof(T)) : 0;
@@ -135,8 +134,8 @@ __device__ __forceinline__ void store_tile(void *to, const F *tile, int count, f
     global[i] = fc_dev_code<F, T>(shared[i], map, notes);
 }
 
-// The same for samples that are computed with as they are: begun here, and there once
-// fc_await_copies has been called - meanwhile the threads work on another tile.
+// The same for samples of the compute type, asynchronously: complete after fc_await_copies. Meanwhile the
+// threads compute another tile.
 template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const void *from, int count) {
   using P = packing<F, F>;
   const F *global = static_cast<const F *>(from);
@@ -150,8 +149,8 @@ template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const vo
   return shared;
 }
 
-// The element type is the same for every thread: a switch a tile costs nothing, and saves six
-// copies of each kernel.
+// The element type is the same for all threads: a switch per tile costs nothing, and saves six copies of
+// each kernel.
 template <typename F>
 __device__ F *load_tile_any(F *tile, const void *from, int dtype, int count, fc_dev_map<F> map) {
   switch (dtype) {
@@ -177,7 +176,7 @@ __device__ void store_tile_any(void *to, int dtype, const F *tile, int count, fc
   }
 }
 
-// Where store_tile_any expects the first element.
+// The offset at which store_tile_any expects the first element.
 template <typename F> __device__ int store_lead(const void *to, int dtype) {
   switch (dtype) {
   case FC_U8: return packing<F, uint8_t>::lead(to);
@@ -191,7 +190,7 @@ template <typename F> __device__ int store_lead(const void *to, int dtype) {
 
 // ---- lines -----------------------------------------------------------------
 
-// A short mask as a kernel parameter; N = 1 stands for none.
+// A short mask as a kernel parameter; N = 1 if the mask is not passed this way.
 template <typename F, int N> struct tap_list { F tap[N]; };
 template <typename F> constexpr int tap_list_size = constant_bytes / static_cast<int>(sizeof(F));
 
@@ -199,19 +198,19 @@ template <typename F> struct line_args {
   fc_dev_view in, out;
   fc_dev_map<F> in_map, out_map;
   uint32_t *notes;
-  const F *mask; // on the device
+  const F *mask; // in device memory
   int64_t taps, before, length;
   int64_t tiles, tiles_a_row, frames;
-  int64_t channels;  // each a row by itself: planes; else 1
-  int step;          // interleaved channels
-  int groups;        // threads side by side on one channel
-  int masks;         // in a tile: 1 or step
-  int64_t mask_step; // from the mask of one plane to that of the next
+  int64_t channels;  // each a row of its own (planes); else 1
+  int step;          // number of interleaved channels
+  int groups;        // threads per channel
+  int masks;         // masks per tile: 1 or step
+  int64_t mask_step; // distance between the masks of two planes
   int piece;         // taps that pass through shared memory together: a multiple of the block
-  int tile_size;     // elements of the tile, before the taps
+  int tile_size;     // elements of the tile, which precedes the taps
 };
 
-// Where a tile lies.
+// A tile's position.
 template <typename F> struct tile_place {
   const char *in;
   char *out;
@@ -221,7 +220,7 @@ template <typename F> struct tile_place {
 
 template <typename F>
 __device__ __forceinline__ tile_place<F> place_tile(const line_args<F> &a, int64_t t, int positions) {
-  // Divisions of 64 bits take longer than some of the tiles: few signals have so many.
+  // 64-bit divisions would take longer than some of the tiles, and few signals have that many tiles.
   const bool few = a.tiles < (int64_t{1} << 31);
   const int64_t row =
       few ? static_cast<uint32_t>(t) / static_cast<uint32_t>(a.tiles_a_row) : t / a.tiles_a_row;
@@ -232,7 +231,7 @@ __device__ __forceinline__ tile_place<F> place_tile(const line_args<F> &a, int64
           static_cast<int>(min(static_cast<int64_t>(positions), a.length - start))};
 }
 
-// The sums of a thread go back by way of the tile, which everybody has read.
+// Stores the sums of all threads through the tile, after all have read it.
 template <typename F>
 __device__ __forceinline__ void store_sums(const line_args<F> &a, F *tile, const F *sum, char *out, int live,
                                            int step, int first, bool working) {
@@ -247,7 +246,7 @@ __device__ __forceinline__ void store_sums(const line_args<F> &a, F *tile, const
   store_tile_any<F>(out, a.out.dtype, tile, live * step, a.out_map, a.notes);
 }
 
-// STEP is a.step where that is known at compile time, or 0.
+// STEP is a.step if that is known at compile time, or 0.
 template <typename F, int N, int STEP>
 __global__ void __launch_bounds__(threads_most)
     conv1d_lines(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
@@ -256,7 +255,7 @@ __global__ void __launch_bounds__(threads_most)
   F *tile = reinterpret_cast<F *>(memory), *taps = tile + a.tile_size;
   const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
   const bool working = group < a.groups;
-  const int pitch = a.piece | 1; // odd: the masks of neighbouring channels lie in different banks
+  const int pitch = a.piece | 1; // odd, so that the masks of neighbouring channels lie in different banks
   const int positions = a.groups * R, first = group * R * step + channel;
 
   for (int64_t t = blockIdx.x; t < a.tiles; t += gridDim.x) {
@@ -264,7 +263,7 @@ __global__ void __launch_bounds__(threads_most)
     F sum[R];
     for (int64_t j = 0; j < a.taps; j += a.piece) {
       const int piece = static_cast<int>(min(static_cast<int64_t>(a.piece), a.taps - j));
-      __syncthreads(); // the tile before is done with
+      __syncthreads(); // all threads have finished with the tile before
       const F *x = load_tile_any<F>(tile, at.in + j * a.in.stride[FC_AXIS_X], a.in.dtype,
                                     (at.live + piece - 1) * step, a.in_map);
       if (N == 1) {
@@ -286,8 +285,8 @@ __global__ void __launch_bounds__(threads_most)
   }
 }
 
-// The same for samples of the compute type and a short mask: a block keeps at it, and while it
-// works on a tile the next one is on its way.
+// The same for samples of the compute type and a short mask: a block computes several tiles, and loads each
+// while it computes the one before.
 template <typename F, int N, int STEP>
 __global__ void __launch_bounds__(threads_most)
     conv1d_stream(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
@@ -324,7 +323,7 @@ __global__ void __launch_bounds__(threads_most)
       }
     }
     store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
-    __syncthreads(); // the tile has been read: it takes the one after the next
+    __syncthreads(); // the tile has been read: its buffer may be reused
     F *used = tile;
     tile = next, next = used, x = y, at = then;
   }
@@ -332,8 +331,8 @@ __global__ void __launch_bounds__(threads_most)
 
 // ---- columns ---------------------------------------------------------------
 
-// Threads run over `inner` elements side by side: first `count` of stride `first`, then the
-// next of stride `second`.
+// Threads are assigned to `inner` elements: the first `count` are `first` bytes apart, and each further
+// group of `count` is `second` bytes after the one before.
 struct inner_axes {
   int64_t inner, count;
   int64_t in_first, in_second, out_first, out_second; // bytes
@@ -347,11 +346,11 @@ template <typename F> struct column_args {
   int64_t taps, before, masks;
   int axis;
   inner_axes inner;
-  int channel_first; // channels are the first of the inner axes, else the second
-  int64_t outer;     // frames, or frames x rows when the axis is X
+  int channel_first; // channels are the first inner axis, otherwise the second
+  int64_t outer;     // frames; frames x rows if the axis is X
 };
 
-// R outputs of one column that begin at `in` and `out`, of which `live` exist.
+// Computes R outputs of one column, beginning at `in` and `out`, of which `live` exist.
 template <typename F, typename T>
 __device__ __forceinline__ void filter_column(const column_args<F> &a, const F *mask, const char *in,
                                               char *out, int live) {
@@ -399,13 +398,13 @@ __global__ void __launch_bounds__(threads_most) conv1d_columns(const __grid_cons
 
 // ---- launching -------------------------------------------------------------
 
-// Samples of a row adjacent, channels interleaved or by themselves.
+// Whether samples of a row are adjacent, with channels interleaved or separate.
 bool is_dense(const fc_view *v, int64_t step) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   return v->stride[FC_AXIS_X] == step * size && (step == 1 || v->stride[FC_AXIS_C] == size);
 }
 
-// Threads a block, such that the tiles of a row are about as long.
+// Threads per block, chosen so that the tiles of a row have about the same length.
 int line_threads(int64_t length, int64_t step, int outputs) {
   const int64_t most = threads_most / step * outputs, tiles = (length + most - 1) / most;
   const int64_t groups = ((length + tiles - 1) / tiles + outputs - 1) / outputs;
@@ -413,7 +412,7 @@ int line_threads(int64_t length, int64_t step, int outputs) {
   return static_cast<int>(threads < 64 ? 64 : threads > threads_most ? threads_most : threads);
 }
 
-// Lays out tile and taps in shared memory; false: the channels are too many for it.
+// Assigns shared memory to the tile and the taps; false if there are too many channels.
 template <typename F> bool plan_lines(line_args<F> *a, int threads, bool listed, size_t *bytes) {
   constexpr int R = tuning<F>::line_outputs;
   const int64_t a_tap = a->step + (listed ? 0 : a->masks), block = FC_CONV1D_BLOCK;
@@ -423,14 +422,14 @@ template <typename F> bool plan_lines(line_args<F> *a, int threads, bool listed,
   if (a->groups < 1) return false;
   a->piece = static_cast<int>(needed < most ? needed : most < block ? block : most);
   int64_t halo = (a->taps < a->piece ? a->taps : a->piece) - 1;
-  int64_t size = (a->groups * R + halo) * a->step + pack_size<F>; // the lead, at most
+  int64_t size = (a->groups * R + halo) * a->step + pack_size<F>; // with the maximum lead
   a->tile_size = static_cast<int>((size + pack_size<F> - 1) / pack_size<F> * pack_size<F>);
   *bytes = (a->tile_size + (listed ? 0 : static_cast<int64_t>(a->masks) * (a->piece | 1))) * sizeof(F);
   a->tiles_a_row = (a->length + a->groups * R - 1) / (a->groups * R);
   return *bytes <= shared_most;
 }
 
-// Blocks that the device can hold at once, so that each has several tiles to itself.
+// The number of blocks that are resident at once; each then computes several tiles.
 template <typename K> unsigned resident_blocks(K kernel, int threads, size_t bytes, int64_t tiles) {
   int device = 0, processors = 1, each = 1;
   if (cudaGetDevice(&device) != cudaSuccess ||
@@ -467,7 +466,7 @@ fc_status launch_lines(const line_args<F> &a, const tap_list<F, N> &list, int th
   return fc_launch_status();
 }
 
-// Returns FC_UNSUPPORTED when the layout is one for columns.
+// Returns FC_UNSUPPORTED if the layout requires conv1d_columns.
 template <typename F>
 fc_status try_lines(const fc_conv1d *c, const fc_view *in, const fc_view *out, cudaStream_t stream,
                     uint32_t *notes) {
@@ -496,8 +495,8 @@ fc_status try_lines(const fc_conv1d *c, const fc_view *in, const fc_view *out, c
   return launch_lines<F, tap_list_size<F>>(a, list, threads, bytes, stream);
 }
 
-// Which axes run across the threads: X and C when the columns go down Y, C alone when they
-// go along X. The one with the smaller stride comes first.
+// Chooses the axes across the threads: X and C if columns go along Y, C alone if they go along X. The one
+// with the smaller stride is the first.
 template <typename F>
 void plan_columns(const fc_conv1d *c, const fc_view *in, const fc_view *out, column_args<F> *a) {
   const int64_t columns = out->shape[FC_AXIS_X], channels = out->shape[FC_AXIS_C];
@@ -534,7 +533,7 @@ fc_status launch_columns(const fc_conv1d *c, const fc_view *in, const fc_view *o
   });
 }
 
-// Columns of an image few pixels wide are a row whose channels are interleaved.
+// Columns of an image few pixels wide can be treated as a row with interleaved channels.
 bool is_narrow(const fc_conv1d *c, const fc_view *v) {
   constexpr int64_t widest = 16;
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype)),
@@ -553,7 +552,7 @@ fc_view turned(const fc_view *v) {
   return t;
 }
 
-// The kernels for short masks, which make a border as well.
+// Tries the kernels for short masks, which also make the border.
 fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                           cudaStream_t stream, uint32_t *notes) {
   fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
@@ -567,7 +566,8 @@ fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges 
   return status;
 }
 
-// By whatever kernel there is for it; edges: FC_UNSUPPORTED where that makes no border.
+// Runs the first kernel that supports the case; with `edges`, FC_UNSUPPORTED if none of those makes a
+// border.
 fc_status run(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
               cudaStream_t stream, uint32_t *notes) {
   if (is_narrow(c, in) && is_narrow(c, out)) {

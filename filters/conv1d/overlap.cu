@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// overlap.cu - see conv1d_overlap.h. A group of threads loads its blocks straight into
-// registers, transforms them there, multiplies by the mask's spectrum, transforms back and
-// stores: shared memory serves exchanges only, and global memory is read once (but for
-// the overlap) and written once. Groups stay and take one job after another.
+// overlap.cu - see conv1d_overlap.h. A group of threads loads its blocks directly into registers, transforms
+// them there, multiplies them by the mask's spectrum, transforms back and stores. Shared memory is used for
+// exchanges only; global memory is read once (except for the overlap) and written once. Groups are
+// persistent and process several jobs.
 //
-// Two real signals make a complex one, as re and im, which the product with a real mask's spectrum
-// does not mix: two channels, or the halves of a block's inputs. For the halves the transform's
-// frequencies lie a quarter below the whole numbers: of signals that go on as x[i + N] = -i x[i],
-// whose re thus goes on with their im, so that one transform of N is a convolution of 2 N real
-// values (right-angle circular convolution, Krot & Minervina 1989).
+// Two real signals form one complex signal, as re and im, since multiplication by the spectrum of a real
+// mask does not mix them: two channels, or the halves of a block's inputs. For halves the transform's
+// frequencies are a quarter below the integers. Such a transform continues a signal periodically as x[i + N]
+// = -i x[i], so that re is followed by im, and one transform of N is a convolution of 2 N real values
+// (right-angle circular convolution, Krot & Minervina 1989).
 #include "filters/conv1d/conv1d_overlap.h"
 
 #include <cstdlib>
@@ -23,29 +23,29 @@ template <typename F> struct overlap_args {
   fc_dev_view in, out;
   fc_dev_map<F> in_map, out_map;
   uint32_t *notes;
-  const F *mask;                         // on the device, for blocks that go tap by tap
+  const F *mask;                         // in device memory, for blocks that are summed directly
   const fc_complex<F> *tables, *spectra; // spectra: masks x parts, in the order of registers
-  fc_complex<F> *kept;                   // parts x N values a block of threads
+  fc_complex<F> *kept;                   // parts x N values per block of threads
   int64_t taps, before, length, places, jobs, channels, across, mask_step;
-  int32_t axis, hop, window, parts, run; // window: what a block's outputs depend on, with the lead
-  int32_t lead;                          // zeros ahead of that
-  int32_t together;                      // channels that go through one transform: 1 or 2
-  int32_t way;                           // how samples get into registers and back
+  int32_t axis, hop, window, parts, run; // window: inputs of a block, including `lead`
+  int32_t lead;                          // zeros before the inputs
+  int32_t together;                      // channels per transform: 1 or 2
+  int32_t way;                           // how samples are loaded and stored
 };
 
 constexpr int HOP_UNIT = FC_CONV1D_OVERLAP_UNIT;
 
-// Samples of type F one after another; of two channels side by side; F at any distance; others.
+// Type F and adjacent; F and two adjacent channels; F at any distance; any type.
 enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
 
-// How far beside the whole numbers, in quarters.
+// Offset of the frequencies from the integers, in quarters.
 constexpr int SHIFT = -1;
 
-// ---- what a job is about ------------------------------------------------------
+// ---- jobs ---------------------------------------------------------------------
 
-// `run` blocks of a line that follow one another, and of the next channel where two go together.
+// `run` consecutive blocks of a line, or of two channels if these share a transform.
 struct overlap_job {
-  const char *in; // what tap 0 of its first output meets, less the lead
+  const char *in; // input of tap 0 for its first output, minus `lead`
   char *out;
   int64_t first, channel;
 };
@@ -57,7 +57,7 @@ __device__ __forceinline__ void divide(I job, I channels, I places, I across, bo
   job /= channels;
   const I i = job % inner;
   job /= inner;
-  at[FC_AXIS_X] = columns ? i : job % outer; // a column, or a place along the row
+  at[FC_AXIS_X] = columns ? i : job % outer; // a column, or a position along the row
   at[FC_AXIS_Y] = columns ? job % outer : i;
   at[FC_AXIS_N] = job / outer;
   if (columns) return;
@@ -65,14 +65,14 @@ __device__ __forceinline__ void divide(I job, I channels, I places, I across, bo
   at[FC_AXIS_X] = at[FC_AXIS_Y], at[FC_AXIS_Y] = row;
 }
 
-// Channels first, then for columns those side by side: neighbours run at about the same
-// time, so that what they share of a memory sector is still in the cache.
+// The order of jobs is channels first, then for columns adjacent ones: neighbours run at about the same
+// time, so that memory sectors they share are still in the cache.
 template <typename F> __device__ __forceinline__ overlap_job job_of(const overlap_args<F> &a, int64_t job) {
   const bool columns = a.axis == FC_AXIS_Y;
   int64_t at[FC_AXES] = {0, 0, 0, 0};
-  if (a.jobs == a.places) // of one line, which everybody would wait for the divisions of
+  if (a.jobs == a.places) // one line: avoids the divisions
     at[columns ? FC_AXIS_Y : FC_AXIS_X] = job;
-  else if (a.jobs < (int64_t{1} << 31)) // divisions of 64 bits are slow
+  else if (a.jobs < (int64_t{1} << 31)) // 64-bit divisions are slow
     divide<uint32_t>(static_cast<uint32_t>(job), static_cast<uint32_t>(a.channels),
                      static_cast<uint32_t>(a.places), static_cast<uint32_t>(a.across), columns, at);
   else
@@ -89,21 +89,21 @@ __device__ __forceinline__ int within(int64_t count, int most) {
   return count < 0 ? 0 : count > most ? most : static_cast<int>(count);
 }
 
-// How much of a window there is for so many outputs.
+// The length of the window for a number of outputs, at most a whole one.
 template <typename F> __device__ __forceinline__ int inputs_of(const overlap_args<F> &a, int64_t outputs) {
   return within(outputs + a.lead + a.taps - 1, a.window);
 }
 
 // ---- loads and stores ------------------------------------------------------------
 
-// How samples correspond to complex values: bytes from one value's re to the next, from re to
-// im, how many there are, and which of them are zeros: those before `lead`, of re alone or of both.
+// How samples correspond to complex values: bytes from one value's re to the next, and from re to im; the
+// number of samples in re and im; and how many of the first are zeros (lead).
 struct layout {
   int64_t step, apart;
   int re, im, re_lead, im_lead;
 };
 
-// `count` samples of a line, or of two.
+// Layout of `count` samples of one line, or of two.
 template <typename F, typename S>
 __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count,
                                             int lead) {
@@ -113,11 +113,11 @@ __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_d
                          : layout{step, S::N * step, re, within(count - S::N, S::N), lead, 0};
 }
 
-// Samples of type F go straight between memory and registers; zeros beyond what is there.
+// Samples of type F are loaded directly into registers; zeros beyond their end.
 template <typename F, typename S>
 __device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t) {
   const F *from = reinterpret_cast<const F *>(data) + t;
-  if (count > S::N + S::N - HOP_UNIT) { // all of a window, but for what its hop was rounded by
+  if (count > S::N + S::N - HOP_UNIT) { // a full window; its hop was rounded down by less than HOP_UNIT
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
       const int i = S::index(1, 0, e);
@@ -192,7 +192,7 @@ __device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, la
   }
 }
 
-// All others go by way of a row in shared memory, so that their conversions are short loops.
+// Other types pass through a row in shared memory, so that their conversions are short loops.
 template <typename F, typename S, typename T>
 __device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
                                          fc_dev_map<F> map) {
@@ -239,7 +239,7 @@ __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_comp
                                                layout l, int t, F *row) {
 #pragma unroll
   for (int part = 0; part < 2; part++) {
-    fc_group_barrier<S::threads>(); // the row is read, or what was there before
+    fc_group_barrier<S::threads>(); // all have finished reading the row, or its previous contents
     fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re,
                 part ? l.im_lead : l.re_lead, t);
     fc_group_barrier<S::threads>();
@@ -288,7 +288,7 @@ __device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex
   }
 }
 
-// Asks for the inputs of a job to come into the second cache.
+// Prefetches the inputs of a job into the second-level cache.
 template <typename F> __device__ __forceinline__ void ask_for(const overlap_args<F> &a, int64_t i) {
 #if __CUDA_ARCH__ >= 900
   const int64_t size = a.together * static_cast<int64_t>(sizeof(F));
@@ -304,10 +304,10 @@ template <typename F> __device__ __forceinline__ void ask_for(const overlap_args
 #endif
 }
 
-// ---- what is not finite --------------------------------------------------------------
+// ---- values that are not finite ------------------------------------------------------
 
-// `count` outputs tap by tap, in the order of conv1d.h. (Not a function of its own: calls would cost what
-// does not call it registers.)
+// Computes `count` outputs tap by tap, in the order of conv1d.h. (Inlined: a call would cost registers in
+// the code that does not need it.)
 template <typename F>
 __device__ __forceinline__ void sum_directly(const overlap_args<F> &a, const char *from, char *to, int count,
                                              const F *mask, int t, int threads) {
@@ -327,7 +327,7 @@ __device__ __forceinline__ void sum_directly(const overlap_args<F> &a, const cha
   }
 }
 
-// `count` outputs of a block.
+// Computes `count` outputs of a block tap by tap, in all its channels.
 template <typename F>
 __device__ __forceinline__ void block_directly(const overlap_args<F> &a, const char *window, char *to,
                                                int count, const F *mask, int t, int threads) {
@@ -338,8 +338,8 @@ __device__ __forceinline__ void block_directly(const overlap_args<F> &a, const c
                  mask, t, threads);
 }
 
-// Whether the way back could leave the range of F, or began outside: no value on it is larger
-// than the sum of all magnitudes. `x` holds E of N.
+// Whether the inverse transform could exceed the range of F, or its input does: no value in it is larger
+// than the sum of all magnitudes. `x` holds E of the N values.
 template <typename F, typename S> __device__ __forceinline__ bool out_of_range(const fc_complex<F> *x) {
   const F most = (sizeof(F) == 8 ? static_cast<F>(8e307) : static_cast<F>(1.5e38)) / F(2 * S::threads);
   F re = F(0), im = F(0);
@@ -350,7 +350,7 @@ template <typename F, typename S> __device__ __forceinline__ bool out_of_range(c
 
 // ---- spectra ----------------------------------------------------------------------------
 
-// Two neighbours, which make one access of 16 bytes in f32.
+// Two adjacent values: one access of 16 bytes in f32.
 template <typename F> struct alignas(16) fc_two { fc_complex<F> v[2]; };
 
 // Calls put(e, product) for all values of a thread; x[e] may then be overwritten.
@@ -371,13 +371,13 @@ __device__ __forceinline__ void products(const fc_complex<F> *x, const fc_comple
 template <typename F, typename S, bool HALVES>
 constexpr size_t exchange_bytes = (S::places * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 * 16;
 
-// A block of `count` outputs from its spectrum to memory.
+// Transforms a block back and stores its `count` outputs.
 template <typename F, typename S, bool HALVES>
 __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *x, const char *from, char *to,
                                        int count, const F *mask, int t, void *shared) {
   const bool bad = fc_register_fft_back<S, HALVES, SHIFT>(x, t, a.tables, shared, out_of_range<F, S>(x));
   if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
-  if (a.together == 1 && a.hop <= S::N) { // outputs are in re alone
+  if (a.together == 1 && a.hop <= S::N) { // outputs are in re only
 #pragma unroll
     for (int e = 0; e < S::E; e++) x[e].re = fc_unshift<S, SHIFT>(x[e], e).im;
   } else {
@@ -409,8 +409,8 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
   }
 }
 
-// Step s of a job transforms block s; then block s - (parts - 1) has met all parts. What is kept
-// of block b lies in slot b modulo parts; a thread keeps its own values.
+// Step s of a job transforms block s; after it, block s - (parts - 1) has been multiplied with all parts.
+// The partial sums of block b are in slot b modulo parts; each thread keeps its own values.
 template <typename F, typename S, bool HALVES, int RESIDENT>
 __global__ void __launch_bounds__(S::threads, RESIDENT)
     conv1d_overlap_parts(const __grid_constant__ overlap_args<F> a) {
@@ -422,7 +422,7 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const int64_t mask = a.mask_step ? job.channel : 0;
     const fc_complex<F> *spectra = a.spectra + mask * a.parts * S::N;
     const int64_t in_step = a.hop * a.in.stride[a.axis], out_step = a.hop * a.out.stride[a.axis];
-    // What these blocks' outputs depend on: the same whatever is cut off behind them.
+    // Inputs are loaded for the job's own outputs only, so that its bits do not depend on what follows it.
     const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
     for (int s = 0; s < a.run + last; s++) {
       fc_complex<F> x[S::E];
@@ -437,7 +437,7 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
         });
       }
       if (s < last) {
-        __syncthreads(); // others may still read what the next exchange overwrites
+        __syncthreads(); // before the next exchange overwrites what other threads still read
         continue;
       }
       const fc_complex<F> *slot = kept + (s - last) % a.parts * S::N;
@@ -455,8 +455,8 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
 
 // ---- which kernel -----------------------------------------------------------------------
 
-// The kernel for transforms of a length: shape, groups a block, exchanges by halves, blocks that
-// shall fit a multiprocessor of 64 Ki registers, and whether masks may have several parts.
+// The kernel for one transform length: shape, groups per block, whether exchanges are done by halves,
+// resident blocks per multiprocessor (of 64 Ki registers), and whether masks may have several parts.
 template <typename F_, typename S_, int GROUPS_, bool HALVES_, int RESIDENT_, bool PARTS_ = false>
 struct kernel_config {
   using F = F_;
@@ -467,7 +467,7 @@ struct kernel_config {
 };
 
 struct device_limits {
-  int processors, shared; // shared memory that a block may have
+  int processors, shared; // maximum of shared memory per block
 };
 
 device_limits limits_of_device(void) {
@@ -480,7 +480,7 @@ device_limits limits_of_device(void) {
   return d;
 }
 
-// Halves give the same bits in less memory, somewhat slower.
+// Exchanging by halves gives the same bits with less shared memory, somewhat slower.
 template <typename F, typename S, int RESIDENT, bool PARTS, typename Fn>
 fc_status with_room(size_t room, Fn f) {
   using whole = kernel_config<F, S, 1, false, RESIDENT, PARTS>;
@@ -507,13 +507,13 @@ template <typename Fn> fc_status with_config(int64_t n, int compute, int shared,
 
 // ---- tables -------------------------------------------------------------------------------
 
-// e^(-2 pi i turns)
+// exp(-2 pi i turns)
 template <typename F> fc_complex<F> turned_by(double turns) {
   const double angle = -6.283185307179586476925286766559 * turns;
   return {static_cast<F>(cos(angle)), static_cast<F>(sin(angle))};
 }
 
-// See fft_registers.cuh: powers of w, the highest first; then what the shift leaves.
+// The tables of fft_registers.cuh: powers of w, the highest first; then the factors of the frequency shift.
 template <typename C> void make_twiddles(fc_complex<typename C::F> *tables) {
   using F = typename C::F;
   using S = typename C::S;
@@ -530,7 +530,7 @@ template <typename C> void make_twiddles(fc_complex<typename C::F> *tables) {
     tables[fc_fft_shift_table<S> + t] = turned_by<F>(SHIFT * t / (4. * S::N));
 }
 
-// Memory for making spectra in double, whatever the type.
+// Buffers for computing spectra, in double for all types.
 struct spectrum_maker {
   fc_fft *plan;
   double *re, *im;
@@ -566,13 +566,13 @@ fc_status maker_init(spectrum_maker *m, int n) {
   return status;
 }
 
-// The taps as they meet the input make a correlation, whose spectrum is the conjugate; with the
-// 1/N of the way back. That at frequencies beside the whole numbers is one of turned taps.
+// The operation is a correlation, so the spectrum is conjugated; it includes the 1/N of the inverse. The
+// spectrum at shifted frequencies is that of the taps multiplied by exp(-2 pi i SHIFT n / 4N).
 template <typename S, typename F>
 void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, int64_t lead,
                    fc_complex<F> *spectrum) {
   memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
-  for (int64_t i = lead; i < lead + count; i++) { // they may be more than N
+  for (int64_t i = lead; i < lead + count; i++) { // may exceed N
     const double tap = static_cast<double>(taps[i - lead]) / S::N;
     const fc_complex<double> w = turned_by<double>(static_cast<double>(SHIFT * i % (4 * S::N)) / (4. * S::N));
     m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
@@ -662,11 +662,11 @@ template <typename C> constexpr auto parts_kernel_of(void) {
   return &conv1d_overlap_parts<typename C::F, typename C::S, C::halves, 1>;
 }
 
-// Lets a kernel have the shared memory it takes; how many blocks are at work at once.
+// Allows a kernel the shared memory it needs, and returns the number of resident blocks in `blocks`.
 template <typename C, typename K> fc_status ready_kernel(K kernel, int processors, int64_t *blocks) {
   int each = 0;
   if (!fc_allow_shared(kernel, static_cast<int64_t>(C::bytes))) {
-    const fc_status status = fc_launch_status(); // none where there is merely too little
+    const fc_status status = fc_launch_status(); // FC_OK if the device has too little
     return status == FC_OK ? FC_UNSUPPORTED : status;
   }
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, C::threads, C::bytes) != cudaSuccess)
@@ -686,7 +686,7 @@ template <typename C> int64_t kept_bytes(const fc_conv1d_overlap *o) {
   return o->parts * C::S::N * static_cast<int64_t>(sizeof(fc_complex<typename C::F>));
 }
 
-// Each block of threads takes several jobs.
+// Each block of threads processes several jobs.
 template <typename C>
 fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void *scratch,
                  size_t scratch_bytes, cudaStream_t stream) {

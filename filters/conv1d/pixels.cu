@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// pixels.cu - short masks along rows of three or four interleaved channels of u8, i16 and u16, or of
-// f32 on one side.
+// pixels.cu - short masks along rows of three or four interleaved channels of u8, i16 and u16, or with f32
+// on one side.
 //
-// As tiles.cu, but that a stretch of a warp's tile is a channel of 256 pixels: samples are sorted by
-// channel on their way into shared memory. A lane loads eight pixels, which it can sort in its
-// registers, and makes eight pixels; these go back through shared memory, so that neighbouring lanes store
-// neighbouring words. Rows of three channels meet aligned words wherever they begin: pixels that are passed
-// over are chosen for that.
+// As tiles.cu, except that a stretch of a warp's tile is one channel of 256 pixels: samples are
+// deinterleaved on their way into shared memory. A lane loads eight pixels, which it deinterleaves in
+// registers, and computes eight pixels; these are stored through shared memory, so that neighbouring lanes
+// store neighbouring words. With three channels too, rows may begin at any address: the number of pixels
+// skipped before the tile is chosen so that loads are aligned.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
@@ -17,7 +17,7 @@
 namespace {
 
 constexpr int EACH = FC_WINDOW_EACH, TILE = FC_WINDOW_STRETCH, WARPS = FC_WINDOW_WARPS; // TILE: in pixels
-constexpr int SHORTEST = 128;                                                           // row, in pixels
+constexpr int SHORTEST = 128; // minimum pixels per row
 constexpr int ROUNDS = TILE / EACH / 32;
 static_assert(ROUNDS == 1, "a lane loads as many pixels as it makes, and some of the rest");
 
@@ -25,15 +25,15 @@ struct pixels_args {
   fc_dev_view in, out;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
-  int pixels; // of a row of output
+  int pixels; // per row of output
   fc_window_ends ends;
   fc_window_rows rows;
-  int taps, quads; // quads: of a shift in the list
-  int half, plane; // quads of half a channel's tile in shared memory, and from one channel to the next
+  int taps, quads; // quads: for one shift in the list
+  int half, plane; // quads: of half a channel's tile in shared memory, and between channels
 };
 
-// What is loaded and stored at once, and eight pixels of C channels.
-template <typename T> constexpr int PIECE = sizeof(T) == 1 ? 8 : 16 / sizeof(T); // elements
+// The size of one load or store, and eight pixels of C channels.
+template <typename T> constexpr int PIECE = sizeof(T) == 1 ? 8 : 16 / sizeof(T); // in elements
 template <typename T> struct alignas(PIECE<T> * sizeof(T)) piece { uint32_t w[PIECE<T> * sizeof(T) / 4]; };
 template <typename T, int C> struct eight_pixels {
   static constexpr int PIECES = EACH * C / PIECE<T>;
@@ -43,10 +43,10 @@ template <typename T, int C> struct eight_pixels {
   };
 };
 
-// Pixels before one that begins `elements` into memory until one begins where pieces do.
+// Pixels from the last one that begins at a multiple of a piece to the one at `elements`.
 template <typename T, int C> __device__ __forceinline__ int pixels_over(uintptr_t elements) {
   const int over = static_cast<int>(elements) & (PIECE<T> - 1);
-  return C == 3 ? 3 * over & (PIECE<T> - 1) : over / 4; // 3 * 3 is 1 modulo 4 and 8
+  return C == 3 ? 3 * over & (PIECE<T> - 1) : over / 4; // 3 is its own inverse modulo 4 and 8
 }
 
 template <typename T, int C>
@@ -60,7 +60,7 @@ __device__ __forceinline__ void to_floats(float (&v)[EACH * C], const eight_pixe
   }
 }
 
-// Pixels 8 q to 8 q + 7 of a tile, sorted.
+// Stores pixels 8 q to 8 q + 7 in a tile, deinterleaved.
 template <int C>
 __device__ __forceinline__ void put(const pixels_args &a, float4 *tile, int q, const float (&v)[EACH * C]) {
 #pragma unroll
@@ -71,7 +71,7 @@ __device__ __forceinline__ void put(const pixels_args &a, float4 *tile, int q, c
   }
 }
 
-// `count` times eight pixels of a row, from pixel `first` on.
+// Loads `count` groups of eight pixels of a row, from pixel `first` on.
 template <typename T, int C>
 __device__ __forceinline__ void fill(const pixels_args &a, float4 *tile, const T *row, int first, int count) {
 #pragma unroll 2
@@ -107,7 +107,7 @@ __device__ __forceinline__ void to_codes(eight_pixels<U, C> &to, const float (&s
   }
 }
 
-// A whole tile's pixels, by way of `room`, that pieces side by side are stored together.
+// Stores a whole tile through `room`, so that neighbouring lanes store neighbouring pieces.
 template <typename U, int C>
 __device__ __forceinline__ void store_tile(U *to, float4 *room, const eight_pixels<U, C> &mine) {
   constexpr int PIECES = eight_pixels<U, C>::PIECES;
@@ -121,7 +121,7 @@ __device__ __forceinline__ void store_tile(U *to, float4 *room, const eight_pixe
   for (int i = 0; i < PIECES; i++) reinterpret_cast<piece<U> *>(to)[i * 32 + lane] = pieces[i * 32 + lane];
 }
 
-// Of a tile that is not all within its row.
+// Stores the part of a tile that is within its row.
 template <typename U, int C>
 __device__ __forceinline__ void store_some(const pixels_args &a, U *row, int at,
                                            const float (&sum)[C][EACH]) {
@@ -205,7 +205,7 @@ fc_status fc_conv1d_pixels(const fc_conv1d *c, const fc_view *in, const fc_edges
     using T = decltype(from);
     using U = decltype(to);
     if constexpr (!fc_is_code<T> && !fc_is_code<U>)
-      return FC_UNSUPPORTED; // vectors.cu
+      return FC_UNSUPPORTED; // vectors.cu is for these
     else
       return channels == 3 ? launch<T, U, 3>(a, c, out, stream) : launch<T, U, 4>(a, c, out, stream);
   });

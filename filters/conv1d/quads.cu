@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// quads.cu - short masks along rows of f32, of one channel or two interleaved: memory binds up to
-// some 30 taps, so nothing stands between it and the sums, no shared memory and no barrier.
+// quads.cu - short masks along rows of f32, of one channel or two interleaved. Memory bandwidth is the limit
+// up to some 30 taps, so inputs go directly into registers, without shared memory or barriers.
 //
-// A lane makes four neighbouring elements, a quad, in each of several stretches of 128 elements,
-// and slides over its inputs a quad at a time: all loads and stores are of 16 aligned bytes, side by side,
-// and the quads that neighbours have in common come from the first cache. Inputs need not begin
-// where quads do: `shift` elements of the first quad are skipped. Warps live for some microseconds, so
-// what comes before the first load is kept short: the host works out what it can.
+// A lane computes four adjacent elements, a quad, in each of several stretches of 128 elements, and slides
+// over its inputs a quad at a time: all loads and stores are 16 bytes, aligned and adjacent across lanes,
+// and the quads that neighbouring lanes share are read from the first-level cache. Inputs may begin inside a
+// quad: the first `shift` elements of it are skipped. Warps live for some microseconds only, so the host
+// computes what it can in order to keep the time to the first load short.
 //
-// Sums run in the order that conv1d.h lays down. A row's last tile begins early enough to be a whole one. The
-// outputs at both ends, whose quads are not all within what can be read, are made one by one, by a warp
-// that comes before the row's others; it makes the border too, where the views are the whole signal.
+// The order of sums is that of conv1d.h. A row's last tile begins early enough to be whole. The outputs at
+// both ends, whose quads are not all readable, are computed one by one by a warp of their own, scheduled
+// before the row's other warps; it also makes the border if the views are the whole signal.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/gpu/border.cuh"
@@ -19,43 +19,43 @@
 
 namespace {
 
-constexpr int STRETCHES = 4, TILE = STRETCHES * 128; // elements, of a warp
+constexpr int STRETCHES = 4, TILE = STRETCHES * 128; // elements per warp
 constexpr int WARPS = 8, RESIDENT = 4;
-constexpr int SHORTEST = 4 * TILE; // row that this is worth while for
+constexpr int SHORTEST = 4 * TILE; // minimum elements per row
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_IMAGES = 65535;
 
-// The taps by the place in a quad where they meet the window's first element, for each shift that there
-// may be: 4 of one channel, 2 of two.
+// The taps, padded so that they align with the quads of a window, for each possible shift: 4 with one
+// channel, 2 with two.
 constexpr int MOST_QUADS = (3 + MOST_TAPS + 3) / 4;
 struct tap_quads {
   float4 quad[4 * MOST_QUADS];
 };
 
-// A row of output: where the whole tiles begin, and the last of them; how its windows lie in quads.
+// A row of output: where its first and last whole tile begin, and the shift of its windows within quads.
 struct row_cut {
   int begin, last, shift;
 };
 
 struct quads_args {
-  const float *in; // of the first row, where output 0 stands
+  const float *in; // the input at the position of output 0, in the first row
   float *out;
-  int64_t in_row, out_row;     // elements from row to row,
-  int64_t in_image, out_image; // image to image: blocks' y,
-  int64_t in_plane, out_plane; // and channel to channel: blocks' z
-  int elements;                // of a row
-  int ahead;                   // elements from where output 0 stands back to where its window begins
-  int begin, end;              // of what can be read of a row; 0 is where output 0 stands
-  int taps, quads;             // quads: of a shift in the list
-  int read[4];                 // elements from a lane's first quad on that are loaded, for each shift
-  int units;                   // warps: a row has one for its ends, and the others
+  int64_t in_row, out_row;     // elements between rows,
+  int64_t in_image, out_image; // between images: blocks' y,
+  int64_t in_plane, out_plane; // and between channels: blocks' z
+  int elements;                // per row
+  int ahead;                   // elements from the beginning of output 0's window to output 0
+  int begin, end;              // readable range of a row, relative to the position of output 0
+  int taps, quads;             // quads: for one shift in the list
+  int read[4];                 // elements loaded from a lane's first quad on, for each shift
+  int units;                   // warps; the first of each row computes its ends
   int units_a_row;
   fc_dev_divider a_row;
   row_cut cut; // of the first row
-  bool alike;  // and of all others
+  bool alike;  // all other rows have the same
   fc_dev_border border;
 };
 
-// Adds tap `w` that meets element t of the window's first quad.
+// Adds tap `w`, multiplied with element t of the window's first quad for the first output.
 __device__ __forceinline__ void add_tap(float (&sum)[STRETCHES][4], const float4 (&here)[STRETCHES],
                                         const float4 (&next)[STRETCHES], float w, int t) {
 #pragma unroll
@@ -67,8 +67,8 @@ __device__ __forceinline__ void add_tap(float (&sum)[STRETCHES][4], const float4
   }
 }
 
-// The sums of a lane, whose window begins at the aligned quad `from`, `shift` elements before it is meant
-// to. STEP: elements from a tap to the next; the taps are those from quad `g` of the list on.
+// A lane's sums. The window begins `shift` elements after the aligned quad `from`. STEP: elements between
+// taps; the taps begin at quad `g` of the list.
 template <int STEP>
 __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const float *from, int taps,
                                             int shift, const tap_quads &list, int g) {
@@ -82,8 +82,8 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const fl
 #pragma unroll
     for (int r = 0; r < 4; r++) sum[k][r] = 0.f;
   }
-  int left = shift + STEP * (taps - 1) + 1; // elements, from the first quad's on
-  if (shift > 0) {                          // the first quad, from there on
+  int left = shift + STEP * (taps - 1) + 1; // elements left, from the beginning of the first quad
+  if (shift > 0) {                          // the part of the first quad after `shift`
     const float4 w = list.quad[g];
 #pragma unroll
     for (int k = 0; k < STRETCHES; k++) next[k] = x(k, 1);
@@ -115,7 +115,7 @@ __device__ __forceinline__ void sum_windows(float (&sum)[STRETCHES][4], const fl
   if (STEP == 1 && left > 2) add_tap(sum, here, next, w.z, 2);
 }
 
-// Elements from a lane's first quad on that sum_windows loads.
+// Elements that sum_windows loads, from a lane's first quad on.
 int elements_read(int taps, int shift, int step) {
   int left = shift + step * (taps - 1) + 1, quads = 1;
   if (shift > 0) left -= 4, quads++;
@@ -123,17 +123,17 @@ int elements_read(int taps, int shift, int step) {
   return 4 * (quads + (left > 1));
 }
 
-// What stands for element e of a row.
+// Element e of a row, mapped by the border if it is outside.
 template <int STEP> __device__ __forceinline__ float element(const quads_args &a, const float *in, int e) {
   if (e < a.begin || e >= a.end) e = fc_dev_border_element<STEP>(a.border, e);
   return e == FC_BORDER_ELEMENT_NONE ? __uint_as_float(static_cast<uint32_t>(a.border.code)) : __ldg(in + e);
 }
 
-// The outputs of a row that no tile makes, each by itself.
+// Computes the outputs of a row that no tile contains, one by one.
 template <int STEP>
 __device__ __forceinline__ void make_ends(const quads_args &a, const tap_quads &list, const float *in,
                                           float *out, row_cut cut) {
-  const int behind = cut.last + TILE - cut.begin; // from an output ahead of the tiles to one behind them
+  const int behind = cut.last + TILE - cut.begin; // skips the outputs of the tiles
   for (int i = threadIdx.x % 32; i + (i < cut.begin ? 0 : behind) < a.elements; i += 32) {
     const int at = i + (i < cut.begin ? 0 : behind);
     float sum = 0.f;
@@ -144,11 +144,11 @@ __device__ __forceinline__ void make_ends(const quads_args &a, const tap_quads &
   }
 }
 
-__host__ __device__ __forceinline__ int row_cut_up(int n, int to) { // to a number that is `to` modulo 4
+__host__ __device__ __forceinline__ int row_cut_up(int n, int to) { // next number = `to` mod 4
   return n + ((to - n) & 3);
 }
 
-// Quads are those of the output's memory.
+// Tiles begin at multiples of a quad in the output's memory.
 __host__ __device__ __forceinline__ row_cut cut_of(const quads_args &a, const float *in, const float *out) {
   const int lead = static_cast<int>(reinterpret_cast<uintptr_t>(out) / sizeof(float)) & 3;
   const uint32_t window = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(in) / sizeof(float)) - a.ahead;
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 
 // ---- launching -------------------------------------------------------------
 
-// Whether samples of a row are adjacent, and begin where a tap's neighbours may meet quads.
+// Whether samples of a row are adjacent and aligned so that `shift` is a multiple of the step.
 bool fits(const fc_view *v, int64_t step) {
   int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
   for (int axis = 0; axis < FC_AXES; axis++)
@@ -204,7 +204,7 @@ int64_t stride_of(const fc_view *v, int axis) {
   return v->stride[axis] / static_cast<int64_t>(sizeof(float));
 }
 
-// Numbers of elements that 32 bits hold, with room to spare.
+// False if the sizes exceed 32 bits, with a margin.
 template <int STEP>
 bool set_row(quads_args *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
              const fc_view *out) {
@@ -223,7 +223,7 @@ bool set_row(quads_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   a->end = static_cast<int>(end);
   for (int shift = 0; shift < 4; shift += STEP) a->read[shift] = elements_read(a->taps, shift, STEP);
   a->cut = cut_of(*a, a->in, a->out);
-  return a->cut.last - a->cut.begin >= 8; // of other rows, which begin elsewhere, too
+  return a->cut.last - a->cut.begin >= 8; // leaves a margin for other rows, which may have another alignment
 }
 
 template <int STEP> bool set_rows(quads_args *a, const fc_view *in, const fc_view *out) {

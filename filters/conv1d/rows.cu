@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// rows.cu - short masks along rows so short that several make a tile.
+// rows.cu - short masks along rows so short that a tile contains several.
 //
-// A block brings whole rows into shared memory, as floats and with their borders made around them: each
-// channel of a row becomes a row there, from which a window never has to leave. A lane makes EACH
-// neighbouring outputs of one of them, sliding over its inputs a quad at a time. Rows lie such that the quads
-// of neighbouring lanes are in different banks, from row to row as well. Outputs take the place of the inputs
-// and go back as these came: neighbouring lanes load and store neighbouring elements, so it does not matter
-// where a row begins.
+// A block loads whole rows into shared memory, as floats and with their borders: each channel of a row
+// becomes a row there that contains all of its windows. A lane computes EACH adjacent outputs of one of
+// them, sliding over its inputs a quad at a time. The distance between rows is such that the quads of
+// neighbouring lanes are in different banks, across rows too. Outputs replace the inputs in shared memory
+// and are stored as these were loaded: neighbouring lanes access neighbouring elements, so rows may begin at
+// any address.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
@@ -17,39 +17,39 @@
 namespace {
 
 constexpr int THREADS = 128;
-constexpr int LONGEST = 640; // row of output, in frames
+constexpr int LONGEST = 640; // maximum of output frames per row
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_QUADS = (MOST_TAPS + 3) / 4, MOST_BORDER = 2 * MOST_TAPS;
-constexpr int MOST_SHARED = 96 * 1024; // so that two blocks find room
+constexpr int MOST_SHARED = 96 * 1024; // so that two blocks are resident
 constexpr int NOWHERE = -1;
 
-// For quotients of numbers below 2^16 by others from 2 on, rounded down; and by 1, where `times` is 0.
+// Quotients, rounded down, of numbers below 2^16 by divisors from 2 on; `times` is 0 for the divisor 1.
 struct small_divider {
   uint32_t times;
 };
 
 struct rows_args {
-  const char *in; // of the first row, from the first element that is loaded
+  const char *in; // the first loaded element of the first row
   char *out;
   int64_t rows;
-  int64_t in_row, out_row; // bytes from row to row,
-  int64_t in_gap, out_gap; // and from the end of one to the next
+  int64_t in_row, out_row; // bytes between the beginnings of rows,
+  int64_t in_gap, out_gap; // and between the end of a row and the next
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
   int channels, taps;
-  int loaded, stored; // elements of a row
-  int lead, frames;   // frames in shared memory ahead of those loaded, and of these
-  int ahead, border;  // of those that a border stands for: ahead, and all
-  int outputs;        // of a row, in frames
-  int pitch, units;   // floats from row to row in shared memory, and lanes of one
+  int loaded, stored; // elements per row
+  int lead, frames;   // frames in shared memory before the loaded ones; loaded frames
+  int ahead, border;  // border frames: before the loaded ones, in total
+  int outputs;        // frames per row
+  int pitch, units;   // floats between rows in shared memory; lanes per row
   int tile_rows;
   small_divider by_loaded, by_stored, by_units, by_channels;
-  uint64_t code; // of the constant
+  uint64_t code; // of the border's constant
 };
 
 struct row_taps {
   float4 quad[MOST_QUADS];
 };
-// Frames that stand for those beyond the ends, or NOWHERE for the constant.
+// The frame that each border frame is mapped to, or NOWHERE for the constant.
 struct row_sources {
   int16_t of[MOST_BORDER];
 };
@@ -59,12 +59,12 @@ struct row_sources {
 __device__ __forceinline__ int quotient(small_divider by, int n) {
   return by.times ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : n;
 }
-// By elements of a row, of which there may be one alone where lanes make few.
+// Divides by the elements per row, which may be 1 only with small EACH.
 template <int EACH> __device__ __forceinline__ int quotient(small_divider by, int n) {
   return EACH > 4 ? static_cast<int>(__umulhi(by.times, static_cast<uint32_t>(n))) : quotient(by, n);
 }
 
-// Where element i of some rows of `elements` lies in shared memory, less where i itself would.
+// The position in shared memory of element i of a sequence of rows of `elements`, minus i.
 template <int EACH, bool MONO>
 __device__ __forceinline__ int moved_by(const rows_args &a, small_divider by_elements, int elements, int i) {
   const int row = quotient<EACH>(by_elements, i);
@@ -73,7 +73,8 @@ __device__ __forceinline__ int moved_by(const rows_args &a, small_divider by_ele
   return (row * a.channels + c) * a.pitch + x - i;
 }
 
-// The tile's rows, as floats: EACH elements a lane on their way at once. `from(i)` is where element i lies.
+// Loads the tile's rows as floats, with EACH loads per lane in flight. `from(i)` is the address of element
+// i.
 template <int EACH, bool MONO, typename From>
 __device__ __forceinline__ void fill(const rows_args &a, float *tile, int count, From from) {
 #pragma unroll 1
@@ -102,7 +103,7 @@ __device__ __forceinline__ void fill_tile(const rows_args &a, float *tile, const
     });
 }
 
-// From where the sums lie, each row in its place. `to(i)` is where element i belongs.
+// Stores the rows of sums. `to(i)` is the address of element i.
 template <typename U, int EACH, bool MONO, typename To>
 __device__ __forceinline__ void deliver(const rows_args &a, const float *tile, int count, fc_dev_noted &noted,
                                         To to) {
@@ -128,12 +129,13 @@ __device__ __forceinline__ void deliver_tile(const rows_args &a, const float *ti
     });
 }
 
-// Codes of a lane's sums to where they lie in memory, if there are no gaps.
+// Converts a lane's sums to the output type and stores them in shared memory with the layout of the output,
+// if that has no gaps.
 template <typename U, int EACH>
 __device__ __forceinline__ void put_codes(const rows_args &a, U *room, int row, int first,
                                           const float (&sum)[EACH], fc_dev_noted &noted) {
   const int outer = quotient(a.by_channels, row), channel = row - outer * a.channels;
-  const int left = a.outputs - first; // what comes behind is no output, and not to be noted
+  const int left = a.outputs - first; // values beyond the row are no outputs and must not be noted
   U *to = room + outer * a.stored + first * a.channels + channel;
   float v[EACH];
 #pragma unroll
@@ -145,7 +147,7 @@ __device__ __forceinline__ void put_codes(const rows_args &a, U *room, int row, 
     if (r < left) to[r * a.channels] = static_cast<U>(words[r * sizeof(U) / 4] >> r * 8 * sizeof(U) % 32);
 }
 
-// Elements from `over` up to `end`, of which whole words are aligned alike in both.
+// Copies elements from `over` up to `end`, by words; both sides have the same alignment.
 template <typename U> __device__ __forceinline__ void copy_codes(U *to, const U *room, int over, int end) {
   constexpr int V = 16 / static_cast<int>(sizeof(U));
   for (int i = static_cast<int>(threadIdx.x) * V; i < end; i += THREADS * V) {
@@ -158,7 +160,7 @@ template <typename U> __device__ __forceinline__ void copy_codes(U *to, const U 
   }
 }
 
-// A lane has a place beyond the ends to itself, the same in several of `rows` rows.
+// Makes the borders: a lane has one position beyond the ends, in several of `rows` rows.
 __device__ __forceinline__ void make_borders(const rows_args &a, const row_sources &list, float *tile,
                                              int rows, float constant) {
   const int warp = static_cast<int>(threadIdx.x / 32), step = THREADS / 32 * a.pitch;
@@ -178,7 +180,7 @@ __device__ __forceinline__ void make_borders(const rows_args &a, const row_sourc
 
 // ---- sums ------------------------------------------------------------------
 
-// Adds tap `w` that meets element t of the window.
+// Adds tap `w`, multiplied with element t of the window for the first output.
 template <int QUADS>
 __device__ __forceinline__ void add_tap(float (&sum)[4 * QUADS], const float4 (&v)[QUADS + 1], float w,
                                         int t) {
@@ -218,7 +220,7 @@ __device__ __forceinline__ void sum_window(float (&sum)[4 * QUADS], const float4
 
 // ---- the kernel ------------------------------------------------------------
 
-// What a block has summed goes from shared memory, where the windows have been read, to global memory.
+// Stores a block's sums through shared memory, after all windows have been read.
 template <typename U, int QUADS, bool MONO>
 __device__ __forceinline__ void store_tile(const rows_args &a, float *tile, char *out, int row, int unit,
                                            int here, const float (&sum)[4 * QUADS], fc_dev_noted &noted) {
@@ -275,7 +277,8 @@ small_divider divider_of(int64_t d) {
   return {d == 1 ? 0 : static_cast<uint32_t>(((int64_t{1} << 32) + d - 1) / d)};
 }
 
-// Bytes from each row to the next, all channels' where they lie in planes; false where they are not equal.
+// Bytes between consecutive rows, including those of all channels if these are planes; false if the
+// distances differ.
 bool rows_apart(const fc_view *v, bool planes, int64_t *apart) {
   int64_t rows = 1;
   for (int axis : {FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N}) {
@@ -287,14 +290,14 @@ bool rows_apart(const fc_view *v, bool planes, int64_t *apart) {
   return true;
 }
 
-// Whether the elements of a row that is `frames` long are adjacent.
+// Whether the elements of a row of `frames` are adjacent.
 bool is_dense(const fc_view *v, int64_t frames, int64_t channels) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   return (channels == 1 || v->stride[FC_AXIS_C] == size) &&
          (frames == 1 || v->stride[FC_AXIS_X] == channels * size);
 }
 
-// Which frames stand for those beyond the ends. False where they are more than the list has room for.
+// Lists the frames that border frames are mapped to. False if they exceed the list.
 bool list_sources(row_sources *list, rows_args *a, const fc_edges *edges) {
   const int windows = a->outputs + a->taps - 1, behind = windows - a->lead - a->frames;
   a->ahead = a->lead < windows ? a->lead : windows;
@@ -307,7 +310,7 @@ bool list_sources(row_sources *list, rows_args *a, const fc_edges *edges) {
   return true;
 }
 
-// What is the same whatever the tile. False where rows do not lie as they must, or 32 bits do not count them.
+// Sets what does not depend on the tile size. False if the layout is unsuitable or sizes exceed 32 bits.
 bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
               const fc_view *out) {
   const int64_t outputs = out->shape[FC_AXIS_X],
@@ -337,7 +340,7 @@ bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   return true;
 }
 
-// How rows share a tile of lanes that make 4 * quads outputs. False where it has no room for one.
+// Sets the number of rows per tile for lanes of 4 * quads outputs. False if not even one fits.
 bool set_tile(rows_args *a, int quads, int64_t *bytes) {
   const int windows = a->outputs + a->taps - 1, held = a->lead + a->frames;
   a->units = (a->outputs + 4 * quads - 1) / (4 * quads);
@@ -345,7 +348,7 @@ bool set_tile(rows_args *a, int quads, int64_t *bytes) {
   if (a->tile_rows < 1) return false;
   const int least = windows > held ? windows : held, made = 4 * quads * a->units;
   a->pitch = ((least > made ? least : made) + 3) / 4;
-  while ((a->pitch - quads * a->units) % 8 != 0) a->pitch++; // neighbours in different banks
+  while ((a->pitch - quads * a->units) % 8 != 0) a->pitch++; // neighbouring lanes then read different banks
   a->pitch *= 4;
   a->by_units = divider_of(a->units);
   // The last window is read to the end of its last quad.
@@ -365,7 +368,7 @@ fc_status launch(rows_args a, const row_taps &taps, const row_sources &sources, 
   return fc_launch_status();
 }
 
-// Outputs that lanes of 4 * quads make for naught, in percent of those wanted.
+// Surplus outputs computed by lanes of 4 * quads outputs, in percent of the row's outputs.
 int wasted(const rows_args &a, int quads) {
   const int units = (a.outputs + 4 * quads - 1) / (4 * quads);
   return 100 * (units * 4 * quads - a.outputs) / a.outputs;

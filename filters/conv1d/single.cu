@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// single.cu - short masks along an axis on which there is one sample.
+// single.cu - short masks along an axis with one sample.
 //
-// All that a window meets is that sample or the border's constant, so an output depends on the one input in
-// its place: a lane loads some neighbouring ones, and nothing else; of views with gaps one, wherever it lies.
+// Each tap is multiplied with that sample or with the border's constant, so an output depends on the one
+// input at its position: a lane loads some adjacent ones, or of views with gaps a single one.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
@@ -23,8 +23,8 @@ struct single_args {
   int shape[FC_AXES];
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
-  int begin, end, taps; // the taps that meet the sample; others meet the constant
-  uint64_t code;        // of the constant
+  int begin, end, taps; // the taps multiplied with the sample; others with the constant
+  uint64_t code;        // of the border's constant
   float tap[MOST_TAPS];
 };
 
@@ -51,7 +51,7 @@ template <int V> __device__ __forceinline__ void add(float (&sum)[V], const floa
   for (int i = 0; i < V; i++) sum[i] = fmaf(v[i], tap, sum[i]);
 }
 
-// Element `at` of a view with gaps.
+// Offset of element `at` of a view with gaps.
 __device__ __forceinline__ int64_t offset_of(const single_args &a, const int64_t (&stride)[FC_AXES], int at) {
   int64_t offset = 0;
 #pragma unroll
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) conv1d_single(const __grid_constant__
 
 // ---- launching -------------------------------------------------------------
 
-// Whether both views are without gaps, in the same order.
+// Whether both views are without gaps and in the same order.
 bool alike(const fc_view *in, const fc_view *out) {
   const int64_t in_size = static_cast<int64_t>(fc_dtype_size(in->dtype)),
                 out_size = static_cast<int64_t>(fc_dtype_size(out->dtype));
@@ -112,7 +112,7 @@ fc_status launch(const single_args &a, cudaStream_t stream) {
   return fc_launch_status();
 }
 
-// Several at once where they are aligned, and none is left over.
+// Several elements per lane if they are aligned and their number is a multiple.
 template <typename T, typename U>
 fc_status launch_aligned(const single_args &a, bool gaps, cudaStream_t stream) {
   constexpr int V = sizeof(T) == 4 || sizeof(U) == 4 ? 4 : 8;

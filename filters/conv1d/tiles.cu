@@ -2,18 +2,18 @@
 //
 // tiles.cu - short masks along rows of u8, i16, u16 and f32, of one channel or two interleaved.
 //
-// A warp has a tile of a row to itself, in shared memory, as floats: each sample is converted once. A lane
-// makes eight neighbouring elements in each of several stretches of 256, and slides over its inputs a quad at
-// a time; the tile's even and odd quads lie apart, so that neighbouring lanes read neighbouring ones. Loads
-// are of 16 bytes (8 of u8), the taps come from the constant bank. No warp waits for another: each makes some
-// tiles one after the other, and loads the next one's samples before it sums.
+// Each warp has a tile of a row in shared memory, as floats, so that each sample is converted once. A lane
+// computes eight adjacent elements in each of several stretches of 256, and slides over its inputs a quad at
+// a time; the tile's even and odd quads are stored separately, so that neighbouring lanes read neighbouring
+// quads. Loads are 16 bytes (8 for u8), the taps come from the constant bank. Warps do not wait for each
+// other: each computes several tiles, and loads the samples of the next before it sums the current one.
 //
-// Outputs are stored where eight of them are aligned, so a row's first tile may begin up to 7 elements early.
-// Inputs need not begin where quads do: `shift` elements of the first quad are skipped. In a tile that
-// touches an end of what can be read, those chunks that do are filled an element at a time, by way of the
-// border where the views are the whole signal.
+// Outputs are stored in aligned groups of eight, so a row's first tile may begin up to 7 elements early.
+// Inputs may begin inside a quad: the first `shift` elements of it are skipped. In a tile that touches an
+// end of the readable range, the chunks that touch it are filled an element at a time, mapped by the border
+// if the views are the whole signal.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
@@ -21,27 +21,27 @@
 namespace {
 
 constexpr int EACH = FC_WINDOW_EACH, STRETCH = FC_WINDOW_STRETCH, WARPS = FC_WINDOW_WARPS;
-constexpr int FEW = 1, MANY = 3; // stretches of a tile, in short rows and in others
-constexpr int SHORTEST = 96;     // row that this is worth while for, in elements
+constexpr int FEW = 1, MANY = 3; // stretches per tile, in short and in long rows
+constexpr int SHORTEST = 96;     // minimum elements per row
 
 struct tiles_args {
   fc_dev_view in, out;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
-  int elements; // of a row of output
+  int elements; // per row of output
   fc_window_ends ends;
   fc_window_rows rows;
-  int taps, quads; // quads: of a shift in the list
+  int taps, quads; // quads: for one shift in the list
   int half;        // quads of half a tile in shared memory
 };
 
-// Elements that are loaded together.
+// Elements per load.
 template <typename T> constexpr int CHUNK = sizeof(T) < 4 ? 8 : 4;
 template <typename T> struct alignas(CHUNK<T> * sizeof(T)) words_of { uint32_t w[CHUNK<T> * sizeof(T) / 4]; };
 
 // ---- filling a tile --------------------------------------------------------
 
-// Chunk q of a tile, as floats.
+// Stores chunk q of a tile, as floats.
 template <typename T>
 __device__ __forceinline__ void put(float4 *tile, int half, int q, const words_of<T> &from,
                                     fc_dev_map<float> map) {
@@ -56,7 +56,7 @@ __device__ __forceinline__ void put<float>(float4 *tile, int half, int q, const 
   tile[fc_window_place(q, half)] = *reinterpret_cast<const float4 *>(from.w);
 }
 
-// The chunks of a tile on their way from memory: ROUNDS a lane, and what is left.
+// The chunks of a tile in flight from memory: ROUNDS per lane, and one for the remainder.
 template <typename T, int ROUNDS> struct chunks_of {
   words_of<T> v[ROUNDS + 1];
 
@@ -78,7 +78,7 @@ template <typename T, int ROUNDS> struct chunks_of {
   }
 };
 
-// A tile of which some chunks touch an end; `first`: element of the row.
+// Loads a tile of which some chunks touch an end; `first` is its first element in the row.
 template <typename T, int STEP>
 __device__ __forceinline__ void fill_end(const tiles_args &a, float4 *tile, const T *row, int first,
                                          int count) {
@@ -121,7 +121,7 @@ __device__ __forceinline__ void store_eight(T *to, const float (&v)[EACH], fc_de
   *reinterpret_cast<words_of<T> *>(to) = codes;
 }
 
-// Of a tile that is not all within its row.
+// Stores the part of a tile that is within its row.
 template <typename T>
 __device__ __forceinline__ void store_some(T *row, int at, int elements, const float (&v)[EACH],
                                            const tiles_args &a) {
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(32 * WARPS, K == FEW ? 8 : 4)
   const int count = (passed + TILE + STEP * (a.taps - 1) + CHUNK<T> - 1) / CHUNK<T>, shift = passed % 4;
   from -= passed;
   float4 *tile = memory + threadIdx.x / 32 * (2 * a.half);
-  // Of chunks of two quads, the window may begin in the second one.
+  // With chunks of two quads, the window may begin in the second.
   const float4 *even = tile + threadIdx.x % 32 + (passed < 4 ? 0 : a.half);
   const float4 *odd = tile + threadIdx.x % 32 + (passed < 4 ? a.half : 1);
   chunks_of<T, TILE / CHUNK<T> / 32> next;
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(32 * WARPS, K == FEW ? 8 : 4)
 
 // ---- launching -------------------------------------------------------------
 
-// Whether samples of a row are adjacent, and begin where a tap's neighbours may meet quads.
+// Whether samples of a row are adjacent and aligned so that `shift` is a multiple of the step.
 bool fits(const fc_view *v, int64_t step) {
   int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
   for (int axis = 0; axis < FC_AXES; axis++)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// vectors.cu - short masks along rows of three or four interleaved channels of f32, whose pixels are
-// vectors: all channels of one meet the same tap.
+// vectors.cu - short masks along rows of three or four interleaved channels of f32. Pixels are vectors: all
+// channels of one are multiplied with the same tap.
 //
-// A warp copies the pixels that its tile sees into shared memory as they lie (cp.async), by words where rows
-// begin anywhere. A lane makes EACH neighbouring pixels, all channels, and slides over its inputs four
-// pixels, that is C quads, at a time; EACH is such that what the lanes read at once is in different banks.
-// Results go back over inputs that nobody needs any more, so that neighbouring lanes store neighbouring
+// A warp copies the pixels that its tile reads into shared memory without deinterleaving them (cp.async), by
+// words if rows may begin anywhere. A lane computes EACH adjacent pixels, all channels, and slides over its
+// inputs four pixels, i.e. C quads, at a time; EACH is chosen so that lanes read different banks. Results
+// overwrite inputs that are no longer needed, and are stored so that neighbouring lanes store neighbouring
 // quads.
 //
-// Sums run in the order that conv1d.h lays down.
+// The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
 #include "filters/conv1d/windows.cuh"
@@ -18,32 +18,32 @@
 namespace {
 
 constexpr int WARPS = FC_WINDOW_WARPS;
-constexpr int SHORTEST = 128;                         // row, in pixels
-constexpr int GROUP = 4;                              // taps, and pixels
-template <int C> constexpr int EACH = C == 3 ? 4 : 5; // pixels of a lane: EACH * C / 4 is odd
-template <int C> constexpr int TILE = 32 * EACH<C>;   // of a warp
-constexpr int RESIDENT = 8; // blocks of a multiprocessor: many short warps hide that each awaits its copies
+constexpr int SHORTEST = 128;                         // minimum pixels per row
+constexpr int GROUP = 4;                              // taps, and pixels, per step
+template <int C> constexpr int EACH = C == 3 ? 4 : 5; // pixels per lane: EACH * C / 4 is odd
+template <int C> constexpr int TILE = 32 * EACH<C>;   // pixels per warp
+constexpr int RESIDENT = 8; // blocks per multiprocessor: many short warps hide each other's wait for copies
 
 struct vectors_args {
   fc_dev_view in, out;
-  int pixels; // of a row of output
+  int pixels; // per row of output
   fc_window_ends ends;
   fc_window_rows rows;
-  int taps, room; // room: quads of a warp in shared memory
+  int taps, room; // room: quads per warp in shared memory
 };
 
 struct tap_groups {
   float4 of[FC_WINDOW_TAPS / GROUP];
 };
 
-// Pixels before one that begins `words` into memory until one begins where 32 bytes do, or for four channels
-// where they may.
+// Pixels from the last one that begins at a multiple of 32 bytes (for four channels: of 16) to the one at
+// `words`; remainders of less than a pixel are ignored.
 template <int C> __device__ __forceinline__ int pixels_over(uintptr_t words) {
   const int over = static_cast<int>(words) & 7;
-  return C == 3 ? 3 * over & 7 : over / 4; // 3 * 3 is 1 modulo 8
+  return C == 3 ? 3 * over & 7 : over / 4; // 3 is its own inverse modulo 8
 }
 
-// The pixels that a tile sees, from `first` on.
+// Copies the pixels that a tile reads, from `first` on.
 template <int C>
 __device__ __forceinline__ void fill(const vectors_args &a, float *tile, const float *row, int first,
                                      int count) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void fill(const vectors_args &a, float *tile, const f
   __syncwarp();
 }
 
-// Those of a group of taps of which there are `count`; four pixels are in here[], the next in next[].
+// Adds a group of `count` taps; the four current pixels are in here[], the following ones in next[].
 template <int C>
 __device__ __forceinline__ void add_group(float (&sum)[EACH<C> * C], const float4 (&here)[C],
                                           const float4 (&next)[C], const float4 &group, int count) {
@@ -107,7 +107,7 @@ __device__ __forceinline__ void sum_pixels(float (&sum)[EACH<C> * C], const floa
   add_group<C>(sum, here, next, list.of[g], taps - GROUP * g);
 }
 
-// A tile's results, from pixel `first` on, by way of `room`.
+// Stores a tile's results, from pixel `first` on, through `room`.
 template <int C>
 __device__ __forceinline__ void store(const vectors_args &a, float *row, float4 *room,
                                       const float (&sum)[EACH<C> * C], int first) {

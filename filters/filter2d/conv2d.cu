@@ -2,17 +2,17 @@
 //
 // conv2d.cu - dense 2-D filters on a CUDA device.
 //
-// Marching (march.cuh), for f32 and square masks of 3 to 15 odd: a lane reads
-// each new row's window once from shared memory and scatters its products into the K sums a
-// column that the row belongs to, all in registers; the taps are operands from constant
-// memory. So many rows are unrolled that the code stays within the instruction cache.
+// The marching kernel (march.cuh) is for f32 and square masks of 3, 5, ... 15 taps a side: a lane reads the
+// window of each new row once from shared memory and adds its products to the K sums per column that the row
+// contributes to, all in registers. Taps are operands from constant memory. The number of unrolled rows is
+// limited by the instruction cache.
 //
-// f32 that stays f32 marches in wider bands (conv2d/floats.cu), and so does u8 (conv2d/bytes.cu); images of
-// few rows whose border is made here do not march (conv2d/thin.cu), nor do narrow ones and batches of small
-// ones (conv2d/narrow.cu).
+// From f32 to f32 it marches in wider bands (conv2d/floats.cu), and so does u8 (conv2d/bytes.cu). Images of
+// few rows whose border the kernel makes do not march (conv2d/thin.cu), nor do narrow images and batches of
+// small ones (conv2d/narrow.cu).
 //
-// Else the tiles of tiles.cuh: 8 outputs below each other a thread, which share
-// what is read of a row. The sums run in the same order in all.
+// Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread, which
+// share what is read of a row. The order of sums is the same in all kernels.
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/conv2d/floats.cuh"
 #include "filters/filter2d/march.cuh"
@@ -27,7 +27,7 @@ template <typename F> struct long_mask {
   int64_t nx, ny;
 };
 
-// Adds the sums of a run of the mask - its taps [j, j_end) x [i, i_end) - to the totals.
+// Adds the sums of one run of the mask, its taps [j, j_end) x [i, i_end), to the totals.
 template <typename F, typename T>
 __device__ __forceinline__ void add_run(const fc_tiles<F> &t, const fc_tile_place &p, const long_mask<F> &m,
                                         int64_t j, int64_t j_end, int64_t i, int64_t i_end,
@@ -77,14 +77,14 @@ fc_status run_tiles(const fc_conv2d *op, const fc_view *in, const fc_view *out, 
 
 template <int K> struct mask_of { float tap[K][K]; };
 
-// Rows that are unrolled: about 1500 multiply-adds. And the blocks that a multiprocessor's registers are
-// shared out to.
+// Unrolled rows, about 1500 multiply-adds; and the minimum of resident blocks per multiprocessor, which
+// limits the registers per thread.
 template <int K> struct batch_of {
   static constexpr int rows = K <= 7 ? 8 : K <= 9 ? 4 : 2, blocks = K <= 3 ? 8 : K <= 5 ? 6 : K <= 7 ? 4 : 3;
 };
 
-// Adds one row, from `s` on (aligned to 16 bytes), to the sums it belongs to: tap j to
-// those of the output j rows up.
+// Adds one row, read from `s` on (aligned to 16 bytes), to the sums it contributes to: tap row j to those of
+// the output j rows above.
 template <int K, int STEP, int SUMS>
 __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const float *s,
                                         float (&sum)[SUMS][4]) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
 #pragma unroll
   for (int i = 0; i < K; i++) {
 #pragma unroll
-    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
+    for (int q = 0; q < QUADS; q++) { // loads the quads that no earlier tap needed
       const bool now = 4 * q <= i * STEP + 3 && (i == 0 || 4 * q > (i - 1) * STEP + 3);
       if (!now) continue;
       const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
@@ -120,8 +120,8 @@ __device__ __forceinline__ void fetch(const fc_march &m, const fc_march_way &way
   }
 }
 
-// One warp's way: `raw` has room for two batches as they lie in memory, `room` for one in
-// floats (unless they are floats), `done` for the sums of one.
+// Computes one warp's strip. Capacities: `raw` two batches in the input's type, `room` one batch as floats
+// (unused if the input is f32), `done` the sums of one batch.
 template <int K, int STEP>
 __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way, const mask_of<K> &mask,
                                       uint32_t *raw, float *room, float *done) {
@@ -182,7 +182,7 @@ template <int K> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaSt
   }
 }
 
-// FC_UNSUPPORTED where there is no kernel for such a mask.
+// FC_UNSUPPORTED if there is no kernel for this mask.
 fc_status run_march(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   if (op->nx != op->ny || fc_march_one_wide(m)) return FC_UNSUPPORTED;
   switch (op->nx) {
@@ -197,8 +197,8 @@ fc_status run_march(const fc_conv2d *op, const fc_march &m, cudaStream_t stream)
   }
 }
 
-// Kernels, in the order in which they are asked: those with a border that has been made, and those that make
-// it.
+// Kernels in the order in which they are tried: for inputs that contain their border, and for those whose
+// border the kernel makes.
 using way_of = fc_status (*)(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 const way_of with_border[] = {fc_conv2d_narrow_bytes, fc_conv2d_narrow, fc_conv2d_floats, fc_conv2d_bytes,
                               run_march};

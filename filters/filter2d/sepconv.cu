@@ -2,21 +2,22 @@
 //
 // sepconv.cu - separable 2-D filters on a CUDA device, both passes in one kernel.
 //
-// Marching (march.cuh), for f32, up to 31 taps down of an odd number, and windows
-// to 125 elements wide: each new row is summed along from shared memory, 4 outputs a lane,
-// and the result scattered into the NY sums a column that it belongs to, which live in
-// registers. A step of the march is 8 rows, all unrolled, after which the sums move down
-// by 8 names. With one term the taps are operands from constant memory; with
-// more, and for the row where its length is not NY, they are read from shared memory.
+// The marching kernel (march.cuh) is for f32, an odd number of taps up to 31 vertically, and windows up to
+// 125 elements wide: each new row is summed horizontally from shared memory, 4 outputs per lane, and the
+// result is added to the NY sums per column that it contributes to, which are in registers. A step of the
+// march is 8 rows, all unrolled, after which each sum is renamed to the one 8 rows before. With one term the
+// taps are operands from constant memory; with more, and for the horizontal pass if its length is not NY,
+// they are read from shared memory.
 //
-// Before that, what bands are faster for (band.cuh): f32 with as many taps along as
-// down, sepconv/floats.cu, and bytes that stay bytes, sepconv/quads_bytes.cu and sepconv/bytes.cu. Images of
-// few rows whose border is made here, sepconv/thin.cu and sepconv/thin_bytes.cu. Narrow images and batches of
-// small ones, and of f32 those of several channels, sepconv/ways.cu and sepconv/ways_bytes.cu; and
+// Kernels that are faster for their cases are tried first. Bands (band.cuh): f32 with as many taps
+// horizontally as vertically, sepconv/floats.cu, and u8 to u8, sepconv/quads_bytes.cu and sepconv/bytes.cu.
+// Images of few rows whose border the kernel makes: sepconv/thin.cu and sepconv/thin_bytes.cu. Narrow images
+// and batches of small ones, and f32 of several channels: sepconv/ways.cu, sepconv/ways_bytes.cu and
 // sepconv/narrow.cu.
 //
-// Else the tiles of tiles.cuh: 8 outputs below each other a thread, each row summed
-// along by every thread for itself. The sums run in the same order in all but those of bytes.
+// Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread, where
+// every thread sums each row horizontally for itself. The order of sums is the same in all kernels but those
+// for bytes.
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
@@ -63,7 +64,7 @@ __global__ void __launch_bounds__(FC_TILE_THREADS)
           if (q >= r && q - r < taps.ny) sum[r] = fc_tile_fma(__ldg(y + (q - r)), v, sum[r]);
       }
 #pragma unroll
-      for (int r = 0; r < FC_TILE_ROWS; r++) // the end of a run, or of the mask
+      for (int r = 0; r < FC_TILE_ROWS; r++) // at the end of a run, or of the mask
         if (q >= r && ((q - r) % FC_SEPCONV_RUN == FC_SEPCONV_RUN - 1 || q - r == taps.ny - 1))
           total[r] += sum[r], sum[r] = 0;
     }
@@ -91,11 +92,11 @@ constexpr int MAX_NY = 31;
 
 struct taps {
   int nx, rank;
-  float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4]; // filled up with zeros to a multiple of 4
+  float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4]; // zero-padded to a multiple of 4
   float y[FC_SEPCONV_RANKS][MAX_NY + 1];
 };
 
-// The taps in shared memory, for indices that are not known at compile time.
+// The taps in shared memory, for indices not known at compile time.
 struct shared_taps {
   alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
 };
@@ -108,7 +109,7 @@ template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const 
 #pragma unroll
   for (int i = 0; i < NX; i++) {
 #pragma unroll
-    for (int q = 0; q < QUADS; q++) { // those that this tap is the first to need
+    for (int q = 0; q < QUADS; q++) { // loads the quads that no earlier tap needed
       const bool now = 4 * q <= i * STEP + 3 && (i == 0 || 4 * q > (i - 1) * STEP + 3);
       if (!now) continue;
       const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
@@ -119,8 +120,8 @@ template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const 
   return sum;
 }
 
-// Sums a batch of rows along: lane's 4 sums of row u and term k go to
-// along[(k * BATCH + u) * 128 + 4 * lane].
+// Sums a batch of rows horizontally: the lane's 4 sums of row u and term k are stored at along[(k * BATCH +
+// u) * 128 + 4 * lane].
 template <int NX, int STEP>
 __device__ __forceinline__ void batch_fixed(const fc_march &m, const taps &t, const float *rows,
                                             float *along) {
@@ -161,7 +162,7 @@ __device__ __forceinline__ void batch_along(const fc_march &m, const taps &t, co
   }
 }
 
-// Row u of a batch meets tap j of the output whose sums are sum[u + NY - 1 - j].
+// Adds row u of a batch to the sums it contributes to: tap j to sum[u + NY - 1 - j].
 template <int NY, bool ONE>
 __device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps &shared, const float *along,
                                         float4 (&sum)[NY - 1 + BATCH]) {
@@ -179,8 +180,8 @@ __device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps 
   }
 }
 
-// One warp's way: `raw` has room for two batches as they lie in memory, `room` for one in
-// floats (unless they are floats), `along` for one of each term.
+// Computes one warp's strip. Capacities: `raw` two batches in the input's type, `room` one batch as floats
+// (unused if the input is f32), `along` the horizontal sums of one batch for each term.
 template <int NY, bool ONE>
 __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way, const taps &t,
                                       const shared_taps &shared, uint32_t *raw, float *room, float *along) {
@@ -239,7 +240,7 @@ template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_
   return fc_march_launch(sepconv_march<NY, false>, m, t, words, common, NY, stream);
 }
 
-// Of at most MAX_NY taps down and FC_MARCH_MARGIN along.
+// The taps as kernel argument, for at most MAX_NY vertically and FC_MARCH_MARGIN horizontally.
 taps taps_of(const fc_sepconv *op) {
   taps t = {};
   t.nx = static_cast<int>(op->nx);
@@ -252,7 +253,7 @@ taps taps_of(const fc_sepconv *op) {
   return t;
 }
 
-// FC_UNSUPPORTED where there is no kernel for so many taps.
+// FC_UNSUPPORTED if there is no kernel for this number of taps.
 fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   if (op->ny > MAX_NY || fc_march_one_wide(m)) return FC_UNSUPPORTED;
   const taps t = taps_of(op);
@@ -279,14 +280,14 @@ fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream
 
 } // namespace
 
-// What bands do badly; FC_UNSUPPORTED otherwise.
+// Cases for which bands are slow; otherwise FC_UNSUPPORTED.
 static fc_status run_small(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   fc_status status = fc_sepconv_ways(op, m, stream);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_ways_bytes(op, m, stream);
   return status == FC_UNSUPPORTED ? fc_sepconv_narrow(op, m, stream) : status;
 }
 
-// What bands are for; FC_UNSUPPORTED otherwise.
+// Cases for which bands are faster than strips; otherwise FC_UNSUPPORTED.
 static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   fc_status status = fc_sepconv_floats(op, m, stream);
   if (status == FC_UNSUPPORTED) status = fc_sepconv_quads_bytes(op, m, stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// noise.cu - noise.h on a CUDA device: a thread four columns of a channel, which have one draw of words.
+// noise.cu - noise.h on a CUDA device: a thread per four columns of a channel, which share one draw of
+// random words.
 #include "filters/generate/noise_math.h"
 #include "filters/gpu/cuda.cuh"
 

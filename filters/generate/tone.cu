@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// tone.cu - tone.h on a CUDA device: a thread a sample, by the functions of tone_math.h; the same bits.
+// tone.cu - tone.h on a CUDA device: a thread per sample, with the functions of tone_math.h, so that the
+// bits are those of the CPU.
 #include "filters/generate/tone_math.h"
 #include "filters/gpu/cuda.cuh"
 
@@ -18,7 +19,7 @@ __device__ __forceinline__ double sample_of(const fc_tone &tone, int64_t t, int6
   }
 }
 
-// Neighbouring threads have neighbouring elements of interleaved channels.
+// With interleaved channels, neighbouring threads compute neighbouring elements, i.e. channels first.
 __global__ void __launch_bounds__(THREADS) run(fc_tone tone, fc_dev_view out, int64_t origin_t,
                                                int64_t origin_c, fc_dev_map<double> store, uint32_t *notes) {
   const int64_t channels = out.shape[FC_AXIS_C], count = out.shape[FC_AXIS_T] * channels;

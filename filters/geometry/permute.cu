@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// permute.cu - copies with axes exchanged on a CUDA device. A block takes a tile of 32 by 32 pixels, so that
-// what it reads against the order of memory lies in lines of the cache that it reads whole; stores are in
-// order.
+// permute.cu - copies with axes exchanged on a CUDA device. A block processes a tile of 32 by 32 pixels:
+// stores are contiguous, and strided loads use whole cache lines, as the tile's other rows read the rest of
+// them.
 #include "filters/geometry/permute.h"
 #include "filters/gpu/cuda.cuh"
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr int TILE = 32, ROWS = 8; // columns and rows of a tile; rows of threads
 
-// Two axes that are walked in tiles, `u` the one whose outputs are neighbours, and two that are outside.
+// Two axes that form tiles, `u` the one along which outputs are adjacent, and two outer axes.
 struct walk {
-  int64_t count[FC_AXES], to[FC_AXES], from[FC_AXES]; // of axes in the order u, v, w, n
+  int64_t count[FC_AXES], to[FC_AXES], from[FC_AXES]; // per axis, in the order u, v, w, n
   int64_t tiles_u, tiles_v;
 };
 
@@ -39,7 +39,7 @@ int64_t size_of(int64_t step) {
   return step < 0 ? -step : step;
 }
 
-// Neighbours of the output go along u; v is the axis along which the input's are.
+// Chooses u as the axis along which outputs are adjacent, and v as the one along which inputs are.
 walk walk_of(const fc_view *seen, const fc_view *out) {
   int order[FC_AXES] = {FC_AXIS_X, FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N};
   auto swap = [&](int a, int b) {

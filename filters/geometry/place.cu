@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// place.cu - a signal put into a larger one on a CUDA device: a thread an element of the output, neighbours
-// beside each other where channels are interleaved; bound by memory.
+// place.cu - a signal inserted into a larger one on a CUDA device: a thread per element of the output,
+// neighbouring threads at neighbouring elements if channels are interleaved; limited by memory bandwidth.
 #include "filters/geometry/place.h"
 #include "filters/gpu/cuda.cuh"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int THREADS = 256;
 
-// Where the input ends; an extent that is not known is far.
+// The input's bounds; an unknown extent is taken as a very large one.
 struct bounds {
   int64_t origin_y, origin_x, height, width;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// equalize.cu - equalize.h on a CUDA device: counts by atomics, of bytes in shared memory first; a block a
-// channel makes the table, whose sums are in the order of codes; a pass replaces. Additions of whole numbers:
-// any order gives the same.
+// equalize.cu - equalize.h on a CUDA device, in three steps: counts by atomics, for bytes in shared memory
+// first; a block per channel makes the table, summing the counts in the order of codes; and codes are
+// replaced. Counts are integers, so the order of additions does not change the result.
 #include "filters/gpu/cuda.cuh"
 #include "filters/histogram/equalize.h"
 
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(THREADS) clear(unsigned *counts, int64_t count
     counts[i] = 0;
 }
 
-// Block y is channel y of all frames' channels.
+// blockIdx.y is the plane: channel c of frame n is plane n * channels + c.
 template <typename T>
 __global__ void __launch_bounds__(THREADS) count(fc_dev_view in, unsigned *counts, unsigned codes) {
   __shared__ unsigned own[256];
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(THREADS) count(fc_dev_view in, unsigned *count
   }
 }
 
-// Counts become the table, a stretch of codes a thread.
+// Replaces the counts by the table; each thread processes a range of codes.
 __global__ void __launch_bounds__(THREADS)
     tabulate(unsigned *counts, unsigned codes, unsigned white, int64_t planes) {
   __shared__ unsigned long long sums[THREADS];
@@ -69,7 +69,8 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// Counts become Otsu's table: each thread finds the best level of its stretch, the first of the best counts.
+// Replaces the counts by Otsu's table: each thread finds the best threshold of its range of codes, then the
+// first of the best is taken.
 __global__ void __launch_bounds__(THREADS)
     tabulate_otsu(unsigned *counts, unsigned codes, fc_equalize e, int64_t planes) {
   __shared__ unsigned long long numbers[THREADS], sums[THREADS];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// histogram.cu - histogram.h on a CUDA device: a block of threads a block of the signal, which clears its
-// counters and adds to them by atomics; whole numbers, so that the order does not show.
+// histogram.cu - histogram.h on a CUDA device: a block of threads per block of the signal, which clears its
+// counters and increments them by atomics. Counts are integers, so the order of additions does not change
+// the result.
 #include "filters/gpu/cuda.cuh"
 #include "filters/histogram/histogram.h"
 

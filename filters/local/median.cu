@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// median.cu - median.h on a CUDA device: a thread a sample. 3 x 3 and 5 x 5 by the networks of
-// median_kernels.inc in registers; other windows by bits: from the highest down, a bit of the median is 1
-// where no more than half of the window lies below that. That reads the window, from the first-level cache,
-// once for each bit of a key.
+// median.cu - median.h on a CUDA device: a thread per sample. 3 x 3 and 5 x 5 by the networks of
+// median_kernels.inc in registers. Other windows by binary search over the bits of the median, from the
+// highest down: a bit is 1 if no more than half of the window is below the value with that bit set. This
+// reads the window once per bit of a key, from the first-level cache.
 #include "filters/gpu/cuda.cuh"
 #include "filters/local/median.h"
 #include "filters/local/median_key.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int THREADS = 256;
 
-// An element as its key, an unsigned number of its size.
+// An element as its key, an unsigned integer of the same size whose order is that of the elements.
 template <typename T, int DTYPE> struct element {
   typedef T key;
   static __device__ __forceinline__ T load(const char *at) {
@@ -29,7 +29,7 @@ template <typename T> __device__ __forceinline__ void exchange(T &a, T &b) {
   a = least;
 }
 
-// The least to the beginning, the greatest to the end.
+// Moves the minimum to the first position and the maximum to the last.
 template <int COUNT, typename T> __device__ __forceinline__ void spread(T *v) {
 #pragma unroll
   for (int i = 0; i < COUNT / 2; i++) exchange(v[i], v[COUNT - 1 - i]);
@@ -39,7 +39,8 @@ template <int COUNT, typename T> __device__ __forceinline__ void spread(T *v) {
   for (int i = COUNT / 2; i < COUNT - 1; i++) exchange(v[i], v[COUNT - 1]);
 }
 
-// What of SIDE x SIDE could still be the median, KEPT of them, and one that comes.
+// Removes minimum and maximum of KEPT values of the SIDE x SIDE window, neither of which can be the median,
+// and loads one more value, until three are left.
 template <int SIDE, int KEPT, typename E, typename T>
 __device__ __forceinline__ void reduce(T *v, const char *corner, int64_t step_y, int64_t step_x) {
   spread<KEPT>(v);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// sharpen.cu - sharpen.h on a CUDA device: sepconv into scratch, then a thread an element.
+// sharpen.cu - sharpen.h on a CUDA device: sepconv into scratch, then a thread per element.
 #include "filters/gpu/cuda.cuh"
 #include "filters/local/sharpen.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// polyphase.cu - polyphase.h on a CUDA device: a warp an output, all its channels, a lane every 32nd tap, so
-// that taps and samples are read side by side; the lanes' sums are added up pairwise. Bound by reading the
-// table, which stays in the second-level cache.
+// polyphase.cu - polyphase.h on a CUDA device: a warp per output, all its channels, and a lane per every
+// 32nd tap, so that loads of taps and samples are adjacent; the lanes' sums are added pairwise. Limited by
+// reading the table, which stays in the second-level cache.
 #include "filters/gpu/cuda.cuh"
 #include "filters/polyphase/polyphase.h"
 
@@ -21,7 +21,7 @@ __device__ __forceinline__ double multiply_add(double a, double b, double c) {
   return __fma_rn(a, b, c);
 }
 
-// floor(o * down / up), and what is left of it, in 1/up.
+// Returns floor(o * down / up), and the remainder in units of 1/up as `fraction`.
 __device__ __forceinline__ int64_t position(const shape &s, int64_t o, int64_t &fraction) {
   const int64_t rounds = o / s.up, t = o % s.up * s.down, whole = t / s.up;
   fraction = t - whole * s.up;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. A first kernel makes the windows and weights, a warp an output
-// row or column. Then a block makes a tile of the output with both passes: the first from global to shared
-// memory, the second from there. Of interleaved bytes summed down columns first, four neighbours at a time,
-// pairs of taps by dp2a. Where shared memory holds not even the window of one output, the passes are two
-// kernels, with the values between them in scratch.
+// resample.cu - resample.h on a CUDA device. A first kernel makes the windows and weights, with a warp per
+// output row or column. Then a block computes a tile of the output with both passes: the first from global
+// to shared memory, the second from there. If the first pass is vertical, interleaved bytes are summed four
+// neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
+// output, the passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/cuda.cuh"
 #include "filters/resample/resample.h"
 #include "filters/resample/resample_math.h"
 
 namespace {
 
-constexpr int LANES = 32, WARPS = 8;    // of a block: elements of a row, rows
-constexpr int64_t SHARED_MOST = 40960;  // bytes, so that several blocks are on a multiprocessor
-constexpr int TILE_X = 64, TILE_Y = 16; // outputs of a tile, unless that is too much
+constexpr int LANES = 32, WARPS = 8;    // per block: elements of a row, rows
+constexpr int64_t SHARED_MOST = 40960;  // bytes, so that several blocks are resident per multiprocessor
+constexpr int TILE_X = 64, TILE_Y = 16; // maximum of outputs per tile
 
 // ---- arithmetic ---------------------------------------------------------------
 
@@ -50,16 +50,16 @@ template <typename F> __device__ __forceinline__ F between(of_reals<F>, F sum, i
 
 // ---- tables -------------------------------------------------------------------
 
-// Of one axis, for the outputs of the view.
+// Windows and weights of one axis, for the outputs of the view.
 template <typename W> struct table {
   int32_t *first, *taps;
   W *weights;
   int32_t room, count;
-  int64_t from; // the first output's position
+  int64_t from; // position of the first output
 };
 
-// The warp's sum in order of the taps, which all lanes get; `each` is told the sum before tap i of this lane
-// and with it.
+// Sums in the order of taps across the warp; all lanes get the sum. For each tap i of its own, a lane calls
+// each(i, product, sum before, sum after).
 template <typename Fn>
 __device__ __forceinline__ double running_sum(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
                                               double factor, Fn each) {
@@ -94,7 +94,7 @@ __device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o
     to[i] = static_cast<F>(fc_resample_folded(&a, o, first + i) * norm);
 }
 
-// A warp an output, of X first.
+// A warp per output, those of X before those of Y.
 template <typename W>
 __global__ void __launch_bounds__(LANES *WARPS)
     resample_tables(fc_resample_axis x, fc_resample_axis y, table<W> tx, table<W> ty) {
@@ -111,23 +111,23 @@ __global__ void __launch_bounds__(LANES *WARPS)
   put_weights(a, o, first, taps, norm, weights);
   if (threadIdx.x == 0) {
     t.first[k] = static_cast<int32_t>(first), t.taps[k] = taps;
-    if (taps < t.room) weights[taps] = 0; // an odd tap's neighbour
+    if (taps < t.room) weights[taps] = 0; // padding after an odd number of taps
   }
 }
 
-// ---- what both ways share -------------------------------------------------------
+// ---- shared by both variants ----------------------------------------------------
 
 template <typename P> struct job {
   fc_dev_view in, out;
   table<typename P::weight> x, y;
   fc_dev_map<typename P::real> load, store;
   int64_t in_x, in_y;       // origin of the input view
-  int32_t channels, groups; // in a row here, and of such rows for each frame
+  int32_t channels, groups; // channels per row, groups of them per frame
   int32_t alpha, limits;
   fc_dev_divider by_channels;
 };
 
-// Of one frame and group of channels.
+// One group of channels of one frame.
 template <typename P> struct plane {
   const char *in;
   char *out;
@@ -138,7 +138,7 @@ template <typename P> __device__ __forceinline__ plane<P> plane_of(const job<P> 
   return {j.in.at(n, -j.in_y, -j.in_x, c), j.out.at(n, 0, 0, c)};
 }
 
-// Input element (y, x, c) of the signal.
+// Input element (y, x, c) of the signal, multiplied by alpha if that is on.
 __device__ __forceinline__ int32_t input(const job<of_bytes> &, const char *pixel, int64_t c_offset) {
   return *reinterpret_cast<const uint8_t *>(pixel + c_offset);
 }
@@ -150,7 +150,7 @@ __device__ __forceinline__ F input(const job<of_reals<F>> &j, const char *pixel,
   return of_reals<F>::first(v, fc_dev_load_any<F>(pixel + last, j.in.dtype, j.load));
 }
 
-// Output row r at input column x; input row y at output column x.
+// First pass, vertical: output row r at input column x; horizontal: input row y at output column x.
 template <typename P>
 __device__ __forceinline__ typename P::value first_down(const job<P> &j, const plane<P> &p, int r, int64_t x,
                                                         int c) {
@@ -183,7 +183,8 @@ __device__ __forceinline__ typename P::sum second(const typename P::value *from,
   return sum;
 }
 
-// The output (y, x, c) of the view, of values of which that of channel 0 is `from`, `step` apart.
+// Second pass: computes output channel c from intermediate values, which are `step` apart and begin at
+// `from` with channel 0.
 __device__ __forceinline__ void finish(const job<of_bytes> &j, char *to, const int16_t *from, int c,
                                        int64_t step, const int16_t *w, int taps) {
   const int32_t sum = second<of_bytes>(from + c, step, w, taps);
@@ -202,7 +203,7 @@ __device__ __forceinline__ void finish(const job<of_reals<F>> &j, char *to, cons
 
 // ---- tiles ------------------------------------------------------------------------
 
-// The geometry of tiles, and of the values between the passes: rows of `pitch`.
+// The layout of tiles and of the intermediate values, with `pitch` values per row.
 struct tiling {
   int32_t nx, ny;
   int64_t across, down, planes;
@@ -220,8 +221,8 @@ __device__ __forceinline__ int32_t dp2a_high(int32_t weights, uint32_t bytes, in
   return result;
 }
 
-// The values of a tile's row r, from the aligned words that its bytes lie in. `at` is the first of them in
-// the window's first row.
+// The intermediate values of a tile's row r, computed by the aligned words that contain its bytes. `at` is
+// the first word in the first row of the window.
 __device__ __forceinline__ void words_down(const job<of_bytes> &j, const char *at, int words, int r,
                                            int16_t *to) {
   const int32_t *w = reinterpret_cast<const int32_t *>(j.y.weights + static_cast<int64_t>(r) * j.y.room);
@@ -245,7 +246,7 @@ __device__ __forceinline__ void words_down(const job<of_bytes> &j, const char *a
   }
 }
 
-// Columns, then rows. WORDS: bytes, interleaved, whose rows begin alike within words.
+// First pass vertical. WORDS: interleaved bytes, all rows at the same offset within a word.
 template <typename P, bool WORDS>
 __device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, const plane<P> &p, int x0, int nx,
                                           int y0, int ny, typename P::value *mid) {
@@ -275,7 +276,7 @@ __device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, cons
     }
 }
 
-// Rows, then columns.
+// First pass horizontal.
 template <typename P>
 __device__ __forceinline__ void tile_across(const job<P> &j, const tiling &t, const plane<P> &p, int x0,
                                             int nx, int y0, int ny, typename P::value *mid) {
@@ -315,9 +316,9 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling 
   }
 }
 
-// ---- by way of scratch ---------------------------------------------------------------
+// ---- through scratch memory ----------------------------------------------------------
 
-// Rows of the values between the passes: of the output where columns are summed first, else of the input.
+// Rows of intermediate values: one per output row if the first pass is vertical, otherwise per input row.
 struct passage {
   int64_t rows, pitch, planes;
   int32_t down_first;
@@ -334,7 +335,7 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_first(job<P> j, passage
     const int64_t row = i / s.pitch, x = i % s.pitch / j.channels, c = i % s.pitch % j.channels;
     const plane<P> p = plane_of(j, row / s.rows);
     const int64_t y = row % s.rows;
-    if (s.down_first ? x >= columns : y >= rows) continue; // room that nobody looks at
+    if (s.down_first ? x >= columns : y >= rows) continue; // padding, which is not read
     mid[i] = s.down_first ? first_down(j, p, static_cast<int>(y), low_x + x, static_cast<int>(c))
                           : first_across(j, p, low_y + y, static_cast<int>(x), static_cast<int>(c));
   }
@@ -396,28 +397,28 @@ fc_status launch_nearest(const fc_resample_axis &x, const fc_resample_axis &y, c
                    in->origin[FC_AXIS_X], in->origin[FC_AXIS_Y]);
 }
 
-// ---- the host's half ---------------------------------------------------------------------
+// ---- host code ---------------------------------------------------------------------------
 
-// What is decided of the two views.
+// What is derived from the two views.
 struct choice {
   fc_resample_axis x, y;
   bool codes, down_first, whole, tiles;
-  int64_t channels, value; // side by side in a row here; bytes between the passes
+  int64_t channels, value; // channels per row; bytes per intermediate value
   int64_t room_x, room_y;
   tiling tile;
-  int64_t rows, pitch, planes; // of a passage
+  int64_t rows, pitch, planes; // of the passage
 };
 
 int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// So many inputs are looked at by `count` outputs, at most.
+// The maximum number of inputs that `count` adjacent outputs read.
 int64_t inputs_of(const fc_resample_axis &a, int64_t count) {
   return smaller(static_cast<int64_t>(static_cast<double>(count) * a.scale) + a.most + 2, a.in);
 }
 
-// Values between the passes of a tile of nx x ny outputs.
+// Intermediate values per row for a tile nx outputs wide; below, their bytes for a tile of nx x ny.
 int64_t pitch_of(const choice &w, int64_t nx) {
   return w.down_first ? (inputs_of(w.x, nx) * w.channels + 3) / 4 * 4 + 4 : nx * w.channels;
 }
@@ -425,7 +426,8 @@ int64_t tile_bytes(const choice &w, int64_t nx, int64_t ny) {
   return pitch_of(w, nx) * (w.down_first ? ny : inputs_of(w.y, ny)) * w.value;
 }
 
-// Halves the side that the halo weighs less on, until it fits.
+// Halves a side of the tile until it fits: Y, or X if it reads more than twice as many inputs as Y, since the
+// halo matters less on a longer side.
 void choose_tile(choice *w, const fc_view *out) {
   int64_t nx = TILE_X, ny = TILE_Y;
   while (tile_bytes(*w, nx, ny) > SHARED_MOST && (nx > 1 || ny > 1))
@@ -466,8 +468,8 @@ struct memory {
   int64_t first_x, taps_x, weights_x, first_y, taps_y, weights_y, between, bytes;
 };
 
-// By shapes and extents alone; whether values between the passes need room is asked of all channels together,
-// which is the most that tiles can need.
+// From shapes and extents only. Whether intermediate values need scratch is decided as if all channels were
+// processed together, which is the maximum of what tiles can need.
 memory lay(const fc_resample *r, const fc_view *in, const fc_view *out) {
   choice w = choose(r, in, out);
   const int64_t width = out->shape[FC_AXIS_X], height = out->shape[FC_AXIS_Y];
@@ -517,7 +519,7 @@ template <typename P> fc_status launch_passes(const choice &w, const job<P> &j, 
   return fc_launch(resample_second<P>, dim3(last), dim3(LANES, WARPS), 0, stream, j, s, mid);
 }
 
-// Four bytes at a time, if rows begin alike within words.
+// Whether four bytes can be processed at a time: all rows must have the same offset within a word.
 bool has_words(const choice &w, const fc_view *in) {
   const int dense = w.channels == 1 ? in->stride[FC_AXIS_X] == 1 : fc_dev_is_interleaved(in);
   return w.codes && dense && in->stride[FC_AXIS_Y] % 4 == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fade.cu - fade.h on a CUDA device: a thread an element of the output, neighbours beside each other where
-// channels are interleaved; bound by memory.
+// fade.cu - fade.h on a CUDA device: a thread per element of the output, neighbouring threads at
+// neighbouring elements if channels are interleaved; limited by memory bandwidth.
 #include "filters/gpu/cuda.cuh"
 #include "filters/timeline/fade_math.h"
 

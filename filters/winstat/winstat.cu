@@ -2,27 +2,25 @@
 //
 // winstat.cu - sliding statistics on a CUDA device.
 //
-// Sums of floats and of small integers in windows of moderate size are made in one kernel
-// (strips.cu, faster where nothing is in the way in box_march.cuh), those of floats along
-// rows in another (line_march.cuh, faster in line_march.cuh, line_ring.cu,
-// short.cu and single.cuh), means of bytes in winstat_{line,box}_bytes.cuh. All else is
-// here.
+// Sums of floats and of small integers in windows of moderate size are computed in one kernel for both axes
+// (strips.cu; where its conditions hold, the faster box_march.cuh). Sums of floats along rows have their own
+// kernels (line_march.cuh, and the faster line_ring.cu, short.cu and single.cuh), as have means of bytes
+// (line_bytes.cu, box_bytes.cu). All else is here.
 //
-// Windows are made of blocks anchored in the signal (van Herk 1992, Gil and Werman 1993): the
-// rest of the block that the window starts in, the blocks that it holds whole and
-// the part of the block that it ends in. Nothing is subtracted again.
+// A window is put together from blocks whose borders are fixed in the signal (van Herk 1992, Gil and Werman
+// 1993): the suffix of the block that it starts in, the whole blocks that it contains, and the prefix of the
+// block that it ends in. Nothing is ever subtracted, so rounding errors do not accumulate.
 //
-//   along x   four outputs a lane, from groups of up to 32 segments of four samples: see
-//             below. Windows of more than SLIDE_MAX columns: a warp a block of 256 positions,
-//             whose joins come from a table made first.
-//   along y   a thread a block of 16 rows of one column. The table has a second level,
-//             blocks of 256, so that a window of 10,000 rows costs about 5 look-ups an
-//             output; a window of up to 16 rows is walked.
+//   along x   four outputs a lane, from groups of up to 32 segments of four samples (see below).
+//             Windows of more than SLIDE_MAX columns: a warp per block of 256 positions, with a
+//             table of whole blocks that is computed first.
+//   along y   a thread per block of 16 rows of one column. The table has a second level, blocks
+//             of 256, so that a window of 10,000 rows costs about 5 look-ups an output; windows
+//             of up to 16 rows are read directly.
 //
-// Windows with both go through a table of joined rows, made for a band of rows at a time so
-// that scratch stays bounded. Each of the quantities that the statistics need - sums,
-// deviations, extremes - has kernels and a read of the input of its own; statistics of the
-// same quantity share one.
+// Windows of several rows and columns use a table of the sums along x, computed for a band of rows at a time
+// so that scratch memory stays bounded. Each quantity that the statistics need (sums, deviations, extremes)
+// has its own kernels and its own read of the input; statistics of the same quantity share one.
 #include "filters/winstat/columns.cuh"
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/launch.cuh"
@@ -31,7 +29,7 @@ namespace winstat {
 
 // ---- along x ---------------------------------------------------------------
 
-// Where a row's result goes: to the table of joined rows, or out.
+// Stores a result of a row: in the table of sums along x, or as an output.
 template <class P>
 __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *table, const P &piece,
                                         int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
@@ -43,33 +41,36 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
 
 // ---- along x: windows of up to SLIDE_MAX columns ----------------------------
 //
-// A lane makes the four outputs of one segment: positions 4 i .. 4 i + 3 of the signal, and
-// the four samples that their windows start with. With q = (w - 1) / 4 and r = (w - 1) % 4, each of these
-// windows is a suffix of segment i, the segments between, and segment i + q from its beginning to sample r,
-// for the j-th output j samples more. Segments are joined in groups of G, a power of two up to q and 32: the
-// rest of the group of i, whole groups, the beginning of the group of i + q. All of it depends on positions
-// in the signal alone.
+// A lane computes the four outputs of one segment: positions 4 i .. 4 i + 3 of the signal. Their windows
+// start in the four samples of segment i (in input positions). With q = (w - 1) / 4 and r = (w - 1) % 4,
+// window j (0 .. 3) is
 //
-// A block makes a tile of segments in two steps: scan the groups that windows end in, and
-// leave in shared memory what is ahead of each segment in its group and each whole
-// group; then join. Samples are read again in the second step, out of the caches. For long
-// windows a block goes on with the next tiles, so that the groups between are summed once.
+//  samples j .. 3 of segment i + segments i + 1 .. i + q - 1 + the next r + j + 1 samples (segment i + q on)
+//
+// Segments are joined in groups of G, a power of two up to q and 32: the rest of the group of i, whole
+// groups, the beginning of the group of i + q. All of it depends on positions in the signal alone, so the
+// order of additions is the same for any view.
+//
+// A block computes a tile of segments in two steps. First it scans the groups that windows end in, and stores
+// in shared memory, for each segment, the join of those before it in its group, and the join of each whole
+// group. Then it joins these into windows. Samples are read again in the second step, from the caches. For
+// long windows a block continues with the next tiles, so that the groups between are summed once.
 
-// Segments of a tile, and a group more is one load of SLIDE_BATCH for each thread.
+// A tile's segments and one group more are one load of `batch` for each thread.
 template <class P> struct slide_tile {
-  static constexpr int blocks = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1; // of a multiprocessor, at least
+  static constexpr int blocks = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1; // per multiprocessor, at least
   static constexpr int batch = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1;
   static constexpr int segments = batch * THREADS - 32;
 };
 
-// x0 is the first output's position, relative to the view, at most 0: a multiple of SLIDE_ANCHOR
-// in the signal. v = q - u G.
+// x0: position of the first output, relative to the view, <= 0 and a multiple of SLIDE_ANCHOR in the signal.
+// q = u G + v, G segments being a group.
 struct slide {
-  int64_t x0, stretches;                  // of `tiles` tiles each
+  int64_t x0, stretches;                  // stretches of `tiles` tiles each
   int32_t q, r, group, bits, u, v, tiles; // the group has 1 << bits segments
 };
 
-// Four samples that one load brings (of doubles two).
+// Four samples read by one load (doubles: by two).
 template <typename T> struct __align__(sizeof(T) < 4 ? 4 * sizeof(T) : 16) quad {
   T at[SEGMENT];
 };
@@ -118,7 +119,7 @@ __device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<T> &q, con
   for (int k = 0; k < SEGMENT; k++) e[k] = piece_of<P>(q.at[k], r.map);
 }
 
-// The pieces of a segment of which some may not be read.
+// The pieces of a segment that is only partly readable.
 template <class P, typename T>
 __device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P, T> &r, int64_t x) {
 #pragma unroll
@@ -130,7 +131,8 @@ template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) 
   return P::join(P::join(e[0], e[1]), P::join(e[2], e[3]));
 }
 
-// Segment totals of a thread, THREADS segments apart; the warp's first segment is at x.
+// Totals of BATCH segments of a thread, THREADS segments apart; x is the position of the warp's first
+// segment.
 template <class P, typename T, int BATCH>
 __device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P, T> &r, int64_t x,
                                             int lane) {
@@ -158,8 +160,8 @@ __device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<
   }
 }
 
-// Groups first .. first + count - 1, counted from the group that begins at x0: each join into
-// groups[], and what is ahead of a segment in its group into ahead[], but for the first `skip` segments.
+// Scans the groups first .. first + count - 1, counted from the group that begins at x0. groups[]: the join
+// of each; ahead[]: for each segment but the first `skip`, the join of those before it in its group.
 template <class P, typename T>
 __device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int first, int count, int skip,
                             P *ahead, P *groups) {
@@ -184,7 +186,7 @@ __device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int
   }
 }
 
-// Where four results go, output x .. x + 3, of which those within the view count.
+// Stores four results, for outputs x .. x + 3; those outside the view are dropped.
 template <class P>
 __device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P *table, const P (&e)[SEGMENT],
                                              int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
@@ -219,7 +221,7 @@ __device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P 
   }
 }
 
-// Windows of up to four samples: a is the segment that they start in, b the next.
+// Windows of up to four samples: they start in segment a and end there or in b, the next one.
 template <class P>
 __device__ __forceinline__ void join_short(P (&result)[SEGMENT], const P (&a)[SEGMENT], const P (&b)[SEGMENT],
                                            int reach) {
@@ -232,8 +234,8 @@ __device__ __forceinline__ void join_short(P (&result)[SEGMENT], const P (&a)[SE
   }
 }
 
-// `first` becomes its suffixes, joined with `between` and what the windows end with: the
-// segments a and b, to sample r of a for the first output.
+// Joins suffix[], `between` and the ends of the windows. Window 0 ends with sample r of segment a; the others
+// end up to three samples later, in a or in b, the next segment.
 template <class P>
 __device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const P (&a)[SEGMENT],
                                           const P (&b)[SEGMENT], int r) {
@@ -257,8 +259,8 @@ __device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const
   }
 }
 
-// What lies between segment i and the one that its windows end in: the rest of its group, whole
-// groups and the beginning of the last. Every lane of the warp takes part.
+// Joins what lies between segment i and the one that its windows end in: the rest of its group, whole groups
+// and the beginning of the last group. Every lane of the warp takes part.
 template <class P>
 __device__ __forceinline__ P join_between(const slide &s, P total, int i, int lane, int first_group, P ahead,
                                           const P *groups) {
@@ -279,8 +281,8 @@ __device__ __forceinline__ P join_between(const slide &s, P total, int i, int la
   return P::join(rest, ahead);
 }
 
-// The outputs of one tile: `count` segments from output x on, whose first group is first_group in
-// groups.
+// The outputs of one tile: `count` segments from output x0 on; the first segment's group is
+// groups[first_group].
 template <class P, typename T>
 __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P, T> &r,
                               int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
@@ -332,7 +334,7 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
         const int64_t wanted = (p.columns - x + SEGMENT - 1) / SEGMENT;
         if (wanted <= 0) break;
         const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE >> s.bits);
-        // The first time with the groups that no window ends in.
+        // In the first tile also the groups that no window ends in.
         const int extra = t == 0 ? s.u - 1 : 0, ends = ((segments - 1) >> s.bits) + 2;
         if (s.q > 0)
           scan_groups<P, T>(r, s.bits, begin - p.before[0], first + s.u - extra, ends + extra,
@@ -347,14 +349,14 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
 
 // ---- along x: longer windows -------------------------------------------------
 
-// Blocks along x: `first` is the block, counted from position 0 of the signal, that the window of column 0
-// starts in; `count` of them are in the table of each line and channel, the last `starts` .. are only held
-// whole.
+// Blocks along x. `first`: the block, counted from position 0 of the signal, in which the window of column 0
+// starts. Windows start in the first `starts` blocks; the table has `count` blocks for each line and channel,
+// the others being contained in windows as a whole.
 struct blocks {
   int64_t first, starts, count;
 };
 
-// Loads 32 K pieces from position x on, K adjacent ones a lane.
+// Loads 32 K pieces from position x on; each lane gets K adjacent ones.
 template <class P, int K>
 __device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
                                             int64_t n, int64_t y, int64_t x, int64_t c) {
@@ -367,7 +369,7 @@ __device__ __forceinline__ void load_pieces(const pass<typename P::real> &p, P (
   for (int k = 0; k < K; k++) v[k] = shared[staging<K>::at(lane * K + k)];
 }
 
-// The table of whole blocks, a warp a block.
+// Computes the table of whole blocks, a warp per block.
 template <class P>
 __global__ void __launch_bounds__(32 * WARPS) row_blocks(pass<typename P::real> p, blocks b, P *whole) {
   constexpr int K = ROW_LANE;
@@ -386,8 +388,8 @@ __global__ void __launch_bounds__(32 * WARPS) row_blocks(pass<typename P::real> 
   }
 }
 
-// Joins what the windows that start in one block of a line end with: v[k] becomes the prefix, in its own
-// block, of the sample that window lane * K + k ends with.
+// The ends of the windows that start in one block of a line: v[k] becomes the prefix, within its own block,
+// up to the last sample of window lane * K + k.
 template <class P, int K>
 __device__ __forceinline__ void scan_ends(const pass<typename P::real> &p, P (&v)[K], P *shared, int lane,
                                           int64_t n, int64_t y, int64_t x, int64_t c) {
@@ -400,7 +402,7 @@ __device__ __forceinline__ void scan_ends(const pass<typename P::real> &p, P (&v
   scan_prefixes<P, K>(v, lane, rest ? size - rest : 0, ahead);
 }
 
-// The windows of more than 32 K positions that start in one block: a warp a block.
+// The windows of more than 32 K positions, a warp per block in which windows start.
 template <class P>
 __global__ void __launch_bounds__(32 * WARPS)
     row_windows(pass<typename P::real> p, blocks b, const P *whole, P *table) {
@@ -448,13 +450,13 @@ struct shape {
   int64_t columns, rows, channels, frames;
 };
 
-// What a pass over so many rows of so many frames needs, piece by piece of `size` bytes.
+// Scratch memory of a pass over so many rows of so many frames, in pieces of `size` bytes.
 struct needs {
   int64_t table, row_whole, column_low, column_high; // pieces
   int64_t pieces() const { return table + row_whole + column_low + column_high; }
 };
 
-// An upper bound that does not depend on where the view lies.
+// An upper bound for any position of the view in the signal.
 static needs needs_of(const fc_winstat *w, const shape &s, int64_t frames, int64_t rows) {
   needs n = {0, 0, 0, 0};
   const int64_t wx = w->before[0] + w->after[0] + 1, wy = w->before[1] + w->after[1] + 1;
@@ -469,8 +471,8 @@ static needs needs_of(const fc_winstat *w, const shape &s, int64_t frames, int64
   return n;
 }
 
-// Whole frames, as many as the budget allows, or else bands of rows of one: never so few
-// that the halo costs more than the band.
+// How much a pass processes: as many whole frames as the budget allows, else a band of rows of one frame, at
+// least as high as the window so that the halo does not cost more than the band.
 struct cut {
   int64_t frames, rows;
 };
@@ -488,7 +490,7 @@ static cut cut_of(const fc_winstat *w, const shape &s, int64_t size) {
   return c;
 }
 
-// Enough for cut_of's passes, and never less for a larger shape.
+// Scratch memory that is enough for the passes of cut_of. Monotonic: never less for a larger shape.
 static int64_t scratch_of(const fc_winstat *w, const shape &s, int64_t size) {
   const int64_t wy = w->before[1] + w->after[1] + 1;
   const int64_t all = needs_of(w, s, s.frames, s.rows).pieces() * size;
@@ -502,7 +504,7 @@ static shape shape_of(const fc_view *v) {
 
 // ---- host: launching -------------------------------------------------------
 
-// Calls f with a value of the element type: one of those that are made samples of this type.
+// Calls f with a value of the element type, among the types that are converted to this sample type.
 template <typename Fn> static void with_type(int dtype, int32_t, Fn f) {
   switch (dtype) {
   case FC_U8: f(uint8_t{}); break;
@@ -518,7 +520,7 @@ template <typename F, typename Fn> static void with_type(int dtype, F, Fn f) {
     f(double{});
 }
 
-// What the windows of a pass ask of row_slide. Nothing but places within the view depends on tiles.
+// Parameters of row_slide. `tiles` changes the distribution of the work only, not the results.
 template <class P> static slide slide_of(const pass<typename P::real> &p, int64_t lines) {
   slide s = {};
   const int64_t reach = p.window[0] - 1, tile = slide_tile<P>::segments * SEGMENT;
@@ -529,7 +531,7 @@ template <class P> static slide slide_of(const pass<typename P::real> &p, int64_
   s.u = s.q / s.group, s.v = s.q % s.group;
   const int64_t tiles = (p.columns - s.x0 + tile - 1) / tile;
   int64_t each = s.u > 1 && s.group == 32 ? 4 * p.window[0] / tile + 1 : 1;
-  // Enough blocks to fill a device come first.
+  // Filling the device with blocks has priority.
   const int64_t spare = lines * p.channels * tiles / SLIDE_BLOCKS;
   if (each > spare) each = spare;
   s.tiles = static_cast<int32_t>(each < 1             ? 1
@@ -550,7 +552,7 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   });
 }
 
-// Rows of floats that are no step to something else have a kernel of their own.
+// Rows of floats whose sums are results, not an intermediate table, have a kernel of their own.
 template <class P> static bool made_in_runs(const pass<typename P::real> &, cudaStream_t, fc_status *) {
   return false;
 }
@@ -559,7 +561,7 @@ template <> bool made_in_runs<sums<float>>(const pass<float> &p, cudaStream_t st
   return true;
 }
 
-// So do exact sums of long rows.
+// So have exact sums of long rows.
 template <> bool made_in_runs<codes>(const pass<double> &p, cudaStream_t stream, fc_status *status) {
   bool done = false;
   *status = run_slide_codes(p, stream, &done);
@@ -613,7 +615,7 @@ static void launch_columns(const pass<typename P::real> &p, P *low, P *high, con
   column_windows<P><<<dim3(x, fc_blocks(p.frames * t.starts, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
 }
 
-// What fc_winstat_cuda is asked for; `edges` NULL: the border has been made.
+// Arguments of fc_winstat_cuda; `edges` is NULL if the caller has filled in the border.
 struct call {
   const fc_winstat *w;
   const fc_view *in;
@@ -624,8 +626,9 @@ struct call {
   cudaStream_t stream;
 };
 
-// What does not change from pass to pass. Columns are cells in the launches: fc_blocks clamps
-// grids to what a launch may have; 2^31 - 1 blocks along x are never short.
+// The part of the arguments that is the same for all passes. Launches need no check of grid sizes: fc_blocks
+// clamps them to the allowed maximum, and 2^31 - 1 blocks along x always suffice for the columns of all
+// channels.
 template <typename R> static pass<R> pass_of(const call &c) {
   const fc_winstat *w = c.w;
   const fc_view *in = c.in, *out = c.out;
@@ -652,7 +655,7 @@ template <typename R> static void ask_for(pass<R> *p, const fc_winstat *w, unsig
     if (mask & 1u << w->stat[i]) p->stat[p->n_stats] = w->stat[i], p->slot[p->n_stats++] = i;
 }
 
-// Those of the statistics that `mask` has, if any, by pieces P.
+// Computes those of the statistics that are in `mask`, if any, by pieces P.
 template <class P> static fc_status run(const call &call, unsigned mask) {
   const fc_winstat *w = call.w;
   const shape s = shape_of(call.in);
@@ -684,7 +687,7 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
-// Which of the statistics have kernels, other than those of sums, that make a window along both axes at once.
+// Which statistics other than sums have kernels that handle both axes of a window at once.
 static unsigned others_taken(const call &c) {
   return spread_bytes_take(c.w, c.in, c.edges, c.out) | (spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
          (extremes_take(c.w, c.in, c.edges, c.out) ? EXTREMES : 0);
@@ -708,7 +711,8 @@ static unsigned wanted_of(const fc_winstat *w) {
   return wanted;
 }
 
-// All that is wanted of boxes in images of one row, of which `taken` are made in strips else.
+// Boxes in images of one row, if all statistics are among `taken`, those that strips.cu would compute
+// otherwise.
 static fc_status run_flat(const call &c, unsigned taken, bool *done) {
   *done = false;
   if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted_of(c.w) & ~taken) ||
@@ -720,7 +724,7 @@ static fc_status run_flat(const call &c, unsigned taken, bool *done) {
   return run_one_row(p, c.stream, done);
 }
 
-// A sum or mean of integers in windows of a row, where others are slow.
+// A single sum or mean of integers in windows of one row, where the general kernels are slow.
 static fc_status run_rows(const call &c, bool *done) {
   *done = false;
   if (fc_dtype_is_float(c.in->dtype) || c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
@@ -743,7 +747,7 @@ static fc_status run_codes(const call &c, unsigned left) {
   return status;
 }
 
-// Those of the statistics that `mask` has.
+// Computes those of the statistics that are in `mask`.
 static fc_status run_all(const call &c, unsigned mask) {
   if (fc_view_count(c.out) == 0) return FC_OK;
   const unsigned others = others_taken(c) & mask, strips = strips_take(c.w, c.in) & mask & ~others;
@@ -759,13 +763,13 @@ static fc_status run_all(const call &c, unsigned mask) {
   return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c, left); });
 }
 
-// Whether sums are those of kernels of rows that make the border.
+// Whether sums are computed by kernels for rows that handle the border themselves.
 static bool in_runs(const fc_winstat *w, const fc_view *in) {
   return fc_dtype_is_float(in->dtype) && w->compute == FC_F32 && w->before[1] + w->after[1] == 0 &&
          w->before[0] + w->after[0] < SLIDE_MAX;
 }
 
-// Sums of boxes, `strips` being those that are made in strips else.
+// Sums of boxes with a border; `strips`: those that strips.cu would compute otherwise.
 static fc_status run_box_edges(const call &c, unsigned sums, unsigned strips) {
   bool done = false;
   fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, &done);
@@ -790,8 +794,9 @@ static fc_status run_edges(const call &c) {
 
 // ---- images of a single column ----------------------------------------------
 
-// One is a row that stands on end: what is made down it is made along the row. So is, whatever the cut, what
-// a window along the row alone does not make in a kernel of its own.
+// Such an image is processed as a row, with x and y exchanged, so that the kernels for rows apply. Only
+// windows along x alone, which have a kernel for rows already, stay as they are. This depends on the whole
+// signal, not on the part that is in view.
 static bool stands(const fc_winstat *w, const fc_view *in) {
   return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
          (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
@@ -813,7 +818,7 @@ static fc_winstat turned(const fc_winstat *w) {
   return t;
 }
 
-// Calls f with the call, or as it is when it is turned.
+// Calls f with the call, with x and y exchanged where stands() says so.
 template <class F> static fc_status lying(call c, F f) {
   if (!stands(c.w, c.in)) return f(c);
   const fc_winstat w = turned(c.w);
@@ -825,7 +830,7 @@ template <class F> static fc_status lying(call c, F f) {
 } // namespace winstat
 
 extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
-  // For the largest piece, that of the variance in double.
+  // Enough for the largest piece, that of the variance in double.
   const fc_winstat along = winstat::stands(w, in) ? winstat::turned(w) : *w;
   const fc_view row = winstat::stands(w, in) ? winstat::turned(in) : *in;
   return static_cast<size_t>(winstat::scratch_of(&along, winstat::shape_of(&row), 32));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cu - dense 2-D filters of u8 images in bands (bytes.cuh): as floats.cu, a thread
-// reads each new row's window once and scatters its products into the K sums a column that the row belongs
-// to, all in registers.
+// bytes.cu - dense 2-D filters of u8 images in bands (bytes.cuh). As in floats.cu, a thread reads the window
+// of each new row once and adds its products to the K sums per column that the row contributes to, all in
+// registers.
 #include "filters/filter2d/conv2d/bytes.cuh"
 
 namespace {
@@ -21,11 +21,11 @@ __device__ __forceinline__ void march(const fc_band &b, const fc_byte_mask<K> &m
 #pragma unroll 1
   for (int q = -BATCH * static_cast<int>(ring_of::EARLY); q < end; q += BATCH) {
     const uint32_t now = ring.turn(b, last, mask.nothing);
-    // With no columns, a warp is here for the rows' sake alone.
+    // A warp without columns only takes part in loading rows.
     if (q < 0 || !__any_sync(~0u, p.whole || p.some)) continue;
     using window = fc_byte_window<K, STEP>;
     const uint32_t at = ring.batch(b, now) + own, *shift = room.shift[now % fc_byte_layout<K>::stages];
-    typename window::raw next(at + shift[0]); // read a row ahead
+    typename window::raw next(at + shift[0]); // loaded one row in advance
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
       const window w(next);

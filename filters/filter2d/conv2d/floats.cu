@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 //
-// floats.cu - dense 2-D filters of f32 in bands (band.cuh): a thread reads each
-// new row's window once from shared memory and scatters its products into the K sums a column
-// that the row belongs to, all in registers.
+// floats.cu - dense 2-D filters of f32 in bands (band.cuh): a thread reads the window of each new row once
+// from shared memory and adds its products to the K sums per column that the row contributes to, all in
+// registers.
 //
-// From 5 x 5 on arithmetic binds, and with it where the taps come from. From ordinary
-// registers a multiply-add has three operands to fetch, and waits for the banks of the
-// register file; from uniform registers, two. Those are few, so the taps are loaded again for
-// every row, from constant memory, two at a time, and serve all columns of a thread.
+// From 5 x 5 on arithmetic is the limit, and then the source of the taps matters. With taps in ordinary
+// registers a multiply-add fetches three operands and waits for the banks of the register file; with taps in
+// uniform registers it fetches two. Uniform registers are few, so the taps are reloaded from constant memory
+// for every row, two at a time, and each is used for all columns of a thread.
 #include "filters/filter2d/band.cuh"
 #include "filters/filter2d/conv2d/floats.cuh"
 
 namespace {
 
-// Taps by columns: those of one position along the row follow each other.
+// Taps column by column: those of one x are adjacent.
 template <int K> struct mask_of { alignas(8) float tap[K][(K + 1) / 2 * 2]; };
 
-constexpr int FOUR_MOST = 7; // taps of 4 channels
+constexpr int FOUR_MOST = 7; // maximum of taps per side for 4 channels
 
-// Rows in a batch and batches in shared memory; columns of a thread in groups of 4; blocks that a
-// multiprocessor's registers are shared out to.
+// Rows per batch; batches in shared memory; groups of 4 columns per thread; minimum of resident blocks per
+// multiprocessor, which limits the registers per thread.
 template <int K> struct layout_of {
   static constexpr int rows = K <= 7 ? 2 : 1, stages = K <= 5 ? 8 : 4, groups = K <= 5 ? 1 : 2,
                        blocks = K <= 7 ? 3 : 2;
@@ -30,8 +30,8 @@ template <int K> struct sums {
   float of[ROWS][GROUPS][4];
 };
 
-// Adds one row, from s + fc_band_early on (s is aligned to 16 bytes; the groups lie 512 apart), to the sums
-// it belongs to: tap j to those of the output j rows up.
+// Adds one row, read from s + fc_band_early on (s is aligned to 16 bytes; groups are 512 elements apart), to
+// the sums it contributes to: tap row j to those of the output j rows above.
 template <int K, int STEP>
 __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const float *s, sums<K> &sum) {
   constexpr int FIRST = fc_band_early<K, STEP>, QUADS = (FIRST + (K - 1) * STEP + 4 + 3) / 4,
@@ -40,7 +40,7 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
 #pragma unroll
   for (int i = 0; i < K; i++) {
 #pragma unroll
-    for (int q = 0; q < QUADS * G; q++) { // those that this tap is the first to need
+    for (int q = 0; q < QUADS * G; q++) { // loads the quads that no earlier tap needed
       const int at = 4 * (q / G), g = q % G, last = FIRST + i * STEP + 3;
       if (at > last || (i > 0 && at <= last - STEP)) continue;
       const float4 v = *reinterpret_cast<const float4 *>(s + g * FC_BAND_WIDTH + at);
@@ -53,8 +53,8 @@ __device__ __forceinline__ void scatter(int u, const mask_of<K> &mask, const flo
         float &to = sum.of[u + K - 1 - j][e / 4][e % 4];
         to = fmaf(mask.tap[i][j], w[e / 4][FIRST + i * STEP + e % 4], to);
       }
-    // Loads of taps stay on their side of this: all of them at once have no room in
-    // uniform registers, and would go to ordinary ones.
+    // Prevents the compiler from moving loads of taps across: all at once exceed the uniform registers, and
+    // would be placed in ordinary ones.
     asm volatile("" ::: "memory");
   }
 }
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, layout_of<K>::blocks)
 #pragma unroll 1
   for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
-    // With no columns, a thread is here for the rows' sake alone.
+    // A thread without columns only takes part in loading rows.
     if (q < 0 || (QUADS && stored[0] == 0)) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {

@@ -6,13 +6,13 @@
 
 namespace {
 
-constexpr int GROUPS = 2; // of columns, summed at a time, so that they share the loads of taps
+constexpr int GROUPS = 2; // groups of columns summed together, so that they share the loads of taps
 
 template <int K> struct mask_of {
   static constexpr int PITCH = (K + 3) / 4 * 4;
   alignas(16) float tap[K][PITCH];
-  bool constant;       // beside the line
-  float beside, ahead; // the constant, and of a row what all rows of a window above the middle one come to
+  bool constant;       // the elements beside the line are the border's constant
+  float beside, ahead; // the constant; for one row, the sum of all window rows above the middle one
 };
 
 template <int K, int STEP> struct window {
@@ -27,7 +27,7 @@ template <int K, int STEP> struct window {
       of[g][at] = v.x, of[g][at + 1] = v.y, of[g][at + 2] = v.z, of[g][at + 3] = v.w;
     }
   }
-  // What tap i along the line meets of output p.
+  // The input that tap i along the line is multiplied with for output p.
   __device__ __forceinline__ float at(int i, int p) const {
     return of[p / 4][FIRST + i * STEP + p % 4];
   }
@@ -52,7 +52,7 @@ __device__ __forceinline__ void add_row(const mask_of<K> &mask, int j, const win
     for (int p = 0; p < 4 * GROUPS; p++) sum.of[p] = fmaf(mask.tap[j][i], w.at(i, p), sum.of[p]);
 }
 
-// Of an image of one row: all rows of the window stand for it, or all but the middle one are the constant.
+// For an image of one row: all rows of the window are that row, or all but the middle one are the constant.
 template <int K, int STEP>
 __device__ __forceinline__ void sum_row(const mask_of<K> &mask, const window<K, STEP> &w, sums &sum) {
 #pragma unroll
@@ -67,8 +67,8 @@ __device__ __forceinline__ void sum_row(const mask_of<K> &mask, const window<K, 
   }
 }
 
-// Of one a pixel wide: each element is met by a row of taps, of which all but the middle one may meet the
-// constant.
+// For an image one pixel wide: each element is multiplied with a whole row of taps, or with the middle tap
+// only, the others being multiplied with the constant.
 template <int K, int STEP, bool CONSTANT>
 __device__ __forceinline__ void sum_column(const mask_of<K> &mask, const window<K, STEP> &w, sums &sum) {
 #pragma unroll
@@ -80,7 +80,7 @@ __device__ __forceinline__ void sum_column(const mask_of<K> &mask, const window<
 #pragma unroll
       for (int p = 0; p < 4 * GROUPS; p++)
         sum.of[p] = fmaf(mask.tap[j][i], CONSTANT && i != K / 2 ? mask.beside : w.at(j, p), sum.of[p]);
-    asm volatile("" ::: "memory"); // taps stay in uniform registers, see floats.cu
+    asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
   }
 }
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// line_bytes.cu - dense 2-D filters of u8 images of one row whose border is to be made, and of those
-// one pixel wide without gaps (line_bytes.cuh). Each element of a window is met by a line of taps
-// across, of which all but the middle one may meet the constant instead; it becomes a number once for all.
+// line_bytes.cu - dense 2-D filters of u8 images of one row whose border the kernel makes, and of those one
+// pixel wide without gaps (line_bytes.cuh). Each element of a window is multiplied with all taps across the
+// line, or with the middle one only, the others being multiplied with the constant. An element is converted
+// to float once.
 #include "filters/filter2d/conv2d/line_bytes.cuh"
 
 namespace {
 
 template <int K> struct taps {
   fc_byte_lines lines;
-  fc_byte_mask<K> mask; // as it is used: by rows
+  fc_byte_mask<K> mask; // row by row, as it is used
 };
 
-// Sums a window of rows of taps, of which those are BESIDE the line that the constant may be met by: of a row
-// all rows but the middle one, of a COLUMN of each row all taps but that.
+// Adds the products of a window with the rows of taps. BESIDE selects those that may be multiplied with the
+// constant instead: for a row all rows but the middle one, for a COLUMN all taps of each row but the middle
+// one.
 template <int K, int STEP, bool COLUMN, bool BESIDE>
 __device__ __forceinline__ void add(const fc_byte_mask<K> &mask, const fc_byte_window<K, STEP> &w,
                                     float constant, float (&sum)[FC_BYTE_COLUMNS]) {
@@ -26,7 +28,7 @@ __device__ __forceinline__ void add(const fc_byte_mask<K> &mask, const fc_byte_w
       for (int e = 0; e < FC_BYTE_COLUMNS; e++)
         sum[e] = fmaf(mask.tap[j][i], BESIDE && across != K / 2 ? constant : w[along * STEP + e], sum[e]);
     }
-    if (K > 3) asm volatile("" ::: "memory"); // taps stay in uniform registers, see floats.cu
+    if (K > 3) asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// narrow.cu - dense 2-D filters of narrow images (narrow.cuh): each row of a window's is read
-// once for the FC_NARROW_DOWN outputs below each other that it belongs to.
+// narrow.cu - dense 2-D filters of narrow images (narrow.cuh): each row of a window is read once for the
+// FC_NARROW_DOWN vertically adjacent outputs that it contributes to.
 #include "filters/filter2d/conv2d/narrow.cuh"
 #include "filters/filter2d/conv2d/floats.cuh"
 
@@ -11,14 +11,14 @@ constexpr int MOST = 15;
 
 static_assert(MOST * MOST <= FC_CONV2D_RUN, "masks are summed in one run");
 
-// Rows of 16 taps, the last of which are not the mask's.
+// Rows of 16 taps, zero beyond the mask's nx.
 struct mask {
   int nx, ny;
   alignas(16) float tap[MOST][MOST + 1];
 };
 
-// Adds a row of input, from s on (aligned to 16 bytes), to the sums of the outputs [low, high) of a thread,
-// which are all of them if ALL: to output r's as row q - r of the mask.
+// Adds row q of a window, read from s on (aligned to 16 bytes), to a thread's outputs [low, high), which are
+// all of them if ALL: output r uses row q - r of the mask.
 template <int STEP, bool ALL>
 __device__ __forceinline__ void add_row(const mask &m, const float *s, int q, int low, int high,
                                         float4 (&sum)[FC_NARROW_DOWN]) {
@@ -45,7 +45,7 @@ __device__ __forceinline__ void add_row(const mask &m, const float *s, int q, in
   }
 }
 
-// The same of a row of K taps, all known to the compiler.
+// The same for a row of K taps, with K and all bounds known at compile time.
 template <int STEP, int K>
 __device__ __forceinline__ void add_fixed(const mask &m, const float *s, int q,
                                           float4 (&sum)[FC_NARROW_DOWN]) {
@@ -65,8 +65,8 @@ __device__ __forceinline__ void add_fixed(const mask &m, const float *s, int q,
   }
 }
 
-// Sums of a thread's outputs: `rows` is where columns begin, `source` the offset of each row. K: the mask's
-// taps either way, or 0.
+// Sums a thread's outputs. `rows` points to its first column, `source` has the offset of each row. K is the
+// taps per side of the mask, or 0 if not known at compile time.
 template <int STEP, int K>
 __device__ __forceinline__ void sum_all(const fc_narrow &b, const mask &m, const float *rows,
                                         const int *source, float4 (&sum)[FC_NARROW_DOWN]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// narrow_bytes.cu - dense 2-D filters of narrow u8 images and of batches of small ones: rows are
-// brought as narrow.cuh does and stay bytes; a thread takes 8 columns of FC_NARROW_DOWN rows of
-// outputs at a time, with the arithmetic of bytes.cuh.
+// narrow_bytes.cu - dense 2-D filters of narrow u8 images and of batches of small ones: rows are loaded as
+// in narrow.cuh and remain bytes; a thread computes 8 columns of FC_NARROW_DOWN rows of outputs at a time,
+// with the arithmetic of bytes.cuh.
 #include "filters/filter2d/conv2d/bytes.cuh"
 #include "filters/filter2d/conv2d/narrow.cuh"
 
@@ -10,11 +10,11 @@ namespace {
 
 template <int K> struct taps {
   fc_byte_mask<K> mask;
-  int lanes; // that have columns of a row
+  int lanes; // lanes per row of outputs
   fc_dev_divider by_lanes;
 };
 
-// Sums of a thread's outputs. `at` is where the piece's first window begins, `source` the offset of each row,
+// Sums a thread's outputs. `at` is the address of the piece's first window, `source` the offset of each row
 // in words.
 template <int K, int STEP>
 __device__ __forceinline__ void sum_all(const fc_byte_mask<K> &mask, uint32_t at, const int *source,
@@ -29,12 +29,12 @@ __device__ __forceinline__ void sum_all(const fc_byte_mask<K> &mask, uint32_t at
 #pragma unroll
         for (int e = 0; e < FC_BYTE_COLUMNS; e++)
           if (q >= r && q - r < K) sum[r][e] = fmaf(mask.tap[i][q - r], w[i * STEP + e], sum[r][e]);
-      if (K > 3) asm volatile("" ::: "memory"); // taps stay in uniform registers, see floats.cu
+      if (K > 3) asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
     }
   }
 }
 
-// Stores the first `count` of 8 bytes, in as large pieces as they lie.
+// Stores the first `count` of 8 bytes, in the largest pieces that the address is aligned for.
 __device__ __forceinline__ void store_lying(char *to, fc_byte_codes c, int count) {
   const uint32_t shift = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to)) % 8;
   if (count >= FC_BYTE_COLUMNS && shift == 0) {
@@ -86,10 +86,10 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS)
 
 template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   fc_narrow b = fc_narrow_of(m, K, K, true, false);
-  b.pitch = b.raw_pitch; // of tables.source
+  b.pitch = b.raw_pitch; // the row distance that tables.source is made with
   taps<K> t = {fc_byte_mask_of<K>(op), (b.columns + FC_BYTE_COLUMNS - 1) / FC_BYTE_COLUMNS, {}};
   t.by_lanes = fc_dev_divider_of(t.lanes);
-  const int bytes = 4 * b.pieces * b.held * b.raw_pitch + 64; // windows of columns that are none are read too
+  const int bytes = 4 * b.pieces * b.held * b.raw_pitch + 64; // slack: the last lane's windows exceed the row
   const int blocks = (b.count + b.pieces - 1) / b.pieces;
   if (!fc_allow_shared(conv2d_narrow_bytes<K, STEP>, bytes)) return FC_UNSUPPORTED;
   conv2d_narrow_bytes<K, STEP><<<static_cast<unsigned>(blocks), FC_NARROW_THREADS, bytes, stream>>>(b, t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// thin.cu - dense 2-D filters of f32 images of few rows (thin.cuh): of each row of a window,
-// that which stands for it is multiplied.
+// thin.cu - dense 2-D filters of f32 images of few rows (thin.cuh): each row of a window is read from the
+// image row that the border maps it to.
 #include "filters/filter2d/conv2d/floats.cuh"
 #include "filters/filter2d/conv2d/thin.cuh"
 
@@ -12,7 +12,8 @@ template <int K> struct mask_of {
   alignas(16) float tap[K * PITCH];
 };
 
-// Adds to four adjacent sums those of row `tap` of the mask, from s on; both are aligned to 16 bytes.
+// Adds the products of row `tap` of the mask, read from s on, to four adjacent sums; both are aligned to 16
+// bytes.
 template <int K, int STEP>
 __device__ __forceinline__ void add_row(const float *tap, const float *s, float4 &sum) {
   constexpr int QUADS = ((K - 1) * STEP + 4 + 3) / 4;

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 //
-// thin_bytes.cu - dense 2-D filters of u8 images of few rows whose border is to be made
-// (thin.cuh): a block brings some groups of columns of all rows at once (bytes.cuh), and
-// marches over what stands for the rows of windows; with larger masks it sums each row of outputs by itself.
+// thin_bytes.cu - dense 2-D filters of u8 images of few rows whose border the kernel makes (thin.cuh): a
+// block loads all rows of some groups of columns at once (bytes.cuh), then marches over the rows of windows,
+// each mapped to its image row. With larger masks it sums each row of outputs separately.
 #include "filters/filter2d/conv2d/bytes.cuh"
 #include "filters/filter2d/conv2d/thin.cuh"
 
 namespace {
 
-constexpr int GROUPS = 4; // of columns
-constexpr int STAGES = 2; // of which one is used: all rows are one batch
+constexpr int GROUPS = 4; // groups of columns per block
+constexpr int STAGES = 2; // only one is used: all rows are one batch
 
-// Where the rows of windows lie, in bytes from the first.
+// Offset in bytes of each row of windows from the first image row.
 template <int K> struct sources { int of[FC_THIN_ROWS + K - 1 + fc_byte_layout<K>::rows]; };
 
-// Called by all threads, once the rows are there.
+// Called by all threads, after the rows have arrived.
 template <int K>
 __device__ __forceinline__ void look_up(const fc_band &b, const fc_byte_room<STAGES> &room,
                                         sources<K> &rows) {
   const int height = b.edges.height, j = threadIdx.x;
   if (j >= FC_THIN_ROWS + K - 1 + fc_byte_layout<K>::rows) return;
-  // Those that no output needs, too: a batch may end with them.
+  // Rows that no output needs are looked up too, as the last batch may contain them.
   const int source = fc_dev_border_source(b.edges.border, min(j, height + K - 2) - K / 2, height);
   rows.of[j] = source < 0 ? height * b.pitch : source * b.pitch + static_cast<int>(room.shift[0][source]);
 }
 
-// A row that is the constant's, after the others.
+// Stores a row of the border's constant after the image rows.
 [[maybe_unused]] __device__ __forceinline__ void make_constant(const fc_band &b, uint32_t *row) {
   for (int i = threadIdx.x; i < b.pitch / 4; i += FC_BAND_THREADS) row[i] = b.edges.code;
 }
 
-// Of a row of outputs; `rows` has the offset of each row of its window.
+// Sums one row of outputs; `rows` has the offset of each row of its window.
 template <int K, int STEP>
 __device__ __forceinline__ void sum_rows(const fc_byte_mask<K> &mask, uint32_t at, const int *rows,
                                          float (&sum)[FC_BYTE_COLUMNS]) {
@@ -41,11 +41,11 @@ __device__ __forceinline__ void sum_rows(const fc_byte_mask<K> &mask, uint32_t a
     for (int i = 0; i < K; i++)
 #pragma unroll
       for (int e = 0; e < FC_BYTE_COLUMNS; e++) sum[e] = fmaf(mask.tap[i][j], w[i * STEP + e], sum[e]);
-    asm volatile("" ::: "memory"); // taps stay in uniform registers, see floats.cu
+    asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
   }
 }
 
-// Sums all rows of outputs of a group of columns, each by itself.
+// Sums all rows of outputs of a group of columns, each separately.
 template <int K, int STEP, bool RAGGED>
 __device__ __forceinline__ void sum_each(const fc_band &b, const fc_byte_mask<K> &mask,
                                          const fc_byte_place &p, uint32_t at, const int *rows, char *to,
@@ -58,8 +58,8 @@ __device__ __forceinline__ void sum_each(const fc_band &b, const fc_byte_mask<K>
   }
 }
 
-// Marches over the rows of windows of a group of columns, of which `rows` tells where they lie: of those
-// above and below, what they add to outputs that there are not is summed too.
+// Marches over the rows of windows of a group of columns; `rows` has their offsets. Rows of the border also
+// contribute to sums above and below the image, which are not stored.
 template <int K, int STEP, bool RAGGED>
 __device__ __forceinline__ void march(const fc_band &b, const fc_byte_mask<K> &mask, const fc_byte_place &p,
                                       uint32_t at, const int *rows, char *to, uint32_t &seen) {
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   __shared__ fc_byte_room<STAGES> room;
   __shared__ sources<K> rows;
   fc_band_way way = fc_byte_band<GROUPS>(b);
-  way.in += b.edges.up * b.in_row, way.y = 0; // rows as they are, with no border
+  way.in += b.edges.up * b.in_row, way.y = 0; // image rows only, without border rows
   fc_byte_begin(b, way, way.width + b.margin, room);
   make_constant(b, memory + b.edges.height * b.pitch / 4);
   __syncthreads();

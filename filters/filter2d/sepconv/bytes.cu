@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cu - separable filters of u8 images in bands (band.cuh), the sums along
-// by the integer matrix units (digits.cuh), those down by multiply-adds. Short masks have
-// quads_bytes.cu, too.
+// bytes.cu - separable filters of u8 images in bands (band.cuh): horizontal sums by the integer matrix units
+// (digits.cuh), vertical sums by multiply-adds. Short masks are also computed by quads_bytes.cu.
 //
-// Down, a kernel of N rows serves all masks of fewer, whose other taps are 0; rows beyond the
-// mask's are not read, and what lies in their place is some finite number. Where rows begin at
-// different places in a word, RAGGED, the matrix is another for each.
+// Vertically, a kernel of N rows is used for all masks of fewer, zero-padded; rows beyond the mask's are not
+// loaded, and their place in shared memory holds some finite values. If rows begin at different offsets
+// within a word (RAGGED), each offset has its own matrix.
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/digits.cuh"
 
 namespace {
 
-// Rows of a batch, batches in shared memory, and groups of 512 columns, 4 a thread: what a row
-// costs apart from its sums is shared by as many groups as there are registers for. And the blocks that
-// a multiprocessor's registers are shared out to.
+// Rows per batch; batches in shared memory; groups of 512 columns, 4 per thread: as many as registers allow,
+// since they share a row's cost other than its sums; and the minimum of resident blocks per multiprocessor,
+// which limits the registers per thread.
 template <int N, bool RAGGED> struct layout_of {
   static constexpr int rows = N >= 23 || (RAGGED && N <= 7) ? 4 : 8, stages = 4;
   static constexpr int groups = N <= (RAGGED ? 7 : 9) ? 2 : 1;
@@ -30,7 +29,7 @@ template <int N> struct taps_of {
   float y[N];
 };
 
-// Adds a row to the sums of the outputs that it belongs to: tap j to those of j rows up.
+// Adds a row to the sums it contributes to: tap j to that of the output j rows above.
 template <int N, int KS, int G, int SUMS>
 __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32_t *row,
                                         const fc_fragment<KS> &f, float4 (&sum)[SUMS][G]) {
@@ -46,14 +45,14 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32
   }
 }
 
-// WHOLE: the band is, and pairs of outputs lie at even addresses unless rows are RAGGED.
+// WHOLE: the band has all its columns and, unless rows are RAGGED, pairs of outputs lie at even addresses.
 template <int N, int KS, bool RAGGED, bool WHOLE>
 __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
                                       const fc_digits<KS> &all, uint32_t *memory) {
   constexpr int BATCH = layout_of<N, RAGGED>::rows, G = layout_of<N, RAGGED>::groups, SUMS = N - 1 + BATCH;
   const int lane = threadIdx.x % 32, end = way.count + N - 1;
   const fc_place p = fc_place_of<G>(b, way.width);
-  // Of the rows beyond the mask's none is read.
+  // Rows beyond the mask's are not loaded.
   fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
       b, way, way.count + b.rows_down - 1, memory);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
@@ -120,7 +119,7 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   return fc_band_launch(kernel, b, m, t, bytes, op->ny, stream);
 }
 
-// By the kernel of the least N, of those there are, that is as many rows as the mask has.
+// Selects the kernel with the smallest available N that is at least the mask's rows.
 template <int KS, bool RAGGED, int... N>
 fc_status choose(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   fc_status status = FC_UNSUPPORTED;
@@ -139,7 +138,7 @@ fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t strea
   }
 }
 
-// The wider windows are, the fewer masks have few rows.
+// Fewer kernels for wider windows, which seldom have few rows.
 fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   switch (fc_digit_steps(m)) {
   case 1: return choose<1, false, 3, 5, 7, 9, 11, 15, 19, 23, 31>(op, m, stream);
@@ -153,7 +152,7 @@ fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
 
 } // namespace
 
-// One pixel wide as well: its bits are those of digits, which the tiles do not have.
+// Images one pixel wide too: the tiles' sums differ in their bits from those of digits.cuh.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   if (!fc_bytes_fit(op, m)) return FC_UNSUPPORTED;
   return fc_band_steps(m) % 4 == 0 ? run(op, m, stream) : run_ragged(op, m, stream);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// floats.cu - separable filters of f32 in bands (band.cuh): each new row is
-// summed along, 4 outputs a thread, and the result scattered into the N sums a column that it
-// belongs to, which live in registers. A batch of rows is unrolled, after which the sums move
-// down by as many names; of more than 4 rows the code of long masks leaves the instruction cache.
+// floats.cu - separable filters of f32 in bands (band.cuh): each new row is summed horizontally, 4 outputs
+// per thread, and the result is added to the N sums per column that it contributes to, which are in
+// registers. A batch of rows is unrolled, after which each sum is renamed to the one a batch before. Batches
+// are 4 rows: with more, the code of long masks exceeds the instruction cache.
 #include "filters/filter2d/band.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/down.cuh"
 
 namespace {
 
-// Rows in a batch and batches in shared memory; blocks that a multiprocessor's registers are
-// shared out to.
+// Rows per batch; batches in shared memory; minimum of resident blocks per multiprocessor, which limits the
+// registers per thread.
 template <int N> struct layout_of {
   static constexpr int rows = 4, stages = 4, blocks = N <= 7 ? 5 : N <= 15 ? 4 : 3;
 };
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
 #pragma unroll 1
   for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
     const float *rows = reinterpret_cast<const float *>(ring.turn(b, way)) + 4 * threadIdx.x;
-    // With no columns, a thread is here for the rows' sake alone.
+    // A thread without columns only takes part in loading rows.
     if (q < 0 || (QUADS && N <= 15 && stored == 0)) continue;
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// line.cu - separable filters of f32 images of one row, or one pixel wide (conv2d/line.cuh). Across
-// the line all taps meet the same element, or the constant: what those before the middle one come to is then
-// known to the host.
+// line.cu - separable filters of f32 images of one row, or one pixel wide (conv2d/line.cuh). Across the line
+// all taps are multiplied with the same element, or all but the middle one with the constant. The host then
+// computes the sum of the products before the middle tap.
 #include "filters/filter2d/conv2d/line.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 
@@ -10,11 +10,11 @@ namespace {
 
 template <int N> struct taps_of {
   float along[N], across[N];
-  bool constant; // beside the line
+  bool constant; // the elements beside the line are the border's constant
   float beside, ahead;
 };
 
-// Four adjacent elements, or what their rows came to along, summed across.
+// Sums four adjacent elements, or their rows' horizontal sums, across the line.
 template <int N> __device__ __forceinline__ float4 sum_across(const taps_of<N> &t, float4 v) {
   if (t.constant) {
     float4 sum = make_float4(t.ahead, t.ahead, t.ahead, t.ahead);
@@ -29,7 +29,7 @@ template <int N> __device__ __forceinline__ float4 sum_across(const taps_of<N> &
   return sum;
 }
 
-// COLUMN: elements are summed up across, and these sums along; else the other way round.
+// COLUMN: sums across the line first, then along it; otherwise the other way round.
 template <int N, int STEP, bool COLUMN>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_line(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {

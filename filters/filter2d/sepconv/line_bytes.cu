@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// line_bytes.cu - separable filters of u8 images of one row, or one pixel wide (conv2d/line.cuh),
-// with the integer sums of bytes.cu across pixels. Across the line all taps meet the same element, or
-// the constant.
+// line_bytes.cu - separable filters of u8 images of one row, or one pixel wide (conv2d/line.cuh), with the
+// horizontal integer sums of bytes.cu. Across the line all taps are multiplied with the same element, or all
+// but the middle one with the constant.
 //
-// A kernel of N taps across a row, or along a column, serves all masks of fewer, whose other taps are 0.
+// A kernel of N taps, vertically for a row or along the line for a column, is used for all masks of fewer,
+// zero-padded.
 #include "filters/filter2d/conv2d/line_bytes.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/quads.cuh"
 
 namespace {
 
-[[maybe_unused]] constexpr int GROUPS = 2; // of 512 columns of a row, summed at a time
+[[maybe_unused]] constexpr int GROUPS = 2; // groups of 512 columns of a row, summed together
 
 // ---- rows --------------------------------------------------------------------
 
-// Down: all taps; or where rows beside it are of the constant, the middle one, and those after it.
+// `down` has all vertical taps; or, if the rows beside the image are the constant, the middle one and those
+// after it.
 template <int N> struct row_taps {
   fc_byte_lines lines;
   fc_byte_taps along;
   float down[N];
   bool constant;
-  float beside, ahead; // what the constant comes to along, and its rows above down
+  float beside, ahead; // the constant's horizontal sum; the vertical sum of the rows above the middle one
 };
 
 template <int N> __device__ __forceinline__ float4 sum_down(const row_taps<N> &t, float4 v) {
@@ -38,8 +40,8 @@ template <int N> __device__ __forceinline__ float4 sum_down(const row_taps<N> &t
   return sum;
 }
 
-// Calls f(line, way, first) for the parts of GROUPS of all bands: `line` is where the first window of the
-// part begins, in a word and bytes from there on.
+// Calls f(way, word, byte, first) for each part, GROUPS groups wide, of all bands: the first window of the
+// part begins at `byte` within `word`, column `first` of the band.
 template <int N, typename Fn>
 [[maybe_unused]] __device__ __forceinline__ void each_part(const row_taps<N> &t, void *rooms, Fn f) {
   fc_line_each(t.lines, static_cast<char *>(rooms), [&](const fc_band_way &way, uint32_t line) {
@@ -50,8 +52,8 @@ template <int N, typename Fn>
   });
 }
 
-// Which of a thread's 8 columns there are, of a band that begins at `x` of the row; `own` and COLUMN(i) are
-// counted from there.
+// Which of a thread's 8 columns are within the image, for a band that begins at `x` of the row; `own` and
+// COLUMN(i) are relative to the band's part.
 template <typename Column>
 [[maybe_unused]] __device__ __forceinline__ uint32_t columns_inside(const fc_byte_lines &l,
                                                                     const fc_band_way &way, int first,
@@ -93,7 +95,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
 #endif
 }
 
-// The same of windows of up to 32 bytes (quads.cuh).
+// The same for windows of up to 32 bytes (quads.cuh).
 template <int N>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_line_bytes_quads(const __grid_constant__ row_taps<N> t) {
@@ -123,14 +125,14 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
 
 // ---- columns -----------------------------------------------------------------
 
-// What an element comes to across is element * times + plus.
+// The sum across the line of an element is element * times + plus.
 template <int N> struct column_taps {
   fc_byte_lines lines;
   int32_t times, plus;
   float down[N];
 };
 
-// Sums of 8 adjacent outputs, each element turned into what it comes to across once.
+// Sums of 8 adjacent outputs; each element is summed across the line once.
 template <int N, int STEP>
 __device__ __forceinline__ void sum_column(const column_taps<N> &t, const fc_byte_window<N, STEP> &w,
                                            float (&sum)[FC_BYTE_COLUMNS]) {
@@ -169,7 +171,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
 
 // ---- launching -------------------------------------------------------------
 
-// A tap along, from its digits.
+// The value of a horizontal tap from its digits.
 int32_t value_of(uint32_t digits) {
   return static_cast<int8_t>(digits) + 256 * static_cast<int8_t>(digits >> 8) +
          65536 * static_cast<int8_t>(digits >> 16);
@@ -185,8 +187,8 @@ float tap_down(const fc_sepconv *op, int64_t j, int exponent) {
   return ldexpf(static_cast<const float *>(op->y)[j], -exponent);
 }
 
-// By a kernel whose windows are read for so many bytes beyond a band, with so many bytes of shared memory
-// besides.
+// Launches a kernel that reads windows up to `margin` bytes beyond a band and uses additional bytes of
+// shared memory.
 template <typename Taps>
 fc_status launch(void (*kernel)(const Taps), const fc_march &line, Taps t, int margin, int bytes,
                  cudaStream_t stream) {
@@ -214,7 +216,7 @@ template <int N> fc_status run_row(const fc_sepconv *op, const fc_march &m, cuda
   for (int64_t j = first; j < op->ny; j++) t.down[j - first] = tap_down(op, j, exponent);
   if (FC_QUADS_OUTPUTS + m.margin <= FC_QUADS_WINDOW)
     return launch(sepconv_line_bytes_quads<N>, m, t, FC_QUADS_WINDOW, 0, stream);
-  switch ((8 + m.margin + 3 + 31) / 32) { // outputs begin where 8 bytes do, windows anywhere
+  switch ((8 + m.margin + 3 + 31) / 32) { // outputs begin at multiples of 8 bytes, windows anywhere
   case 1:
   case 2: return launch<2, N>(m, t, stream);
   case 3: return launch<3, N>(m, t, stream);
@@ -223,7 +225,7 @@ template <int N> fc_status run_row(const fc_sepconv *op, const fc_march &m, cuda
   }
 }
 
-// What is read of a window is as long as the kernel's mask.
+// The number of elements read per window follows from the kernel's N, not from the mask's length.
 template <int N, int STEP>
 fc_status launch(const fc_march &line, const column_taps<N> &t, cudaStream_t stream) {
   return launch(sepconv_line_bytes_column<N, STEP>, line, t, (N - 1) * STEP, 0, stream);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// narrow.cu - separable filters of narrow images (conv2d/narrow.cuh): lanes sum their rows along, in
-// place; then all sum down. Bytes that stay bytes are summed along as bytes.cu does it, in exact
-// integers by taps of 24 bits.
+// narrow.cu - separable filters of narrow images (conv2d/narrow.cuh): lanes sum their rows horizontally, in
+// place; then all sum vertically. From u8 to u8 the horizontal sums are those of bytes.cu, exact integers
+// with taps of 24 bits.
 #include "filters/filter2d/conv2d/narrow.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/digits.cuh"
 
 namespace {
 
-// Wider images of f32 are left to bands, which are as fast from 100 elements on where masks are short.
+// Wider images of f32 are left to bands, which are as fast from 100 elements on for short masks.
 constexpr int64_t FLOATS_COLUMNS = 128;
 
 constexpr int TAPS = (FC_NARROW_TAPS + 3) / 4 * 4;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void multiply_add(int tap, const int *v, int4 &sum) {
   sum.x += tap * v[0], sum.y += tap * v[1], sum.z += tap * v[2], sum.w += tap * v[3];
 }
 
-// Hands out a row of numbers by fours, one after the other.
+// Reads a row of floats by quads, in order.
 struct floats {
   const float *at; // aligned to 16 bytes
 
@@ -50,10 +50,10 @@ struct floats {
   }
 };
 
-// The same of bytes, which begin anywhere in a word.
+// The same for bytes, which may begin anywhere in a word.
 struct bytes {
   const uint32_t *at;
-  uint32_t word, shift; // the next, and how bytes of it and the one behind make a word
+  uint32_t word, shift; // the next word, and the shift that aligns it with the one after it
 
   __device__ __forceinline__ bytes(const fc_narrow &b, const uint32_t *memory, int r, int column) {
     const int first = fc_narrow_first_byte(b);
@@ -69,7 +69,7 @@ struct bytes {
   }
 };
 
-// Four adjacent sums of nx taps, STEP apart, 4 taps at a time: a window of 4 * STEP + 4 numbers slides along.
+// Four adjacent sums of nx taps, STEP apart, 4 taps at a time: a window of 4 * STEP + 4 values slides along.
 // `x` is in shared memory, aligned to 16 bytes and read up to a multiple of 4.
 template <int STEP, typename V, typename Row>
 __device__ __forceinline__ float4 add_along(Row row, const V *x, int nx) {
@@ -92,8 +92,8 @@ __device__ __forceinline__ float4 add_along(Row row, const V *x, int nx) {
   return as_floats(sum);
 }
 
-// Sums a warp's rows along, two parts at a time: two rows, or of long rows one. Floats go to where they come
-// from: all of a row before any is stored.
+// Sums a warp's rows horizontally, two parts at a time: two short rows, or two parts of a long one. Results
+// of f32 overwrite the row, so all of a row is summed before any of it is stored.
 template <int STEP, typename Row, typename V>
 __device__ __forceinline__ void sum_along(const fc_narrow &b, const fc_narrow_lane &l, const V *x,
                                           uint32_t *memory) {
@@ -136,7 +136,7 @@ __device__ __forceinline__ void load_rows(const float *piece, const int *source,
   to[3] = *reinterpret_cast<const float4 *>(piece + at.w);
 }
 
-// Sums down FC_NARROW_DOWN outputs of 4 columns each, 4 taps at a time: a window of rows slides down.
+// Sums FC_NARROW_DOWN outputs of 4 columns vertically, 4 taps at a time: a window of rows slides down.
 __device__ __forceinline__ void sum_down(const float *piece, const int *source, const float *y, int ny,
                                          float4 (&sum)[FC_NARROW_DOWN]) {
   float4 row[FC_NARROW_DOWN + 4];
@@ -155,7 +155,7 @@ __device__ __forceinline__ void sum_down(const float *piece, const int *source, 
   }
 }
 
-// Stores what bytes came to.
+// Stores the sums of a u8 image.
 __device__ __forceinline__ void store_bytes(const fc_narrow &b, char *row, int column, float4 v,
                                             uint32_t &seen) {
   uint32_t code[4];
@@ -221,13 +221,13 @@ fc_status launch(const fc_march &m, const taps<V> &t, const fc_narrow &b, cudaSt
   }
 }
 
-// An integer of three digits with signs.
+// The integer value of three signed digits.
 int integer_of(uint32_t digits) {
   const auto digit = [&](int d) { return static_cast<int>(static_cast<int8_t>(digits >> 8 * d & 255)); };
   return (digit(2) * 256 + digit(1)) * 256 + digit(0);
 }
 
-// As bytes.cu has them.
+// Taps in the format of bytes.cu.
 taps<int> bytes_taps_of(const fc_sepconv *op, int step) {
   const float *y = static_cast<const float *>(op->y);
   taps<int> t = {};
@@ -238,7 +238,8 @@ taps<int> bytes_taps_of(const fc_sepconv *op, int step) {
   return t;
 }
 
-// Do images of bytes go that way, of which this may be a part?
+// Whether the whole image, of which this may be a part, is computed with the exact sums of bytes.cu: parts
+// and whole must give the same bits.
 bool is_exact(const fc_sepconv *op, fc_march m) {
   m.edges.on = false;
   return fc_bytes_fit(op, m) && fc_digit_steps(m) <= FC_DIGIT_STEPS &&

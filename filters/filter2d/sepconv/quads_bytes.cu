@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// quads_bytes.cu - as bytes.cu, short masks, whose sums along are those of quads.cuh.
-// Where rows of inputs or of outputs begin at different places in a word, RAGGED, the words of windows are
-// shifted to where the matrix is for them, and those of outputs to where they belong.
+// quads_bytes.cu - as bytes.cu, for short masks, whose horizontal sums are those of quads.cuh. If rows of
+// inputs or of outputs begin at different offsets within a word (RAGGED), the words of windows are shifted
+// to the offset that the matrix is made for, and those of outputs to their address.
 //
-// Down, a kernel of N rows serves all masks of fewer, whose other taps are 0; rows beyond the mask's are not
-// read, and what lies in their place is some finite number.
+// Vertically, a kernel of N rows is used for all masks of fewer, zero-padded; rows beyond the mask's are not
+// loaded, and their place in shared memory holds some finite values.
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/quads.cuh"
 
 namespace {
 
-constexpr int GROUPS = 2; // of 512 columns
+constexpr int GROUPS = 2; // groups of 512 columns
 
-// Rows of a batch, batches in shared memory, and the blocks that a multiprocessor's registers are shared out
-// to.
+// Rows per batch; batches in shared memory; minimum of resident blocks per multiprocessor, which limits the
+// registers per thread.
 template <int N> struct layout_of { static constexpr int rows = 4, stages = 4, blocks = N <= 3 ? 6 : 4; };
 
 template <int N> struct taps_of {
@@ -22,7 +22,7 @@ template <int N> struct taps_of {
   float y[N];
 };
 
-// Adds a row to the sums of the outputs that it belongs to: tap j to those of j rows up.
+// Adds a row to the sums it contributes to: tap j to that of the output j rows above.
 template <int N, int SUMS>
 __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const float4 (&v)[GROUPS],
                                         float4 (&sum)[SUMS][GROUPS]) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
   constexpr int BATCH = layout_of<N>::rows, SUMS = N - 1 + BATCH;
   const int end = way.count + N - 1;
   const uint32_t inside = fc_quads_inside(way.width);
-  // Of the rows beyond the mask's none is read.
+  // Rows beyond the mask's are not loaded.
   fc_band_ring<1, BATCH, layout_of<N>::stages, GROUPS, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
       b, way, way.count + b.rows_down - 1, memory);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// thin.cu - separable filters of f32 images of few rows (conv2d/thin.cuh): each row is summed along
-// once, and so is the constant; down, the sums of those that stand for a window's rows are added up. Images
-// of one row, or one pixel wide, by masks that line.cu has no kernel for: as many taps along as down.
+// thin.cu - separable filters of f32 images of few rows (conv2d/thin.cuh): each row, and the constant, is
+// summed horizontally once; vertically, a window's rows are looked up among these sums. Also images of one
+// row, or one pixel wide, with masks that line.cu has no kernel for, since it requires as many taps
+// horizontally as vertically.
 //
-// Of that many taps both ways, as most masks have, kernels know the number: a row is summed along with no
-// other load than the window's, and the sums that a window meets are looked up once for all outputs.
+// For masks with the same number of taps in both directions, as most have, there are kernels with the number
+// known at compile time: summing a row horizontally loads nothing but the window, and the rows of a window
+// are looked up once for all outputs.
 #include "filters/filter2d/conv2d/thin.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 
 namespace {
 
-// Along memory, and from the ends of a window to those of the next.
+// x: taps along memory; y: taps across it.
 struct taps {
   int nx, ny;
   alignas(16) float x[FC_MARCH_MARGIN + 4];
   alignas(16) float y[FC_THIN_DOWN];
 };
 
-// What rows sum up to, along, is in shared memory, each thread's own; ONE: of an image of one row, it is
-// kept.
+// Each thread keeps its rows' horizontal sums in shared memory. ONE: an image of one row, whose sum stays in
+// a register unless the constant is needed too.
 template <int STEP, bool ONE>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_thin_row(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
@@ -57,8 +59,8 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   }
 }
 
-// The other way round: each element, which is a row of the image, is summed up by the taps that it and the
-// constant meet, and these sums along memory.
+// The same for an image one pixel wide: each element is a row of the image, which is summed first with the
+// taps that it and the constant are multiplied with; these sums are then filtered along memory.
 template <int STEP>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_thin_column(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
@@ -89,18 +91,18 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
         fc_add_along<STEP>(memory + g * FC_BAND_WIDTH + 4 * threadIdx.x, x, t.nx, make_float4(0, 0, 0, 0)));
 }
 
-// ---- as many taps along as down ----------------------------------------------
+// ---- same number of taps in both directions ----------------------------------
 
 template <int N> struct square_taps { float x[N], y[N]; };
 
-// Begins to copy the rows, and after them stores one of the constant.
+// Begins to copy the rows, and stores a row of the constant after them.
 __device__ __forceinline__ void fetch_rows(const fc_band &b, fc_band_way way, float *rows) {
   for (int r = 0; r < b.edges.height; r++, way.in += b.in_row, rows += b.pitch) fc_line_fetch(b, way, rows);
   if (!fc_thin_constant(b)) return;
   for (int j = threadIdx.x; j < b.pitch; j += FC_BAND_THREADS) rows[j] = __uint_as_float(b.edges.code);
 }
 
-// Sums down all rows of outputs: whatever stands for row q of the windows is tap q - y of output y.
+// Sums all rows of outputs vertically: row q of the windows is multiplied with tap q - y for output y.
 template <int N>
 __device__ __forceinline__ void sum_down(const float4 *all, const int *sources, const float *y,
                                          float4 (&sum)[FC_THIN_ROWS]) {
@@ -123,7 +125,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, 5)
   const fc_band_way way = fc_band_begin<4, 1>(b);
   const int height = b.edges.height, sums = fc_thin_constant(b) ? height + 1 : height;
   fetch_rows(b, way, memory);
-  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // those that no output needs, too
+  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // rows that no output needs too
     sources[q] = fc_thin_source(b, min(q, height + N - 2));
   fc_await_copies();
   __syncthreads();

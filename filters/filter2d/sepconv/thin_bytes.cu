@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// thin_bytes.cu - separable filters of u8 images of few rows (conv2d/thin.cuh): as thin.cu,
-// with the sums along of bytes.cu. Blocks stay and take one band after the other, for the digits of
-// the taps take as long to make as a band. A kernel of N rows serves all masks of fewer, whose other taps are
-// 0. Short masks march over the rows of windows (quads.cuh): to sum a row along again costs them less
-// than to keep its sums.
+// thin_bytes.cu - separable filters of u8 images of few rows (conv2d/thin.cuh): as thin.cu, with the
+// horizontal sums of bytes.cu. Each block processes several bands, since preparing the digits of the taps
+// takes as long as a band. A kernel of N rows is used for all masks of fewer, zero-padded. Short masks march
+// over the rows of windows (quads.cuh): summing a row horizontally again is cheaper for them than keeping
+// its sums.
 #include "filters/filter2d/conv2d/line_bytes.cuh"
 #include "filters/filter2d/conv2d/thin.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int FETCHED = 2; // groups of 512 columns, brought at a time
+constexpr int FETCHED = 2; // groups of 512 columns, loaded together
 
 template <int N> struct taps {
   fc_byte_taps along;
@@ -20,18 +20,18 @@ template <int N> struct taps {
   float y[N];
 };
 
-// Where the row begins in a word.
+// The offset of the row within a word.
 __device__ __forceinline__ uint32_t shift_of(const char *row) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) % 4;
 }
 
-// Words of all rows, and of that of the constant.
+// Words of all rows, including the constant's.
 __host__ __device__ inline int rows_words(const fc_band &b) {
   return (b.edges.height + 1) * b.pitch;
 }
 
-// Begins to copy the rows to where they begin in a word too, and after them stores one of the constant: whole
-// words where all of them can be read, else bytes.
+// Begins to copy the rows, keeping their offset within a word, and stores a row of the constant after them:
+// by whole words if all of them may be read, otherwise by bytes.
 [[maybe_unused]] __device__ __forceinline__ void fetch(const fc_band &b, const fc_band_way &way,
                                                        uint32_t *rows) {
   const int n = way.width + b.margin, height = b.edges.height;
@@ -52,8 +52,8 @@ __host__ __device__ inline int rows_words(const fc_band &b) {
   for (int i = threadIdx.x; i < b.pitch; i += FC_BAND_THREADS) rows[i] = b.edges.code;
 }
 
-// Sums the group of columns from `first` on: each row along to `along`, each thread its own columns; down,
-// whatever stands for row q of the windows is tap q - y of output y.
+// Sums the group of columns from `first` on. Horizontally to `along`, each thread its own columns;
+// vertically, row q of the windows is multiplied with tap q - y for output y.
 template <int N, int KS>
 __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way, const taps<N> &t,
                                        const fc_digits<KS> &all, const int *sources, const uint32_t *rows,
@@ -88,8 +88,8 @@ __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way,
   }
 }
 
-// A block's bands, one after the other, each copied while the one before is summed: by begin(way, rows), and
-// sum(way, rows).
+// Calls begin(way, rows), which starts a copy, and sum(way, rows) for each band of a block; each is copied
+// while the one before is summed.
 template <typename Begin, typename Sum>
 [[maybe_unused]] __device__ __forceinline__ void each_band(const fc_band &b, uint32_t bands, uint32_t *memory,
                                                            Begin begin, Sum sum) {
@@ -99,7 +99,7 @@ template <typename Begin, typename Sum>
 #pragma unroll 1
   for (uint32_t band = blockIdx.x, turn = 0; band < bands; band += gridDim.x, turn ^= 1) {
     const fc_band_way next = fc_band_of_block<1, FETCHED>(b, min(band + gridDim.x, bands - 1), bands);
-    __syncthreads(); // all have left the room
+    __syncthreads(); // all threads have finished reading the buffer
     begin(next, memory + (turn ^ 1) * room);
     fc_await_copies<1>();
     __syncthreads();
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, 5)
   __shared__ int sources[FC_THIN_ROWS + N];
   fc_digits<KS> &all = *reinterpret_cast<fc_digits<KS> *>(memory);
   fc_make_digits<KS>(t.along, all);
-  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // those that no output needs, too
+  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // rows that no output needs too
     sources[q] = fc_thin_source(b, min(q, b.edges.height + b.rows_down - 2));
   filter_bands<N, KS>(b, t, all, sources, memory + sizeof all / 4);
 #endif
@@ -140,8 +140,8 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, 5)
 
 // ---- short masks -------------------------------------------------------------
 
-// The rows of a band, each copied by a warp to where it begins in 16 bytes; `rows` has room for b.pitch words
-// of each.
+// Copies the rows of a band, each by one warp and to the same offset within 16 bytes; `rows` has b.pitch
+// words for each.
 [[maybe_unused]] __device__ __forceinline__ void fetch_rows(const fc_band &b, const fc_band_way &way,
                                                             uint32_t *rows) {
   const char *first = way.in + b.edges.up * b.in_row;
@@ -152,8 +152,8 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, 5)
   fc_commit_copies();
 }
 
-// Marches over the rows of windows of a band: whatever stands for row q is summed along, and added to the up
-// to N sums of outputs that it belongs to.
+// Marches over the rows of windows of a band: each is mapped to its image row, summed horizontally, and
+// added to the up to N sums it contributes to.
 template <int N, bool RAGGED>
 __device__ __forceinline__ void march(const fc_band &b, const fc_band_way &way, const taps<N> &t,
                                       const fc_quads_fragment &f, const int *sources, const uint32_t *rows,
@@ -168,7 +168,7 @@ __device__ __forceinline__ void march(const fc_band &b, const fc_band_way &way, 
 #pragma unroll
   for (int q = 0; q < ROWS; q++) {
     const int source = sources[q];
-    const uint32_t own = (place + source * step) % 16; // of the constant's row all words are alike
+    const uint32_t own = (place + source * step) % 16; // any will do for the constant's row
     float4 v[2];
     fc_quads_sum<true>(rows + source * b.pitch + own / 4, own % 4 * 8, f, v);
 #pragma unroll
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, N <= 3 ? 4 : 3)
   __shared__ fc_quads_digits all;
   const int room = rows_words(b);
   fc_quads_make(t.along, 0, all);
-  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // those that no output needs, too
+  for (int q = threadIdx.x; q < FC_THIN_ROWS + N; q += FC_BAND_THREADS) // rows that no output needs too
     sources[q] = fc_thin_source(b, min(q, b.edges.height + b.rows_down - 2));
   for (int i = threadIdx.x; i < 2 * b.pitch; i += FC_BAND_THREADS)
     memory[i / b.pitch * room + b.edges.height * b.pitch + i % b.pitch] = b.edges.code;
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, N <= 3 ? 4 : 3)
 
 // ---- launching -------------------------------------------------------------
 
-// By blocks that stay, with so many bytes of shared memory.
+// Launches as many blocks as are resident at once, with the given bytes of shared memory.
 template <int N>
 fc_status launch(void (*kernel)(const fc_band, const taps<N>), const fc_sepconv *op, const fc_march &m,
                  fc_band b, int bytes, cudaStream_t stream) {

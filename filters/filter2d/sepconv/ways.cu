@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// ways.cu - separable filters of f32 where bands (band.cuh) do badly: images of two or four
-// interleaved channels, or three and long masks, whose windows along are wide; and images narrower than
-// bands, of which a block takes several parts.
+// ways.cu - separable filters of f32 for which bands (band.cuh) are slow: images of two or four interleaved
+// channels, or three with long masks, whose windows are wide; and images narrower than bands.
 //
-// A block marches down some ways at a time, each of which is a part of an image's columns and rows. Threads
-// share them out by 4 adjacent pixels of a channel: rows are sorted by channels on their way into shared
-// memory, so that the sums along are those of a single channel, and sorted back on their way out. The sums
-// run as in floats.cu.
+// A block marches down several ways at a time (ways.cuh), each of which is a part of an image's columns and
+// rows. A thread has 4 adjacent pixels of one channel: rows are deinterleaved on their way into shared
+// memory, so that horizontal sums are those of a single channel, and interleaved again when outputs are
+// stored. The order of sums is that of floats.cu.
 #include "filters/filter2d/sepconv/down.cuh"
 #include "filters/filter2d/sepconv/ways.cuh"
 
 namespace {
 
 constexpr int BATCH = 4, STAGES = 3;
-constexpr int THREADS = 128; // of a block, at most
+constexpr int THREADS = 128; // maximum per block
 
 template <int N> constexpr int blocks_of = N <= 15 ? 4 : 3;
 
@@ -22,17 +21,17 @@ template <int N> struct taps_of { float x[N], y[N]; };
 
 struct ways {
   fc_ways all;
-  int32_t step, quads, lanes; // channels, quads of one of them in a way, threads of a way
-  int32_t listed;             // words of the list of elements
-  int32_t pitch, room_pitch;  // words from channel to channel, of a way's row and of outputs
+  int32_t step, quads, lanes; // channels, quads of one channel per way, threads per way
+  int32_t listed;             // length of the list of elements in words
+  int32_t pitch, room_pitch;  // words between channels: of a way's row, of its outputs
 };
 
-// What a thread seldom needs, in shared memory: registers are for sums.
+// What a thread needs seldom, kept in shared memory to leave registers for sums.
 struct part {
-  int lane;                          // of its way
-  int y, rows, count;                // where in the signal its windows begin, rows that they meet, of outputs
-  int elements, width;               // of a row of windows, of outputs
-  int share, room_share, room_first; // where its first element goes to; is stored from; its sums go to
+  int lane;            // index within the way
+  int y, rows, count;  // row of the signal at which its windows begin, rows of windows, rows of outputs
+  int elements, width; // per row of windows, per row of outputs
+  int share, room_share, room_first; // offsets of its first element loaded, first stored, and of its sums
 };
 
 __device__ __forceinline__ part part_of(const ways &b, const fc_way &w, int own, int lane, int taps) {
@@ -45,14 +44,14 @@ __device__ __forceinline__ part part_of(const ways &b, const fc_way &w, int own,
   return p;
 }
 
-// Stores the constant where it stands for elements of all rows, once and for all.
+// Stores the constant for those elements that are the constant in all rows, once per block.
 __device__ __forceinline__ void fill(const ways &b, const part &p, const int *list, float *to) {
   for (int i = p.lane; i < p.elements; i += b.lanes, to += b.quads)
     for (int r = 0; list[i] == FC_BAND_CONSTANT && r < STAGES * BATCH; r++)
       to[r * b.all.row] = __uint_as_float(b.all.edges.code);
 }
 
-// Begins to copy a thread's share of a batch that begins with `row`: of elements that are all there.
+// Begins to copy a thread's share of a batch from `row` on, of elements that are all within the image.
 __device__ __forceinline__ void fetch_plain(const ways &b, const part &p, const char *row, float *to) {
   row += 4 * p.lane;
 #pragma unroll 2
@@ -62,7 +61,7 @@ __device__ __forceinline__ void fetch_plain(const ways &b, const part &p, const 
   }
 }
 
-// The same of those that stand for them; 4 are looked up at a time, for a copy waits for each.
+// The same by the list of mapped elements; 4 are looked up at a time, since each copy waits for its look-up.
 __device__ __forceinline__ void fetch_listed(const ways &b, const part &p, const int *list, const char *row,
                                              float *to) {
 #pragma unroll 1
@@ -81,7 +80,7 @@ __device__ __forceinline__ void fetch_listed(const ways &b, const part &p, const
   }
 }
 
-// The same of a batch whose rows are not all there: others stand for them, or the constant.
+// The same for a batch with rows outside the image, which are mapped to others or are the constant.
 __device__ __forceinline__ void fetch_rows(const ways &b, const part &p, const int *list, int q,
                                            const char *first, float *to) {
 #pragma unroll 1
@@ -99,7 +98,7 @@ __device__ __forceinline__ void fetch_rows(const ways &b, const part &p, const i
   }
 }
 
-// `row` is row q of the way. INNER: of a band all elements of which are there.
+// `row` is row q of the way. INNER: all elements of the band are within the image.
 __device__ __forceinline__ void fetch(const ways &b, const part &p, bool inner, const int *list, int q,
                                       const char *row, float *to) {
   const bool there = !b.all.edges.on || (p.y + q >= 0 && p.y + q + BATCH <= b.all.height);
@@ -112,8 +111,7 @@ __device__ __forceinline__ void fetch(const ways &b, const part &p, bool inner, 
   fc_commit_copies();
 }
 
-// Stores a batch of outputs, of which the first is number o and belongs to `row`, from where they lie sorted
-// by channels.
+// Interleaves and stores a batch of outputs, the first of which is number o and belongs to `row`.
 __device__ __forceinline__ void store_batch(const ways &b, const part &p, int o, char *row,
                                             const float *room) {
   const int stride = b.all.together * b.step * b.room_pitch, count = p.count;
@@ -130,7 +128,7 @@ __device__ __forceinline__ void store_batch(const ways &b, const part &p, int o,
   }
 }
 
-// Stores a thread's sums of a row where they belong, as many as there are of them.
+// Stores a thread's sums of a row, at most as many as are left in it.
 __device__ __forceinline__ void store_quad(char *to, int left, float4 v) {
   float *at = reinterpret_cast<float *>(to);
   if (left >= 4) {
@@ -142,7 +140,8 @@ __device__ __forceinline__ void store_quad(char *to, int left, float4 v) {
   if (left > 2) at[2] = v.z;
 }
 
-// DIRECT: of one channel, and stored 4 at a time; else sorted on the way out.
+// DIRECT: one channel, stored 4 elements at a time from registers; otherwise interleaved through shared
+// memory.
 template <int N, bool DIRECT>
 __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
     sepconv_ways(const __grid_constant__ ways b, const __grid_constant__ taps_of<N> t) {
@@ -150,7 +149,7 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
   __shared__ part parts[THREADS];
   const uint32_t band = blockIdx.x % b.all.bands, group = blockIdx.x / b.all.bands;
   const int mine = threadIdx.x / b.lanes, lane = threadIdx.x % b.lanes;
-  const bool idle = mine >= b.all.together; // it reads what is others', and stores nothing
+  const bool idle = mine >= b.all.together; // reads another thread's data, and stores nothing
   const fc_way w = fc_way_of<4>(b.all, idle ? UINT32_MAX : group * b.all.together + mine, band);
   const int own = idle ? 0 : mine * b.step, end = b.all.rows + N - 1;
   part &p = parts[threadIdx.x];
@@ -162,11 +161,11 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
   const int x = static_cast<int>(band) * b.all.band - b.all.edges.left;
   const bool inner = !b.all.edges.on || (x >= 0 && x + b.all.band + b.all.margin <= b.all.columns);
   const int left = DIRECT ? w.width - 4 * lane : 0;
-  const uint32_t stored = left > 0 ? w.count : 0; // rows of outputs stored DIRECTly
+  const uint32_t stored = left > 0 ? w.count : 0; // rows of outputs that it stores itself (DIRECT)
   fc_way_elements(b.all, band, list);
   __syncthreads();
   if (!inner) fill(b, p, list, ring + p.share);
-  const char *row = w.in; // to be copied next
+  const char *row = w.in; // the next to be copied
 #pragma unroll 1
   for (int i = 0; i < STAGES - 1; i++, row += BATCH * b.all.in_row)
     fetch(b, p, inner, list, i * BATCH, row, ring + i * BATCH * b.all.row + p.share);
@@ -174,7 +173,7 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
 #pragma unroll
   for (int i = 0; i < N - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
   char *to = w.out - (N - 1) * b.all.out_row + (DIRECT ? 16 * lane : 0);
-  int now = 0, next = STAGES - 1, room = 0; // batches of the ring, and the room that is stored to
+  int now = 0, next = STAGES - 1, room = 0; // indices of batches in the ring, and of the output buffer
 #pragma unroll 1
   for (int q = 0; q < end; q += BATCH, row += BATCH * b.all.in_row) {
     fc_await_copies<STAGES - 2>();
@@ -207,11 +206,11 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
 
 // ---- launching -------------------------------------------------------------
 
-// How a block's threads are shared out: bands of a row, and ways that a block takes of each.
+// How a block's threads are distributed: bands of a row, and ways per block of each.
 struct sharing {
   int64_t bands;
   int quads, together, threads;
-  double worth; // of the threads, the part that has outputs; less for what bands read beside them
+  double worth; // share of the threads that have outputs, reduced by what bands read beyond theirs
 };
 
 sharing sharing_of(const fc_march &m) {
@@ -234,8 +233,8 @@ sharing sharing_of(const fc_march &m) {
   return best;
 }
 
-// A number of words from `least` on, a multiple of 4, by which channels lie apart so that adjacent elements
-// lie in different banks.
+// The distance between channels in words: the smallest multiple of 4 from `least` on for which adjacent
+// elements lie in different banks.
 int pitch_of(int least, int step) {
   static const int banks[] = {0, 0, 16, 12, 8};
   int pitch = (least + 3) / 4 * 4;
@@ -257,7 +256,7 @@ ways ways_of(const fc_march &m, const sharing &s) {
 template <int N>
 fc_status launch(const fc_sepconv *op, const fc_march &m, const sharing &s, cudaStream_t stream) {
   const ways b = ways_of(m, s);
-  constexpr bool MAY = N <= 25; // of more there are no registers for it
+  constexpr bool MAY = N <= 25; // more would exceed the registers
   const bool direct = MAY && m.step == 1 && m.quads && m.columns % 4 == 0;
   const int rooms = direct ? 0 : 2 * BATCH * s.together * m.step * b.room_pitch;
   taps_of<N> t;
@@ -267,8 +266,8 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const sharing &s, cuda
                         4 * (b.listed + STAGES * BATCH * b.all.row + rooms), N, stream);
 }
 
-// Do bands have no kernel, or a bad one: where windows are wide, or threads without columns many? Of low
-// images many rows are summed more than once.
+// Whether bands have no kernel or a slow one, because windows are wide or many threads have no columns. Not
+// for low images, of which many rows would be summed more than once.
 bool is_better(const fc_march &m, int64_t taps, const sharing &s) {
   if (s.threads == 0 || 5 * (m.height + taps - 1) > 8 * m.height) return false;
   if (m.step == 2 || m.step == 4 || (m.step == 3 && taps > 15)) return true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// ways_bytes.cu - separable filters of u8 images narrower than bands, by blocks that march down
-// several ways at a time (ways.cuh): the sums along by the integer matrix units (digits.cuh),
-// whose 16 windows may be those of different ways. So all rows must begin at one place in a word; then they
-// are copied by words, and what a window meets beside a row is made in shared memory of what has come.
+// ways_bytes.cu - separable filters of u8 images narrower than bands, by blocks that march down several ways
+// at a time (ways.cuh): horizontal sums by the integer matrix units (digits.cuh), whose 16 windows may
+// belong to different ways. This requires all rows to begin at the same offset within a word. They are
+// copied by words, and the border beside a row is then made in shared memory.
 //
-// A kernel of N rows serves all masks of fewer, whose other taps are 0.
+// A kernel of N rows is used for all masks of fewer, zero-padded.
 #include <algorithm>
 
 #include "filters/filter2d/sepconv/digits.cuh"
@@ -14,8 +14,8 @@
 namespace {
 
 constexpr int STAGES = 4;             // batches in shared memory
-constexpr int THREADS = 256;          // of a block, at most
-constexpr int64_t MOST_COLUMNS = 768; // bands are better for more
+constexpr int THREADS = 256;          // maximum per block
+constexpr int64_t MOST_COLUMNS = 768; // bands are faster for wider images
 
 template <int N> constexpr int batch_of = N <= 15 ? 8 : 4; // rows
 
@@ -26,20 +26,20 @@ template <int N> struct taps_of {
 
 struct ways {
   fc_ways all;
-  int32_t windows, lanes;    // of 8 columns, and threads that copy, of a way
-  int32_t pitch;             // bytes from way to way of a row
-  int32_t shift;             // of the first window in a word
-  int32_t rows_down;         // of a window
-  int32_t lo, hi;            // elements of a row of windows that can be read
-  int32_t head, words, tail; // of those: bytes before the first word, words, bytes after the last
-  bool even;                 // outputs can be stored 2 at a time
+  int32_t windows, lanes;    // of 8 columns, and threads that copy, per way
+  int32_t pitch;             // bytes between ways in a row
+  int32_t shift;             // offset of the first window within a word
+  int32_t rows_down;         // per window
+  int32_t lo, hi;            // range of elements of a row of windows that may be read
+  int32_t head, words, tail; // of that range: bytes before the first word, words, bytes after the last
+  bool even;                 // outputs can be stored in pairs
 };
 
-// A thread's outputs of one window: 2 adjacent ones.
+// A thread's two adjacent outputs of one window.
 struct pair {
-  const uint32_t *window; // its words of the first row
+  const uint32_t *window; // its words in the first row
   char *to;
-  int count, inside; // rows, and columns that there are
+  int count, inside; // rows, and columns within the image
 };
 
 // Begins to copy a thread's share of a row, or stores the constant for it.
@@ -55,8 +55,9 @@ __device__ __forceinline__ void fetch_row(const ways &b, const char *row, int la
   }
 }
 
-// The same of a batch that begins with row q of a way, which has `rows`. Where they are all there, `row` and
-// those after it, the bytes beside words are all loaded before the first is stored.
+// The same for a batch that begins with row q of a way of `rows` rows. If they are all within the image
+// (`row` and those after it), the bytes before and after the words are all loaded before the first is
+// stored.
 template <int BATCH>
 __device__ __forceinline__ void fetch(const ways &b, int y, int lane, int q, int rows, const char *row,
                                       char *to) {
@@ -89,7 +90,7 @@ __device__ __forceinline__ void fetch(const ways &b, int y, int lane, int q, int
   }
 }
 
-// Makes what lies beside the rows of a batch that has come.
+// Makes the border beside the rows of a batch that has arrived.
 template <int BATCH>
 __device__ __forceinline__ void make_border(const ways &b, const int *list, int lane, char *rows) {
   const int pitch = 4 * b.all.row, beside = b.all.columns + b.all.margin - (b.hi - b.lo);
@@ -106,7 +107,7 @@ __device__ __forceinline__ void make_border(const ways &b, const int *list, int 
   }
 }
 
-// Window `number` of a block.
+// The thread's pair in window `number` of a block.
 __device__ __forceinline__ pair pair_of(const ways &b, int number, const char *rows) {
   const int own = number / b.windows, column = number % b.windows * 8, of_lane = threadIdx.x % 4;
   const bool is_one = own < b.all.together;
@@ -120,7 +121,7 @@ __device__ __forceinline__ pair pair_of(const ways &b, int number, const char *r
   return p;
 }
 
-// Stores a row's outputs of a pair, if it is one of outputs.
+// Stores a pair of outputs, if `is_output`.
 __device__ __forceinline__ void store_pair(const ways &b, bool is_output, const pair &p, char *to,
                                            uint32_t low, uint32_t high, uint32_t &seen) {
   const uint32_t bytes = fc_bytes_of(low, high);
@@ -134,7 +135,7 @@ __device__ __forceinline__ void store_pair(const ways &b, bool is_output, const 
   }
 }
 
-// The digits of the taps for windows that begin where this image's do, by all threads.
+// Makes the digits of the taps for windows with this image's offset within a word; called by all threads.
 template <int KS>
 __device__ __forceinline__ void make_digits(const fc_byte_taps &t, int shift, fc_digits<KS> &all) {
   const uint32_t *x = fc_share_digits(t);
@@ -154,7 +155,7 @@ __device__ __forceinline__ void march(const ways &b, const taps_of<N> &t, const 
   const int number = static_cast<int>(threadIdx.x) / 32 * 16 + static_cast<int>(threadIdx.x) % 32 / 4;
   pair one = pair_of(b, number, ring), two = pair_of(b, number + 8, ring);
   char *own = ring + (idle ? 0 : mine) * b.pitch;
-  const char *row = w.in; // to be copied next
+  const char *row = w.in; // the next to be copied
   fc_fragment<KS> f;
   fc_load_digits(all, b.shift, f);
 #pragma unroll 1
@@ -215,10 +216,10 @@ __global__ void __launch_bounds__(THREADS, N <= 15 ? 2 : 1)
 
 // ---- launching -------------------------------------------------------------
 
-// How a block's threads are shared out: the ways of a block are as many as leave few windows over.
+// How a block's threads are distributed: as many ways per block as leave few windows unused.
 struct sharing {
   int together, threads;
-  double worth; // of the threads, the part that has outputs
+  double worth; // share of the threads that have outputs
 };
 
 sharing sharing_of(int64_t columns) {
@@ -243,7 +244,7 @@ ways ways_of(const fc_march &m, const sharing &s, int steps) {
   b.head = std::min(static_cast<int>(-(in + static_cast<uintptr_t>(b.lo)) % 4), b.hi - b.lo);
   b.words = (b.hi - b.lo - b.head) / 4, b.tail = (b.hi - b.lo - b.head) % 4;
   const int words = (std::max(b.shift + n, 8 * (b.windows - 1) + 32 * steps) + 3) / 4;
-  b.pitch = 4 * (words | 1); // odd: of windows that meet, those of two ways lie in different banks
+  b.pitch = 4 * (words | 1); // odd, so that windows of two ways that are read together lie in different banks
   b.all.row = s.together * b.pitch / 4;
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
   const bool wide = (ends | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 2 == 0;
@@ -265,7 +266,8 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const sharing &s, cuda
   return fc_ways_launch(kernel, b, m, t, s.threads, 4 * words, op->ny, stream);
 }
 
-// By a kernel for windows of at least so many steps.
+// Launches the kernel for windows of the smallest number of steps, from LEAST to MOST, that is at least
+// `steps`.
 template <int N, int LEAST, int MOST>
 fc_status choose(const fc_sepconv *op, const fc_march &m, const sharing &s, int steps, cudaStream_t stream) {
   if constexpr (LEAST > MOST)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// dct_blocks.cu - see dct_blocks.cuh. A warp takes 32 blocks, a lane one of them. Where neighbouring
-// lanes' blocks are neighbours in memory (along Y) lanes load and store their own values; else a block's
-// values are what is adjacent, and shared memory turns the 32 blocks around: loads and stores
-// of whole blocks on the one side, a lane's block on the other, 16 bytes at a time wherever possible. Two
-// lanes turn blocks of 32 bytes between them, without it.
+// dct_blocks.cu - see dct_blocks.cuh. A warp processes 32 blocks, one per lane. If the blocks of
+// neighbouring lanes are adjacent in memory (along Y), lanes load and store their own values. Otherwise the
+// values of one block are adjacent, and the 32 blocks are transposed in shared memory: global accesses are
+// whole blocks, 16 bytes at a time if possible, and each lane accesses its own block in shared memory.
+// Blocks of 32 bytes are exchanged between two lanes instead, without shared memory.
 #include <cuda_pipeline_primitives.h>
 
 #include "filters/fourier/gpu/fft_block.cuh"
 #include "filters/fourier/gpu/dct_walk.cuh"
 
-// Cosine transforms of a power of two values that lie in one thread's
-// registers. A type II splits into one of half the length, of the sums of opposite values, and a type
-// IV of their differences; a type IV of M values is a complex Fourier transform of M/2 between two
-// rotations. All steps are orthogonal but for a scale, so errors do not grow as they do with the
-// secants of Lee's and related methods. Everything unrolls, and all angles are constants.
+// Cosine transforms whose length is a power of two and whose values are in the registers of one thread. A
+// type II is split into a type II of half the length, of the sums of opposite values, and a type IV of their
+// differences; a type IV of M values is a complex Fourier transform of M/2 between two rotations. All steps
+// are orthogonal up to a scale, so errors do not grow as with the secants of Lee's and related methods.
+// Everything is unrolled, and all angles are constants.
 
 // ---- constants -------------------------------------------------------------
 
-// Sine and cosine of x from 0 to pi/4, to the last bit or so of a double.
+// Sine and cosine for x from 0 to pi/4, accurate to about the last bit of a double.
 __host__ __device__ constexpr double fc_small_sine(double x) {
   const double z = x * x;
   return x *
@@ -50,7 +50,7 @@ __host__ __device__ constexpr double fc_turn_sine(int k, int n) {
   return 4 * k >= n ? fc_turn_cosine(4 * k - n, 4 * n) : fc_turn_cosine(n - 4 * k, 4 * n);
 }
 
-// The number itself, not a call: what is an argument of a template is computed by the compiler.
+// A constant instead of a call, so that the compiler computes it.
 template <int K, int N> struct fc_turn_of {
   static constexpr double cosine = fc_turn_cosine(K % N, N), sine = fc_turn_sine(K % N, N);
 };
@@ -76,7 +76,7 @@ template <int N, int I = 0, typename Fn> __device__ __forceinline__ void fc_each
 
 // ---- Fourier transforms ----------------------------------------------------
 
-// H values in order, to order.
+// Fourier transform of H values, input and output in natural order.
 template <int H, typename F> __device__ __forceinline__ void fc_register_fft(fc_complex<F> (&z)[H]) {
   if constexpr (H == 2 || H == 4 || H == 8) {
     fc_butterfly<F, H>(z, nullptr);
@@ -151,34 +151,34 @@ namespace {
 
 constexpr int LANES = 32;
 constexpr int64_t ACROSS =
-    8; // neighbours that are worth it: 8 floats are the 32 bytes that memory is read in
+    8; // minimum of adjacent blocks for direct access: 8 floats are one memory sector of 32 bytes
 
-// Warps of a block of threads: 48 KiB of shared memory are there without asking.
+// Warps per block of threads: 48 KiB of shared memory are available without opting in.
 template <typename F, int N> constexpr int WARPS = N * sizeof(F) > 256 ? 2 : 4;
-// Values from one block to the next in shared memory: an odd number of 16 bytes, so that eight lanes'
-// accesses of 16 bytes meet all banks once.
+// Distance between blocks in shared memory, in values: an odd multiple of 16 bytes, so that the 16-byte
+// accesses of eight lanes use each bank once.
 template <typename F, int N> constexpr int PITCH = N + 16 / static_cast<int>(sizeof(F));
 
 template <typename F> struct block_job {
   fc_dct_walk walk;
   const char *in;
   char *out;
-  int64_t in_step, out_step; // bytes
+  int64_t in_step, out_step; // in bytes
   int32_t rows, cols, in_dtype, out_dtype;
   fc_dev_map<F> in_map, out_map;
-  F first, other;         // what the first and the other coefficients are multiplied by
-  bool across;            // neighbouring lanes' blocks are neighbours
-  bool in_wide, out_wide; // whole blocks of the compute type, 16 bytes at a time
+  F first, other;         // factors of the first coefficient and of the others
+  bool across;            // the blocks of neighbouring lanes are adjacent
+  bool in_wide, out_wide; // blocks are of the compute type and accessed 16 bytes at a time
   uint32_t *notes;
 };
 
-// The 32 blocks of a warp: bytes to a lane's own, and how many there are.
+// The 32 blocks of a warp: byte offsets of the lane's own block, and the number of blocks.
 struct place {
   int64_t in, out;
   int lane, have;
 };
 
-// The lane's share of access i: value `at` of block `block`.
+// What a lane accesses in access i: value `at` of block `block`.
 struct share {
   int block, at;
 };
@@ -189,8 +189,8 @@ template <int N> __device__ __forceinline__ share share_of(int i, int lane, bool
 
 // ---- through shared memory ---------------------------------------------------
 
-// Goes through COUNT shares of a lane, UNROLL at a time: use(share, bytes to its block), of which `own` are
-// those to the lane's own.
+// Calls use(share, byte offset of its block) for COUNT accesses of a lane, UNROLL at a time; `own` is the
+// offset of the lane's own block.
 template <int COUNT, int UNROLL, class Use>
 __device__ __forceinline__ void deal(const place &p, int64_t own, bool across, const Use &use) {
 #pragma unroll UNROLL
@@ -200,7 +200,7 @@ __device__ __forceinline__ void deal(const place &p, int64_t own, bool across, c
   }
 }
 
-// use(value of the type).
+// Calls use(value of the type).
 template <class Use> __device__ __forceinline__ void with_type(int dtype, const Use &use) {
   switch (dtype) {
   case FC_U8: return use(uint8_t());
@@ -235,7 +235,7 @@ __device__ __forceinline__ void store_turned(const block_job<F> &job, const plac
   });
 }
 
-// Whole blocks, 16 bytes at a time: use(bytes to them, where they lie in the room).
+// Accesses whole blocks 16 bytes at a time: use(offset in global memory, index in shared memory).
 template <typename F, int N, class Use>
 __device__ __forceinline__ void deal_wide(const place &p, int64_t own, const Use &use) {
   constexpr int EACH = 16 / sizeof(F), QUADS = N / EACH;
@@ -258,7 +258,7 @@ __device__ __forceinline__ void store_wide(const block_job<F> &job, const place 
   });
 }
 
-// A lane's own block.
+// Reads a lane's own block from shared memory.
 template <typename F, int N> __device__ __forceinline__ void take(F (&x)[N], const F *block) {
   constexpr int EACH = 16 / sizeof(F);
 #pragma unroll
@@ -280,19 +280,20 @@ template <typename F, int N> __device__ __forceinline__ void leave(F *block, con
 
 // ---- by pairs of lanes --------------------------------------------------------
 
-// Blocks of 32 bytes: two lanes load and store the halves of one of theirs and then of the other, so that
-// memory is accessed by whole 32 bytes, and exchange what is not their own.
+// Blocks of 32 bytes: two lanes together load or store the even lane's block, then the odd lane's, each one
+// half, so that memory is accessed by whole 32-byte sectors. They exchange the halves that belong to the
+// other.
 template <typename F, int N> constexpr bool IN_PAIRS = N * sizeof(F) == 32;
 
 struct pair_places {
-  int64_t even, odd; // of the two lanes' blocks, this lane's half
+  int64_t even, odd; // this lane's half of the even and of the odd lane's block
 };
 __device__ __forceinline__ pair_places pair_of(int64_t own, int lane) {
   const int64_t other = __shfl_xor_sync(0xffffffffu, own, 1), half = lane % 2 * 16;
   return {(lane % 2 ? other : own) + half, (lane % 2 ? own : other) + half};
 }
 
-// From halves of the even and the odd lane's block to both of the own, and back.
+// From one half of each lane's block to both halves of the own block, and back.
 __device__ __forceinline__ void exchange(uint4 &even, uint4 &odd, int lane) {
   const uint4 other = lane % 2 ? even : odd;
   const uint4 own =
@@ -364,7 +365,7 @@ __device__ __forceinline__ void store(const F (&x)[N], const block_job<F> &job, 
 
 template <bool SECOND, typename F, int N>
 __device__ __forceinline__ void transform(F (&x)[N], const block_job<F> &job) {
-  F taint = F(0); // NaN if any value is not finite
+  F taint = F(0); // NaN if a value is not finite
 #pragma unroll
   for (int i = 0; i < N; i++) taint = fc_fft_fma(x[i], F(0), taint);
   if (SECOND) {
@@ -398,7 +399,7 @@ __global__ void __launch_bounds__(WARPS<F, N> *LANES) dct_blocks(block_job<F> jo
 
 // ---- launching ------------------------------------------------------------------
 
-// Whether blocks of `length` values that are adjacent, of this type, begin at multiples of 16 bytes.
+// Whether blocks of `length` adjacent values of this type begin at multiples of 16 bytes.
 bool is_wide(const fc_view *v, int axis, int dtype, int64_t length, int64_t n) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(dtype));
   if (v->dtype != dtype || v->stride[axis] != size || length != n) return false;

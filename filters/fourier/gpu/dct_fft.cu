@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// dct_fft.cu - the transforms of dct_fft.h on a CUDA device: lines of one block each, along any
-// axis, through the kernel of dft_lines.cuh. Values are reordered as they are loaded, coefficients
-// turned as they are stored (type III: the other way round), two opposite ones at a time.
+// dct_fft.cu - the transforms of dct_fft.h on a CUDA device: lines of one block each, along any axis, by the
+// kernel of dft_lines.cuh. Type II: values are reordered as they are loaded, and coefficients are rotated as
+// they are stored, two opposite ones at a time. Type III: the other way round.
 #include "filters/fourier/gpu/dct_walk.cuh"
 #include "filters/fourier/gpu/dft_lines.cuh"
 
 namespace {
 
-// What both directions know.
+// Arguments of both directions.
 template <typename F> struct lines_work : fc_dft_work<F> {
   fc_dev_rfft<F> real;
   const fc_complex<F> *pairs;
@@ -27,7 +27,7 @@ template <typename F> struct lines_work : fc_dft_work<F> {
     return l;
   }
 
-  // Which of the spectrum's signal value i is.
+  // The index of value i in the input of the Fourier transform.
   __device__ __forceinline__ int reordered(int i) const { return i % 2 ? n - 1 - i / 2 : i / 2; }
 
   __device__ __forceinline__ F sample(const fc_dft_line<F> &l, int i) const {
@@ -46,7 +46,7 @@ template <typename F> struct lines_work : fc_dft_work<F> {
   }
 };
 
-// Type II: values in, coefficients k and n - k out.
+// Type II: loads values, stores coefficients k and n - k.
 template <typename F> struct second_work : lines_work<F> {
   __device__ __forceinline__ bool load(const fc_dft_line<F> &l, fc_complex<F> *to, int i) const {
     const F v = this->sample(l, i);
@@ -61,7 +61,7 @@ template <typename F> struct second_work : lines_work<F> {
   }
 };
 
-// Type III: coefficients in, values out.
+// Type III: loads coefficients, stores values.
 template <typename F> struct third_work : lines_work<F> {
   F scale;
 
@@ -109,7 +109,7 @@ void describe(lines_work<F> &w, const fc_dct_fft *plan, const fc_view *in, const
   w.in_dtype = in->dtype, w.out_dtype = out->dtype;
   w.map_in = fc_dev_map_of<F>(in->kind, in->dtype), w.map_out = fc_dev_map_of<F>(out->kind, out->dtype);
   w.notes = notes;
-  // The lines that lie side by side, so that a stretch of memory is of all of them.
+  // Adjacent lines are processed together if there are enough, so that loads are contiguous.
   const bool beside = w.walk.n > 0 && w.walk.from[0] < in->stride[plan->axis];
   w.across = beside && w.walk.count[0] >= FC_DFT_ACROSS;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// dft.cu - discrete Fourier transforms of blocks on a CUDA device: lines of real values along X or
-// along Y. In two dimensions the rows' spectra go through scratch memory, and a second launch
-// takes their columns.
+// dft.cu - discrete Fourier transforms of blocks on a CUDA device: lines of real values along X or along Y.
+// In two dimensions the rows' spectra are stored in scratch memory, and a second launch transforms their
+// columns.
 #include "filters/fourier/gpu/dft_lines.cuh"
 
 namespace {
@@ -24,7 +24,7 @@ template <typename F> __device__ __forceinline__ F component_of(fc_complex<F> x,
   return component == FC_DB ? F(10) * log10(power < floor ? floor : power) : power;
 }
 
-// All components of a bin, side by side on C.
+// Stores all components of a bin, along C.
 template <typename F>
 __device__ __forceinline__ void store_bin(const bins_out<F> &b, char *to, fc_complex<F> x) {
   x.re *= b.scale, x.im *= b.scale;
@@ -33,7 +33,7 @@ __device__ __forceinline__ void store_bin(const bins_out<F> &b, char *to, fc_com
                         b.notes);
 }
 
-// Real values, along X (nx) or Y (ny); bins go to the output or, of two dimensions, between.
+// Lines of real values, along X (nx) or Y (ny); bins go to the output or, in two dimensions, to scratch.
 template <typename F> struct real_work : fc_dft_work<F> {
   fc_dev_rfft<F> real;
   fc_dev_view in;
@@ -77,7 +77,7 @@ template <typename F> struct real_work : fc_dft_work<F> {
   }
 };
 
-// Columns of the rows' spectra. What is NaN there makes all of its columns' bins NaN.
+// Columns of the rows' spectra. A NaN makes all bins of its column NaN.
 template <typename F> struct column_work : fc_dft_work<F> {
   bins_out<F> bins;
   fc_dft_extents e;
@@ -131,7 +131,7 @@ real_work<F> real_work_of(const fc_dft *d, const fc_view *in, const bins_out<F> 
   w.loads = w.real.n;
   w.stores = static_cast<int32_t>(d->nx ? w.bins_x : w.bins_y);
   w.across = d->nx == 0;
-  // A row of blocks has as many rows of bins, in two dimensions.
+  // In two dimensions a row of blocks has as many rows of bins as it has rows.
   w.count = e.planes * (d->nx ? e.height * (e.width / w.bins_x) : e.width * (e.height / w.bins_y));
   w.middle = nullptr;
   return w;

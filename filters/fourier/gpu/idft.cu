@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// idft.cu - back from spectra on a CUDA device. In two dimensions columns come first, as complex
-// values into scratch memory, then rows of these; else lines of bins along X or Y.
+// idft.cu - inverse discrete Fourier transforms on a CUDA device. In two dimensions columns are transformed
+// first, to complex values in scratch memory, then rows of these; otherwise lines of bins along X or Y.
 #include "filters/fourier/gpu/dft_lines.cuh"
 
 namespace {
 
-// Real and imaginary parts side by side on C.
+// Reads bins whose real and imaginary parts are channels.
 template <typename F> struct bins_in {
   fc_dev_view in;
   fc_dev_map<F> map;
@@ -22,7 +22,7 @@ template <typename F> __device__ __forceinline__ bool is_bad(fc_complex<F> x) {
   return x.re * F(0) != F(0) || x.im * F(0) != F(0);
 }
 
-// Columns of bins to columns of rows' spectra.
+// Transforms columns of bins; the results are the rows' spectra.
 template <typename F> struct column_work : fc_dft_work<F> {
   bins_in<F> bins;
   fc_dft_extents e;
@@ -50,7 +50,7 @@ template <typename F> struct column_work : fc_dft_work<F> {
   }
 };
 
-// Lines of bins along X (nx) or Y (ny), or of the rows' spectra between, to real values.
+// Transforms lines of bins along X (nx) or Y (ny), or the rows' spectra in scratch, to real values.
 template <typename F> struct real_work : fc_dft_work<F> {
   fc_dev_rfft<F> real;
   bins_in<F> bins;
@@ -88,7 +88,8 @@ template <typename F> struct real_work : fc_dft_work<F> {
     return x;
   }
 
-  // Bin k <= n/2 of the real part's spectrum: of a whole spectrum the mean with the one opposite.
+  // Bin k <= n/2 of the real part's spectrum. If all n bins are given, it is the mean of bin k and the
+  // conjugate of bin n - k.
   __device__ __forceinline__ fc_complex<F> half_bin(const fc_dft_line<F> &l, int k, bool *bad) const {
     const fc_complex<F> x = bin_of(l, k, bad);
     if (half) return x;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// istft.cu - back, on a CUDA device, in two kernels: a block of threads transforms one frame of
-// one channel into scratch memory, then a thread adds up the frames that cover one
-// sample, in their order.
+// istft.cu - the inverse of stft.cu on a CUDA device, in two kernels: a block of threads transforms one
+// frame of one channel into scratch memory, then a thread adds up the frames that cover one sample, in their
+// order.
 #include "filters/fourier/gpu/fft_block.cuh"
 #include "filters/fourier/stft.h"
 
@@ -16,7 +16,7 @@ int64_t floor_of(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-// Frames, counted from the view's first, that cover any of `length` samples and exist.
+// The existing frames that cover any of `length` samples, counted from the view's first frame.
 struct range {
   int64_t first, count;
 };
@@ -38,7 +38,7 @@ template <typename F> struct job {
   int64_t frame, hop, before;
   range frames;
   const F *window;
-  F least;   // samples that less weight covers are 0
+  F least;   // samples with less weight are 0
   F *turned; // [n][y][channel][frame][sample]
   fc_complex<F> *global;
   uint32_t *notes;
@@ -51,7 +51,7 @@ __device__ __forceinline__ fc_complex<F> load_bin(const job<F> &j, const char *b
           fc_dev_load_any<F>(bins + (j.plan.bins + k) * step, j.in.dtype, j.map_in)};
 }
 
-// The input of the inverse, conjugated; whether a bin was NaN or infinite.
+// Loads the conjugated input of the inverse; returns whether a bin was NaN or infinite.
 template <typename F>
 __device__ __forceinline__ bool load_spectrum(const job<F> &j, fc_complex<F> *buffer, const char *bins) {
   bool bad = false;
@@ -87,7 +87,7 @@ template <typename F> __global__ void istft_inverse(job<F> j, int64_t jobs) {
     F *to = j.turned + i * j.frame;
     for (int k = threadIdx.x; k < j.frame; k += blockDim.x)
       to[k] = bad ? static_cast<F>(NAN) : fc_rfft_get(j.plan, z, k) * scale;
-    __syncthreads(); // before the next frame overwrites what others still read
+    __syncthreads(); // before the next frame overwrites what other threads still read
   }
 }
 
@@ -97,7 +97,7 @@ template <typename F> __global__ void __launch_bounds__(THREADS) istft_overlap(j
   const int64_t stride = static_cast<int64_t>(gridDim.x) * THREADS;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x; i < samples; i += stride) {
     int64_t x = i % length, line = i / length, c = line % channels, row = line / channels;
-    // The first frame that reaches this far; of the view's, then of those that exist.
+    // The first and the last frame that cover this sample, then limited to the existing ones.
     int64_t lo = x + j.before - j.frame, hi = x + j.before;
     int64_t f = (lo < 0 ? -((-lo + j.hop - 1) / j.hop) : lo / j.hop) + 1, last = hi / j.hop;
     if (f < j.frames.first) f = j.frames.first;
@@ -114,7 +114,7 @@ template <typename F> __global__ void __launch_bounds__(THREADS) istft_overlap(j
   }
 }
 
-// The weight below which a sample is not covered, from the window in host memory.
+// The weight below which a sample counts as not covered; computed from the window in host memory.
 double least_weight(const fc_stft *s) {
   double most = 0;
   for (int64_t i = 0; i < s->frame; i++) {
@@ -180,7 +180,7 @@ fc_status run(const fc_stft *s, const fc_view *in, const fc_view *out, void *scr
 
 extern "C" size_t fc_istft_device_scratch(const fc_stft *s, const fc_view *in, const fc_view *out) {
   (void)in;
-  // As many frames as may cover so many samples, wherever these begin.
+  // The maximum number of frames that can cover that many samples, wherever they begin.
   int64_t frames = (out->shape[FC_AXIS_X] + s->frame + s->hop - 1) / s->hop + 1;
   int64_t jobs = lines_of(out) * frames, size = static_cast<int64_t>(fc_dtype_size(s->compute));
   int64_t bytes = s->compute == FC_F64 ? fc_block_bytes(fc_dev_rfft_of<double>(s->plan, nullptr).complex)

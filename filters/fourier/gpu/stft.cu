@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// stft.cu - short-time Fourier transforms on a CUDA device: a block of threads takes one
-// frame of one channel from the samples to the values asked for, in one kernel - window,
-// transform, magnitude, filterbank - without touching global memory in between.
+// stft.cu - short-time Fourier transforms on a CUDA device: a block of threads computes one frame of one
+// channel from the samples to the output values in one kernel (window, transform, magnitude, filterbank),
+// without global memory in between.
 #include "filters/fourier/gpu/fft_block.cuh"
 #include "filters/fourier/stft.h"
 
@@ -24,7 +24,7 @@ template <typename F> struct job {
   uint32_t *notes;
 };
 
-// Loads a frame into the buffer; whether a sample was NaN or infinite.
+// Loads a frame into the buffer; returns whether a sample was NaN or infinite.
 template <typename F>
 __device__ __forceinline__ bool load_frame(const job<F> &j, fc_complex<F> *buffer, const char *from) {
   bool bad = false;
@@ -63,7 +63,7 @@ template <typename F> __device__ __forceinline__ F band_of(const job<F> &j, cons
   return sum;
 }
 
-// One component of all bins, or bands, to `to`; `spare` is the buffer that is free.
+// Stores one component of all bins, or of all bands, to `to`; `spare` is the unused buffer.
 template <typename F>
 __device__ __forceinline__ void store_component(const job<F> &j, const fc_complex<F> *z, F *spare,
                                                 int component, bool bad, char *to) {
@@ -104,7 +104,7 @@ template <typename F> __global__ void stft_kernel(job<F> j) {
     F *spare = reinterpret_cast<F *>(z == a ? b : a);
     for (int k = 0; k < j.components; k++)
       store_component(j, z, spare, j.component[k], bad, j.out.at(n, y, f, (c * j.components + k) * j.values));
-    __syncthreads(); // before the next frame overwrites what others still read
+    __syncthreads(); // before the next frame overwrites what other threads still read
   }
 }
 

@@ -1,50 +1,51 @@
 // SPDX-License-Identifier: MIT
 //
-// box_bytes.cu - launches the kernel of box_bytes.cu.
+// box_bytes.cu - means of bytes in windows of several rows and columns: kernel and launch.
 #include "filters/winstat/box/byte_strips.cuh"
 #include "filters/winstat/box/march.cuh"
 #include "filters/winstat/launch.cuh"
 
-// Means of bytes in windows of rows and columns.
+// Means of bytes in windows of several rows and columns.
 //
-// Sums of integers are exact, so windows slide by what enters and leaves them, along both axes. A warp goes
-// down a strip of columns, a lane with 16 or 48 bytes of each row: it has the sums of its columns over the
-// rows of a window, two in a word, to which a row is added and from which another is taken, and shows them to
-// the others in shared memory; from there it makes 16 or 48 means, whose windows slide along the row. Nothing
-// waits for another warp. Narrow images share a warp: each has a *cell* of lanes. What stands beyond the ends
-// of rows is copied there from the sums of the columns that it repeats.
+// Sums of integers are exact, so windows can slide along both axes: add what enters, subtract what leaves. A
+// warp moves down a strip of columns, each lane processing 16 or 48 bytes of each row. A lane keeps the sums
+// of its columns over the rows of a window, two 16-bit sums per word; for each row it adds the row that
+// enters and subtracts the one that leaves, and publishes the sums in shared memory. From these it computes
+// 16 or 48 means, whose windows slide along the row. Warps never wait for each other. Narrow images share a
+// warp, each with a range of lanes called a *cell*. The border at the ends of rows is filled in shared memory
+// by copying the sums of the columns that it repeats.
 
 namespace winstat {
 
-constexpr int SUMS_SLACK = 256; // of a row of sums, for windows of lanes that nobody wants
+constexpr int SUMS_SLACK = 256; // room after a row of sums: idle lanes read there, too
 
 struct sums_args {
   byte_strips b;
-  int32_t shrink, inside[2]; // of windows that shrink only columns inside[] count
-  int32_t exactly;           // means may lie halfway between two codes
-  int32_t border, borders;   // bytes whose windows shrink along x: ahead in a row, and in all
+  int32_t shrink, inside[2]; // shrinking windows count only these columns
+  int32_t exactly;           // whether means may be exact halves, to be rounded exactly
+  int32_t border, borders;   // bytes with windows that shrink along x: at a row's start; in total
   float over;
-  int32_t far, rest; // a window is so many chunks, and bytes
-  uint32_t part[24]; // of a chunk's words of sums those of the first `rest`
+  int32_t far, rest; // a window is `far` chunks and `rest` bytes
+  uint32_t part[24]; // masks that select the sums of a chunk's first `rest` bytes
 };
 
 template <int C> struct sums_chunk {
   static constexpr int bytes = C == 3 ? 48 : 16, words = bytes / 4, sums = bytes / 2; // sums: words of them
   static constexpr int pitch = 32 * bytes + SUMS_SLACK;                               // sums
-  // Which halves of word k of sums are of channel c, a one each, as bytes.
+  // Weights for a dot product: 1 in each half of word k of sums that belongs to channel c, as bytes.
   static constexpr __host__ __device__ uint32_t ones(int k, int c) {
     return ((2 * k) % C == c ? 1u : 0u) | ((2 * k + 1) % C == c ? 0x100u : 0u);
   }
 };
 
-// Two halves of a word by the two low bytes of another, and `sum`.
+// Returns sum + low half x byte 0 of the weights + high half x byte 1.
 __device__ __forceinline__ uint32_t halves(uint32_t word, uint32_t weights, uint32_t sum) {
   uint32_t r;
   asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(word), "r"(weights), "r"(sum));
   return r;
 }
 
-// Adds a row to the sums of columns, or takes one away.
+// Adds a row to the sums of columns, or subtracts it.
 template <int C, bool ADD>
 __device__ __forceinline__ void sums_row_by(uint32_t (&v)[sums_chunk<C>::sums],
                                             byte_row<sums_chunk<C>::bytes> &r) {
@@ -64,7 +65,7 @@ __device__ __forceinline__ void sums_row_by(uint32_t (&v)[sums_chunk<C>::sums],
 
 template <int C> struct sums_of { uint32_t of[C]; };
 
-// Of words of sums, or of parts of them, channel by channel.
+// Adds words of column sums, or masked ones, channel by channel.
 template <int C>
 __device__ __forceinline__ sums_of<C> sums_total(const uint32_t (&v)[sums_chunk<C>::sums],
                                                  const uint32_t *part = nullptr) {
@@ -78,7 +79,7 @@ __device__ __forceinline__ sums_of<C> sums_total(const uint32_t (&v)[sums_chunk<
   return s;
 }
 
-// The sums of the first windows of a lane's chunk: from those of the lanes that they see.
+// The sums of the first window of a lane's chunk, one per channel, from the sums of the lanes that it spans.
 template <int C>
 __device__ __forceinline__ sums_of<C> sums_begin(const sums_args &a,
                                                  const uint32_t (&v)[sums_chunk<C>::sums]) {
@@ -94,7 +95,7 @@ __device__ __forceinline__ sums_of<C> sums_begin(const sums_args &a,
   return s;
 }
 
-// Samples that count in the window of byte i's result of row y.
+// Number of samples in the (shrunk) window of byte i of row y.
 template <int C> __device__ __forceinline__ int sums_inside(const sums_args &a, int i, int y) {
   const byte_strips &b = a.b;
   const int x = i / C, left = x - b.before / C, right = left + b.across, up = y - b.above, down = up + b.tall;
@@ -102,7 +103,7 @@ template <int C> __device__ __forceinline__ int sums_inside(const sums_args &a, 
   return columns * ((down < b.hi[1] ? down : b.hi[1]) - (up > b.lo[1] ? up : b.lo[1]));
 }
 
-// From what leaves windows to what enters them: the codes of a chunk, from byte i of row y on.
+// Slides windows along a chunk and computes its codes, from byte i of row y on.
 template <int C, bool EXACTLY, bool SHRINKS>
 __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
                                            const uint32_t (&leave)[sums_chunk<C>::sums],
@@ -132,13 +133,13 @@ __device__ __forceinline__ void sums_slide(const sums_args &a, sums_of<C> s,
   }
 }
 
-// Codes of the borders of a row, a lane each: other windows of the row are whole, and divide by one number.
-// `to` is where the lane's cell has its results, NULL if nowhere.
+// The codes at the ends of a row, where windows shrink, one per lane: they need another divisor than the
+// whole windows of the row. `to`: the results of the lane's cell, NULL if it has none.
 template <int C>
 __device__ __forceinline__ void sums_borders(const sums_args &d, const uint16_t *sums, int begin, int start,
                                              int y, char *to) {
   const byte_strips &a = d.b;
-  __syncwarp(); // codes that are none are there
+  __syncwarp(); // the codes to be replaced have been stored
 #pragma unroll 1
   for (int base = 0; base < a.cells * d.borders; base += 32) { // the same for all lanes
     const int j = base + static_cast<int>(threadIdx.x % 32), cell = j / d.borders, k = j - cell * d.borders,
@@ -222,9 +223,9 @@ __global__ void __launch_bounds__(32 * STRIP_WARPS, C == 3 ? 3 : 6)
 
 namespace winstat {
 
-constexpr int64_t SUMS_AREA = 32768; // samples of a window, whose sum is below 2^23
-constexpr int SUMS_ROWS = 256;       // of a window, whose sums fit 16 bits with a row more
-constexpr int SUMS_COLUMNS = 33;     // of a window
+constexpr int64_t SUMS_AREA = 32768; // samples per window, so that sums are below 2^23
+constexpr int SUMS_ROWS = 256;       // rows per window, so that sums of one row more fit 16 bits
+constexpr int SUMS_COLUMNS = 33;     // columns per window, at most
 
 static bool sums_fit(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const int64_t across = w->before[0] + w->after[0] + 1, tall = w->before[1] + w->after[1] + 1;

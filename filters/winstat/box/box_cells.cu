@@ -1,50 +1,49 @@
 // SPDX-License-Identifier: MIT
 //
-// box_cells.cu - launches the kernel of box_cells.cu.
+// box_cells.cu - sums in boxes of samples in any layout: kernel and launch.
 #include "filters/winstat/box/box_sums.cuh"
 #include "filters/winstat/box/box_launch.cuh"
 #include "filters/winstat/box/march.cuh"
 
-// What box_march.cuh does, to the bit, wherever samples lie: rows of any
-// length and beginning, channels side by side, narrow images, integers of 8 and 16 bits whose sums are exact
-// in floats.
+// The same results as box_march.cuh, bit for bit, for any layout: rows of any length and alignment,
+// interleaved channels, narrow images, and integers of 8 and 16 bits, whose sums are exact in floats.
 //
-// The rows of samples in shared memory are cut into *cells*, each of another channel, frame or part of the
-// rows of an image, so that a block of threads is busy with several where one is narrow. Samples come one by
-// one: a table, made once a block, says where each word of a row comes from - mirrored and repeated columns
-// too - and a pointer a row and cell where that begins.
+// The rows of samples in shared memory are divided into *cells*, each for another channel, frame or part of
+// the rows of an image, so that a block of threads works on several narrow images at once. Samples are copied
+// one by one: a table, computed once per block, gives the source of each word of a row, including the
+// mirrored and repeated columns of the border; a second table has a pointer for each row and cell.
 
 namespace winstat {
 
-constexpr int CELL_SEGMENTS = 22; // of a row of samples; as many cells at most
+constexpr int CELL_SEGMENTS = 22; // segments per row of samples, and so the most cells
 constexpr int CELL_PITCH = CELL_SEGMENTS * RUN;
 constexpr int CELL_SLOT = RUN * CELL_PITCH;
 
 struct box_cell_args {
   const char *in; // column 0 of row 0 of channel 0 of frame 0
   char *out;
-  int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // bytes
-  int32_t step_in, step_out;                                         // from column to column
+  int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out; // distances in bytes
+  int32_t step_in, step_out;                                         // bytes between columns
   int32_t columns, rows, planes;
   int32_t x0, y0; // at most 0: of the first strip, and part of the rows; windows of x0 begin with a segment
-  int32_t before[2];    // samples that windows see ahead
+  int32_t before[2];    // samples of a window before its own
   int32_t lo[2], hi[2]; // columns and rows that may be read
-  ends edges;           // what stands beyond, if that is not there to be read
-  float outside;        // ... the constant
+  ends edges;           // border mode, for samples that cannot be read
+  float outside;        // ... its constant
   extent16 x, y;
-  int32_t strips, splits, blocks, slots; // blocks of rows a split
-  int32_t cells, runs, wide;             // segments of sums and words of samples of a cell
-  uint32_t items;                        // channels, splits and frames: a cell one
-  int32_t together;                      // neighbours are samples of one place
-  int32_t quads;                         // words of whole quads of columns can be copied together
-  int32_t zeros;                         // rows beyond the ends are nothing but zeros
+  int32_t strips, splits, blocks, slots; // blocks: blocks of rows per split
+  int32_t cells, runs, wide;             // per cell: runs of sums, words of samples
+  uint32_t items;                        // channels x splits x frames: one per cell
+  int32_t together;                      // adjacent cells are channels of the same pixels
+  int32_t quads;                         // four columns can be copied at once
+  int32_t zeros;                         // rows beyond the ends are zeros
   int32_t mean, shrink, bias;
   float area, over;
   fc_dev_map<float> store;
   uint32_t *notes;
 };
 
-// An item: the first row of its outputs, and where its channel of its frame is.
+// An item, processed by one cell: the first row of its outputs, and the position of its channel and frame.
 struct cell_item {
   int y;
   int64_t plane, frame;
@@ -56,33 +55,33 @@ __device__ __forceinline__ cell_item cell_item_of(const box_cell_args &a, unsign
           static_cast<int64_t>(i % a.planes), static_cast<int64_t>(frame)};
 }
 
-// What a block knows of its cells.
+// Tables of a block's cells, in shared memory.
 struct cell_tables {
-  int2 where[CELL_PITCH]; // of a word: bytes from column 0, or NOWHERE; its place, and cell << 16
-  const char *row[RUN][CELL_SEGMENTS]; // column 0, or NULL: nothing but the constant
-  const char *first[CELL_SEGMENTS];    // row 0, or NULL: there is no such item
+  int2 where[CELL_PITCH];              // per word: byte offset from column 0 or NOWHERE; index + (cell << 16)
+  const char *row[RUN][CELL_SEGMENTS]; // column 0, or NULL: a row of the constant
+  const char *first[CELL_SEGMENTS];    // row 0, or NULL: no item
   int y[CELL_SEGMENTS];                // the first row of samples
 };
 constexpr int NOWHERE = INT32_MIN;
 
-// Of position p of an axis: what stands for it, NOWHERE for the constant.
+// The source of position p along an axis, NOWHERE for the border's constant.
 __device__ __forceinline__ int cell_source(const box_cell_args &a, int axis, int p) {
   if (p >= a.lo[axis] && p < a.hi[axis]) return p;
   const int source = a.edges.on ? border_source(a.edges.border, p, axis ? a.rows : a.columns) : -1;
   return source < 0 ? NOWHERE : source;
 }
 
-// How many of the entries of cell_tables::where are of four words, and of one.
+// The number of entries of cell_tables::where for four words, and for one.
 struct cell_words {
   int quads, words;
 };
 
-// Fills in what does not change. `first` is the column of the cells' first sample.
+// Fills in the tables that do not change from row to row. `first`: the column of the cells' first sample.
 __device__ __forceinline__ cell_words cell_begin(const box_cell_args &a, cell_tables &t, unsigned item,
                                                  int first) {
   const int unseen = -a.before[0] - first, from = unseen > 0 ? unseen : 0,
             seen = a.columns + a.x.reach - a.before[0] - first, end = seen < a.wide ? seen : a.wide;
-  // Whole quads lie inside.
+  // Columns low .. high - 1 are copied as whole quads, all of them readable.
   int low = a.lo[0] - first, high = a.hi[0] - first;
   low = ((low > from ? low : from) + 3) & ~3, high = (high < end ? high : end) & ~3;
   if (!a.quads || high < low) low = high = from;
@@ -109,7 +108,7 @@ __device__ __forceinline__ cell_words cell_begin(const box_cell_args &a, cell_ta
   return count;
 }
 
-// Where the rows that a warp copies begin: `row` and the one after it, of the block of rows `block`.
+// Fills in the sources of the rows that a warp copies: `row` and the next one, of block `block` of rows.
 __device__ __forceinline__ void box_cell_rows(const box_cell_args &a, cell_tables &t, int row, int block) {
   for (int i = threadIdx.x % 32; i < 2 * a.cells; i += 32) {
     const int k = i < a.cells ? 0 : 1, cell = i - k * a.cells;
@@ -119,7 +118,7 @@ __device__ __forceinline__ void box_cell_rows(const box_cell_args &a, cell_table
   __syncwarp();
 }
 
-// BATCH words: floats need not be there before fc_await_copies.
+// Copies BATCH words. Those of floats are asynchronous, complete after fc_await_copies.
 template <int BATCH>
 __device__ __forceinline__ void cell_take(const box_cell_args &a, const float *const (&from)[BATCH],
                                           float *const (&to)[BATCH]) {
@@ -143,7 +142,7 @@ __device__ __forceinline__ void cell_take(const box_cell_args &a, const T *const
     if (to[k]) *to[k] = v[k];
 }
 
-// Copies what a row has, by a warp.
+// Copies one row, by a warp.
 template <typename T>
 __device__ __forceinline__ void box_cell_copy(const box_cell_args &a, const cell_tables &t, int row,
                                               const cell_words &count, float *to) {
@@ -178,9 +177,9 @@ __device__ __forceinline__ void box_cell_copy(const box_cell_args &a, const cell
   }
 }
 
-// The column of outputs that a thread makes.
+// The column of outputs that a thread computes.
 struct box_cell_column {
-  int x, at, word; // its column, its next row, where its sums are
+  int x, at, word; // its column, its next row, the position of its sums
   bool live;
   char *to;
 };
@@ -203,7 +202,7 @@ __device__ __forceinline__ int cell_inside(const box_cell_args &a, int axis, int
   return (to < a.hi[axis] ? to : a.hi[axis]) - (from > a.lo[axis] ? from : a.lo[axis]);
 }
 
-// Sums become means: of the windows of column x and rows y .. y + RUN - 1.
+// Turns sums into means, for the windows of column x and rows y .. y + RUN - 1.
 __device__ __forceinline__ void cell_means(const box_cell_args &a, float (&v)[RUN], int x, int y) {
   const int columns = a.shrink ? cell_inside(a, 0, x, a.x.reach) : a.x.reach + 1;
   if (!a.shrink || (columns == a.x.reach + 1 && y - a.before[1] >= a.lo[1] &&
@@ -261,7 +260,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
     __syncwarp();
     float v[RUN];
     float *here = memory + slot * CELL_SLOT + row * CELL_PITCH;
-    // Of a row of zeros sums are too.
+    // The sums of a row of zeros are zeros and need no additions.
     const bool busy = cell < a.cells && !(a.zeros && !tables.row[row][cell]);
     if (busy) box_row(v, here, run, a.x);
     __syncwarp();
@@ -296,11 +295,11 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
 
 namespace winstat {
 
-constexpr int TOGETHER = 4; // channels side by side that share a block of threads, at most
+constexpr int TOGETHER = 4; // interleaved channels that share a block of threads, at most
 
 // ---- arguments ------------------------------------------------------------------
 
-// Cells of a block: channels that lie side by side have one each; narrow images as many as fit.
+// Number of cells per block: interleaved channels have one each; of narrow images as many as fit.
 static void cut_cells(box_cell_args *a, bool together) {
   const int side = together ? a->planes : 1;
   const int needed = (a->columns - a->x0 + RUN - 1) / RUN;
@@ -354,7 +353,8 @@ static box_cell_args cell_args_of(const fc_winstat *w, const fc_view *in, const 
 
 // ---- launching ------------------------------------------------------------------
 
-// Parts of the rows: as short as they can be, before blocks of rows that are made twice cost more.
+// Splits the rows of images: into short parts, to keep the device busy, until the rows that two parts both
+// compute cost more.
 static void split_rows(box_cell_args *a, int64_t frames, int64_t resident) {
   const int32_t all = (a->rows - a->y0 + RUN - 1) / RUN;
   int64_t best = INT64_MAX;

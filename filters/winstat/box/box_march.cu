@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// box_march.cu - launches the kernel of box_march.cuh.
+// box_march.cu - sums in boxes: conditions and launch of the kernel of box_march.cuh.
 #include "filters/winstat/box/box_march_launch.cuh"
 
 namespace winstat {
 
-// Columns. Images of less have several in a block of threads.
+// Columns below which several images share a block of threads (box_cells.cu).
 constexpr int64_t BOX_NARROW = BOX_THREADS / 2;
-// Windows of a row: rows that are worth it, sixteen being made at once; segments that are added in the order
-// of other kernels; columns from which on these are faster, of floats and of integers.
+// Windows along rows alone. ROWS_LEAST: the fewest rows, since sixteen are processed at once; ROWS_FLOATS,
+// ROWS_CODES: the columns from which on the kernels for rows are faster, of floats and of integers. Only
+// windows are taken whose segments are added in the same order as in other kernels.
 constexpr int64_t ROWS_LEAST = 8, ROWS_FLOATS = 1024, ROWS_CODES = 256;
 constexpr int ROWS_SEGMENTS = 1;
 
@@ -25,7 +26,7 @@ static bool plain_planes(const fc_winstat *w, const fc_view *in) {
   return in->dtype == FC_F32 && quarters(in) && floor_mod(start, 16) == 0;
 }
 
-// Whether it is a matter of these kernels, and not one of those for rows.
+// Whether these kernels are used, and not those for rows.
 static bool fits(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const extent16 x = extent16_of(w->before[0] + w->after[0] + 1);
   if (in->dtype != out->dtype || in->kind != out->kind || x.warm > BOX_SEGMENTS || !summed_in_floats(w, in) ||

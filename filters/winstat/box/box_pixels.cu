@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// box_pixels.cu - boxes of floats of three or four channels side by side: box_pixels.cu.
+// box_pixels.cu - boxes of floats with three or four interleaved channels.
 #include "filters/winstat/box/box_march.cuh"
 #include "filters/winstat/box/box_march_launch.cuh"
 
-// How floats of several channels side by side lie in box_march.cuh: as they
-// come, so that what a warp reads and writes is a stretch of memory. Only sums along x go from pixel to
-// pixel.
+// A sample layout for box_march.cuh: interleaved channels stay interleaved in shared memory, so that the
+// reads and writes of a warp are contiguous. Only the sums along x step from pixel to pixel.
 
 namespace winstat {
 
-// Words from segment to segment of C channels: four more than it has, against bank conflicts.
+// Words between segments of C channels: four more than a segment has, against bank conflicts.
 template <int C> constexpr int pixel_segment = RUN *C + 4;
 
 template <int C, int N> __device__ __forceinline__ void pixel_samples(float (&x)[N], const float *from) {
@@ -26,7 +25,7 @@ template <int C> struct pixel_run {
   }
 };
 
-// v: suffixes; see box_tail.
+// v: the suffixes of a segment; see box_tail.
 template <int C> struct pixel_tail {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[RUN], const float &core, const float *const &lead) {
@@ -36,7 +35,7 @@ template <int C> struct pixel_tail {
   }
 };
 
-// The windows that begin in the segment of one channel at `from`.
+// The windows of one channel that begin in the segment at `from`.
 template <int C>
 __device__ __forceinline__ void pixel_row(float (&v)[RUN], const float *from, const extent16 &w) {
   if (w.segments == 0) {
@@ -56,13 +55,13 @@ __device__ __forceinline__ void pixel_row(float (&v)[RUN], const float *from, co
   with_window<pixel_tail<C>>(w.rest + 1, v, core, lead);
 }
 
-// SEGMENTS: that windows see along x beyond the one that they begin in. A word is one of a row as it lies in
+// SEGMENTS: the number of segments that windows span along x beyond their first. Words are in the order of
 // memory.
 template <int C, int SEGMENTS> struct box_pixels {
   typedef float sample;
   static constexpr bool halves = true;
   static constexpr int channels = C, runs = BOX_RUNS / C;
-  // Of rows that a warp has, the second lies 16 banks on where that is of use.
+  // A warp reads two rows; where it avoids bank conflicts the second is shifted by 16 banks.
   static constexpr int least = (runs + SEGMENTS) * pixel_segment<C>,
                        pitch = C == 4 ? (least + 15) / 32 * 32 + 16 : least;
 
@@ -78,7 +77,7 @@ template <int C, int SEGMENTS> struct box_pixels {
     for (int k = 0; k < RUN; k++) from[k * C] = v[k];
   }
 
-  // Words, `size` together, of which all can be read.
+  // Copies words, SIZE at once, all of which can be read.
   template <int SIZE>
   static __device__ __forceinline__ void copy_all(int count, const float *from, float *row) {
 #pragma unroll 4
@@ -90,7 +89,7 @@ template <int C, int SEGMENTS> struct box_pixels {
     }
   }
 
-  // Of a row samples lo .. hi - 1 can be read.
+  // Copies a row of which the samples lo .. hi - 1 can be read, and fills in the border.
   static __device__ __noinline__ void copy_ends(const box_args &a, const float *from, float *row, int lo,
                                                 int hi) {
     const int strip = a.lo[0] - lo, end = a.seen[1] - strip < a.wide ? a.seen[1] - strip : a.wide,
@@ -126,7 +125,7 @@ template <int C, int SEGMENTS> struct box_pixels {
 
 namespace winstat {
 
-// Columns that are worth a strip of its own.
+// The fewest columns for which a separate strip is worthwhile.
 constexpr int64_t PIXELS_LEAST = 40;
 
 fc_status run_box_pixels(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,

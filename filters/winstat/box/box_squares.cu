@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// box_squares.cu - launches the kernel of box_squares.cu.
+// box_squares.cu - variances, standard deviations and root mean squares of bytes in boxes: kernel and launch.
 #include "filters/winstat/box/byte_strips.cuh"
 #include "filters/winstat/number.cuh"
 
@@ -9,59 +9,60 @@
 #include "filters/winstat/box/march.cuh"
 #include "filters/winstat/launch.cuh"
 
-// Variances, standard deviations and root mean squares of bytes in windows of up to
-// 33 columns and 16 rows.
+// Windows of up to 33 columns and 16 rows.
 //
-// All is in integers, modulo 2^32: where the deviations of a window of n samples, n times its squares less
-// its sum squared, are below that, they are exact. A sample v counts as (v + 2^19)^2, which is v^2 + 2^20 v,
-// so that one multiplication adds it to both sums of a column; these are below 2^20 and 2^12 in 16 rows.
-// Along a row a window slides by the words of columns, T, and by their upper parts, the sums, S + 2^19 n; n T
-// less the square of that are the deviations. Where the squares are all that is wanted, samples count without
-// the 2^19: there are no upper parts, and T is it.
+// All arithmetic is on integers modulo 2^32. The deviation sum of a window of n samples, n sum(v^2) -
+// sum(v)^2, is exact if it is below 2^32. A sample v is added as (v + 2^19)^2 = v^2 + 2^20 v (mod 2^32), so
+// that one multiplication updates both sums of a column: the squares in the low 20 bits, the sum in the upper
+// 12, neither of which overflows in 16 rows. Along a row a window slides by T, the words of columns, and by
+// their upper parts, which give S + 2^19 n for the sum S; n T minus the square of that is the deviation sum.
+// If only squares are needed, samples are added without the 2^19: then there are no upper parts, and T is the
+// sum of squares.
 //
-// A code is a root of deviations, or these, in single precision and rounded down; whether it is one more is
-// seen by the least deviations of which the definition makes more, from a table (`least`). So no rounding is
-// in question, and none is made twice.
+// A result code is the root of the deviation sum (or that sum itself), scaled, computed in single precision
+// and rounded down. Whether it must be one more is decided by a table: `least` has the smallest deviation sum
+// for which the definition gives the next code. So the result is exact in spite of the rounding, and no case
+// has to be computed twice.
 //
-// Warps go down strips as byte_strips.cuh has it. Words of columns come from other lanes by shuffles,
-// and go through shared memory only where a strip has an end of rows.
+// Warps move down strips as described in byte_strips.cuh. Words of columns come from other lanes by shuffles;
+// shared memory is only used where a strip contains an end of rows.
 
 namespace winstat {
 
-constexpr int SQUARES_ROWS = 16, SQUARES_COLUMNS = 33; // of a window
-constexpr int SQUARES_AREA = 514;                      // samples whose deviations are below 2^32
+constexpr int SQUARES_ROWS = 16, SQUARES_COLUMNS = 33; // of a window, at most
+constexpr int SQUARES_AREA = 514;                      // samples, so that deviation sums are below 2^32
 constexpr int SQUARES_CODES = 256;
 
 struct squares_args {
   byte_strips b;
-  int32_t far, rest; // a window is so many chunks, and pixels
+  int32_t far, rest; // a window is `far` chunks and `rest` pixels
   int32_t root;
-  uint32_t offset;     // of a sample that counts: 2^19, or 0
+  uint32_t offset;     // added to each sample: 2^19, or 0
   uint32_t times, sum; // n and 2^19 n, or 1 and 0
-  uint32_t begun;      // what columns have of rows that are not there
-  uint32_t fill;       // a column of the border's constant
-  uint32_t bias;       // of codes, four times
+  uint32_t begun;      // contribution of missing rows to a column
+  uint32_t fill;       // sum of a column of the border's constant
+  uint32_t bias;       // four times the offset of codes
   uint32_t top;        // four times the largest code
-  int32_t clip;        // whether there are such as are larger
+  int32_t clip;        // whether results can be larger than the largest code
   uint32_t *notes;
-  float over;                    // roots of deviations, or these, times it are four times the code
-  uint32_t least[SQUARES_CODES]; // deviations of which the next code is made
+  float over;                    // scale: root (or deviation sum) to four times the code
+  uint32_t least[SQUARES_CODES]; // smallest deviation sum that gives the next code
 };
 
-// A lane's chunk: whole pixels, in words of whole pairs.
+// A lane's chunk: whole pixels, in an even number of words.
 template <int C> struct squares_chunk {
   static constexpr int BYTES = C == 3 ? 24 : 16, WORDS = BYTES / 4, PIXELS = BYTES / C;
-  static constexpr int SIDE = BYTES % 16 == 0 ? 16 : 8; // results are stored so
-  static constexpr int PITCH = BYTES + 4;               // of a lane's words in shared memory, for the banks
+  static constexpr int SIDE = BYTES % 16 == 0 ? 16 : 8; // bytes per store of results
+  static constexpr int PITCH = BYTES + 4; // bytes per lane in shared memory, padded against bank conflicts
 };
 
-// What byte b of a word counts.
+// The contribution of byte b of a word: (v + offset)^2.
 __device__ __forceinline__ uint32_t square_of(const squares_args &a, uint32_t word, int b) {
   const uint32_t v = __byte_perm(word, a.offset, 0x7640u | static_cast<uint32_t>(b));
   return v * v;
 }
 
-// Adds a row to columns, or takes one away.
+// Adds a row to the words of columns, or subtracts it.
 template <bool ADD, int CHUNK>
 __device__ __forceinline__ void squares_by(const squares_args &a, uint32_t (&v)[CHUNK], byte_row<CHUNK> &r) {
   if (r.lead != 0) {
@@ -79,7 +80,7 @@ __device__ __forceinline__ void squares_by(const squares_args &a, uint32_t (&v)[
 
 // ---- along a row ---------------------------------------------------------------------
 
-// A window's words of columns, and its sum and 2^19 for each sample.
+// The sliding sums of a window: of column words, and of samples plus 2^19 each.
 struct squares_sum {
   uint32_t words, sum;
   __device__ __forceinline__ void add(uint32_t v) { words += v, sum += v >> 20; }
@@ -89,8 +90,8 @@ struct squares_sum {
   }
 };
 
-// The deviations of a lane's windows, which begin with its own columns. FAR: they reach over whole chunks;
-// REST: pixels beyond these.
+// The deviation sums of a lane's windows, which begin in its own columns. FAR: they span whole chunks; REST:
+// number of pixels beyond these.
 template <int C, int REST, bool FAR>
 __device__ __forceinline__ void squares_slide(const squares_args &a,
                                               const uint32_t (&v)[squares_chunk<C>::BYTES],
@@ -142,11 +143,12 @@ __device__ __forceinline__ void squares_along(const squares_args &a,
   });
 }
 
-// Codes of deviations, four to a word; CLIP: some may be larger than there are codes. Returns which are.
+// Converts deviation sums to codes, four in a word. CLIP: results may exceed the largest code; returns which
+// do.
 template <bool CLIP, int CHUNK>
 __device__ __forceinline__ uint32_t squares_codes(const squares_args &a, const uint32_t *least,
                                                   const uint32_t (&d)[CHUNK], uint32_t (&codes)[CHUNK / 4]) {
-  constexpr uint32_t PLACES = 4 * SQUARES_CODES - 4; // of bytes in the table
+  constexpr uint32_t PLACES = 4 * SQUARES_CODES - 4; // mask of byte offsets into the table
   uint32_t larger = 0;
 #pragma unroll
   for (int k = 0; k < CHUNK; k += 4) {
@@ -155,7 +157,7 @@ __device__ __forceinline__ uint32_t squares_codes(const squares_args &a, const u
     for (int j = 0; j < 4; j++) {
       float code = __uint2float_rn(d[k + j]);
       if (a.root) asm("sqrt.approx.ftz.f32 %0, %0;" : "+f"(code));
-      // What is added to 2^23 is rounded down.
+      // Adding 2^23 leaves an integer in the low bits; rounding toward zero makes it the floor.
       code = __fmaf_rz(code, a.over, 8388608.0f);
       if (CLIP) code = fminf(code, 8388608.0f + static_cast<float>(a.top));
       const uint32_t place = __float_as_uint(code) & PLACES;
@@ -171,7 +173,7 @@ __device__ __forceinline__ uint32_t squares_codes(const squares_args &a, const u
 
 // ---- the march -----------------------------------------------------------------------
 
-// What columns beyond the ends of rows have, by way of shared memory.
+// Fills in the columns beyond the ends of rows, through shared memory.
 template <int C>
 __device__ __forceinline__ void squares_ends(const squares_args &a, uint32_t (&v)[squares_chunk<C>::BYTES],
                                              uint32_t *memory, const byte_end *list, int ends) {
@@ -193,8 +195,8 @@ __device__ __forceinline__ void squares_ends(const squares_args &a, uint32_t (&v
   }
 }
 
-// Stores a lane's codes, which begin `skew` bytes beyond a multiple of SIDE, with those that other lanes have
-// ahead of them.
+// Stores a lane's codes, which begin `skew` bytes after a multiple of SIDE, together with the codes that
+// other lanes have before them, so that stores are aligned.
 template <int C>
 __device__ __forceinline__ void squares_give(const byte_strips &a, uint32_t (&codes)[squares_chunk<C>::WORDS],
                                              char *row, int i, bool wanted) {
@@ -266,7 +268,7 @@ namespace winstat {
 
 // ---- codes ---------------------------------------------------------------------------
 
-// How deviations, or squares, become codes, as codes_stat and fc_dev_code have it.
+// Conversion of deviation sums, or sums of squares, to codes, as defined by codes_stat and fc_dev_code.
 struct squares_rule {
   double n, scale, inverse;
   int stat;
@@ -276,14 +278,14 @@ struct squares_rule {
     const double v = of / n * scale * scale / n;
     return nearbyint((stat == FC_WINSTAT_STD ? sqrt(v) : v) * inverse);
   }
-  // What code k, or its root, is of.
+  // The deviation sum, or its root, is this times the code.
   double times() const {
     return stat == FC_WINSTAT_RMS ? sqrt(n) : stat == FC_WINSTAT_STD ? n : n * n / scale;
   }
   // The largest code.
   double most() const { return code(stat == FC_WINSTAT_RMS ? n * 255 * 255 : floor(n * n / 4) * 255 * 255); }
-  // The least of which a code above k is made. Numbers are looked at one by one only where they may lie on
-  // what parts two codes.
+  // The smallest sum that gives a code above k. The definition itself is evaluated only where the limit is
+  // within rounding error of an integer.
   uint32_t least(int k) const {
     const double half = k + 0.5,
                  limit = stat == FC_WINSTAT_RMS   ? half * half * n
@@ -304,7 +306,7 @@ static squares_rule rule_of(const fc_winstat *w, const fc_view *in, int which) {
 
 // ---- what it takes -------------------------------------------------------------------
 
-// An image of one row, of which windows see the border's constant above and below.
+// Whether the image has one row and the border above and below is a constant.
 static bool alone(const fc_winstat *w, const fc_view *in, const fc_edges *edges) {
   return edges && in->shape[FC_AXIS_Y] == 1 && w->before[1] + w->after[1] > 0 &&
          (edges->border == FC_BORDER_ZERO || edges->border == FC_BORDER_CONSTANT);
@@ -342,7 +344,8 @@ static squares_args squares_args_of(const fc_winstat *w, const fc_view *in, cons
 
 // ---- launching -----------------------------------------------------------------------
 
-// Strips with ends of rows take longer than others, so that there are more of them than work at once.
+// Strips that contain ends of rows take longer. Launching several times as many warps as are resident
+// balances the load.
 constexpr int64_t WAVES = 4;
 
 template <int C>
@@ -361,7 +364,8 @@ static fc_status launch(squares_args a, int64_t frames, bool only_ask, cudaStrea
   return fc_launch_status();
 }
 
-// Bytes from .. to - 1 of a row; what windows see beyond that is in the row, but for its own ends.
+// Arguments for bytes from .. to - 1 of a row. What windows read beyond that lies in the row, except at its
+// own ends.
 static squares_args part_of(squares_args a, int from, int to, int channels) {
   byte_strips &b = a.b;
   const int beyond = b.window - b.before - channels;
@@ -373,7 +377,8 @@ static squares_args part_of(squares_args a, int from, int to, int channels) {
   return a;
 }
 
-// A long row: but for its ends, as rows that follow one another, which windows see one by one.
+// A long row: its two ends are processed as such, the middle as an image of shorter rows that follow one
+// another in memory; windows still span one row.
 template <int C>
 static fc_status launch_row(const squares_args &a, bool only_ask, cudaStream_t stream, bool *done) {
   constexpr int64_t WIDE = 32 * squares_chunk<C>::BYTES * 8, ROWS = 64;

@@ -5,16 +5,17 @@
 
 namespace winstat {
 
-constexpr int64_t CELL_CHANNELS = 8; // side by side, at most
-// Strips of a row that is cut into rows, and rows that it is worth.
+constexpr int64_t CELL_CHANNELS = 8; // interleaved channels, at most
+// A long row is cut into rows of CELL_FOLLOW strips each, if that gives at least CELL_FOLLOW_ROWS rows.
 constexpr int64_t CELL_FOLLOW = 8, CELL_FOLLOW_ROWS = 64;
 
-// Whether the constant is a number of single precision.
+// Whether the border's constant is finite in single precision.
 static bool finite(const fc_edges &edges, const fc_view &in) {
   return in.dtype == FC_F32 && (edges.code & 0x7f800000u) != 0x7f800000u;
 }
 
-// Whether windows see nothing else along an axis of one sample, but for the constant.
+// If an axis has a single sample, windows along it hold this sample and the border only: removes the axis
+// from the window and records how often the sample counts.
 static void fold(seen *s, int axis, int of_view, const fc_edges *edges, bool extremes) {
   const bool alone = s->in.shape[of_view] == 1 && s->in.extent[of_view] == 1 && s->in.origin[of_view] == 0;
   const bool filled = edges && constant(edges->border);
@@ -29,7 +30,7 @@ static void fold(seen *s, int axis, int of_view, const fc_edges *edges, bool ext
   s->w.before[axis] = s->w.after[axis] = 0;
 }
 
-// A column is a row, in pixels that lie apart.
+// Turns a single column into a row whose pixels are not adjacent.
 static void turn(seen *s) {
   if (s->in.shape[FC_AXIS_X] != 1 || s->w.before[0] + s->w.after[0] > 0 || s->in.shape[FC_AXIS_Y] == 1)
     return;
@@ -42,7 +43,7 @@ static void turn(seen *s) {
   s->w.before[0] = s->w.before[1], s->w.after[0] = s->w.after[1], s->w.before[1] = s->w.after[1] = 0;
 }
 
-// Rows of images whose windows see one are rows of one image.
+// Merges the rows of all images where windows have a single row.
 static void join(seen *s) {
   const int64_t frames = s->in.shape[FC_AXIS_N], rows = s->in.shape[FC_AXIS_Y];
   if (frames == 1 || s->w.before[1] + s->w.after[1] > 0) return;
@@ -70,7 +71,7 @@ int channels_of(const seen &s) {
   const int64_t channels = s.in.shape[FC_AXIS_C];
   if (s.in.shape[FC_AXIS_X] * channels > most || s.in.shape[FC_AXIS_Y] > most || channels > most) return 0;
   bool together = channels <= CELL_CHANNELS;
-  // Words of several samples are of pixels without a gap.
+  // Words of several samples need pixels without gaps.
   if (size < 4) {
     const int step = side_by_side(&s.in);
     return step == side_by_side(&s.out) ? step : 0;
@@ -82,7 +83,7 @@ int channels_of(const seen &s) {
   return together ? static_cast<int>(channels) : 1;
 }
 
-// A long row as rows that follow each other, of whole strips.
+// Cuts a long row into rows that follow each other in memory, each of whole strips.
 static void cut_row(cell_args *c, const seen &s, int wide) {
   peak_args *a = &c->p;
   if (a->rows != 1 || a->y.reach > 0 || s.in.shape[FC_AXIS_N] * a->planes != 1 || a->strips < 2) return;
@@ -99,13 +100,13 @@ static void cut_row(cell_args *c, const seen &s, int wide) {
 bool cells_fit(cell_args *c, const seen &s, const cell_shape &shape) {
   peak_args *a = &c->p;
   const int C = a->step, beyond = shape.elements > 1 && a->x.warm == 0 ? 1 : a->x.warm,
-            cut = C == 1 && a->skew ? shape.elements : 0; // pixels of a strip that are none
+            cut = C == 1 && a->skew ? shape.elements : 0; // pixels of a strip that are outside it
   const int most = shape.lanes / C, fits = shape.segments / C - beyond;
   a->runs = most < fits ? most : fits;
   if (a->runs < 1) return false;
   const int wide = a->runs * RUN - cut, columns = a->columns - c->x0;
   a->strips = (columns + wide - 1) / wide;
-  // No wider than they have to be.
+  // The smallest width that covers the columns with this number of strips.
   const int each = (columns + a->strips - 1) / a->strips;
   a->runs = (each + cut + RUN - 1) / RUN;
   a->strips = (columns + a->runs * RUN - cut - 1) / (a->runs * RUN - cut);

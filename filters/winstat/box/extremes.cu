@@ -65,8 +65,8 @@ peak_args peak_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *e
   return a;
 }
 
-// As many runs as leave room for what windows see beyond them; false where that are too few, or there is not
-// enough shared memory.
+// Chooses the largest number of runs that leaves room for the columns that windows reach beyond them; false
+// if these are too few, or if there is not enough shared memory.
 template <typename T> static bool fit(peak_args *a, int64_t *bytes) {
   typedef peak<T> P;
   const int most = P::LANES / a->step, beyond = a->x.warm;
@@ -92,7 +92,7 @@ template <typename T> static fc_status launch(peak_args a, int64_t frames, cudaS
   return fc_launch_status();
 }
 
-// Calls f with a value of the type that is compared.
+// Calls f with a value of the type whose samples are compared.
 template <typename Fn> static auto with_peaks(int dtype, Fn f) {
   switch (dtype) {
   case FC_U8: return f(uint8_t{});
@@ -101,7 +101,7 @@ template <typename Fn> static auto with_peaks(int dtype, Fn f) {
   }
 }
 
-// Whether samples are compared as they are, and come out so.
+// Whether samples are compared as they are stored, and results stored the same way.
 static bool compared(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   return in->dtype == out->dtype && in->dtype != FC_I32 && in->dtype != FC_F64 &&
          (in->dtype != FC_F32 || w->compute == FC_F32);
@@ -110,7 +110,7 @@ static bool compared(const fc_winstat *w, const fc_view *in, const fc_view *out)
 static bool march_takes(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const int step = side_by_side(in);
   const int64_t most = 1 << 28, channels = in->shape[FC_AXIS_C];
-  if (in->shape[FC_AXIS_Y] < PEAK_ROWS / 2) return false; // a step makes twice as many
+  if (in->shape[FC_AXIS_Y] < PEAK_ROWS / 2) return false; // a step processes twice as many rows
   if (step == 0 || side_by_side(out) != step || (step > 1 && w->n_stats > 1)) return false;
   for (int k = 0; k < 2; k++)
     if (w->before[k] + w->after[k] > FC_WINSTAT_ROW_BLOCK) return false;

@@ -8,16 +8,16 @@
 
 namespace winstat {
 
-// Strips of a long row that is seen as rows that follow each other, and rows that it is worth.
+// A long row is cut into rows of CREST_FOLLOW strips each, if that gives at least CREST_FOLLOW_ROWS rows.
 constexpr int CREST_FOLLOW = 8, CREST_FOLLOW_ROWS = 64;
 
-// Whether rows begin at multiples of n bytes, `first` being where strips do.
+// Whether all rows are aligned to n bytes; `first` is where strips begin.
 static bool begin_at(const peak_args &p, const char *first, bool frames, int64_t n) {
   return reinterpret_cast<uintptr_t>(first) % static_cast<uintptr_t>(n) == 0 && p.row_in % n == 0 &&
          (p.planes == 1 || p.plane_in % n == 0) && (!frames || p.frame_in % n == 0);
 }
 
-// How windows are put together.
+// Chooses how windows are composed of smaller ones.
 static void join(crest_bytes_args *a, int window, int channels) {
   a->power = window < 3 ? 0 : window < 9 ? 1 : 2;
   const int pixels = a->power == 0 ? 1 : a->power == 1 ? 3 : 9;
@@ -25,13 +25,13 @@ static void join(crest_bytes_args *a, int window, int channels) {
   a->joined = pixels * channels, a->last = (window - pixels) * channels;
 }
 
-// Lanes, cells and strips.
+// Chooses the number of lanes, cells and strips.
 static void cut(crest_bytes_args *a, const peak_args &p, bool frames) {
   const int before = p.before[0] * p.step;
   const int skew =
                 bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0, frames ? a->frame_out : 0),
             pad = skew > 0 ? 16 : 0;
-  // Strips begin as rows do, if these begin alike.
+  // Strips begin at the alignment of rows, if all rows have the same.
   a->lead = pad, a->ahead = pad + before;
   for (int n = 16; n >= 4; n /= 4) {
     const int more =
@@ -49,7 +49,7 @@ static void cut(crest_bytes_args *a, const peak_args &p, bool frames) {
   a->made = each * CREST_BYTES, a->lanes = each + more;
   a->cells = a->strips > 1 ? 1 : 32 / a->lanes;
   if (a->rows > 1 || a->tall > 1 || frames || a->planes > 1 || a->strips < 2) return;
-  // A long row is rows that follow each other, of whole strips.
+  // A long row is cut into rows that follow each other in memory, each of whole strips.
   int strips = a->strips / CREST_FOLLOW_ROWS;
   strips = strips > CREST_FOLLOW ? CREST_FOLLOW : strips < 1 ? 1 : strips;
   int row = strips * a->made - pad;
@@ -59,7 +59,7 @@ static void cut(crest_bytes_args *a, const peak_args &p, bool frames) {
   a->lo[1] = 0, a->hi[1] = a->rows;
 }
 
-// Rows of a piece: as many warps as there is room for, a few times over if that costs less.
+// Chooses the rows per piece: as many warps as are resident, or a small multiple of that if it costs less.
 static void split(crest_bytes_args *a, int64_t images, int64_t resident) {
   const int64_t room = resident * a->cells;
   int64_t least = INT64_MAX;

@@ -8,15 +8,15 @@
 
 namespace winstat {
 
-// Windows along x and y, at most.
+// Size of windows along x and along y, at most.
 constexpr int32_t CELLS_MOST = 33;
-// Rows of images that are worth it, sixteen being made at once.
+// The fewest rows for which this kernel pays, as it processes sixteen at once ...
 constexpr int64_t CELL_ROWS = 4;
-// ... of bytes, which strips of warps make as well.
+// ... and for bytes, which strips of warps (peak_bytes.cu) compute too.
 constexpr int64_t CELL_TALL = 64;
 
-// Whether what stands beyond the ends along axis `axis`, in windows of `before` and `after`, is in no window
-// that does not hold it anyway.
+// Whether the border along axis `axis` only repeats samples that the window contains anyway, so that it can
+// be ignored for extremes.
 static bool repeats(const fc_winstat *w, int axis, int border) {
   const int64_t before = w->before[axis], after = w->after[axis];
   switch (border) {
@@ -33,8 +33,8 @@ static bool rows_alike(const fc_view &v) {
           v.stride[FC_AXIS_X] > v.stride[FC_AXIS_C]);
 }
 
-// Bytes from pixel to pixel where a pixel is one byte of a few, as is a channel of an image or what turns out
-// to be a row of it, else 0.
+// Bytes between pixels where only one byte of a pixel of up to four is processed (one channel of an image, or
+// one column treated as a row), else 0.
 static int sole_bytes(const seen &s) {
   const int64_t apart = s.in.stride[FC_AXIS_X];
   return s.in.dtype == FC_U8 && s.in.shape[FC_AXIS_C] == 1 && apart > 1 && apart <= 4 &&
@@ -44,13 +44,13 @@ static int sole_bytes(const seen &s) {
              : 0;
 }
 
-// Whether bytes are faster here than in strips of warps: words of tall images that begin in words.
+// Whether bytes are faster here than in strips of warps: tall images whose rows are aligned to words.
 static bool cells_suit(const peak_args &a, int step) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(a.in) | reinterpret_cast<uintptr_t>(a.out);
   return begin % 4 == 0 && !a.ragged && a.words && step != 3 && a.rows >= CELL_TALL;
 }
 
-// What no window sees, or what stands beyond.
+// The value outside the image: the border's constant, or one that is never an extreme.
 static uint32_t beyond_of(const peak_args &a, const fc_edges *edges, int dtype) {
   if (!edges || !constant(edges->border)) return a.beyond;
   const uint32_t code = static_cast<uint32_t>(edges->code);
@@ -66,7 +66,7 @@ static fc_status launch(crest_args d, const seen &s, bool only_ask, cudaStream_t
   if (!cells_fit(&d.c, s, {(room::WORDS - (room::K > 1 && MANY)) / room::SEGMENT, room::LANES, room::K}) ||
       a->rows < CELL_ROWS)
     return FC_OK;
-  // A cell of several channels has a word more, for what lies ahead of its first pixel.
+  // A cell of several channels has one more word, for the bytes before its first pixel.
   const int32_t words = a->step * d.c.plane * room::SEGMENT + (room::K > 1 && MANY);
   while (d.c.cells * words > room::WORDS) d.c.cells--;
   a->slots = a->y.warm + room::SPARE;

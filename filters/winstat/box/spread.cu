@@ -12,7 +12,8 @@ static bool short_enough(const fc_winstat *w) {
 }
 
 bool spread_takes(const fc_winstat *w, const fc_view *in) {
-  // Signals of few rows would leave most of a step unused; a single one is cut into rows.
+  // A step processes SPREAD_ROWS rows, and signals of few rows would leave most of it unused. A single row is
+  // folded into several.
   const int64_t rows = in->extent[FC_AXIS_Y];
   if (rows != FC_UNKNOWN && rows != 1 && rows < SPREAD_ROWS / 2) return false;
   return in->dtype == FC_F32 && w->compute == FC_F32 && !w->shrink && short_enough(w);
@@ -84,7 +85,7 @@ fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edg
   const int step = channels_of(s);
   if (step == 0) return FC_UNSUPPORTED;
   spread_args d = spread_args_of(s, edges, which, step, notes);
-  if (!cells_fit(&d.c, s, shape)) { // as many channels as do not go together
+  if (!cells_fit(&d.c, s, shape)) { // too many channels for one block
     d = spread_args_of(s, edges, which, 1, notes);
     if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
   }

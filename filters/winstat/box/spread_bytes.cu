@@ -7,7 +7,8 @@
 
 namespace winstat {
 
-// As many runs as leave room for what windows see beyond them; false where that are too few.
+// Chooses the largest number of runs that leaves room for the columns that windows reach beyond them; false
+// if these are too few.
 static bool fit(deviation_args *d) {
   peak_args *a = &d->p;
   const int most = 32 / a->step, beyond = a->x.warm;
@@ -44,7 +45,7 @@ static deviation_args deviation_args_of(const fc_winstat *w, const fc_view *in, 
 static bool march_takes(const fc_winstat *w, const fc_view *in, const fc_view *out) {
   const int step = side_by_side(in);
   const int64_t most = 1 << 28, channels = in->shape[FC_AXIS_C];
-  if (in->shape[FC_AXIS_Y] < DEVIATION_ROWS) return false; // a step makes as many
+  if (in->shape[FC_AXIS_Y] < DEVIATION_ROWS) return false; // a step processes as many rows
   if (in->dtype != FC_U8 || in->kind != out->kind || w->shrink) return false;
   if (step == 0 || side_by_side(out) != step || (step > 1 && w->n_stats > 1)) return false;
   for (int k = 0; k < 2; k++)

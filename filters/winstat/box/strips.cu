@@ -1,45 +1,49 @@
 // SPDX-License-Identifier: MIT
 //
-// strips.cu - launches the kernel of strips.cu: sums and sums of squares in windows of up to
-// STRIP_COLUMNS x STRIP_ROWS of floats in single precision and of integers whose sums fit 32 bits; of
-// integers also along rows alone.
+// strips.cu - sums and sums of squares in windows of up to STRIP_COLUMNS x STRIP_ROWS, in one kernel for both
+// axes: of floats in single precision, and of integers whose sums fit 32 bits; of integers also along rows
+// alone.
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/slide16.cuh"
 #include "filters/winstat/launch.cuh"
 
-// Sums of 32 bits in windows, in one kernel for both axes.
+// Window sums of 32 bits: kernel.
 //
-// A block of threads owns a strip of columns and marches down it, 16 rows at a time: samples come into shared
-// memory (the next rows while these are worked on, where they are copied as they lie), a thread
-// a run of 16 columns of a row makes the sums along x, which stay in shared memory for as
-// many blocks of rows as a window is high, and a thread a column makes those along y and writes
-// them. Of pixels the channels that lie side by side share a strip. A long row - sound has but one - is
-// folded into rows that are read beyond their ends.
+// A block of threads owns a strip of columns and moves down it, 16 rows per step:
+//
+//  1. samples are copied into shared memory (if they need no conversion, those of the next step are copied
+//     while the current ones are used);
+//  2. each thread computes the sums along x of 16 adjacent columns of a row. They stay in shared memory for
+//     as many blocks of rows as a window is high;
+//  3. each thread computes the sums along y of one column and writes the results.
+//
+// Interleaved channels share a strip. A long row (sound has only one) is folded: cut into rows that follow
+// each other in memory, so that windows may read past the end of such a row into the next.
 
 namespace winstat {
 
-constexpr int STRIP_THREADS = 256; // at most; as many columns
+constexpr int STRIP_THREADS = 256; // at most; a thread per column
 constexpr int STRIP_COLUMNS = 256, STRIP_ROWS = 128;
-constexpr int WIDEST = STRIP_THREADS + STRIP_COLUMNS; // samples of a row of a tile, of one channel
+constexpr int WIDEST = STRIP_THREADS + STRIP_COLUMNS; // samples per row and channel of a tile, at most
 
-// One launch: strips[] = across, down, planes and frames. Rows and columns are those of the fold: row y
-// begins `fold` columns after row y - 1.
+// Arguments of a launch. Rows and columns are those of the folded view: row y begins `fold` columns after row
+// y - 1.
 struct strip_args {
   fc_dev_view in, out;
-  int64_t row_in, row_out; // bytes from row to row
-  int64_t columns, rows;   // of the view; of the fold
-  int64_t width;           // columns of a row of the fold, from x0 on
+  int64_t row_in, row_out; // bytes between rows
+  int64_t columns, rows;   // columns of the view; rows of the folded view
+  int64_t width;           // columns per row of the folded view, from x0 on
   int64_t fold;
-  int64_t x0, y0;       // the first strip's, at most 0 and at multiples of RUN in the signal
-  int32_t skew;         // samples of a strip's first segment that no window of its outputs begins with
-  int32_t words;        // samples are words that lie side by side, and are copied as they are
-  int64_t lo[2], hi[2]; // what may be read
+  int64_t x0, y0;       // start of the first strip, <= 0, a multiple of RUN in the signal
+  int32_t skew;         // samples at the start of a strip's first segment that no window needs
+  int32_t words;        // samples are adjacent words and are copied without conversion
+  int64_t lo[2], hi[2]; // readable columns and rows: lo .. hi - 1
   int64_t before[2];
   extent16 x, y;
-  int64_t strips, splits, planes, blocks; // blocks of rows a split
-  int32_t channels, pixels, runs;         // of a strip side by side; runs of columns' sums
-  int32_t pitch, plane, held, slots;      // words: of a row of samples, of a channel of it, of a row of sums
-  int32_t stages;                         // tiles of samples: 2 where they come while others are used
+  int64_t strips, splits, planes, blocks; // blocks: blocks of rows per split
+  int32_t channels, pixels, runs;         // channels and columns of a strip; runs of sums
+  int32_t pitch, plane, held, slots;      // words: row of samples, one channel of it, row of sums
+  int32_t stages;                         // tiles of samples: 2 to copy one while the other is used
   int32_t shrink, exact;                  // exact: integers small enough for statistics in float
   int32_t n_stats, slot[4], stat[4];
   int32_t area, bias;
@@ -50,17 +54,17 @@ struct strip_args {
   uint32_t *notes;
 };
 
-// Where a block of threads is.
+// The strip that a block of threads processes.
 struct strip {
   int64_t n, c, x;  // frame, first channel, first column from x0
   int64_t block;    // first block of output rows
   int blocks;       // and how many
   const char *from; // sample 0 of row 0 of its tiles
-  int64_t first;    // the column that this is
-  int lo, hi;       // samples of a row that may be read, unless rows are folded
+  int64_t first;    // column of that sample
+  int lo, hi;       // readable samples of a row, unless rows are folded
 };
 
-// What of a tile's row from column `first` on may be read.
+// The readable part from .. to - 1 of a tile's row that begins at column `first`.
 __device__ __forceinline__ void limit(const strip_args &a, int64_t first, int &from, int &to) {
   const int64_t lo = a.lo[0] - first, hi = a.hi[0] - first;
   from = static_cast<int>(lo < 0 ? 0 : lo > a.plane ? a.plane : lo);
@@ -109,7 +113,7 @@ __device__ __forceinline__ void copy_edge(uint32_t *to, const uint32_t *from, co
       to[k] = 0;
 }
 
-// Begins to copy samples that are words; zeros where there is nothing to read.
+// Starts to copy samples that are words; writes zeros where nothing can be read.
 __device__ __noinline__ void copy_row(uint32_t *to, const tile_row &r, int count, int lane) {
   const uint32_t *from = reinterpret_cast<const uint32_t *>(r.from);
   if (reinterpret_cast<uintptr_t>(from) % 16 == 0) {
@@ -131,7 +135,7 @@ template <typename T> __device__ __forceinline__ uint32_t word_of(T code, int32_
   return static_cast<uint32_t>(static_cast<int32_t>(code) - bias);
 }
 
-// Loads, widens and takes channels apart, BATCH samples of a thread together.
+// Loads samples, widens them and separates channels; a thread has BATCH loads under way at once.
 template <typename T>
 __device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, const tile_row &r, int lane) {
   constexpr int BATCH = 5;
@@ -155,8 +159,8 @@ __device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, cons
   }
 }
 
-// A thread's part in tiles that are copied as they are, by threads for 16 rows: where its row of the strip's
-// first begins, and which of them may be read as a whole.
+// What one thread copies of tiles that need no conversion: its row of the strip's first tile begins at
+// `from`; rows of the blocks first .. last - 1 can be read as a whole.
 struct feed {
   const char *from;
   int first, last; // blocks of rows
@@ -177,7 +181,7 @@ __device__ __forceinline__ feed feed_of(const strip_args &a, const strip &s) {
   return f;
 }
 
-// The tile of block `block` of rows, counted from the strip's first.
+// Copies the tile of block `block` of rows, counted from the strip's first.
 template <typename T>
 __device__ __forceinline__ void load_tile(const strip_args &a, const strip &s, const feed &f, int block,
                                           uint32_t *tile) {
@@ -222,7 +226,7 @@ __device__ __forceinline__ uint32_t bits_of(uint32_t v) {
 
 // ---- sums along x --------------------------------------------------------------
 
-// N samples from `from` on, what is added up of them: N and the address in steps of four.
+// The quantity to add up of N samples from `from` on; N and the address are multiples of four.
 template <typename V, typename K, int N>
 __device__ __forceinline__ void read_run(typename K::word (&v)[N], const uint32_t *from) {
 #pragma unroll
@@ -233,7 +237,7 @@ __device__ __forceinline__ void read_run(typename K::word (&v)[N], const uint32_
   }
 }
 
-// Totals of all segments of a tile, for windows that hold some whole: [row][channel][segment].
+// Totals of all segments of a tile, for windows that contain whole segments: [row][channel][segment].
 template <typename V, typename K>
 __device__ void total_segments(const strip_args &a, const uint32_t *tile, typename K::word *totals) {
   const int each = a.plane / RUN, count = RUN * a.channels * each;
@@ -254,7 +258,8 @@ __device__ __forceinline__ void sum_tail(typename K::word (&v)[RUN], typename K:
   add_ends<PART>(v, core, x);
 }
 
-// Windows longer than a segment, from the one at `from` on; `core`: the segments that lie between.
+// Windows longer than a segment, that at `from` being the first; `core`: sum of the segments between the
+// first and the last.
 template <typename V, typename K>
 __device__ __forceinline__ void sum_long(typename K::word (&v)[RUN], const uint32_t *from,
                                          typename K::word core, const extent16 &w) {
@@ -288,7 +293,8 @@ template <typename V, typename K> struct short_run {
   }
 };
 
-// A thread the windows of 16 columns of a row. sums[] has `held` words a row, a channel after another.
+// The windows along x: each thread computes those of 16 columns of a row. sums[] has `held` words a row, one
+// channel after another.
 template <typename V, typename K>
 __device__ __forceinline__ void sum_rows(const strip_args &a, const uint32_t *tile, typename K::word *totals,
                                          typename K::word *sums) {
@@ -319,20 +325,20 @@ __device__ __forceinline__ void sum_rows(const strip_args &a, const uint32_t *ti
 
 // ---- sums along y, and out -------------------------------------------------------
 
-// The slot of the block that comes `by` after the one in `slot`, 0 <= by <= slots.
+// The ring slot `by` blocks after `slot`, 0 <= by <= slots.
 __device__ __forceinline__ int slot_after(const strip_args &a, int slot, int by) {
   return slot + by < a.slots ? slot + by : slot + by - a.slots;
 }
 
-// Sums of a thread's column in N rows, `pitch` words apart.
+// Reads the sums of a thread's column in N rows, `pitch` words apart.
 template <int AT = 0, int COUNT = RUN, typename W, int N>
 __device__ __forceinline__ void read_column(W (&v)[N], const W *from, int pitch) {
 #pragma unroll
   for (int k = 0; k < COUNT; k++) v[AT + k] = from[k * pitch];
 }
 
-// Windows higher than a segment, of which `from` has the sums in its first row, far[0] and far[1] in those of
-// the segment that the first window ends in and the next; `core`: the segments between.
+// Windows higher than a segment. `from`: the sums of the segment that the first window begins in; far[0]:
+// those of the segment that it ends in; far[1]: those of the next one; `core`: the segments between.
 template <typename W>
 __device__ __forceinline__ void sum_tall(W (&v)[RUN], const W *from, const W *const (&far)[2], W core,
                                          int rest, int pitch) {
@@ -349,7 +355,7 @@ __device__ __forceinline__ void sum_tall(W (&v)[RUN], const W *from, const W *co
   }
 }
 
-// Windows of up to a segment: blocks `from` and `next`.
+// Windows of at most a segment, from the blocks `from` and `next`.
 template <typename W> struct short_column {
   template <int ROWS>
   static __device__ __forceinline__ void run(W (&v)[RUN], const W *const &from, const W *const &next,
@@ -361,7 +367,7 @@ template <typename W> struct short_column {
   }
 };
 
-// v: of the windows that begin in the block of rows in slot `slot`.
+// v: the sums of the windows that begin in the block of rows in ring slot `slot`.
 template <typename W>
 __device__ __forceinline__ void sum_column(W (&v)[RUN], const strip_args &a, const W *sums, const W *totals,
                                            int slot, int column) {
@@ -382,7 +388,7 @@ __device__ __forceinline__ void sum_column(W (&v)[RUN], const strip_args &a, con
       core = plus(core, totals[at * a.held + column]);
     }
   }
-  // The second is not there when windows end with the block, and then not read.
+  // If windows end with a block, the second does not exist and is not read.
   const W *const ends[2] = {sums + far * block + column, sums + slot_after(a, far, 1) * block + column};
   sum_tall(v, from, ends, core, a.y.rest, a.held);
 }
@@ -403,7 +409,7 @@ __device__ __forceinline__ double stat_exact(const strip_args &a, W sum, int whi
   }
 }
 
-// One statistic of a column: those of the rows from .. to - 1. `whole`: of all, over windows of the same
+// One statistic in a column, of the rows from .. to - 1. `whole`: of all rows, and all windows have the same
 // area.
 struct column_out {
   char *at;
@@ -411,7 +417,7 @@ struct column_out {
   bool whole;
 };
 
-// In the rows of a block v.
+// Stores the results v in the rows of a block.
 template <typename T>
 __device__ __forceinline__ void store_whole(const strip_args &a, char *to, float (&v)[RUN], int which) {
   const float n = static_cast<float>(a.area);
@@ -434,7 +440,7 @@ __device__ __forceinline__ void store_one(const strip_args &a, char *to, W v, in
   fc_dev_store_any<double>(to, a.out.dtype, stat_exact(a, v, which, n), a.store_exact, a.notes);
 }
 
-// Samples of what lies from `from` on, `window` long, within lo .. hi - 1.
+// Number of samples of from .. from + window - 1 that lie within lo .. hi - 1.
 __device__ __forceinline__ int64_t count_inside(int64_t from, int64_t window, int64_t lo, int64_t hi) {
   const int64_t to = from + window;
   return (to < hi ? to : hi) - (from > lo ? from : lo);
@@ -448,8 +454,8 @@ __device__ __forceinline__ int32_t count_at(const strip_args &a, int64_t x, int6
                               (a.fold ? 1 : count_inside(y - a.before[1], a.y.reach + 1, a.lo[1], a.hi[1])));
 }
 
-// Whatever is not worth a loop in registers: one after another, out of a copy in local memory. x is the
-// column of the fold's row 0, y the first row.
+// The rare cases (incomplete blocks, shrunk windows), one row after another from a copy in local memory, to
+// save registers in the common case. x is the column in row 0 of the folded view, y the first row.
 template <typename W>
 __device__ __noinline__ void store_slowly(const strip_args &a, const column_out &o, const W (&v)[RUN],
                                           int64_t x, int64_t y) {
@@ -477,7 +483,7 @@ __device__ __forceinline__ void store_stat(const strip_args &a, const column_out
   for (int k = 0; k < RUN; k++) values[k] = v[k];
   store_whole<float>(a, o.at, values, o.which);
 }
-// Of integers in double, unless float is known to give the same.
+// Statistics of integers are computed in double, unless float is known to give the same result.
 template <typename W>
 __device__ __forceinline__ void store_stat(const strip_args &a, const column_out &o, const W (&v)[RUN],
                                            int64_t x, int64_t y) {
@@ -498,7 +504,7 @@ __device__ __forceinline__ void store_stat(const strip_args &a, const column_out
   }
 }
 
-// The column that a thread makes: pixel x of the strip, channel c, and where its sums are.
+// The column that a thread computes: pixel x of the strip, channel c, and the position of its sums.
 struct column {
   int x, c, at;
   bool live;
@@ -514,8 +520,8 @@ __device__ __forceinline__ column column_of(const strip_args &a, const strip &s)
   return k;
 }
 
-// Which of a column's rows y .. y + RUN - 1 are outputs, and whether all of their windows are whole. Only the
-// first and the last row of a fold have columns that are none.
+// Which of a column's rows y .. y + RUN - 1 are outputs, and whether all their windows are whole. Only the
+// first and the last row of a folded view have columns outside the view.
 __device__ __forceinline__ column_out rows_of(const strip_args &a, int64_t x, int64_t y) {
   column_out o = {nullptr, 0, RUN, 0, false};
   if (!a.shrink && !a.fold && y >= 0 && y + RUN <= a.rows && x >= 0 && x < a.columns) {
@@ -535,13 +541,13 @@ __device__ __forceinline__ column_out rows_of(const strip_args &a, int64_t x, in
   return o;
 }
 
-// The statistics of one quantity in the windows that begin in block `block` of rows, whose sums are in
+// The statistics of one quantity in windows that begin in block `block` of rows, whose sums are in ring slot
 // `slot`.
 template <typename W>
 __device__ __forceinline__ void write_block(const strip_args &a, const strip &s, const column &place,
                                             const W *sums, const W *totals, int block, int slot,
                                             bool squares) {
-  const int64_t y = a.y0 + (s.block + block) * RUN, at = a.x0 + s.x + place.x; // of the fold's row 0
+  const int64_t y = a.y0 + (s.block + block) * RUN, at = a.x0 + s.x + place.x; // x in row 0 when folded
   W v[RUN];
   sum_column(v, a, sums, totals, slot, place.at);
   column_out o = rows_of(a, at, y);
@@ -555,7 +561,8 @@ __device__ __forceinline__ void write_block(const strip_args &a, const strip &s,
 
 // ---- the march -------------------------------------------------------------------
 
-// One quantity of a tile: its shared memory, and its work for block `block` of rows of the strip.
+// One quantity (sums or sums of squares) of a tile: its shared memory, and the work for block `block` of
+// rows.
 template <typename V, typename K> struct quantity {
   typedef typename K::word W;
   W *sums, *totals, *segments;
@@ -572,7 +579,8 @@ template <typename V, typename K> struct quantity {
     sum_rows<V, K>(a, tile, segments, sums + slot * RUN * a.held);
   }
 
-  // The slots go round: the block that windows now begin in is in the one after `slot`.
+  // `slot` is the slot that was filled last; in a full ring the next one holds the oldest block, in which
+  // windows begin now.
   __device__ __forceinline__ void give(const strip_args &a, const strip &s, const column &own, int block,
                                        int slot, bool squares) {
     if (!own.live) return;
@@ -586,8 +594,8 @@ template <typename V, typename K> struct quantity {
   }
 };
 
-// SUMS and SQUARES: which of both are wanted. V: samples in shared memory. Where there are two tiles the
-// samples of the next come while those of one are used.
+// SUMS and SQUARES: which of the two are computed. V: type of samples in shared memory. With two tiles, the
+// samples of the next step are copied while those of the current one are used.
 template <typename V, typename T, bool SUMS, bool SQUARES>
 __global__ void __launch_bounds__(STRIP_THREADS, 2) strip_march(const __grid_constant__ strip_args a) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -628,17 +636,18 @@ namespace winstat {
 constexpr int SMALL = STRIP_THREADS / 2;
 constexpr unsigned PLAIN = 1u << FC_WINSTAT_SUM | 1u << FC_WINSTAT_MEAN,
                    SQUARED = 1u << FC_WINSTAT_SUMSQ | 1u << FC_WINSTAT_RMS;
-constexpr int CHANNELS = 4; // side by side in a strip, at most
+constexpr int CHANNELS = 4; // interleaved channels in a strip, at most
 constexpr int LISTED = sizeof(strip_args::stat) / sizeof(int32_t);
 
-// Rows of words that lie so that threads of eight neighbouring rows meet no bank twice.
+// Pitch of rows such that threads in eight neighbouring rows access different banks.
 static int64_t pitch_of(int64_t words) {
   return words / 32 * 32 + (words % 32 > 4 ? 36 : 4);
 }
 
-// Sizes of shared memory for strips of so many channels side by side, and as many columns as threads. Floats
-// are cut into segments where the samples' positions in the signal say, so that whole segments are
-// copied; outputs begin with a segment too, and where both differ, a run more has the last one's sums.
+// Layout of shared memory for strips of so many interleaved channels, and as many columns as threads.
+// Segments of floats begin at multiples of RUN samples in the signal, so that whole segments can be copied.
+// Outputs begin at such multiples too; where these differ from the windows' (skew), one more run of sums is
+// needed.
 static void size_strips(strip_args *a, int channels, int threads) {
   a->channels = channels;
   a->runs = threads / channels / RUN;
@@ -661,23 +670,23 @@ static int64_t area_of(const fc_winstat *w) {
   return (w->before[0] + w->after[0] + 1) * (w->before[1] + w->after[1] + 1);
 }
 
-// Shared memory of a block of SMALL threads, in bytes, up to which windows are summed here: what sm_90 has. A
-// constant, since the order in which floats are added must depend neither on the chip nor on what a view
-// looks like: with one channel and THREADS_LEAST threads all such windows fit the 64 KB of sm_75 (62,688
-// bytes at most).
+// Limit of shared memory in bytes for a block of SMALL threads; windows that need more are not summed here.
+// The value is that of sm_90, but a constant for all devices: the order in which floats are added must depend
+// neither on the chip nor on the view. With one channel and THREADS_LEAST threads all such windows also fit
+// the 64 KB of sm_75 (they need 62,688 bytes at most).
 constexpr int64_t SHARED_MOST = 227 << 10;
 constexpr int THREADS_LEAST = 32;
 
-// The most memory that any view needs decides.
+// Decided by the largest memory that any view needs, so that the choice does not depend on the view.
 unsigned strips_take(const fc_winstat *w, const fc_view *in) {
   const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
   if (columns > STRIP_COLUMNS || rows > STRIP_ROWS || columns == 1) return 0;
-  // Rows of floats slide faster (row_slide), as do columns.
+  // row_slide is faster for rows of floats; single columns have kernels of their own.
   if (rows == 1 && in->dtype == FC_F32) return 0;
   if (in->dtype == FC_I32 || in->dtype == FC_F64 || (in->dtype == FC_F32 && w->compute != FC_F32)) return 0;
   int listed = 0;
   for (int i = 0; i < w->n_stats; i++) listed += (PLAIN | SQUARED) >> w->stat[i] & 1;
-  if (listed > LISTED) return 0; // some of them twice
+  if (listed > LISTED) return 0; // the same statistic is requested more than once
   strip_args a;
   a.x = extent16_of(columns), a.y = extent16_of(rows), a.stages = 2, a.skew = 0;
   size_strips(&a, 1, SMALL);
@@ -694,7 +703,8 @@ unsigned strips_take(const fc_winstat *w, const fc_view *in) {
 
 // ---- launching -----------------------------------------------------------------
 
-// Splits of the strips, so that the device is busy to the end and windows are begun seldom.
+// Number of splits of a strip along y: enough to keep the device busy to the end, but few, since each split
+// computes the rows of its first window again.
 static void split_strips(strip_args *a, int64_t strips, int64_t resident) {
   const int64_t all = (a->rows - a->y0 + RUN - 1) / RUN;
   int64_t best = INT64_MAX;
@@ -705,7 +715,7 @@ static void split_strips(strip_args *a, int64_t strips, int64_t resident) {
   }
 }
 
-// Rows, columns and the fold. A single row becomes rows of `strips` strips each.
+// Rows, columns and folding. A single row is folded into rows of `strips` strips each.
 static void fold_rows(strip_args *a, const fc_view *in, const fc_view *out) {
   a->columns = in->shape[FC_AXIS_X], a->rows = in->shape[FC_AXIS_Y];
   a->row_in = in->stride[FC_AXIS_Y], a->row_out = out->stride[FC_AXIS_Y];
@@ -735,18 +745,18 @@ static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cud
   const auto kernel = strip_march<V, T, SUMS, SQUARES>;
   int channels = a.channels, threads = 0, each = 0, device = 0, processors = 1;
   a.stages = a.words ? 2 : 1;
-  for (int t = SMALL; t <= STRIP_THREADS; t *= 2) { // the more the better, if no fewer work at once
+  for (int t = SMALL; t <= STRIP_THREADS; t *= 2) { // prefers large blocks of equal occupancy
     size_strips(&a, channels, t);
     const int64_t bytes = bytes_of(a, SUMS + SQUARES);
     const int more = bytes <= INT32_MAX ? resident_of(kernel, t, bytes) : 0;
     if (more * t >= each * threads && more > 0) threads = t, each = more;
   }
-  if (each == 0) { // a chip with less shared memory: a channel a block, of one warp
+  if (each == 0) { // little shared memory: one channel and one warp per block
     a.planes *= channels, channels = 1, a.stages = 1, threads = THREADS_LEAST;
     size_strips(&a, channels, threads);
     each = resident_of(kernel, threads, bytes_of(a, SUMS + SQUARES));
   }
-  cudaGetLastError(); // of sizes that were too much
+  cudaGetLastError(); // clears the error of a size that was refused
   if (each == 0 || cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return FC_DEVICE;

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: MIT
 //
-// codes.cu - a statistic of sums of integers of 8 and 16 bits, in windows of a row of any length.
+// codes.cu - one statistic of 8- or 16-bit integers in windows along a row, of any length: kernel and launch.
 //
-// Sums of integers are exact, so they may slide: a sum is the one before it, and what comes in, less what
-// goes out. A block takes some tiles of a row one behind the other. It adds up the window of its first
-// output; a thread then adds what SEGMENT outputs in a row change, threads are scanned, and a second time
-// through gives the outputs:
+// Sums of integers are exact, so a sliding sum has no rounding error: each sum is the previous one plus the
+// sample that enters the window, minus the one that leaves. A block processes several consecutive tiles of a
+// row. It first adds up the window of its first output. Then each thread adds up the changes over its SEGMENT
+// consecutive outputs, the totals of the threads are scanned, and a second pass over the samples gives the
+// outputs:
 //
 //     trail: x0 - before ...            lead: trail + window         P positions of all channels of a tile
 //     sum(x0 + i) = base + sum over k < i of  lead[k] - trail[k]
 //
-// The statistic is that of codes_stat, to the bit: computed by a reciprocal and a Newton step, it is off by
-// some 1e-13 of itself; where that could round to another result, it is computed as it should be.
+// The result equals codes_stat bit for bit. A fast estimate (a reciprocal and one Newton step) has a relative
+// error of about 1e-13; where that error could change the rounded result, the exact formula is used.
 //
-// Cost: two reads, the second from the cache where windows are not longer than that, and what windows begin
-// with for each block.
+// Cost: two reads of each sample, the second from the cache unless windows are longer than the cache, plus
+// the first window of each block.
 #include "filters/winstat/launch.cuh"
 
 namespace winstat {
 namespace {
 
 constexpr int SLIDE_THREADS = 256, SLIDE_SEGMENT = 16, SLIDE_ROOM = SLIDE_THREADS * SLIDE_SEGMENT;
-constexpr int SLIDE_CHANNELS = 8; // of a block, side by side
+constexpr int SLIDE_CHANNELS = 8; // interleaved channels per block, at most
 constexpr double SLIDE_SURE = 1e-11;
 
-// A line as a block sees it: `joint` channels side by side, `step` bytes from element to element.
+// A row as one block processes it: `joint` interleaved channels, `step` bytes between adjacent elements.
 struct slide_line {
-  int32_t joint, tiles; // channels; tiles of a block
+  int32_t joint, tiles; // channels; tiles per block
   int64_t in_step, out_step, stretches;
 };
 
-// Elements of a row in shared memory: one in seventeen is a gap, for the banks.
+// Index of element i in shared memory. After every 16 elements one is left unused, against bank conflicts.
 __device__ __forceinline__ int slide_at(int i) {
   return i + i / 16;
 }
 
-// To 65535 either way; what comes in, less what goes out.
+// v * v, exact for |v| up to 65535. Squares of entering samples are added, those of leaving ones subtracted.
 __device__ __forceinline__ int64_t slide_square(int32_t v) {
   return static_cast<uint32_t>(v) * static_cast<uint32_t>(v);
 }
@@ -46,7 +47,7 @@ __device__ __forceinline__ double slide_root(double v) {
   return s + 0.5 * r * (v - s * s);
 }
 
-// About what codes_stat says of a mean, root mean square or deviation in windows of up to 65536 samples.
+// Estimate of codes_stat's mean, root mean square or deviation, for windows of up to 65536 samples.
 __device__ __forceinline__ double slide_guess(const codes &p, int which, int64_t n, double inverse,
                                               double scale) {
   const double unit = scale * inverse, sum = static_cast<double>(p.sum);
@@ -57,7 +58,7 @@ __device__ __forceinline__ double slide_guess(const codes &p, int which, int64_t
   return slide_root(fma(static_cast<double>(n), squares, -product) - rest) * unit;
 }
 
-// What the statistic is to the bit; called where a guess is not sure, which is rare.
+// The exact statistic. Called only where the estimate is too close to a rounding boundary, which is rare.
 template <typename U>
 __device__ __noinline__ U slide_code_exact(const pass<double> &p, codes piece, int64_t n) {
   const double v = codes_stat(piece, p.stat[0], static_cast<double>(n), p.load.scale);
@@ -88,13 +89,14 @@ __device__ __forceinline__ U slide_code(const pass<double> &p, const codes &piec
   return slide_code_exact<U>(p, piece, n);
 }
 
-// What is added up of one channel: exclusive over the threads that have it.
+// Sums of one channel; exclusive prefix sums over the threads that process it.
 struct slide_sums {
   int64_t sum;
   int64_t squares;
 };
 
-// Scans `totals`, of `count` threads of each of `joint` channels, and leaves the whole behind them.
+// Exclusive scan of `totals` over the `count` threads of each of `joint` channels; the grand total is stored
+// after the last entry.
 __device__ __forceinline__ void slide_scan(slide_sums *totals, int count, int joint) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   for (int c = static_cast<int>(threadIdx.x) / 32; c < joint; c += SLIDE_THREADS / 32) {
@@ -116,13 +118,13 @@ __device__ __forceinline__ void slide_scan(slide_sums *totals, int count, int jo
   }
 }
 
-// Of a block. Results take the place of what comes in.
+// Shared memory of a block. Results overwrite the entering samples (`lead`), to save space.
 struct slide_room {
   int32_t lead[SLIDE_ROOM + SLIDE_ROOM / 16 + 1], trail[SLIDE_ROOM + SLIDE_ROOM / 16 + 1];
   slide_sums totals[SLIDE_THREADS + SLIDE_CHANNELS], base[SLIDE_CHANNELS];
 };
 
-// What thread `mine` of channel c adds up to over its outputs.
+// Total change of the sums over the outputs of thread `mine` of channel c.
 __device__ __forceinline__ slide_sums slide_changes(const slide_room &room, int joint, int c, int mine) {
   slide_sums own = {0, 0};
 #pragma unroll
@@ -134,7 +136,7 @@ __device__ __forceinline__ slide_sums slide_changes(const slide_room &room, int 
   return own;
 }
 
-// Its outputs, from position x0 of the tile on; `whole`: no window is cut off.
+// The outputs of this thread, from position x0 of the tile on; `whole`: no window is cut off by a border.
 template <typename U>
 __device__ __forceinline__ void slide_outputs(const pass<double> &p, slide_room *room, int joint, int c,
                                               int mine, int64_t x0, bool whole, bool guess) {
@@ -184,7 +186,7 @@ __global__ void __launch_bounds__(SLIDE_THREADS)
       const int32_t v = value((start - p.before[0] + i) * joint + c);
       own.sum += v, own.squares += slide_square(v);
     }
-    __syncthreads(); // what is there of the line before has been read
+    __syncthreads(); // all threads have read the data of the previous line
     if (works) room.totals[mine * joint + c] = own;
     __syncthreads();
     slide_scan(room.totals, count, joint);
@@ -224,7 +226,8 @@ __global__ void __launch_bounds__(SLIDE_THREADS)
   }
 }
 
-// Tiles of a block: the window of its first output is to cost less than they do, and blocks to be enough.
+// Tiles per block: enough that adding up the first window costs less than the tiles themselves, but few
+// enough that there are blocks to fill the device.
 int32_t tiles_of(const pass<double> &p, int64_t lines, int64_t positions) {
   const int64_t all = (p.columns + positions - 1) / positions, enough = (all * lines + 1055) / 1056;
   int64_t wanted = 2 * p.window[0] / positions + 1;

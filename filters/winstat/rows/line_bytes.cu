@@ -1,51 +1,54 @@
 // SPDX-License-Identifier: MIT
 //
-// line_bytes.cu - launches the kernel of line_bytes.cu.
+// line_bytes.cu - means of bytes in windows along rows: kernel and launch.
 #include "filters/gpu/copy_async.cuh"
 #include "filters/winstat/bytes.cuh"
 #include "filters/winstat/launch.cuh"
 
-// Means of bytes in windows along rows, whatever their length.
+// Means of bytes in windows along rows, of any length.
 //
-// Sums of integers are exact, so a window may slide by what enters and leaves it. A thread makes the results
-// of one chunk of 32 or 48 bytes, which lie at multiples of 16: it has the sum of its first window from sums
-// over chunks, each thread's own, scanned over the block - what is ahead of the chunk that the window ends in
-// and the first bytes of that, less what is ahead of its own chunk - and slides from there, an output in one
-// and a half instructions. Channels side by side are as many sums. A block has a piece of a long row or
-// several short ones, with their borders, as bytes in shared memory.
+// Sums of integers are exact, so a window can slide: add the byte that enters, subtract the one that leaves.
+// A thread computes the results of one chunk of 32 or 48 bytes, aligned to 16. Its first window comes from a
+// scan over the block of the sums of all chunks:
+//
+//   first window = prefix(chunk that the window ends in) + leading bytes of that chunk - prefix(own chunk)
+//
+// From there the window slides, at about one and a half instructions an output. Interleaved channels have a
+// sum each. A block holds a piece of a long row, or several short rows, with their borders, as bytes in
+// shared memory.
 
 namespace winstat {
 
 constexpr int BYTES_THREADS = 256, BYTES_WARPS = BYTES_THREADS / 32;
 
-// Bytes of a row are counted from its column 0, those of a window from its first result's.
+// Byte indices of a row count from its column 0, those of a window from the first output of the row.
 struct bytes_args {
   const char *in; // column 0 of row 0
   char *out;
   int64_t row_in, row_out, plane_in, plane_out, frame_in, frame_out;
-  int32_t step_in, step_out;   // from byte to byte
-  int32_t bytes, rows, planes; // of a row; rows of a frame
-  int32_t lo, hi;              // bytes that may be read
-  int32_t before, after;       // bytes that windows see ahead of the first channel of a result, and beyond
-  int32_t window;              // before + after + channels
-  int32_t dense;               // rows follow one another: quads may have what lies between them
-  ends edges;                  // what stands beyond, if that is not there to be read
-  int32_t outside;             // ... the constant
-  int32_t columns, shrink, inside[2]; // of windows that shrink only columns inside[0] .. inside[1] - 1 count
-  int32_t samples, ties;              // of a window; whether means may lie halfway between two codes
+  int32_t step_in, step_out;          // distance of adjacent bytes
+  int32_t bytes, rows, planes;        // bytes per row; rows per frame; channels processed one by one
+  int32_t lo, hi;                     // bytes that may be read
+  int32_t before, after;              // bytes of a window before the result's first channel, and after it
+  int32_t window;                     // before + after + channels
+  int32_t dense;                      // rows lie closely: quads may also read what lies between them
+  ends edges;                         // border mode, for samples that cannot be read
+  int32_t outside;                    // ... its constant
+  int32_t columns, shrink, inside[2]; // shrinking windows count only columns inside[0] .. inside[1] - 1
+  int32_t samples, ties;              // samples per window; whether means may be exact halves
   float over;
-  int32_t pieces, made;       // of a row; chunks of one with results
-  int32_t chunks, far, rest;  // ... with those that windows end in; a window is `far` chunks and `rest` bytes
-  int32_t each, groups;       // rows of a block; blocks of a frame's rows
-  int32_t need, quads, pitch; // bytes that a row's windows see; quads of 16 that have them; room for them
+  int32_t pieces, made;       // pieces per row; chunks of a piece with results
+  int32_t chunks, far, rest;  // made + far; a window is `far` chunks and `rest` bytes
+  int32_t each, groups;       // rows per block; blocks per frame
+  int32_t need, quads, pitch; // bytes read per row; as quads of 16; pitch in shared memory
   fc_dev_divider by_chunks, by_quads;
-  uint32_t part[12]; // of a chunk's words those of the first `rest` bytes
+  uint32_t part[12]; // masks that select the first `rest` bytes of a chunk
 };
 
-// Chunks of as many words hold whole pixels.
+// Chunk size: a number of words that holds whole pixels.
 template <int C> struct chunk_of {
   static constexpr int bytes = C == 3 ? 48 : 32, words = bytes / 4;
-  // Which bytes of word k are of channel c, a one each.
+  // Weights for a byte dot product: 1 in each byte of word k that belongs to channel c.
   static constexpr __host__ __device__ uint32_t ones(int k, int c) {
     uint32_t v = 0;
     for (int b = 0; b < 4; b++)
@@ -54,8 +57,8 @@ template <int C> struct chunk_of {
   }
 };
 
-// Where a row of a piece is: `first` is the byte of its first result, at a multiple of 16 in memory and maybe
-// ahead of the row; `from` where the quad begins that has the first sample seen, its `lead`-th.
+// Position of a row of a piece. `first`: the byte index of its first result, aligned to 16 in memory, so
+// possibly before the row. `from`: the quad that holds the first sample of its windows, at byte `lead`.
 struct bytes_row {
   int first, lead;
   const char *from;
@@ -74,7 +77,7 @@ __device__ __forceinline__ bytes_row bytes_row_of(const bytes_args &a, const cha
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// Memory from which quads may be read for a row.
+// The range of memory that quads of a row may be read from.
 struct bytes_span {
   const char *from, *to;
   __device__ __forceinline__ bool holds(const char *quad) const { return quad >= from && quad + 16 <= to; }
@@ -85,7 +88,7 @@ __device__ __forceinline__ bytes_span bytes_span_of(const bytes_args &a, const c
   return {row + a.lo, row + a.hi};
 }
 
-// Whole quads. Of samples that lie apart none is.
+// Copies whole quads. Samples that are not adjacent have none.
 __device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin) {
   if (a.step_in != 1) return;
@@ -100,8 +103,8 @@ __device__ __forceinline__ void bytes_copy(const bytes_args &a, unsigned char *r
   fc_commit_copies();
 }
 
-// Byte i of all rows from `first` on, where it is no part of a whole quad that lies inside. `within`: all
-// that rows have is there already, and need not be read again.
+// Fills in byte i of all rows from `first` on where no whole quad covers it. `within`: all readable bytes are
+// already in shared memory and need not be read again.
 template <int C>
 __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin, int i,
@@ -126,7 +129,7 @@ __device__ __forceinline__ void bytes_fill(const bytes_args &a, unsigned char *r
   }
 }
 
-// What stands beyond the ends, and ends of rows that are no whole quads. `within`: there are none of these.
+// Fills in the border, and the ends of rows that are not whole quads. `within`: there are no such ends.
 template <int C>
 __device__ __forceinline__ void bytes_ends(const bytes_args &a, unsigned char *raw, const char *frame,
                                            const char *in, const char *out, int rows, int begin,
@@ -167,8 +170,8 @@ __device__ __forceinline__ void bytes_total(bytes_sums<C> &sum, const uint32_t (
       if (chunk_of<C>::ones(k, c)) sum.of[c] = __dp4a(v[k], chunk_of<C>::ones(k, c), sum.of[c]);
 }
 
-// What a block knows of chunks: sums of those before one in its warp, and these and its first bytes; of
-// warps.
+// Sums in shared memory. Per chunk: the sum of the chunks before it in its warp, and that plus its first
+// `rest` bytes. Per warp: its total.
 template <int C> struct bytes_tables {
   bytes_sums<C> ahead[BYTES_THREADS], ends[BYTES_THREADS], warps[BYTES_WARPS];
 };
@@ -197,7 +200,7 @@ __device__ __forceinline__ void bytes_scan(const bytes_args &a, bytes_tables<C> 
   }
 }
 
-// The sum of the first windows of a thread's chunk.
+// The sums of the first window of a thread's chunk, one per channel.
 template <int C>
 __device__ __forceinline__ bytes_sums<C> bytes_begin(const bytes_args &a, const bytes_tables<C> &t) {
   const int end = static_cast<int>(threadIdx.x) + a.far;
@@ -210,14 +213,14 @@ __device__ __forceinline__ bytes_sums<C> bytes_begin(const bytes_args &a, const 
   return s;
 }
 
-// Samples that count in the window of byte i's result.
+// Number of samples in the (shrunk) window of byte i's result.
 template <int C> __device__ __forceinline__ int bytes_inside(const bytes_args &a, int i) {
   const int x = i / C, from = x - a.before / C, to = from + a.samples;
   return (to < a.inside[1] ? to : a.inside[1]) - (from > a.inside[0] ? from : a.inside[0]);
 }
 
-// Of the windows of a chunk, of which the first has the sums s: v[] becomes their means, from what leaves
-// them to what enters; `i` is the byte of the first.
+// The means of a chunk's windows. s: the sums of the first one; v[]: the bytes that leave, replaced by the
+// means; enter[]: the bytes that enter; i: the index of the chunk's first byte.
 template <int C, bool SLOWLY>
 __device__ __forceinline__ void bytes_slide(const bytes_args &a, bytes_sums<C> s,
                                             uint32_t (&v)[chunk_of<C>::words],
@@ -262,7 +265,7 @@ __global__ void __launch_bounds__(BYTES_THREADS, C == 3 ? 4 : 5)
   char *out = a.out + n * a.frame_out + plane * a.plane_out + group * a.row_out;
   bytes_copy(a, raw, frame, in, out, rows, begin);
   if (a.step_in != 1 || begin - a.before < a.lo + 31 || begin + a.need - a.before > a.hi - 31) {
-    if (a.dense) { // quads have what lies beyond an end, too
+    if (a.dense) { // quads also bring bytes from beyond a row's end
       fc_await_copies();
       __syncthreads();
     }
@@ -293,11 +296,11 @@ __global__ void __launch_bounds__(BYTES_THREADS, C == 3 ? 4 : 5)
 
 namespace winstat {
 
-constexpr int BYTES_CHANNELS = 4; // side by side, at most
-constexpr int BYTES_FAR = 128;    // chunks of a window, at most
+constexpr int BYTES_CHANNELS = 4; // interleaved channels, at most
+constexpr int BYTES_FAR = 128;    // chunks per window, at most
 constexpr int64_t BYTES_MOST = 1 << 30;
 
-// Channels that lie side by side, and pixels too; 1: each channel goes by itself.
+// Number of channels processed together: those of pixels without gaps; 1: each channel is processed alone.
 static int together(const fc_view *in, const fc_view *out) {
   const int64_t channels = in->shape[FC_AXIS_C];
   if (channels > BYTES_CHANNELS) return 1;
@@ -319,7 +322,7 @@ static bool bytes_fit(const fc_winstat *w, const fc_view *in, const fc_view *out
          (w->before[0] + w->after[0] + 1) * BYTES_CHANNELS < BYTES_FAR * 32;
 }
 
-// Pieces of rows, or rows, of a block.
+// Divides rows into pieces, or groups several rows into one block.
 template <int C> static void cut_bytes(bytes_args *a, int64_t frames) {
   const int skew = a->step_out == 1 ? bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
                                                  frames > 1 ? a->frame_out : 0)
@@ -342,7 +345,7 @@ template <int C> static void cut_bytes(bytes_args *a, int64_t frames) {
   }
 }
 
-// All frames are one where their rows follow one another.
+// Merges all frames into one where their rows are equally far apart across frames.
 static void join_frames(bytes_args *a, int64_t *frames) {
   if (*frames > 1 && (a->frame_in != a->rows * a->row_in || a->frame_out != a->rows * a->row_out)) return;
   a->rows = static_cast<int32_t>(a->rows * *frames), *frames = 1;

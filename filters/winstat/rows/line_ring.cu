@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: MIT
 //
-// line_ring.cu - launches the kernel of line_ring.cu.
+// line_ring.cu - sums of floats in windows of more than a group of 512 samples along rows: kernel and launch.
 #include "filters/winstat/rows/line_march.cuh"
 #include "filters/winstat/launch.cuh"
 
-// What line_march.cuh does, to the bit, for windows of more than a group.
+// The same results as line_march.cuh, bit for bit, for windows longer than a group.
 //
-// A block of threads goes along a row by as many groups of 512 samples as it has warps. A warp copies a group
-// that arrives into a ring in shared memory and makes its sum and what is ahead of each of its segments;
-// after a barrier, the only one in a step, it makes the windows that end in it: those that begin as many
-// groups earlier as there are between, and one. What windows begin with is copied again, out of the second
-// cache, where it is kept until then; of the groups between only sums are. So it takes little shared memory,
-// and as much for any window. Borders are copied too, from samples that have just been read; where all ahead
-// of a row is a constant one group is made for all that are nothing else.
+// A block of threads moves along a row, a group of 512 samples per warp and step. A warp copies the arriving
+// group into a ring buffer in shared memory and computes its sum and the prefix sum before each of its
+// segments. After a barrier, the only one in a step, it computes the windows that end in this group: these
+// begin u + 1 groups earlier. The samples that they begin with are copied a second time, from the L2 cache,
+// where a cache policy keeps them until then. Of the groups between only the sums are stored, so the shared
+// memory is small and nearly independent of the window's length. Borders are copied too, from samples that
+// have just been read. Where the part before a row is a constant, the sum of one such group is computed and
+// used for all.
 
 namespace winstat {
 
 constexpr int GROUP_SAMPLES = GROUP * RUN;
-// Of a block. With 6 four blocks fit a multiprocessor; 4 and 8, as many warps in all, take 2 and 5 % longer.
+// Warps per block. With 6, four blocks fit on a multiprocessor; 4 and 8, with as many warps in total, take 2
+// and 5 % longer.
 constexpr int RING_WARPS = 6;
 constexpr int RING_SLOTS =
-    2 * RING_WARPS + 1;       // of the ring: the last group of a step, its own, the next ones
-constexpr int RING_ROOMS = 2; // of a warp, for what windows begin with: this step's and the next
+    2 * RING_WARPS + 1;       // ring slots: the last group of the previous step, this step's, the next one's
+constexpr int RING_ROOMS = 2; // per warp: the samples that windows of this step and the next begin with
 
-// Groups are counted from the stretch's first.
+// A row is cut into stretches, one per block. Groups count from the first of a stretch.
 struct ring_args {
-  line_args line;                  // of the first group, not of a tile; of its `runs` only x, u, v and over
-  int32_t groups, each, stretches; // of a row, that windows begin in; of a stretch; of a row
-  int32_t sums;                    // groups of which the sum is kept
+  line_args line; // for the first group, not for a tile; only x, u, v and over of its `runs` are used
+  int32_t groups, each, stretches; // groups per row that windows begin in, and per stretch; stretches
+  int32_t sums;                    // number of group sums that are kept
 };
 
 static inline int64_t ring_bytes(const ring_args &a, int quantities) {
@@ -37,13 +39,13 @@ static inline int64_t ring_bytes(const ring_args &a, int quantities) {
 
 // ---- samples into shared memory -----------------------------------------------------
 
-// A group that is read from `from` on, forwards or backwards.
+// Copies a group whose source is contiguous, read forwards (step 1) or backwards (step -1) from `from`.
 __device__ __forceinline__ void ring_copy_evenly(const float *from, int step, float *to) {
   const int lane = threadIdx.x % 32;
   if (step == 1 && reinterpret_cast<uintptr_t>(from) % 8 == 0) {
     from += 2 * lane;
 #pragma unroll
-    for (int k = 0; k < RUN / 2; k++) // words 64 k + 2 lane and the next
+    for (int k = 0; k < RUN / 2; k++) // words 64 k + 2 lane and 64 k + 2 lane + 1
       fc_copy_word<8>(to + 64 * k + (2 * lane ^ ((2 * k + (lane >> 4)) & 3) << 2), from + 64 * k);
     return;
   }
@@ -58,8 +60,8 @@ __device__ __forceinline__ void ring_fill(float v, float *to) {
     reinterpret_cast<float4 *>(to)[threadIdx.x % 32 + 32 * k] = make_float4(v, v, v, v);
 }
 
-// A group of which not all can be read, or not by quads: column 0 of its row is at `row`, its first sample at
-// column x.
+// Copies a group that is not all readable, or is not aligned to 16 bytes. `row`: column 0; x: the column of
+// the group's first sample.
 inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const float *row, float *to, int x,
                                                    bool quads) {
   const int extent = a.columns, border = a.edges.border;
@@ -67,13 +69,14 @@ inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const flo
     ring_copy_evenly(row + x, 1, to);
     return;
   }
-  if (x + GROUP_SAMPLES <= a.lo || x >= a.hi) { // none
+  if (x + GROUP_SAMPLES <= a.lo || x >= a.hi) { // nothing of the group is readable
     const int first = a.edges.on ? border_source(border, x, extent) : -1;
     if (first < 0 || border == FC_BORDER_REPLICATE) {
       ring_fill(first < 0 ? __uint_as_float(static_cast<uint32_t>(a.edges.code)) : row[first], to);
       return;
     }
-    // Without a turn? A signal that is repeated jumps back at its end.
+    // A mirrored or repeated group is still contiguous unless it holds a turning point. For FC_BORDER_WRAP a
+    // distance of 1 - GROUP_SAMPLES means a jump back to the start, not a mirrored group.
     const int apart = border_source(border, x + GROUP_SAMPLES - 1, extent) - first;
     if (apart == GROUP_SAMPLES - 1 || (apart == 1 - GROUP_SAMPLES && border != FC_BORDER_WRAP)) {
       ring_copy_evenly(row + first, apart > 0 ? 1 : -1, to);
@@ -95,10 +98,10 @@ inline __device__ __noinline__ void ring_copy_ends(const line_args &a, const flo
       });
 }
 
-// By a policy of the second cache.
+// Copies a group, with a cache policy for L2.
 __device__ __forceinline__ void ring_copy(const line_args &a, const float *row, float *to, int x,
                                           uint64_t policy) {
-  const bool quads = reinterpret_cast<uintptr_t>(row + x) % 16 == 0; // as in all groups of the row
+  const bool quads = reinterpret_cast<uintptr_t>(row + x) % 16 == 0; // the same for all groups of a row
   if (x < a.lo || x + GROUP_SAMPLES > a.hi || !quads) {
     ring_copy_ends(a, row, to, x, quads);
     return;
@@ -111,15 +114,15 @@ __device__ __forceinline__ void ring_copy(const line_args &a, const float *row, 
 
 // ---- windows ------------------------------------------------------------------------
 
-// A place that goes round.
+// The slot `by` after `slot` in a ring of `slots`.
 __device__ __forceinline__ int ring_after(int slot, int by, int slots) {
   return slot + by < slots ? slot + by : slot + by - slots;
 }
 
-// Of each quantity, of segments or groups.
+// Sums of a segment or a group, one for each quantity.
 template <class S> struct ring_sums { float of[S::COUNT]; };
 
-// What is ahead of each segment of a group, and its sum: a lane a segment.
+// The prefix sum before each segment of a group, and the group's sum; one lane per segment.
 template <class S>
 __device__ __forceinline__ void ring_scan(const float *group, ring_sums<S> *ahead, ring_sums<S> *sum) {
   const int lane = threadIdx.x % 32;
@@ -145,8 +148,8 @@ __device__ __forceinline__ void ring_scan(const float *group, ring_sums<S> *ahea
   if (lane == GROUP - 1) *sum = total;
 }
 
-// What lies between a lane's segment, of which total[] are the sums, and the group that its windows end in;
-// sums[slot] are those of the segment's group.
+// Replaces total[], the sums of a lane's segment, by the sums of all that lies between this segment and the
+// group that its windows end in. sums[slot] is the sum of the segment's own group.
 template <class S>
 __device__ __forceinline__ void ring_between(const runs &s, float (&total)[S::COUNT],
                                              const ring_sums<S> *sums, int slot, int slots) {
@@ -186,7 +189,7 @@ __device__ __forceinline__ void ring_between(const runs &s, float (&total)[S::CO
   }
 }
 
-// As long_windows; the segments that windows end in need not lie side by side.
+// Like long_windows, but the two segments that windows end in need not be adjacent in shared memory.
 template <class S> struct ring_windows {
   template <int W>
   static __device__ __forceinline__ void run(float (&v)[S::COUNT][RUN], const float (&core)[S::COUNT],
@@ -206,12 +209,12 @@ template <class S> struct ring_windows {
 
 // ---- a block's way along a row ---------------------------------------------------------
 
-// Where a warp is: the group that arrives, its slot, and that of its sum.
+// Position of a warp: the arriving group, its ring slot, and the slot of its sum.
 struct ring_place {
   int group, slot, sum;
 };
 
-// The windows that begin in a group whose samples are `first` and whose sum is in sums[begin].
+// The windows that begin in the group with the samples `first`, whose sum is in sums[begin].
 template <class S>
 __device__ __forceinline__ void ring_make(const ring_args &a, float (&v)[S::COUNT][RUN], const float *samples,
                                           const float *first, const ring_sums<S> *ahead,
@@ -223,7 +226,7 @@ __device__ __forceinline__ void ring_make(const ring_args &a, float (&v)[S::COUN
 #pragma unroll
   for (int q = 0; q < S::COUNT; q++) quantity_of<S>(q, v[q], x), suffixes(v[q]), core[q] = v[q][0];
   ring_between<S>(s, core, sums, begin, a.sums);
-  // They end in the group that arrives, and in the one before.
+  // Windows end in the arriving group or in the one before it.
   const int end = lane + s.v, before = ring_after(at.slot, RING_SLOTS - 1, RING_SLOTS);
   const int segment = (end >= GROUP ? at.slot : before) * GROUP + end % GROUP,
             next = (end + 1 >= GROUP ? at.slot : before) * GROUP + (end + 1) % GROUP;
@@ -233,15 +236,16 @@ __device__ __forceinline__ void ring_make(const ring_args &a, float (&v)[S::COUN
   with_window<ring_windows<S>>(s.x.rest + 1, v, core, samples, segment, next);
 }
 
-// How many of a stretch's first groups, from column x on, are nothing but the same constant. No window ends
-// in them.
+// How many of a stretch's first groups, from column x on, consist of the same constant (zeros, the border's
+// constant or the replicated first sample). No window ends in them, so that their sums suffice.
 __device__ __forceinline__ int ring_constant(const line_args &a, int x) {
   if (a.edges.on && a.edges.border > FC_BORDER_REPLICATE && a.edges.border != FC_BORDER_NONE) return 0;
   const int count = x < a.lo ? (a.lo - x) / GROUP_SAMPLES : 0;
   return count < a.s.u ? count : a.s.u;
 }
 
-// Their sums, by as many warps as have one to make. `room` and `ahead` are a warp's own.
+// The sums of these groups. The first warps compute one each and copy it to the others. `room` and `ahead`
+// belong to the warp.
 template <class S>
 __device__ __forceinline__ void ring_skip(const line_args &a, const float *row, float *room,
                                           ring_sums<S> *ahead, ring_sums<S> *sums, int x, int count) {
@@ -285,14 +289,14 @@ __global__ void __launch_bounds__(32 * RING_WARPS, 4) line_ring(const __grid_con
   const float *row =
       reinterpret_cast<const float *>(l.in + n * l.frame_in + plane * l.plane_in + y * l.row_in);
   const int64_t to = n * l.frame_out + plane * l.plane_out + y * l.row_out;
-  const int count = a.groups - first < a.each ? a.groups - first : a.each, // that windows begin in
+  const int count = a.groups - first < a.each ? a.groups - first : a.each, // groups that windows begin in
       between = l.s.u + 1, arriving = count + between;
   const int start = l.x - l.before + first * GROUP_SAMPLES; // the column of the stretch's first sample
   const int skipped = ring_constant(l, start);
   const uint64_t keep = fc_cache_last(), drop = fc_cache_first();
   ring_place at = {skipped + warp, warp, skipped + warp};
   int room = 0;
-  // A group, and the one that windows begin with that end in it.
+  // Copies a group, and the group that the windows ending in it begin in.
   auto copy = [&](int group, int slot, float *begin) {
     if (group < arriving)
       ring_copy(l, row, samples + slot * GROUP_SAMPLES, start + group * GROUP_SAMPLES, keep);
@@ -328,10 +332,11 @@ __global__ void __launch_bounds__(32 * RING_WARPS, 4) line_ring(const __grid_con
 
 namespace winstat {
 
-constexpr int64_t RING_STRETCHES = 4096; // of a row, at most
-constexpr int RING_BLOCKS = 2;           // of a multiprocessor, at the least
+constexpr int64_t RING_STRETCHES = 4096; // stretches per row, at most
+constexpr int RING_BLOCKS = 2;           // blocks per multiprocessor, at least
 
-// Stretches of rows, so that all end together, before groups that are read twice cost more.
+// Chooses the number of stretches per row: enough that all blocks end together, but each stretch reads u + 1
+// groups that its neighbour reads too.
 static void split_rows(ring_args *a, int64_t lines, int64_t resident) {
   const int64_t twice = a->line.s.u + 1;
   int64_t least = INT64_MAX;
@@ -348,7 +353,7 @@ static fc_status launch(ring_args a, int64_t lines, cudaStream_t stream, bool *d
   const auto kernel = line_ring<SUMS, SQUARES>;
   const int64_t bytes = ring_bytes(a, SUMS + SQUARES);
   int each = 0, device = 0, processors = 1;
-  if (!fc_allow_shared(kernel, bytes)) return FC_OK; // others may yet do it
+  if (!fc_allow_shared(kernel, bytes)) return FC_OK; // another kernel may do with less shared memory
   if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, 32 * RING_WARPS,
                                                     static_cast<size_t>(bytes)) != cudaSuccess ||
       cudaGetDevice(&device) != cudaSuccess ||
@@ -367,7 +372,7 @@ static fc_status launch(ring_args a, int64_t lines, cudaStream_t stream, bool *d
 fc_status run_ring(const line_args &line, int64_t lines, bool sums, bool squares, cudaStream_t stream,
                    bool *done) {
   *done = false;
-  if (line.s.bits < 5) return FC_OK; // groups are not the largest
+  if (line.s.bits < 5) return FC_OK; // the window is shorter than a group of the largest size
   ring_args a = {};
   a.line = line;
   a.groups = static_cast<int32_t>((line.columns - line.x + GROUP_SAMPLES - 1) / GROUP_SAMPLES);

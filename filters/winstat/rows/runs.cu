@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// runs.cu - launches the kernel of line_march.cuh.
+// runs.cu - sums of floats in windows along rows: chooses and launches a kernel of line_march.cuh or a faster
+// one.
 #include "filters/winstat/rows/line_march.cuh"
 #include "filters/winstat/launch.cuh"
 
 namespace winstat {
 
-// So many blocks are wanted before one gets a second tile.
+// A launch should have at least this many blocks before a block is given a second tile.
 constexpr int64_t RUN_BLOCKS = 4096;
 constexpr int64_t TILE = RUN_THREADS * RUN;
-constexpr int32_t EACH = RUN_THREADS / GROUP; // of the largest groups, a tile
+constexpr int32_t EACH = RUN_THREADS / GROUP; // groups of the largest size per tile
 
-// How windows of q segments and more lie in shared memory.
+// Lays out in shared memory what windows of q segments and more begin and end with.
 static void place_ends(runs *s) {
   const int32_t q = s->x.segments;
   while (s->bits < 5 && 2 << s->bits <= q) s->bits++;
@@ -75,8 +76,8 @@ static fc_status launch(const pass<float> &p, cudaStream_t stream) {
   return fc_launch_status();
 }
 
-// Whether there is no more than one statistic of sums and one of sums of squares, of rows that 32 bits
-// number: which they are, -1 for none.
+// Whether at most one statistic is a sum or mean and at most one is of squares, and 32 bits can number all
+// columns and rows. Returns the indices of these statistics, -1 where there is none.
 static bool few_statistics(const pass<float> &p, const runs &s, int *sum, int *square) {
   *sum = *square = -1;
   for (int i = 0; i < p.n_stats; i++) {
@@ -113,7 +114,7 @@ static line_args lines_of(const pass<float> &p, const runs &s, int sum, int squa
   return a;
 }
 
-// The same, counted from column 0.
+// The same arguments with columns counted from column 0 of the view, as line_ring.cu and short.cu count them.
 static line_args ring_line(line_args a) {
   const int32_t first = a.x - a.before;
   a.in -= first * static_cast<int64_t>(sizeof(float)), a.lo += first, a.hi += first;
@@ -141,7 +142,7 @@ template <typename T> static fc_status launch_any(const pass<float> &p, cudaStre
                   : launch<T, false, true>(p, stream);
 }
 
-// The faster kernels, where nothing is in their way.
+// Tries the faster kernels, which ask for more of the layout.
 static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t stream, bool *done) {
   int sum = -1, square = -1;
   *done = false;
@@ -159,14 +160,14 @@ static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t str
 }
 
 fc_status run_one_row(pass<float> p, cudaStream_t stream, bool *done) {
-  constexpr int64_t MOST = 2 * RUN; // windows whose sums are the same in all orders of segments
+  constexpr int64_t MOST = 2 * RUN; // longest window whose sums do not depend on the order of segments
   int sum = -1, square = -1;
   *done = false;
   const bool alone = p.shrink && p.lo[1] == 0 && p.hi[1] == 1;
   const bool constant = p.edges.border == FC_BORDER_CONSTANT && p.edges.code != 0;
   if (p.rows != 1 || p.window[0] > MOST || p.window[1] > MOST || (!alone && (!p.edges.on || constant)))
     return FC_OK;
-  if (p.shrink) p.area = static_cast<float>(p.window[0]); // no more rows count
+  if (p.shrink) p.area = static_cast<float>(p.window[0]); // rows outside do not count
   const runs s = runs_of(p, p.frames * p.channels);
   if (!few_statistics(p, s, &sum, &square)) return FC_OK;
   return run_short(p, lines_of(p, s, sum, square), sum, square, stream, done);

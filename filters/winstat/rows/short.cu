@@ -1,60 +1,64 @@
 // SPDX-License-Identifier: MIT
 //
-// short.cu - launches the kernel of short.cu.
+// short.cu - sums of floats in windows along short rows: kernel and launch.
 #include "filters/winstat/launch.cuh"
 #include "filters/winstat/rows/single.cuh"
 
-// What line_march.cuh does, to the bit, of rows that are short, and of rows whose
-// channels lie side by side: a block of threads takes as many rows as fill it, or a piece of one, apart into
-// lines of one channel each, which lie one after another in shared memory, with their borders.
+// The same results as line_march.cuh, bit for bit, for short rows and for rows of interleaved channels. A
+// block of threads processes as many rows as fill it, or a piece of one row. It separates them into lines of
+// one channel each, which are stored one after another in shared memory, with their borders.
 //
-// A thread makes the 16 windows that begin in one segment of a line; their results take the place of the
-// segment's samples, which those of the segments before have seen by then, and are written row by row.
+// A thread computes the 16 windows that begin in one segment of a line. Their results overwrite the segment's
+// samples, which all windows of earlier segments have read by then, and are written to memory row by row.
 //
-// Windows of rows too, where an image has but one (TALL): all sums along x that a window adds up are the
-// same, or all but one are zero.
+// Also windows of several rows (TALL) where the image has only one row: then all the sums along x in a window
+// are equal (the border repeats the row), or all but one are zero.
 
 namespace winstat {
 
-// `line` describes columns: in and out are column 0, channel 0 of the first row; lo and hi the columns that
-// may be read; its x the column of the first window of all. Planes are channels or frames that blocks do not
-// share: those of a plane begin `plane_in`, of a frame `frame_in` bytes apart.
+// Columns are counted from 0, the view's first. In `line`, in and out point to column 0, channel 0 of the
+// first row; lo and hi limit the readable columns; x is the column of the first window. Planes are the
+// channels or frames that blocks do not share; those of a channel are plane_in bytes apart, those of a frame
+// frame_in bytes.
 struct short_args {
   line_args line;
   int64_t lines;                        // rows of a plane
-  int32_t row_in, row_out, result;      // words from column to column; of results from channel to channel
-  int32_t channels;                     // side by side, in lines of their own
-  uint32_t over_channels, over_results; // 2^32 / so many a column
-  int32_t second;                       // the quantity whose results come last
-  int32_t rows;                         // of a block
-  int32_t pieces, each;                 // of a row; segments of one that windows begin in, in whole groups
-  int32_t plane, turns;                 // words of a line; bits of a word's place that differ by channel
-  fc_dev_divider by_line, by_channels;  // segments of a line
-  int32_t lanes;                        // 1 << lanes threads share a row
-  int32_t along;                        // threads go along rows, not from one to the next
-  int32_t words;                        // of a tile
-  extent16 tall;                        // along y
-  int32_t tall_before, repeated;        // rows that windows see ahead; as single_args
+  int32_t row_in, row_out, result;      // words between columns; words between the results of two channels
+  int32_t channels;                     // interleaved channels, a line each
+  uint32_t over_channels, over_results; // 2^32 / words per column, to divide by
+  int32_t second;                       // index of the quantity whose results come last
+  int32_t rows;                         // rows per block
+  int32_t pieces, each; // pieces per row; segments per piece that windows begin in, in whole groups
+  int32_t plane, turns; // words per line; address bits that are swapped by channel
+  fc_dev_divider by_line, by_channels; // segments per line; channels
+  int32_t lanes;                       // 1 << lanes threads share a row
+  int32_t along;                       // whether threads go along a row, not down the rows
+  int32_t words;                       // words per tile
+  extent16 tall;                       // the window along y
+  int32_t tall_before, repeated;       // rows of a window before its own; as in single_args
 };
 
-// Lines of channels that lie side by side differ in where words of a column are among the banks.
+// Swaps words by channel, so that the channels of one column, which are written together, are in different
+// banks.
 __device__ __forceinline__ int short_turn(const short_args &a, int c) {
   return c << 3 & a.turns;
 }
-// Where word x of channel c of a row of a tile is.
+// Index in shared memory of word x of channel c of a row. The exclusive or keeps 16-byte reads of segments in
+// different banks; it repeats every 128 words.
 __device__ __forceinline__ int short_word(const short_args &a, int row, int c, int x) {
   const int i = (row * a.channels + c) * a.plane + x;
   return i ^ (i >> 5 & 3) << 2 ^ short_turn(a, c);
 }
-// The channel of a line.
+// The channel of a line, lines being numbered by row, then channel.
 __device__ __forceinline__ int short_channel(const short_args &a, int line) {
   return line - a.by_channels.quotient(line) * a.channels;
 }
 
-// One block's piece: its rows, the column of its first sample, and of its windows' results lo .. hi - 1.
+// The piece that a block processes: its rows, the column x of its first sample, and the columns lo .. hi - 1
+// of its results.
 struct short_piece {
   int rows, x, lo, hi;
-  int64_t in, out; // column 0 of its first row, bytes
+  int64_t in, out; // offset in bytes of column 0 of its first row
 };
 
 __device__ __forceinline__ short_piece short_piece_of(const short_args &a) {
@@ -75,12 +79,12 @@ __device__ __forceinline__ short_piece short_piece_of(const short_args &a) {
   return p;
 }
 
-// A thread's way through a tile: the rows that it takes part in, from `first` on. Along rows that is all of
-// them, a word in 128; else its own, one after another, words that lie `step` apart in shared memory.
+// The words of a tile that one thread copies. Along rows: every row, each 128th word. Down rows: a fixed
+// column of every RUN_THREADS >> lanes-th row, `step` words apart in shared memory.
 struct short_way {
-  int first, end;  // rows that it begins with, one after another
-  int element, by; // of a row, and how far it is to the next
-  int count, step; // words on the way from an element on, where that is down the rows
+  int first, end;  // rows to start in
+  int element, by; // first element of a row, and the distance to the next
+  int count, step; // down rows: words to copy from each start, and their distance
 };
 
 __device__ __forceinline__ short_way short_way_of(const short_args &a, int rows) {
@@ -91,8 +95,8 @@ __device__ __forceinline__ short_way short_way_of(const short_args &a, int rows)
           1 << a.lanes, (rows - row + abreast - 1) / abreast, abreast * a.channels * a.plane};
 }
 
-// Calls f(row, element, its column, which of so many a column it is, words from there on) for the elements of
-// `columns` columns at which a thread's ways begin.
+// Calls f(row, column, index within the column, number of words from there on) for each place in `columns`
+// columns of `each` words where this thread starts.
 template <class F>
 __device__ __forceinline__ void short_each(const short_args &a, const short_way &w, int columns, int each,
                                            uint32_t over, F f) {
@@ -112,13 +116,13 @@ __device__ __forceinline__ int short_clamp(int v, int lo, int hi) {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
-// Begins to copy `count` words, each `bytes` after the last.
+// Starts to copy `count` words that are `bytes` apart in memory and `step` words apart in shared memory.
 __device__ __forceinline__ void short_copy(float *to, int step, const char *from, int64_t bytes, int count) {
 #pragma unroll 4
   for (int k = 0; k < count; k++, to += step, from += bytes) fc_copy_word(to, from);
 }
 
-// The same of what stands for column x, which cannot be read.
+// The same for column x of the border, which cannot be read.
 __device__ __forceinline__ void short_edge(const short_args &a, const short_piece &p, float *tile, int step,
                                            const char *in, int64_t bytes, int row, int x, int c, int count) {
   const line_args &l = a.line;
@@ -131,8 +135,8 @@ __device__ __forceinline__ void short_edge(const short_args &a, const short_piec
   for (int k = 0; k < count; k++, to += step) *to = __uint_as_float(static_cast<uint32_t>(l.edges.code));
 }
 
-// The same along rows, of columns x .. x + columns - 1: what stands for them is a constant or, but for a turn
-// on the way, as far apart as they are.
+// The same along rows, for the border columns x .. x + columns - 1. Their source is a constant or evenly
+// spaced columns, unless there is a turning point of the reflection between.
 __device__ __forceinline__ void short_edges(const short_args &a, const short_piece &p, const short_way &w,
                                             float *tile, const char *in, int x, int columns) {
   const line_args &l = a.line;
@@ -155,7 +159,7 @@ __device__ __forceinline__ void short_edges(const short_args &a, const short_pie
   });
 }
 
-// Begins to copy what the piece's windows see.
+// Starts to copy all samples that the windows of a piece contain.
 __device__ __forceinline__ void short_load(const short_args &a, const short_piece &p, const short_way &w,
                                            float *tile) {
   const line_args &l = a.line;
@@ -169,7 +173,7 @@ __device__ __forceinline__ void short_load(const short_args &a, const short_piec
     short_copy(tile + short_word(a, row, c, x - p.x), w.step, in + row * l.row_in + 4ll * (x * a.row_in + c),
                bytes, count);
   });
-  // What stands beyond the ends.
+  // The border.
   if (a.along) {
     short_edges(a, p, w, tile, in, seen[0], ahead);
     short_edges(a, p, w, tile, in, hi, beyond - ahead);
@@ -182,7 +186,7 @@ __device__ __forceinline__ void short_load(const short_args &a, const short_piec
   fc_commit_copies();
 }
 
-// Results are where samples were; those of the other quantity come after.
+// Writes the results, which are where the samples were; those of a second quantity follow a.words later.
 template <int QUANTITIES>
 __device__ __forceinline__ void short_give(const short_args &a, const short_piece &p, const short_way &w,
                                            const float *tile) {
@@ -202,13 +206,13 @@ __device__ __forceinline__ void short_give(const short_args &a, const short_piec
              });
 }
 
-// Sums along x become those of windows of several rows.
+// Turns sums along x into sums of windows of several rows.
 __device__ __forceinline__ void short_tall(const short_args &a, float (&v)[RUN]) {
   float x[RUN];
 #pragma unroll
   for (int k = 0; k < RUN; k++) x[k] = v[k];
   const single_window<false> window = {x, a.repeated != 0, 0, a.tall_before};
-  window.sum(v, a.tall, 0); // blocks of rows begin with the first row's window
+  window.sum(v, a.tall, 0); // as if a block of rows began with the first row's window
 }
 
 // The windows of a piece, 128 segments at a time.
@@ -222,7 +226,7 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
   for (int base = 0; base < count; base += RUN_THREADS) {
     const int mine = base + static_cast<int>(threadIdx.x);
     const bool live = mine < count;
-    // The others of a warp go along with a whole group.
+    // Idle lanes take a valid segment in their place, since shuffles need the whole group.
     const int i = live ? mine : base + static_cast<int>(threadIdx.x) % (1 << l.s.bits);
     const int line = i / a.each, begin = i - line * a.each, turn = short_turn(a, short_channel(a, line));
     const int segment = line * each + begin, x = p.x + l.before + begin * RUN;
@@ -275,13 +279,13 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
 
 namespace winstat {
 
-constexpr int32_t SHORT_SEGMENTS = 384; // of a block that windows begin in, at most
-constexpr int32_t SHORT_WORDS = 6500;   // of a block's tile, unless a row needs more: eight fit
-constexpr int32_t SHORT_ALONG = 512;    // columns that threads go along
-constexpr int32_t SHORT_CHANNELS = 16;  // side by side, at most
-constexpr int64_t SHORT_COLUMNS = 2048; // longer rows of one channel fill blocks of their own
-constexpr int64_t SHORT_IN_LONG = 400;  // ... and those whose windows are longer than a group
-constexpr int64_t SHORT_STEP = 1 << 12; // words between columns, at most
+constexpr int32_t SHORT_SEGMENTS = 384; // segments per block that windows begin in, at most
+constexpr int32_t SHORT_WORDS = 6500;   // words per tile, so that eight blocks fit, unless one row needs more
+constexpr int32_t SHORT_ALONG = 512;    // from this many columns on, threads go along rows
+constexpr int32_t SHORT_CHANNELS = 16;  // interleaved channels, at most
+constexpr int64_t SHORT_COLUMNS = 2048; // longer rows of one channel fill a block
+constexpr int64_t SHORT_IN_LONG = 400;  // the same, where windows are longer than a group
+constexpr int64_t SHORT_STEP = 1 << 12; // distance of columns in words, at most
 
 static bool in_words(const fc_dev_view &v) {
   for (int a = 0; a < FC_AXES; a++)
@@ -294,7 +298,9 @@ static int32_t up_to(int32_t v, int32_t multiple) {
   return (v + multiple - 1) / multiple * multiple;
 }
 
-// Segments of a line of which the rows of threads that go down them find words in the same place.
+// Segments per line, in whole groups. Where threads go down rows, padded until a thread's step from row to
+// row is a multiple of 128 words: the swizzle of short_word repeats after 128 words, so that the step is a
+// constant.
 static int32_t segments_of(const short_args &a, int32_t lanes, int32_t size) {
   const int32_t abreast = RUN_THREADS >> lanes, even = abreast >= 8 ? 1 : 8 / abreast;
   int32_t whole = up_to(a.each + a.line.s.x.segments + 1, size);
@@ -312,8 +318,8 @@ static int32_t rows_of(const short_args &a, int32_t whole, int32_t lanes, int32_
   return rows > abreast ? rows / abreast * abreast : rows;
 }
 
-// Threads of a row, as the power of two: few enough that most have work, of which what begins with a word
-// costs three times the words that follow down the rows.
+// log2 of the number of threads per row: few enough that most have work. The first word of each start costs
+// about three times as much as the words that follow down the rows.
 static int32_t lanes_of(const short_args &a, int32_t columns, int32_t size, int32_t quantities) {
   const int32_t inside = columns * a.channels, beyond = a.line.s.x.reach * a.channels;
   int32_t best = 7;
@@ -328,7 +334,7 @@ static int32_t lanes_of(const short_args &a, int32_t columns, int32_t size, int3
   return best;
 }
 
-// How rows are cut into lines and blocks.
+// Cuts rows into pieces and groups them into blocks.
 static void cut_rows(short_args *a, int32_t quantities) {
   runs &s = a->line.s;
   const int32_t size = 1 << s.bits, c = a->channels,
@@ -342,7 +348,7 @@ static void cut_rows(short_args *a, int32_t quantities) {
   a->lanes = a->along ? 7 : lanes_of(*a, columns, size, quantities);
   const int32_t whole = segments_of(*a, a->lanes, size);
   a->plane = whole * RUN, a->rows = rows_of(*a, whole, a->lanes, quantities);
-  a->turns = c == 1 ? 0 : whole % 2 == 0 ? 24 : 8; // segments may change places in pairs
+  a->turns = c == 1 ? 0 : whole % 2 == 0 ? 24 : 8; // 24 swaps pairs of segments too
   a->by_line = fc_dev_divider_of(whole), a->by_channels = fc_dev_divider_of(c);
   s.scan = s.x.segments < 2 ? 0 : up_to(a->rows * c * whole, GROUP), s.totals = s.scan >> s.bits;
   a->words = a->rows * c * a->plane;
@@ -361,25 +367,25 @@ static fc_status launch(const short_args &a, int64_t planes, cudaStream_t stream
   return fc_launch_status();
 }
 
-// Whether 32 bits number the words of a row.
+// Whether 32 bits can number the words of a row.
 static bool near(const fc_dev_view &v, int64_t columns) {
   return columns * (v.stride[FC_AXIS_X] / static_cast<int64_t>(sizeof(float))) < INT32_MAX / 2 &&
          v.stride[FC_AXIS_C] / static_cast<int64_t>(sizeof(float)) < INT32_MAX;
 }
 
-// Whether all rows are equally far apart, those of different frames too.
+// Whether all rows are equally far apart, across frames too.
 static bool follow(const fc_dev_view &v, int64_t rows, int64_t frames) {
   return frames == 1 || v.stride[FC_AXIS_N] == rows * v.stride[FC_AXIS_Y];
 }
 
-// Whether what stands beyond the ends of a single sample is that again.
+// Whether the border of a single sample repeats this sample.
 static bool repeated(const pass<float> &p) {
   const int border = p.edges.border;
   return p.edges.on && (border == FC_BORDER_REPLICATE || border == FC_BORDER_WRAP ||
                         border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101);
 }
 
-// Columns are counted from the view's first, and begin with the smallest group that is whole.
+// Fills in the arguments. Columns count from the view's first; lines begin at a whole group.
 static short_args short_args_of(const pass<float> &p, const line_args &line, bool together, int sum,
                                 int square) {
   short_args a = {};
@@ -409,7 +415,8 @@ static short_args short_args_of(const pass<float> &p, const line_args &line, boo
 
 // ---- a single column -----------------------------------------------------------------
 
-// Whether windows of a single column see nothing but its sample and what stands beyond, in few segments.
+// Whether the image has a single column and its windows span few segments, so that each holds its one sample
+// and the border only.
 static bool single(const pass<float> &p, const line_args &line) {
   return p.columns == 1 && line.s.x.segments < 2 && (p.edges.on || (p.lo[0] == 0 && p.hi[0] == 1));
 }
