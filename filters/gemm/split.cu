@@ -170,8 +170,8 @@ template <int COUNT> __device__ __forceinline__ bool fc_all_finite(const float (
   return zero[0] + zero[1] + (zero[2] + zero[3]) == 0;
 }
 
-// Stores a lane's sums of a tile, in the order of wgmma: element e is in row i + 8 (e / 2 % 2), column j + 8
-// (e / 4) + e % 2 of C (m x n).
+// Stores a lane's sums of a tile, in the order of wgmma: element e is in row i + 8 (e / 2 % 2),
+// column j + 8 (e / 4) + e % 2 of C (m x n).
 template <class C, int COUNT>
 __device__ __forceinline__ void fc_store_careful(const C &c, const float (&sum)[COUNT], int64_t i, int64_t j,
                                                  int64_t m, int64_t n, const fc_plain_operands &plain) {
