@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: MIT
 //
-// gemm.cu - C = alpha A B + beta C on a CUDA device. The first of these that can:
+// gemm.cu - C = alpha A B + beta C on a CUDA device, by the first of these kernels that supports the
+// operands:
 //
-//   gemm_thin   one side and k at most 16, in f64 8
-//   gemm_short  k at most 16, in f64 8
+//   gemm_thin   one side and k at most 16 (f64: 8)
+//   gemm_short  k at most 16 (f64: 8)
 //   gemm_tma    sm_90, and matrices that its copy engine can read
 //   gemm_dmma   sums of doubles on the tensor cores of sm_80 and later
-//   gemm_tile   anything
+//   gemm_tile   everything else
 //
-// Their sums are the same, to the bit: one chain of fused multiply-adds in ascending k, in f64, or in f32 for
-// matrices of f32 and where fc_gemm_widens says so in f64.
+// All give the same sums, to the bit: one chain of fused multiply-adds in ascending k, computed in f64 for
+// f64 matrices, and for f32 matrices in f32 or, where fc_gemm_widens says so, in f64.
 #include "filters/gemm/gemm.h"
 #include "filters/gpu/cuda.cuh"
 #include "filters/gemm/result.cuh"
 #include "filters/gemm/tile.cuh"
 #include "filters/gemm/gemm_tma.h"
 
-// Products with a matrix of at most 16 x 16, in f64 8 x 8: millions of short vectors,
-// each multiplied by it.
+// gemm_thin: products with a matrix of at most 16 x 16 (f64: 8 x 8), as millions of short vectors, each
+// multiplied by it.
 //
-// A thread multiplies a vector in its registers, the matrix in shared memory; the limit is the
-// memory's speed. Every sum is one chain of fused multiply-adds in ascending k.
+// A thread multiplies a vector in its registers by the matrix in shared memory; memory bandwidth is the
+// limit. Every sum is one chain of fused multiply-adds in ascending k.
 
 constexpr int FC_THIN_THREADS = 256;
-// A vector and its sums are 32 registers.
+// Longest vector: with its sums it takes 32 registers.
 template <typename F> constexpr int FC_THIN_LARGEST = 64 / static_cast<int>(sizeof(F));
 
-// Row r of the matrix at step p: matrix[r * row + p * along]. Vector j: element p of `in`, result r of `out`.
-// Distances in elements. `packs`: vectors of N elements, adjacent and aligned to 16 bytes.
+// Element (r, p) of the matrix: matrix[r * row + p * along]. Vector j: element p of `in`, result r of `out`.
+// Distances are in elements. `packs`: vectors have N adjacent elements, aligned to 16 bytes.
 template <typename F> struct fc_thin {
   const F *matrix, *in;
   F *out;
@@ -109,7 +110,7 @@ template <typename F, int N> static inline fc_status fc_thin_launch(fc_thin<F> t
   return fc_launch_status();
 }
 
-// FC_UNSUPPORTED for a matrix that is too large.
+// FC_UNSUPPORTED if the matrix is too large.
 template <typename F> static inline fc_status fc_thin_product(const fc_thin<F> &t, cudaStream_t stream) {
   const int side = t.rows > t.k ? t.rows : t.k;
   if (side > FC_THIN_LARGEST<F>) return FC_UNSUPPORTED;
@@ -118,19 +119,19 @@ template <typename F> static inline fc_status fc_thin_product(const fc_thin<F> &
   return fc_thin_launch<F, FC_THIN_LARGEST<F>>(t, stream);
 }
 
-// Sums of at most 16 products, in f64 8, many of them on both sides.
+// gemm_short: sums of at most 16 products (f64: 8), with many rows and columns.
 //
-// The limit is the memory's speed in writing C. A warp makes rows of 128 columns, in f64 64: a lane keeps its
-// columns of B in registers, and reads the rows of A from shared memory. Every sum is one chain of fused
+// The limit is the bandwidth for writing C. A warp computes rows of 128 columns (f64: 64): a lane keeps its
+// columns of B in registers and reads the rows of A from shared memory. Every sum is one chain of fused
 // multiply-adds in ascending k.
 
 constexpr int FC_SHORT_WARPS = 8, FC_SHORT_ROWS = 128;
-// As many as a lane has registers for.
+// Longest sum that fits a lane's registers.
 template <typename F> constexpr int FC_SHORT_LARGEST = 64 / static_cast<int>(sizeof(F));
-// Columns a lane.
+// Columns per lane.
 template <typename F> constexpr int FC_SHORT_COLUMNS = 16 / static_cast<int>(sizeof(F));
 
-// Distances in elements. Columns of a lane are adjacent, or 32 apart.
+// Distances in elements. The columns of a lane are adjacent, or 32 apart.
 template <typename F> struct fc_short {
   const F *a, *b;
   int64_t m, n, a_row, a_col, b_row, b_col;
@@ -202,45 +203,42 @@ template <typename F, int K> static inline fc_status fc_short_launch(fc_short<F>
   return fc_launch_status();
 }
 
-// FC_UNSUPPORTED for longer sums, and more tiles than a grid has blocks.
+// FC_UNSUPPORTED for longer sums, or for more tiles than a grid may have blocks.
 template <typename F> static inline fc_status fc_short_product(const fc_short<F> &t, cudaStream_t stream) {
   if (t.k > FC_SHORT_LARGEST<F>) return FC_UNSUPPORTED;
   if (t.k <= FC_SHORT_LARGEST<F> / 2) return fc_short_launch<F, FC_SHORT_LARGEST<F> / 2>(t, stream);
   return fc_short_launch<F, FC_SHORT_LARGEST<F>>(t, stream);
 }
 
-// Products of f64 matrices, and of f32 ones in f64, on the tensor cores of sm_80 and later:
-// the arithmetic of gemm.cu. Every sum takes its products in ascending k, whatever the tile. Internal to
-// filters/.
+// gemm_dmma: products of f64 matrices, and of f32 ones in f64, on the tensor cores of sm_80 and later. Every
+// sum takes its products in ascending k, for any tile.
 
-// Products of matrices on the tensor cores of sm_80 and later, by the instructions that a warp
-// gives them (mma.sync).
+// Matrix products on the tensor cores of sm_80 and later, by warp-level instructions (mma.sync).
 //
-// A block makes BM x BN sums, a warp 16 MI x 8 NI of them in registers. Slices of 16 steps of k
-// go through shared memory by asynchronous copies, several of them in flight, so that one
-// barrier a slice suffices. An operand's slice lies there as it does in memory - by k where
-// neighbours in k are neighbours, else by rows - in lines a little longer than they need
-// be: then the elements that a warp reads at once lie in different banks. Elements beyond
-// the matrix arrive as zeros.
+// A block computes BM x BN sums, a warp 16 MI x 8 NI of them in registers. Slices of 16 steps of k go through
+// shared memory by asynchronous copies, several of them in flight, so that one barrier per slice suffices. A
+// slice has the same order in shared memory as in memory: by k where elements adjacent in k are adjacent in
+// memory, else by rows. Its lines are padded so that the elements that a warp reads at once are in different
+// banks. Elements beyond the matrix are filled with zeros.
 //
-// The arithmetic of a warp is a class M, which a sum's value depends on and no tile does
-// (gemm.cu): F, the elements' type; BM, BN, warps_m, warps_n, MI, NI, threads (fc_mma_shape);
-// STAGES slices in flight and here, BLOCKS at once; and
+// The arithmetic of a warp is a class M; it alone determines the value of a sum, the tile does not. It has:
+// F, the type of elements; BM, BN, warps_m, warps_n, MI, NI, threads (fc_mma_shape); STAGES, the slices in
+// flight and in use; BLOCKS, the resident blocks; and
 //     template <class A, class B> void multiply(const F *a, const F *b, int row, int col, int q)
-// adds the products of a slice, whose element of row i and step p is a[A::at(i, p)] and b[B::at(j, p)]: of
-// rows `row` and columns `col` on, the lane's being the `q`-th four steps' first; sum[MI][NI][4] is as the
-// instructions have it. Internal to filters/.
+// which adds the products of a slice. Element (row i, step p) of the slice is a[A::at(i, p)] and
+// b[B::at(j, p)]; the warp's part begins at row `row` and column `col`; of each four steps the lane reads
+// the q-th. sum[MI][NI][4] is in the order of the instructions.
 
 constexpr int FC_MMA_BK = 16;
 
 // One operand: A by rows or B by columns; distances in bytes.
 struct fc_mma_operand {
   const char *data;
-  int64_t across, along; // to the next row (column), to the next k
-  int64_t limit;         // rows (columns) there are
+  int64_t across, along; // distance of rows (columns), distance in k
+  int64_t limit;         // number of rows (columns)
 };
 
-// The first `bytes` of BYTES, and zeros.
+// Copies the first `bytes` of BYTES, and fills the rest with zeros.
 template <int BYTES> __device__ __forceinline__ void fc_mma_copy(void *to, const void *from, int bytes) {
 #if __CUDA_ARCH__ >= 800
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
@@ -260,20 +258,21 @@ __device__ __forceinline__ void fc_mma_commit(void) {
 #endif
 }
 
-// Until no more than LATER of the last commits are under way.
+// Waits until at most LATER of the last committed copies are under way.
 template <int LATER> __device__ __forceinline__ void fc_mma_await(void) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
 #endif
 }
 
-// The slices of one operand: W rows (columns); BY_K: neighbours in k are neighbours; VEC elements a copy.
+// The slices of one operand: W rows (columns); BY_K: elements adjacent in k are adjacent in memory; VEC
+// elements per copy.
 template <typename F, int W, int THREADS, bool BY_K, int VEC> struct fc_mma_slices {
-  // A warp reads 8 rows at 4 steps.
+  // Padding for a warp that reads 8 rows at 4 steps, without bank conflicts.
   static constexpr int pad = BY_K ? 4 : 32 / static_cast<int>(sizeof(F));
   static constexpr int pitch = (BY_K ? FC_MMA_BK : W) + pad;
-  static constexpr int size = pitch * (BY_K ? W : FC_MMA_BK); // elements a slice
-  static constexpr int line = (BY_K ? FC_MMA_BK : W) / VEC;   // copies a line
+  static constexpr int size = pitch * (BY_K ? W : FC_MMA_BK); // elements per slice
+  static constexpr int line = (BY_K ? FC_MMA_BK : W) / VEC;   // copies per line
   static constexpr int count = W * FC_MMA_BK / VEC / THREADS;
   static_assert(W * FC_MMA_BK % (VEC * THREADS) == 0, "whole rounds of copies");
 
@@ -281,7 +280,7 @@ template <typename F, int W, int THREADS, bool BY_K, int VEC> struct fc_mma_slic
     return BY_K ? row * pitch + k : k * pitch + row;
   }
 
-  // Begins to copy the slice from step k0 on, of k steps in all, for the rows from `first` on.
+  // Starts to copy the slice of 16 steps from k0 on (of k in all), for the rows from `first` on.
   static __device__ __forceinline__ void fetch(F *to, const fc_mma_operand &o, int64_t first, int64_t k0,
                                                int64_t k) {
 #pragma unroll(count > 8 ? 4 : count)
@@ -304,7 +303,7 @@ template <typename F_, int BM_, int BN_, int WARPS_M_, int WARPS_N_> struct fc_m
   static constexpr int MI = BM / warps_m / 16, NI = BN / warps_n / 8, threads = 32 * warps_m * warps_n;
 };
 
-// `c` offers at(j), the place of a column, and store(place, i, sum).
+// `c` has at(j), the position of a column, and store(position, i, sum).
 template <class M, bool A_BY_K, bool B_BY_K, int VEC, class C>
 __global__ void __launch_bounds__(M::threads, M::BLOCKS)
     fc_mma_kernel(const fc_mma_operand a, const fc_mma_operand b, int64_t k, int64_t down, int64_t across,
@@ -316,7 +315,8 @@ __global__ void __launch_bounds__(M::threads, M::BLOCKS)
   extern __shared__ __align__(16) unsigned char memory[];
   F *shared = reinterpret_cast<F *>(memory);
 
-  // Tiles go down in groups of rows, so that those at work share what the second cache holds.
+  // Tiles are numbered down groups of rows, so that the tiles processed at the same time share operands in
+  // the L2 cache.
   const int64_t t = blockIdx.x, group = t / (GROUP * across), first = group * GROUP;
   const int64_t rows = down - first < GROUP ? down - first : GROUP;
   const int64_t i0 = (first + (t - group * GROUP * across) % rows) * M::BM;
@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(M::threads, M::BLOCKS)
 #pragma unroll 1
   for (int64_t k0 = 0; k0 < k; k0 += FC_MMA_BK) {
     fc_mma_await<M::STAGES - 2>();
-    // Whoever passes has left the slice before, which is filled next.
+    // After this barrier no thread uses the previous slice, whose memory is filled next.
     __syncthreads();
     const int64_t next = k0 + (M::STAGES - 1) * FC_MMA_BK;
     slices_a::fetch(shared + later * STAGE, a, i0, next, k);
@@ -376,7 +376,7 @@ static inline fc_status fc_mma_launch(const fc_mma_operand &a, const fc_mma_oper
                      fc_mma_slices<F, M::BN, M::threads, B_BY_K, VEC>::size);
   const int64_t down = (a.limit + M::BM - 1) / M::BM, across = (b.limit + M::BN - 1) / M::BN;
   if (down > INT32_MAX / across) return FC_UNSUPPORTED;
-  // Code that was made from that of an older chip does nothing.
+  // PTX that was compiled for an older architecture contains an empty kernel.
   cudaFuncAttributes about;
   if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || about.ptxVersion < 80 ||
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess) {
@@ -400,7 +400,7 @@ static inline fc_status fc_mma_vectors(const fc_mma_operand &a, const fc_mma_ope
   return fc_mma_launch<M, A_BY_K, B_BY_K, 1>(a, b, k, c, stream);
 }
 
-// FC_UNSUPPORTED where the device has no such units.
+// FC_UNSUPPORTED if the device has no such units.
 template <class M, class C>
 static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k, const C &c,
                                       cudaStream_t stream) {
@@ -412,7 +412,7 @@ static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_oper
                          : fc_mma_vectors<M, false, false>(a, b, k, c, stream);
 }
 
-// Processors of the current device, 0 if its tensor cores are older than these instructions.
+// Multiprocessors of the current device, 0 if its tensor cores lack these instructions.
 static inline int fc_mma_processors(void) {
   int device = 0, major = 0, processors = 1;
   if (cudaGetDevice(&device) != cudaSuccess ||
@@ -468,21 +468,21 @@ struct fc_dmma_tile : fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N> {
   }
 };
 
-// FC_UNSUPPORTED where the device has no such units, or the product is too flat to fill them.
+// FC_UNSUPPORTED if the device has no such units, or the product has too few rows or columns to fill them.
 template <typename F, class C>
 static inline fc_status fc_dmma_product(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k,
                                         const C &c, cudaStream_t stream) {
   const int processors = fc_mma_processors();
   if (a.limit <= 16 || b.limit <= 16 || processors == 0) return FC_UNSUPPORTED;
   const int64_t large = ((a.limit + 63) / 64) * ((b.limit + 127) / 128);
-  // A product of few large tiles would leave processors idle.
+  // Few large tiles would leave multiprocessors idle.
   if (large >= processors) return fc_mma_orders<fc_dmma_tile<F, 64, 128, 1, 4>>(a, b, k, c, stream);
   return fc_mma_orders<fc_dmma_tile<F, 64, 64, 2, 2>>(a, b, k, c, stream);
 }
 
 namespace {
 
-// Rows of A, or columns of B, `across` bytes apart: elements F, for sums S.
+// Rows of A, or columns of B, `across` bytes apart; elements of type F, sums of type S.
 template <typename F, typename S> struct operand {
   const char *data;
   int64_t across, along;
@@ -497,7 +497,7 @@ template <typename F, typename S> operand<F, S> operand_of(const void *data, int
   return o;
 }
 
-// FC_UNSUPPORTED where tensor cores are of no use.
+// FC_UNSUPPORTED if tensor cores do not help.
 template <typename F>
 fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<F, double> &a,
                           const operand<F, double> &b, const fc_gemm_result<F, double> &c,
@@ -510,7 +510,7 @@ fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float, float>
   return FC_UNSUPPORTED;
 }
 
-// Vectors that are multiplied by a small matrix: the columns of B, or the rows of A.
+// Vectors multiplied by a small matrix: the columns of B, or the rows of A.
 template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stream) {
   const bool columns = g->m <= g->n;
   if (g->k > FC_THIN_LARGEST<F> || (columns ? g->m : g->n) > FC_THIN_LARGEST<F>) return FC_UNSUPPORTED;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// padded.cu - products of matrices whose lines begin anywhere: copied such that these begin at multiples
-// of 16 bytes, which the copy engine of sm_90 asks for (tma.cuh).
+// padded.cu - products of matrices with any alignment: their lines are first copied to multiples of 16 bytes,
+// which the copy engine of sm_90 requires (tma.cuh).
 #include "filters/gemm/tma.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-// Lines of `length` elements, those of a line `step` apart and lines `pitch`, to adjacent elements.
+// `count` lines of `length` elements. In the source, elements are `step` and lines `pitch` apart; in the copy
+// elements are adjacent and lines pitch_to apart.
 template <typename F> struct lines {
   const F *from;
   F *to;
   int64_t count, length, pitch, step, pitch_to;
   bool by_k;
-  // What is copied: distances across the side, and along k.
+  // Distances in the copy: between rows (columns) of the operand, and along k.
   int64_t across(void) const { return by_k ? pitch_to : 1; }
   int64_t along(void) const { return by_k ? 1 : pitch_to; }
 };
 
-// What a warp copies at a time: all of it is read before any is written, so that reads do not wait for each
-// other.
+// Elements that a lane and a warp copy at a time. All are read before any is written, so that the reads
+// overlap.
 constexpr int EACH = 8, STRETCH = 32 * EACH;
 
 template <typename F> __host__ __device__ int64_t stretches(const lines<F> &l) {
@@ -51,7 +52,8 @@ __global__ void __launch_bounds__(THREADS) gemm_pad(const lines<F> a, const line
       copy_stretch(b, s - of_a);
 }
 
-// One operand's, none where it can be read as it lies. Those adjacent along neither side become so along k.
+// The lines of one operand, none if it can be read as it is. If elements are adjacent neither along k nor
+// across, the copy is adjacent along k.
 template <typename F> lines<F> lines_of(const fc_tma_operand<F> &o, int64_t k) {
   constexpr int64_t WHOLE = 32;
   const bool by_k = o.across != 1 || o.by_k();
@@ -91,7 +93,7 @@ template <typename F> fc_status multiply(const fc_gemm *given, char *scratch, cu
   return status == FC_OK ? fc_gemm_cuda(&g, stream) : status;
 }
 
-// What is copied takes longer than it gains where each element is used seldom, or soon done without.
+// Whether copying pays: in small products each element is used too few times.
 bool gains(const fc_gemm *g) {
   return fc_gemm_check(g) == FC_OK && g->alpha != 0 && g->m >= 128 && g->n >= 128 && g->k >= 128;
 }

@@ -2,33 +2,34 @@
 //
 // split.cu - products of f32 matrices on the tensor cores of sm_90, to f32's accuracy.
 //
-// The tensor cores take numbers of 11 significant bits (tf32). Each element is split into a big
-// part and a small one, the rest, and of the four products of parts the three that count are summed:
-// small x big + big x small + big x big. They add with truncation, so what they have summed over 32
-// steps of k is added to sums of our own in f32. After Ootomo and Yokota, "Recovering single precision
-// accuracy from Tensor Cores" (2022).
+// The tensor cores take numbers of 11 significant bits (tf32). Each element is split into a big part and a
+// small one, the remainder. Of the four products of parts three are summed, the fourth being negligible:
+// small x big + big x small + big x big. Tensor cores truncate when adding, so their sums over 32 steps of k
+// are added to separate f32 sums. After Ootomo and Yokota, "Recovering single precision accuracy from Tensor
+// Cores" (2022).
 //
-// First B is split into two matrices in scratch memory, columns one after the other, filled up with zeros to
-// whole slices, and A is copied there if the copy engine cannot read it. Then a block of two
-// groups of four warps makes 128 x BN sums at a time: the pipeline of tma.cuh, A split
-// in registers.
+// First B is split into two matrices in scratch memory, column after column, padded with zeros to whole
+// slices. A is copied there too if the copy engine cannot read it in place. Then a block of two groups of
+// four warps computes 128 x BN sums at a time, with the pipeline of tma.cuh; A is split in registers.
 #include <float.h>
 #include "filters/gpu/cuda.cuh"
 #include "filters/gemm/result.cuh"
 #include "filters/gemm/tma.cuh"
 
-// The instructions by which four warps of sm_90a multiply tf32 numbers: 64 x N sums
-// in registers, 8 steps of k, A from registers and B from shared memory. Operands in registers cannot be
-// indexed, so each N is written out. Internal to split.cu.
+// The instructions by which four warps of sm_90a multiply tf32 numbers: 64 x N sums in registers, 8 steps of
+// k, A from registers and B from shared memory. Operands in registers cannot be indexed, so each N is written
+// out.
 
-// Where a slice of B lies: lines of 128 bytes, one a column, swapped by the copy engine; eights of lines
-// follow each other. In units of 16 bytes: the address, the distance of eights; bit 62 says 128 bytes.
+// Descriptor of a slice of B in shared memory: lines of 128 bytes, one per column, swizzled by the copy
+// engine, in groups of eight lines. The address and the distance of groups are in units of 16 bytes; bit 62
+// selects the 128-byte swizzle.
 __device__ __forceinline__ uint64_t fc_wgmma_slice(uint32_t address) {
   return static_cast<uint64_t>((address & 0x3ffff) >> 4) | UINT64_C(1) << 16 | UINT64_C(64) << 32 |
          UINT64_C(1) << 62;
 }
 
-// Registers are as they should be before the first product; that was the last of a group; all are done.
+// Fence before the first product, after the registers are set; end of a group of products; wait for all
+// groups.
 __device__ __forceinline__ void fc_wgmma_begin(void) {
 #if FC_TMA_CODE
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -45,7 +46,8 @@ __device__ __forceinline__ void fc_wgmma_await(void) {
 #endif
 }
 
-// The compiler neither moves nor keeps elsewhere what the products change behind its back.
+// Tells the compiler that the asynchronous products change these registers: it must neither move accesses to
+// them nor keep copies.
 template <int COUNT> __device__ __forceinline__ void fc_wgmma_hold(float (&d)[COUNT]) {
 #pragma unroll
   for (int i = 0; i < COUNT; i++) asm volatile("" : "+f"(d[i])::"memory");
@@ -100,18 +102,17 @@ template <> struct fc_wgmma<128> {
   }
 };
 
-// F32 numbers split for tensor cores that take 11 significant bits of each (tf32). Internal
-// to split.cu.
+// F32 numbers split for tensor cores that take 11 significant bits of each (tf32).
 
-// To tf32, half away from zero. What lies beyond its bits is ignored by the tensor cores.
+// Rounds to tf32, half away from zero. Tensor cores ignore the bits below those of tf32.
 __device__ __forceinline__ uint32_t fc_part_rounded(float v) {
   return __float_as_uint(v) + 0x1000;
 }
 
-// Three ways to a big part. Cut off, which is cheapest: the small part has 13 bits, of which 11 stay, and NaN
-// is NaN or becomes an infinity. By one addition: 12 bits and either sign, so that the product of two small
-// parts, which is left out, is no bias; but NaN may become 0 and the largest numbers infinite. To the
-// nearest: neither.
+// Three ways to compute the big part. Truncation, the cheapest: the small part has 13 bits, of which 11 are
+// used, and NaN stays NaN or becomes an infinity. One addition: the small part has 12 bits and either sign,
+// so that the omitted product of two small parts causes no bias; but NaN may become 0 and the largest numbers
+// infinite. Rounding to nearest: neither.
 __device__ __forceinline__ float fc_part_cut(float v) {
   return __uint_as_float(__float_as_uint(v) & 0xffffe000);
 }
@@ -129,19 +130,19 @@ __device__ __forceinline__ uint32_t fc_part_small(float v, float big) {
   return fc_part_rounded(v - big);
 }
 
-// Sums of split products that are not finite, computed again as gemm.cu does. Internal to
-// split.cu.
+// Sums of split products that are not finite are computed again, as gemm.cu does.
 //
-// A part of an infinity is none, parts of the largest numbers may overflow where the product does not, and
-// of a NaN the upper bits may say that it is an infinity. All of these make a sum that is not finite, and in
-// only those rows and columns: so the test is of sums, once a tile, and costs the products nothing.
+// Splitting fails for special values: an infinity has no finite remainder, parts of the largest numbers may
+// overflow where the product does not, and the upper bits of a NaN may be those of an infinity. Each of these
+// makes a sum non-finite, in its rows and columns only. So only the sums are tested, once per tile, and
+// products cost nothing more.
 
 // The matrices as they were given: rows of A, columns of B.
 struct fc_plain_operands {
   const float *a, *b;
   int64_t a_across, a_along, b_across, b_along, k;
 
-  // A NaN stays one whatever is added, so its sum ends there.
+  // A sum that is NaN stays NaN, so the loop may stop.
   __device__ __forceinline__ double sum(int64_t i, int64_t j) const {
     const float *x = a + i * a_across, *y = b + j * b_across;
     double s = 0;
@@ -163,14 +164,14 @@ static inline fc_plain_operands fc_plain_operands_of(const fc_gemm *g) {
 }
 
 template <int COUNT> __device__ __forceinline__ bool fc_all_finite(const float (&sum)[COUNT]) {
-  float zero[4] = {}; // of each the product with 0 is 0, or NaN
+  float zero[4] = {}; // sum[e] * 0: 0 if finite, else NaN
 #pragma unroll
   for (int e = 0; e < COUNT; e++) zero[e % 4] = fmaf(sum[e], 0.f, zero[e % 4]);
   return zero[0] + zero[1] + (zero[2] + zero[3]) == 0;
 }
 
-// A lane's sums of a tile, as wgmma deals them: element e is in row i + 8 (e / 2 % 2), column
-// j + 8 (e / 4) + e % 2. In C of m x n.
+// Stores a lane's sums of a tile, in the order of wgmma: element e is in row i + 8 (e / 2 % 2),
+// column j + 8 (e / 4) + e % 2 of C (m x n).
 template <class C, int COUNT>
 __device__ __forceinline__ void fc_store_careful(const C &c, const float (&sum)[COUNT], int64_t i, int64_t j,
                                                  int64_t m, int64_t n, const fc_plain_operands &plain) {
@@ -201,15 +202,16 @@ constexpr int SLICE = 32, BM = 128; // steps of k; rows of a tile
 
 constexpr int PACK = 64, PACK_THREADS = 256;
 
-// A matrix by rows, or columns, of k elements, to be packed.
+// A matrix of rows (or columns) of k elements, to be packed.
 struct packing {
   const float *from;
   int64_t across, along, rows, k;
-  int64_t pitch;      // of a packed row: k and zeros
-  float *big, *small; // small NULL: as it is
+  int64_t pitch;      // of a packed row: k, padded with zeros
+  float *big, *small; // small NULL: copied without splitting
 };
 
-// One tile of PACK rows by PACK steps, through shared memory so that both sides go along memory.
+// One tile of PACK rows by PACK steps, transposed through shared memory so that reads and writes are both
+// contiguous.
 __device__ void pack_tile(const packing &p, int64_t r0, int64_t k0, float (*tile)[PACK + 1]) {
   const int x = static_cast<int>(threadIdx.x) % PACK, y = static_cast<int>(threadIdx.x) / PACK;
   const bool by_k = p.along == 1;
@@ -266,7 +268,7 @@ template <int BN_, int STAGES_, bool AHEAD_> struct shape {
   static constexpr int stage = slice_a::bytes + 2 * slice_b::bytes, bytes = STAGES * stage + 1024;
 };
 
-// Narrow tiles keep more processors busy.
+// Narrow tiles keep more multiprocessors busy.
 using narrow = shape<64, 6, true>;
 using wide = shape<128, 4, false>;
 
@@ -293,7 +295,7 @@ __device__ __forceinline__ void feed(const operands &o, const fc_tma_work &work,
   }
 }
 
-// The elements of A that a thread has of a slice, split.
+// A thread's elements of a slice of A, split.
 struct parts {
   uint32_t big[SLICE / 8][4], small[SLICE / 8][4];
 };
@@ -304,7 +306,7 @@ __device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, in
   for (int p = 0; p < SLICE / 8; p++)
 #pragma unroll
     for (int h = 0; h < 4; h++) {
-      // Row g or g + 8, k = 8 p + t or + 4; a line's pieces are swapped by its number.
+      // Row g or g + 8, k = 8 p + t or + 4; 16-byte pieces of a line are swizzled by the line's number.
       const int at = (g + h % 2 * 8) * 128 + ((2 * p + h / 2 ^ g) << 4) + t * 4;
       const float v = *reinterpret_cast<const float *>(a + at);
       x.big[p][h] = __float_as_uint(fc_part_cut(v));
@@ -312,7 +314,7 @@ __device__ __forceinline__ void split_slice(parts &x, const unsigned char *a, in
     }
 }
 
-// The products read these until they are done: the registers are not given to anything else.
+// The asynchronous products read these registers until they are complete: they must not be reused.
 __device__ __forceinline__ void hold_parts(parts &x) {
 #pragma unroll
   for (int p = 0; p < SLICE / 8; p++)
@@ -320,8 +322,8 @@ __device__ __forceinline__ void hold_parts(parts &x) {
     for (int h = 0; h < 4; h++) asm volatile("" : "+r"(x.big[p][h]), "+r"(x.small[p][h])::"memory");
 }
 
-// Begins the products of one slice, sum = A B, those of small parts first: what an addition cuts off is a
-// part of the sum so far, and that is 2^-11 of what it will be until the last four.
+// Starts the products of one slice, sum = A B. Products with small parts come first, since each addition
+// truncates relative to the sum so far, which is 2^-11 of its final size until the last four.
 template <class S>
 __device__ __forceinline__ void begin_slice(float (&sum)[S::BN / 2], const parts &x, uint32_t b) {
   const uint64_t b_big = fc_wgmma_slice(b), b_small = fc_wgmma_slice(b + S::slice_b::bytes);
@@ -337,14 +339,14 @@ __device__ __forceinline__ void begin_slice(float (&sum)[S::BN / 2], const parts
   fc_wgmma_commit();
 }
 
-// The slices as those who multiply see them.
+// The slice pipeline as seen by the warps that multiply.
 template <class S> struct slice_pipe {
   const unsigned char *slices;
   uint32_t full;
   int warp, lane;
   fc_tma_ring<S::STAGES> taken, left;
 
-  // Splits this warp's part of the next slice of A; where that of B lies.
+  // Splits this warp's part of the next slice of A; returns the address of that of B.
   __device__ __forceinline__ uint32_t take(parts &x) {
     const unsigned char *a = slices + taken.stage * S::stage;
     fc_bar_wait(full + 8 * taken.stage, taken.phase);
@@ -356,7 +358,7 @@ template <class S> struct slice_pipe {
     if (lane == 0) fc_bar_arrive(full + 8 * (S::STAGES + left.stage));
     left.step();
   }
-  // Waits for the products of `part` and adds them up.
+  // Waits for the products in `part`, and adds them to `sum`.
   __device__ __forceinline__ void finish(float (&sum)[S::BN / 2], float (&part)[S::BN / 2], parts &x) {
     fc_wgmma_await();
     fc_wgmma_hold(part);
@@ -367,9 +369,9 @@ template <class S> struct slice_pipe {
   }
 };
 
-// The sums of a tile, of an even number of slices. With AHEAD the next slice is split while this one's
-// products are made: where these are few that takes as long, and of 128 columns it is the registers that
-// lack.
+// The sums of a tile, over an even number of slices. With AHEAD the next slice is split during the products
+// of this one: with few products splitting takes as long as they do. Tiles of 128 columns lack the registers
+// for this.
 template <class S>
 __device__ __forceinline__ void add_slices(float (&sum)[S::BN / 2], slice_pipe<S> &pipe, int slices) {
   float part[S::BN / 2];
@@ -451,7 +453,7 @@ __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
   __syncthreads();
   if (warp >= S::WARPS) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    // This block begins while the last tiles are packed.
+    // This block starts while the last tiles are being packed (programmatic dependent launch).
     asm volatile("griddepcontrol.wait;" ::: "memory");
     if (warp == S::WARPS && lane == 0) feed<S>(o, work, fc_shared_address(slices), full);
   } else {
@@ -471,7 +473,7 @@ fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(grid)), config.blockDim = dim3(32 * (S::WARPS + S::FEEDERS));
   config.dynamicSmemBytes = S::bytes, config.stream = stream;
-  config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // large products gain nothing
+  config.attrs = &early, config.numAttrs = S::AHEAD ? 1 : 0; // AHEAD only: large products gain nothing
   (void)cudaLaunchKernelEx(&config, gemm_split_product<S>, o, work, c, plain);
   return fc_launch_status();
 }
@@ -485,7 +487,7 @@ struct layout {
   fc_plain_operands plain;
   int64_t pitch;
   bool packs_a;
-  size_t big, small, bytes; // offsets in scratch; A lies first
+  size_t big, small, bytes; // offsets in scratch memory; A is first
 };
 
 layout layout_of(const fc_gemm *given) {
@@ -502,14 +504,14 @@ layout layout_of(const fc_gemm *given) {
   return l;
 }
 
-// What a product costs in tiles of this kind, to compare kinds by: columns that the busiest processor makes,
-// those beyond the edge too, divided by the speed of large products in TFLOP/s.
+// Estimated cost of a product with tiles of this kind: the columns that the busiest multiprocessor computes,
+// including those beyond the edge, divided by the speed of large products in TFLOP/s.
 template <class S> double cost_of(int64_t m, int64_t n, double speed) {
   const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN), processors = fc_tma_processors();
   return static_cast<double>((tiles + processors - 1) / processors * S::BN) / speed;
 }
 
-// FC_UNSUPPORTED, with nothing enqueued, where this kernel cannot.
+// FC_UNSUPPORTED, with nothing enqueued, if this kernel does not apply.
 template <class S> fc_status product_by(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
   float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
   float *small = reinterpret_cast<float *>(scratch + l.small);
@@ -525,7 +527,7 @@ template <class S> fc_status product_by(const layout &l, int64_t k, char *scratc
       !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
       !fc_tma_ready(gemm_split_product<S>, S::bytes))
     return FC_UNSUPPORTED;
-  if (S::AHEAD) work.slices += work.slices % 2; // beyond the end are zeros
+  if (S::AHEAD) work.slices += work.slices % 2; // slices beyond the end are zeros
   const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
   const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
                         k,        l.pitch,    at_a,      nullptr};
@@ -539,7 +541,7 @@ fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream
   return product_by<wide>(l, k, scratch, stream);
 }
 
-// Sums of so few products are as fast in plain f32, which errs less than three products of parts.
+// Shorter sums are as fast in plain f32, whose error is below that of three products of parts.
 constexpr int64_t FEW_STEPS = 32;
 
 bool is_product(const fc_gemm *g) {

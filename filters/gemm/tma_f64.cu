@@ -9,7 +9,7 @@ namespace {
 using operand = fc_tma_operand<double>;
 using result = fc_tma_result<double>;
 
-// Rows that are multiplied as vectors.
+// Up to this many rows or columns are multiplied as vectors.
 constexpr int VECTORS = 4;
 
 // Large tiles are faster, small ones waste less at the edges and leave fewer processors idle.
@@ -22,7 +22,7 @@ fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, 
   using broad = fc_tma_f64<double, 32, 64, 2, 4, 8, 2, 8, 1, A_BY_K, B_BY_K>;
   using square = fc_tma_f64<double, 32, 32, 2, 2, 16, 2, 6, 2, A_BY_K, B_BY_K>;
   using least = fc_tma_f64<double, 16, 32, 1, 4, 16, 4, 4, 2, A_BY_K, B_BY_K, true>;
-  // Where memory is the limit.
+  // For products that are limited by memory bandwidth.
   using vectors = fc_tma_f64<double, 16, 32, 1, 4, 8, 2, 8, 2, A_BY_K, B_BY_K>;
   if (a.limit <= VECTORS) return fc_tma_launch<vectors>(a, b, k, c, stream);
   const fc_tma_way<double, double> ways[] = {

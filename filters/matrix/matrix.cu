@@ -9,23 +9,22 @@
 //            (gemm/gemm.h), whose sums are those of gemm.h
 //   tile     anything larger: the tiled product of gemm/tile.cuh
 //
-// The sums of all but products are the same: they begin with the offset and go through the columns in order.
-// Which way it is depends on the matrix and on types alone, so that pieces of a signal go the same way.
+// All except `product` give the same sums: they start with the offset and add the columns in order. The
+// choice depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
 #include "filters/gemm/gemm.h"
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix.h"
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/cuda.cuh"
 
-// The positions that a matrix is applied at, numbered from 0: the
-// blocks of its axis and every element of the other axes, those that lie closest in
-// memory numbered next to each other.
+// The positions that a matrix is applied at, numbered from 0: the blocks along its axis and every element of
+// the other axes, numbered in the order of memory where possible.
 
 struct fc_matrix_walk {
   int64_t count;
   int64_t size[FC_AXES - 1]; // of all but the slowest dimension
   int64_t in[FC_AXES], out[FC_AXES];
-  bool narrow; // all numbers fit 32 bits, whose division is several times faster
+  bool narrow; // all indices fit 32 bits, whose division is several times faster
 
   __device__ __forceinline__ void offsets(int64_t position, int64_t *from, int64_t *to) const {
     int64_t f = 0, t = 0;
@@ -44,7 +43,7 @@ struct fc_matrix_walk {
   }
 };
 
-// Dimensions of one element are left where they are: they cost a division, no more.
+// Dimensions of a single element are kept: they cost one division each.
 static inline fc_matrix_walk fc_matrix_walk_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
   struct dimension {
     int64_t size, in, out;
@@ -114,7 +113,7 @@ template <typename F, int N>
 fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                     cudaStream_t stream) {
   fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
-  // Eight blocks of threads a multiprocessor, for chips of up to 256 of these.
+  // Eight blocks of threads per multiprocessor, for devices of up to 256 of these.
   unsigned blocks = fc_blocks(walk.count, BLOCK_THREADS, 256 * 8);
   matrix_blocks<F, N><<<blocks, BLOCK_THREADS, 0, stream>>>(
       walk, static_cast<const char *>(in->data), static_cast<char *>(out->data),
@@ -126,7 +125,7 @@ fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, u
 
 // ---- product ------------------------------------------------------------------
 
-// Along the dimension with the most positions; the others are gone through one by one.
+// One product along the dimension with the most positions, repeated for each position of the others.
 template <typename F>
 fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream) {
   const fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
@@ -135,7 +134,7 @@ fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out,
   int most = 0;
   count[FC_AXES - 1] = walk.count;
   for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
-  for (int d = 1; d < FC_AXES; d++) { // a dimension that goes on where the largest ends is part of it
+  for (int d = 1; d < FC_AXES; d++) { // merges dimensions that are contiguous with the largest
     const bool joins =
         walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
     if (joins)
@@ -217,7 +216,7 @@ fc_status run_tile(const fc_matrix *m, const fc_view *in, const fc_view *out, ui
   fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
   const int64_t size = sizeof(F);
   matrix_operand<F> a = {static_cast<const char *>(m->matrix), m->pitch * size};
-  // Neighbouring threads go along the axis where that is where memory goes.
+  // Neighbouring threads go along the matrix's axis if its elements are adjacent in memory.
   bool along_fast = in->stride[m->axis] == static_cast<int64_t>(fc_dtype_size(in->dtype));
   input_operand<F> b = {static_cast<const char *>(in->data),
                         in->stride[m->axis],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix_mix.cu - see matrix_mix.cuh.
+// matrix_mix.cu - mixes interleaved channels, on a CUDA device; see matrix_mix.cuh.
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/pixel_tiles.cuh"
 #include "filters/gpu/sample_words.cuh"
@@ -8,18 +8,19 @@
 namespace {
 
 constexpr int THREADS = FC_TILE_WARPS * FC_TILE_LANES;
-// A multiprocessor's blocks, by the more of the channels: what registers allow.
+// Resident blocks per multiprocessor, limited by registers, for the larger of the numbers of channels.
 template <typename T> constexpr int resident(int channels) {
   return channels < (fc_is_code<T> ? 3 : 4) ? 4 : 3;
 }
-// Samples that are not converted take so little that a tile a warp is best.
+// Largest grid, in multiples of the resident blocks. Samples that need no conversion take so little time that
+// one tile per warp is fastest.
 template <typename T> constexpr int TURNS = fc_is_code<T> ? 8 : 256;
 
-// A lane's pixels of a tile, and how many are mixed at once: whole words of every channel.
+// Pixels per lane of a tile, and pixels mixed at once, such that every channel fills whole words.
 template <typename T> constexpr int PIXELS = 16 / static_cast<int>(sizeof(T));
 template <typename T> constexpr int TOGETHER = 4 / static_cast<int>(sizeof(T));
 
-// Numbers as codes have them: a power of two apart from the values, and the offsets with it.
+// Weights and offsets scaled to codes, which differ from values by a power of two.
 template <int CI, int CO> struct weights {
   float m[CI][CO], offset[CO];
 
@@ -31,7 +32,7 @@ template <int CI, int CO> struct weights {
       for (int c = 0; c < CI; c++) m[c][k] = matrix[c * pitch + k];
     }
   }
-  // The most that a sum of bytes can be.
+  // Upper bound of the magnitude of a sum of bytes.
   __device__ __forceinline__ float most(void) const {
     float all = 0;
 #pragma unroll
@@ -53,7 +54,7 @@ template <int CI, int CO> struct weights {
   }
 };
 
-// Words to values that are codes, or what is stored.
+// Converts words to values (codes), and values to what is stored.
 template <typename T, int N>
 __device__ __forceinline__ void take(float (&v)[N], const uint32_t (&from)[N * sizeof(T) / 4],
                                      fc_dev_map<float> map) {
@@ -76,14 +77,15 @@ __device__ __forceinline__ void give(uint32_t (&to)[N * sizeof(T) / 4], const fl
   }
 }
 
-// The mixing as work of fc_tile_each.
+// The mixing, as a work functor of fc_tile_each.
 template <typename T, int CI, int CO> struct mixing {
   weights<CI, CO> w;
   fc_dev_map<float> map;
   fc_dev_noted noted;
-  bool tame; // bytes, and no sum is far out of range: weights are those of tiny values
+  bool tame; // bytes whose sums are never far out of range: uses the faster tiny-value conversion
 
-  // Pixels beyond the row are of no account: they are a copy of its first, which is noted anyway.
+  // Fills pixels beyond the row with a copy of the lane's first pixel, so that they add no notes (of clipping
+  // or NaN) of their own.
   __device__ __forceinline__ void fill(unsigned char *pixels, int used, int lane) const {
     const int first = lane * PIXELS<T>;
     T *pixel = reinterpret_cast<T *>(pixels);
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   mixing<T, CI, CO> work;
   work.map = map, work.noted = {false, false};
   work.w.load(pitch, matrix, offset, unit);
-  work.tame = sizeof(T) == 1 && map.bias == 0 && work.w.most() < FC_TINY_MOST; // NaN is not
+  work.tame = sizeof(T) == 1 && map.bias == 0 && work.w.most() < FC_TINY_MOST; // false for NaN
   if (work.tame) work.w.scale(FC_TINY_UP, FC_TINY_SUM);
   fc_tile_each<CI, CO>(r, sizeof(T), work);
   work.noted.tell(notes);

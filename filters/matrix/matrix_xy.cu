@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix_xy.cu - a matrix along X and one along Y, on a CUDA device. Square blocks of up
-// to 16 go through one kernel: a block of threads takes a row of blocks 256 columns wide,
-// a thread first one row of a block, then, through shared memory, one column. Others
-// take two passes of fc_matrix_cuda with the values between in device memory.
+// matrix_xy.cu - a matrix along X and one along Y, on a CUDA device. Square blocks of up to 16 x 16 use a
+// single kernel: a block of threads processes a row of blocks 256 columns wide; each thread first computes
+// one row of a block, then, through shared memory, one column. Others take two passes of fc_matrix_cuda, with
+// the intermediate values in device memory.
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/matrix/matrix_xy.h"
 
 namespace {
 
-constexpr int THREADS = 256; // and columns
+constexpr int THREADS = 256; // threads per block, and columns per tile
 constexpr int LARGEST = 16;
 
-// The size of the blocks, when the one kernel takes them; else 0.
+// The size of the blocks if the single kernel supports it, else 0.
 int fused_size(const fc_matrix_xy *m) {
   int64_t n = m->x.rows;
   bool square = m->x.cols == n && m->y.rows == n && m->y.cols == n;
@@ -43,12 +43,12 @@ __device__ __forceinline__ void multiply(F (&y)[N], const F (&x)[N], const F (&m
       for (int r = 0; r < N; r++) y[r] = fc_tile_fma(m[c][r], x[c], y[r]);
 }
 
-// A word of padding every 32 keeps a column of blocks in different banks.
+// One word of padding every 32 puts a column of blocks in different banks.
 __device__ __forceinline__ int padded(int column) {
   return column + column / 32;
 }
 
-// N is n, or a little more: blocks in registers are N long, of which n are used.
+// N >= n: arrays in registers have N elements, of which n are used.
 template <typename F, int N>
 __global__ void __launch_bounds__(THREADS)
     xy_kernel(tiling t, fc_dev_view in, fc_dev_view out, fc_line<F> from, fc_line<F> to, int n, int pitch_x,
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(THREADS)
     int64_t c = rest % t.channels, b = rest / t.channels;
     int64_t y0 = b % t.block_rows * n, batch = b / t.block_rows;
     F x[N] = {}, y[N];
-    __syncthreads(); // the matrices are there; the tile before has been read
+    __syncthreads(); // the matrices are loaded, and the previous tile has been read
     if (row < n && x0 + block * n < t.columns) {
       fc_line_load<F, N>(x, in.at(batch, y0 + row, x0 + block * n, c), n, from);
       multiply<F, N>(y, x, mx, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// add.cu - add.h on a CUDA device: a thread an element of the output, neighbours beside each other where
-// channels are interleaved; bound by memory.
+// add.cu - add.h on a CUDA device: one thread per element of the output. With interleaved channels
+// neighbouring threads take neighbouring elements. Bound by memory.
 #include "filters/gpu/cuda.cuh"
 #include "filters/pointwise/add.h"
 

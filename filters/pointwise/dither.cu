@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
 //
-// dither.cu - triangular noise on a CUDA device, bit for bit that of dither.c. What binds is the mixing of 64
-// bits, once a sample. Dense memory goes by packs of 16 bytes, however short the rows in it are: the state of
-// a sample is that of its pack's first, plus a constant for each step from there, and what ends of pixels and
-// rows on the way add. Others go an element at a time.
+// dither.cu - triangular noise on a CUDA device, bit for bit that of dither.c. The limit is the 64-bit mixing
+// function, once per sample. Dense memory is processed in packs of 16 bytes, even if its rows are short: the
+// state of a sample is that of the pack's first sample plus a constant per step, plus a further constant for
+// each end of a pixel or row in between. Other memory is processed by single elements.
 #include "filters/pointwise/dither.h"
 #include "filters/pointwise/dither_math.h"
 #include "filters/gpu/lines.cuh"
 #include "filters/gpu/sample_words.cuh"
 #include "filters/gpu/packs.cuh"
 
-// Lines of fc_lines an element at a time, however short and far apart they are: a warp has a
-// run of 512 elements of lines one after the other, neighbouring lanes neighbouring ones, and no barrier.
+// Lines of fc_lines, element by element, for lines of any length and distance: a warp has a run of 512
+// elements of consecutive lines, and neighbouring lanes take neighbouring elements. There are no barriers.
 
 #define FC_RUN_THREADS 256
-#define FC_RUN_EACH    16 // elements of a lane
+#define FC_RUN_EACH    16 // elements per lane
 #define FC_RUN_SIZE    (32 * FC_RUN_EACH)
-#define FC_RUN_LONGEST (INT64_C(1) << 30) // line
+#define FC_RUN_LONGEST (INT64_C(1) << 30) // longest line
 
-// Lines that are equally far apart: of one channel, and of all frames or of one.
+// Lines that are equally far apart: of one channel, in all frames or in one.
 struct fc_dev_runs {
-  int64_t lines, elements; // in all
+  int64_t lines, elements; // in total
   int64_t in_line, out_line, in_step, out_step;
-  int length, frames; // frames: of the lines, one after the other
-  int64_t rows;       // of a frame
+  int length, frames; // elements per line; frames that the lines belong to
+  int64_t rows;       // per frame
   int64_t planes, channels;
   fc_dev_divider by_length;
 };
 
-// A run: where its first line begins, of which `ahead` elements are not its own; which line that is; and how
-// many elements it has, none or less if there is no such run.
+// A run: the address of its first line, of which the first `ahead` elements belong to an earlier run; the
+// index of that line; the number of elements, <= 0 if there is no such run.
 struct fc_dev_run {
   const char *from;
   char *to;
@@ -37,12 +37,12 @@ struct fc_dev_run {
   int ahead, elements;
 };
 
-// An element: of the how-manieth line of the run, and its place in it.
+// An element: the index of its line within the run, and its index in that line.
 struct fc_dev_spot {
   int line, at;
 };
 
-// The frame and channel that lines of a plane have in common.
+// The frame and channel that the lines of a plane share.
 __device__ __forceinline__ fc_dev_line fc_dev_plane_of(const fc_dev_runs &r, int64_t plane) {
   const int64_t n = r.channels == 1 ? plane : plane / r.channels;
   return {n, 0, plane - n * r.channels};
@@ -66,7 +66,7 @@ __device__ __forceinline__ fc_dev_spot fc_dev_spot_of(const fc_dev_runs &r, cons
   return {line, run.ahead + i - line * r.length};
 }
 
-// So many steps of a stride, which alone may be negative: two multiplications instead of three.
+// steps * stride, where only the stride may be negative: two multiplications instead of three.
 __device__ __forceinline__ int64_t fc_dev_steps(int steps, int64_t stride) {
   return static_cast<int64_t>(static_cast<uint32_t>(steps) * static_cast<uint64_t>(stride));
 }
@@ -80,7 +80,7 @@ __device__ __forceinline__ char *fc_dev_spot_out(const fc_dev_runs &r, const fc_
   return run.to + fc_dev_steps(s.line, r.out_line) + fc_dev_steps(s.at, r.out_step);
 }
 
-// Lines up to FC_RUN_LONGEST, and not none.
+// Requires lines of 1 .. FC_RUN_LONGEST elements.
 static inline fc_dev_runs fc_dev_runs_of(const fc_lines &lines, const fc_dev_view &in,
                                          const fc_dev_view &out) {
   fc_dev_runs r = {};
@@ -103,8 +103,9 @@ static inline dim3 fc_dev_runs_grid(const fc_dev_runs &r) {
   return dim3(fc_blocks(r.elements, FC_RUN_THREADS * FC_RUN_EACH, INT32_MAX), fc_blocks(r.planes, 1, 65535));
 }
 
-// Calls `launch` for lines of what 32 bits count, one stretch of them after the other: with the lines, the
-// views and how many elements lie ahead. `group` elements stay together.
+// Calls `launch` for lines that 32 bits can count. Longer ones are split into stretches, one call each: with
+// the lines, the views and the number of elements before the stretch. Each `group` of elements stays
+// together.
 template <typename Fn>
 static inline fc_status fc_for_stretches(fc_lines lines, fc_dev_view in, fc_dev_view out, int64_t group,
                                          Fn launch) {
@@ -118,7 +119,7 @@ static inline fc_status fc_for_stretches(fc_lines lines, fc_dev_view in, fc_dev_
   return status;
 }
 
-// One sample, by way of floats' bits where that is possible.
+// One sample; floats are converted by their bits where possible.
 template <typename F, typename T>
 __device__ __forceinline__ F fc_dev_get(const char *from, fc_dev_map<F> map) {
   if constexpr (sizeof(F) == 4)
@@ -138,15 +139,15 @@ __device__ __forceinline__ void fc_dev_put(char *to, int dtype, bool same, F v, 
 
 namespace {
 
-constexpr int LEAST_DENSE = 1024; // elements of a dense run by packs
+constexpr int LEAST_DENSE = 1024; // fewest elements of a dense run, to use packs
 
 template <typename F> struct noise {
-  uint64_t seed, origin;               // origin: what the view's y, x and c add to its states
+  uint64_t seed, origin;               // origin: contribution of the view's y, x and c to its states
   uint64_t frame;                      // the state of its first sample
-  int64_t n;                           // of the view's first frame in the signal
-  F unit;                              // of the noise's numbers
-  int channels;                        // side by side in a line; 1: a line is of one channel
-  fc_dev_divider by_channels, by_rows; // rows of a frame
+  int64_t n;                           // index of the view's first frame in the signal
+  F unit;                              // scale of the noise
+  int channels;                        // interleaved channels per line; 1: lines of one channel
+  fc_dev_divider by_channels, by_rows; // by_rows: rows per frame
   fc_dev_map<F> in, out;
 };
 
@@ -157,13 +158,13 @@ __device__ __forceinline__ double sum(double v, int32_t units, double unit) {
   return __dadd_rn(v, __dmul_rn(units, unit));
 }
 
-// What grows by so much a step, in so many.
+// steps * by, modulo 2^64.
 __device__ __forceinline__ uint64_t grown(int steps, uint64_t by) {
   return static_cast<uint64_t>(static_cast<uint32_t>(steps)) * by;
 }
 
-// The frame that a thread is at: which one of those it comes by, and the state of its first sample. Mixed
-// only where frames change.
+// The frame that a thread processes: its index, and the state of its first sample, which is mixed again only
+// when the frame changes.
 struct known_frame {
   int64_t n;
   uint64_t state;
@@ -175,37 +176,37 @@ template <typename F> __device__ __forceinline__ uint64_t frame_state(const nois
 
 // ---- dense runs ----------------------------------------------------------------
 
-// Lines without a gap between them are a run: one, those of a frame, or those of all frames. A warp has a
-// unit of a run: some turns of as many packs as its lanes load at once.
+// Lines without gaps between them form a run: one line, those of a frame, or those of all frames. A warp
+// processes a unit of a run: several turns of as many packs as its lanes load at once.
 constexpr int RUN_WARPS = 4;
 template <typename T, typename U> constexpr int MOST_TURNS = fc_pack<T, U>::size / 2;
-template <typename T, typename U> constexpr int PACKS = 16 / fc_pack<T, U>::size; // of a lane at once
+template <typename T, typename U> constexpr int PACKS = 16 / fc_pack<T, U>::size; // packs per lane and turn
 constexpr int TURN = 32 * 16;                                                     // elements
-constexpr int MANY_UNITS = 16384; // before they have more turns
+constexpr int MANY_UNITS = 16384; // units, before each gets more turns
 
-// A run's axes are the channels side by side, columns and rows of its lines, the innermost first, less those
-// of one step.
+// The axes of a run are interleaved channels, columns and rows, innermost first; axes of size 1 are omitted.
 struct dense_runs {
-  fc_lines firsts;        // the lines that runs begin with
-  int length;             // elements of a run
-  int units, each, turns; // in all, of a run, and those of a unit
+  fc_lines firsts;        // first line of each run
+  int length;             // elements per run
+  int units, each, turns; // units in total, and per run; turns per unit
   fc_dev_divider by_each;
-  int size[3]; // of the axes
+  int size[3]; // sizes of the axes
   fc_dev_divider by_size[3];
-  int line, frame;    // elements of the first two axes and of all three, or more than a run has
-  uint64_t step[3];   // what states grow by along an axis
-  uint64_t jump[3];   // ... and at its end besides
-  uint64_t ahead[16]; // ... and over the elements of a pack, along the innermost
-  uint32_t starts[2]; // bit i: i is a multiple of the first axis's size, of the line's elements
+  int line, frame;    // size of two axes and of all three, or more than a run
+  uint64_t step[3];   // increment of the state per step along an axis
+  uint64_t jump[3];   // ... and additionally at its end
+  uint64_t ahead[16]; // increments within a pack, along the innermost axis
+  uint32_t starts[2]; // bit i: i is a multiple of size[0]; of `line`
 };
 
-// A place in a run: its state, and how many elements are left of the axes there, of the frame too.
+// A position in a run: its state, its frame n, and how many elements are left along each axis, and in the
+// frame.
 struct dense_place {
   uint64_t state;
   int n, left[3];
 };
 
-// `frame` is kept from place to place.
+// `frame` is kept from one position to the next.
 template <typename F>
 __device__ __forceinline__ dense_place place_of(const noise<F> &a, const dense_runs &r, const fc_dev_line &l,
                                                 known_frame &frame, int i) {
@@ -224,8 +225,8 @@ __device__ __forceinline__ dense_place place_of(const noise<F> &a, const dense_r
   return p;
 }
 
-// Adds the noise to a pack. ENDS: axes that may end in it, of which 3 is the frame, once at most; `next`:
-// what the state then grows by besides.
+// Adds the noise to a pack. ENDS: the number of axes that may end in it; the third is the frame, which ends
+// at most once. `next`: the additional increment of the state there.
 template <int ENDS, typename F, int N>
 __device__ __forceinline__ void add_to_pack(F (&v)[N], const noise<F> &a, const dense_runs &r,
                                             const dense_place &p, uint64_t next) {
@@ -240,7 +241,7 @@ __device__ __forceinline__ void add_to_pack(F (&v)[N], const noise<F> &a, const 
   }
 }
 
-// To that which begins with the run's element i; all of a warp at once.
+// Adds the noise to the pack that begins with the run's element i. All lanes of a warp take part.
 template <typename F, int N>
 __device__ __forceinline__ void add_noise(F (&v)[N], const noise<F> &a, const dense_runs &r,
                                           const fc_dev_line &l, known_frame &frame, int i) {
@@ -256,7 +257,7 @@ __device__ __forceinline__ void add_noise(F (&v)[N], const noise<F> &a, const de
   }
 }
 
-// The elements of a run ahead of its packs and behind them.
+// The elements of a run before its first pack and after its last.
 template <typename F, typename T, typename U>
 __device__ __forceinline__ void add_ends(const noise<F> &a, const dense_runs &r, const fc_dev_line &l,
                                          const fc_packs &p, const char *from, char *to, uint32_t *notes) {
@@ -321,7 +322,7 @@ __global__ void __launch_bounds__(32 * RUN_WARPS)
 
 // ---- any others ------------------------------------------------------------------
 
-// PLAIN: lines of one channel and frame at a time, and a type that stays.
+// PLAIN: lines of one channel and one frame at a time, and the same type in and out.
 template <bool PLAIN, typename F, typename T>
 __global__ void __launch_bounds__(FC_RUN_THREADS)
     dither_elements(fc_dev_view in, fc_dev_view out, const __grid_constant__ fc_dev_runs r,
@@ -337,7 +338,7 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
     const uint64_t first = frames ? 0 : frame_state(a, at.n) + fc_dither_place(run.line, 0, at.c);
     T code[FC_RUN_EACH];
 #pragma unroll
-    for (int k = 0; k < FC_RUN_EACH; k++) { // all on their way at once: beyond the end the last one again
+    for (int k = 0; k < FC_RUN_EACH; k++) { // all loads in flight at once; beyond the end repeats the last
       const fc_dev_spot spot = fc_dev_spot_of(r, run, min(32 * k + lane, run.elements - 1));
       code[k] = *reinterpret_cast<const T *>(fc_dev_spot_in(r, run, spot));
     }
@@ -367,15 +368,14 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
 
 // ---- host ------------------------------------------------------------------------
 
-// Multiples of n among the first 32 numbers, as bits.
+// The multiples of n among the first 32 numbers, as bits.
 uint32_t multiples_of(int64_t n) {
   uint32_t bits = 1;
   for (int64_t i = n; i < 32; i += n) bits |= uint32_t{1} << i;
   return bits;
 }
 
-// Runs of what `lines` became when those without gaps between them were merged, none of which is longer than
-// 32 bits count.
+// The runs in `merged`: `lines`, joined where there are no gaps between them, and short enough for 32 bits.
 dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int channels) {
   const int64_t sizes[] = {channels, lines.length / channels, lines.rows};
   const uint64_t steps[] = {FC_DITHER_CHANNELS, FC_DITHER_GROWTH, FC_DITHER_ROWS};
@@ -398,7 +398,7 @@ dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int chan
   return r;
 }
 
-// Splits them into units; false if there are too many.
+// Splits runs into units; false if there are too many.
 bool split_runs(dense_runs *r, int pack, int most_turns) {
   const int64_t runs = r->firsts.frames * r->firsts.rows * r->firsts.channels;
   const int64_t parts = (r->length / pack * pack + TURN - 1) / TURN;
@@ -409,7 +409,7 @@ bool split_runs(dense_runs *r, int pack, int most_turns) {
   return true;
 }
 
-// FC_UNSUPPORTED where that kernel is not for these lines: short ones, and frames smaller than a pack.
+// FC_UNSUPPORTED if the kernel does not suit these lines: short runs, or frames smaller than a pack.
 template <typename F, typename T, typename U>
 fc_status launch_packed(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
                         const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
@@ -422,7 +422,7 @@ fc_status launch_packed(const noise<F> &a, const fc_dev_view &in, const fc_dev_v
   return fc_launch_status();
 }
 
-// `merged` are the same lines where those without gaps between them are one.
+// `merged`: the same lines, joined where there are no gaps between them.
 template <typename F, typename T>
 fc_status launch_lines(const noise<F> &a, const fc_dev_view &in, const fc_dev_view &out,
                        const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
@@ -455,7 +455,7 @@ fc_status launch(const fc_dither *d, const fc_view *in, const fc_view *out, cuda
   fc_lines merged = lines;
   fc_lines_merge(&merged, in, out, 1);
   if (merged.length > FC_RUN_LONGEST) merged = lines, fc_lines_merge(&merged, in, out, 0);
-  const bool whole = merged.length <= FC_RUN_LONGEST; // else a line is a run, or a stretch of it
+  const bool whole = merged.length <= FC_RUN_LONGEST; // else a run is a line, or a stretch of one
   return fc_for_stretches(
       lines, fc_dev_view_of(in), fc_dev_view_of(out), together,
       [&](const fc_lines &stretch, const fc_dev_view &from, const fc_dev_view &to, int64_t ahead) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 //
-// gather.cu - copies of samples on a CUDA device. Neighbouring threads take neighbouring
-// elements of the output, EACH of them a block's width apart. Lines of adjacent elements whose
-// channels stay are copied as bytes, 16 at a time (gather_dense); a few interleaved channels are
-// selected by gather.cu.
+// gather.cu - copies of samples on a CUDA device. Neighbouring threads take neighbouring elements of the
+// output; a thread has EACH of them, a block's width apart. Lines of adjacent elements whose channels keep
+// their positions are copied as bytes, 16 at a time (gather_dense). Selections from a few interleaved
+// channels have their own kernel (fc_mix_work).
 #include "filters/pointwise/gather.h"
 #include "filters/gpu/pixel_tiles.cuh"
 #include "filters/gpu/lines.cuh"
 
-// Channels selected from up to four interleaved ones, into up to four, of
-// samples of 1, 2 or 4 bytes, as a permutation of bytes: CI words in, which are whole pixels, make CO
-// words out, and every word out is made in CI steps that take some of its bytes from a word in.
+// Selection of up to four channels from up to four interleaved ones, for samples of 1, 2 or 4 bytes, as a
+// permutation of bytes: CI input words, which are whole pixels, give CO output words. Each output word is
+// assembled in CI steps, each of which takes some bytes from one input word.
 
-// Blocks of a multiprocessor, by the more of the channels.
+// Resident blocks per multiprocessor, for the larger of the numbers of channels.
 constexpr int fc_mix_resident(int channels) {
   return channels < 3 ? 6 : 4;
 }
 
-// For byte b of word j of the output, step i: from word i, or as it is.
+// The selector of step i for output word j: each byte comes from input word i, or stays as it is.
 __device__ __forceinline__ uint32_t fc_mix_selector(int j, int i, int size, int channels_in, int channels_out,
                                                     const int32_t *channels) {
   uint32_t selector = 0;
@@ -30,7 +30,7 @@ __device__ __forceinline__ uint32_t fc_mix_selector(int j, int i, int size, int 
   return selector;
 }
 
-// The selection as work of fc_tile_each.
+// The selection, as a work functor of fc_tile_each.
 template <int CI, int CO> struct fc_mix_work {
   uint32_t selector[CO][CI];
 
@@ -101,14 +101,14 @@ constexpr int EACH = 4;
 
 // How the elements of an output line are numbered.
 enum numbering {
-  ALIKE,      // as the input's: lines of fc_lines
-  INTERLEAVED // a row of all channels, whose inputs lie elsewhere
+  ALIKE,      // in the order of the input: lines of fc_lines
+  INTERLEAVED // a row of all channels, whose inputs are in another order
 };
 
-// Where element i of a line comes from, given the address of the line's beginning.
+// The source address of element i of a line, given the address of the line's first.
 struct source {
   int numbering;
-  int64_t step, x_step, c_step, channels; // bytes, bytes, bytes, elements
+  int64_t step, x_step, c_step, channels; // in bytes; channels: a count
   const int32_t *map;
 
   __device__ __forceinline__ int64_t offset(int64_t i) const {
@@ -164,7 +164,7 @@ __device__ __forceinline__ uint4 load_bytes(const char *from) {
                     __funnelshift_r(d, e, bits));
 }
 
-// Lines of `bytes` adjacent bytes. What is stored is aligned; what is read lies within the line.
+// Copies lines of `bytes` adjacent bytes. Stores are aligned; nothing outside the line is read.
 __global__ void __launch_bounds__(THREADS) gather_dense(fc_dev_view in, fc_dev_view out, fc_lines lines,
                                                         int64_t bytes, int64_t shift_y, int64_t shift_x) {
   const int64_t count = lines.frames * lines.rows * lines.channels;

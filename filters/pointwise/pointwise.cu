@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// pointwise.cu - operations on each sample by itself on a CUDA device. Bound by memory: lines
-// that join are one, and where the elements of a line are adjacent and the pair of types is
-// a common one a thread moves EACH times 16 bytes (pointwise_dense); else EACH elements, as far apart
-// as a line has threads: the shorter lines are, the more of them share a block. Columns are lines where
-// rows are shorter. Multiplications and additions round one by one, as on the CPU.
+// pointwise.cu - operations on single samples on a CUDA device. Bound by memory. Contiguous lines are merged.
+// Where the elements of a line are adjacent and the pair of types is a common one, a thread processes EACH
+// times 16 bytes (pointwise_dense); else EACH elements, whose distance is the number of threads per line. The
+// shorter lines are, the more of them share a block. Columns are treated as lines where rows are shorter.
+// Multiplications and additions are rounded separately, as on the CPU.
 #include "filters/base/power.h"
 #include "filters/gpu/lines.cuh"
 #include "filters/gpu/packs.cuh"
@@ -14,11 +14,12 @@ namespace {
 
 constexpr int THREADS = 256;
 constexpr int EACH = 4;
-// A dense line has at least so many threads: more than there are elements ahead of its packs and behind
-// them, 19 each at the most. One of fewer packs goes an element at a time.
+// Fewest threads per dense line: more than the elements before its first pack and after its last, at most 19
+// each. Lines with fewer packs are processed element by element.
 constexpr unsigned FEWEST_DENSE = 64;
 constexpr int LEAST_PACKS = 16;
-// Blocks at once of a multiprocessor: left to itself the compiler takes registers for two.
+// Resident blocks per multiprocessor: without this bound the compiler uses so many registers that only two
+// fit.
 template <typename F> constexpr int RESIDENT = sizeof(F) == 4 ? 3 : 1;
 
 __device__ __forceinline__ float multiply(float a, float b) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ double fused(double a, double b, double c) {
   return __fma_rn(a, b, c);
 }
 
-// curve.inc in both types.
+// The functions of curve.inc, for both types.
 template <typename real> __device__ __forceinline__ real fc_at_least(real v, real low) {
   return v < low ? low : v;
 }
@@ -60,7 +61,7 @@ template <typename F> struct operation {
   int form, keeps;
   F from, factor, to, low, high, span;
   const F *factors, *frames;
-  int64_t group; // interleaved channels with a factor each: their number; else 1
+  int64_t group; // number of interleaved channels with a factor each, else 1
 
   __device__ __forceinline__ F apply(F v) const {
     switch (form) {
@@ -91,13 +92,14 @@ template <typename F> operation<F> operation_of(const fc_pointwise *p, int64_t g
   return o;
 }
 
-// i % group; lines of more than 2^32 elements are rare, and 64-bit remainders slow.
+// i % group, in 32 bits where possible: 64-bit remainders are slow, and lines of more than 2^32 elements
+// rare.
 __device__ __forceinline__ int64_t place_in_group(int64_t i, int64_t group) {
   if ((i | group) >> 32) return i % group;
   return static_cast<uint32_t>(i) % static_cast<uint32_t>(group);
 }
 
-// The numbers of channel c.
+// Sets the parameters of channel c.
 template <typename F> __device__ __forceinline__ void set_channel(operation<F> &op, int64_t c) {
   if (op.form == FC_POINTWISE_AFFINE)
     op.factor = op.factors[2 * c], op.to = op.factors[2 * c + 1];
@@ -105,7 +107,7 @@ template <typename F> __device__ __forceinline__ void set_channel(operation<F> &
     op.factor = op.factors[c];
 }
 
-// What the operation is for one line: frame n, channel c.
+// The operation for one line: frame n, channel c.
 template <typename F>
 __device__ __forceinline__ operation<F> operation_for(const operation<F> &op, int64_t n, int64_t c) {
   operation<F> mine = op;
@@ -147,7 +149,7 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-// The operation on N elements from element i of a line on: what it is, is asked once.
+// Applies the operation to N elements from element i of a line on, with one test of its kind for all N.
 template <typename F, int N>
 __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int64_t i) {
   switch (op.form) {
@@ -192,7 +194,7 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
   }
 }
 
-// The packs of a line that are this thread's, from `first` on.
+// The packs of a line that this thread processes, from `first` on.
 template <bool ALIKE, typename F, typename T, typename U>
 __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, char *to, int64_t first,
                                           const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
@@ -244,8 +246,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<F>)
     char *to = out.at(l.n, l.y, 0, l.c);
     operation<F> mine = operation_for(op, l.n, l.c);
     const fc_packs p = fc_packs_of<T, U>(from, to, lines.length);
-    // The elements ahead of the packs and behind them, fewer than a line has threads (FEWEST_DENSE): fetched
-    // before the packs, so that a line waits for memory but once.
+    // The elements before and after the packs, fewer than a line has threads (FEWEST_DENSE). They are loaded
+    // before the packs, so that a line waits for memory only once.
     const int64_t at = first < p.head ? first : first + p.count * N;
     const bool at_edge = blockIdx.x == 0 && at < lines.length;
     const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
@@ -261,8 +263,8 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<F>)
   noted.tell(notes);
 }
 
-// Blocks and threads for lines of `work` loads of a thread each: as many threads a line as have something
-// to do, a power of two and at least `fewest`.
+// Blocks and threads for lines of `work` loads: as many threads per line as have work, a power of two and at
+// least `fewest`.
 struct shape {
   dim3 grid, block;
 };
@@ -276,7 +278,7 @@ shape shape_of(int64_t work, int64_t lines, unsigned fewest) {
       dim3(threads, together)};
 }
 
-// FC_UNSUPPORTED where that kernel is not for these views.
+// FC_UNSUPPORTED if the kernel does not support these views.
 template <typename F, typename T>
 fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view *out, const fc_lines &lines,
                        cudaStream_t stream, uint32_t *notes) {
@@ -316,8 +318,8 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   return fc_launch_status();
 }
 
-// A curve with a power, which takes the registers of all other forms together, is a kernel of its own:
-// plain, for composed ones are run where there are any.
+// A curve with a power needs as many registers as all other forms together, so it has a kernel of its own. A
+// simple one suffices, since fused kernels are run where they are available.
 struct power_curve {
   double from, factor, most, exponent, span, to;
   template <typename F> __device__ F operator()(F v) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// stretch.cu - frames mapped onto a range by their own least and greatest value, on a CUDA
-// device: find the ranges with atomics on keys that sort like the values (their order does
-// not show in a minimum), turn them into maps, apply those with fc_pointwise_cuda.
+// stretch.cu - frames mapped onto a range by their own least and greatest value, on a CUDA device: finds the
+// ranges with atomics on keys that sort like the values (a minimum does not depend on their order), turns
+// them into maps, and applies those with fc_pointwise_cuda.
 #include "filters/gpu/cuda.cuh"
 #include "filters/base/lines.h"
 #include "filters/pointwise/pointwise.h"
@@ -14,7 +14,7 @@ constexpr int THREADS = 256;
 
 typedef unsigned long long key;
 
-// Sorts as unsigned numbers like the doubles do.
+// A key that, compared as an unsigned number, sorts like the double.
 __device__ __forceinline__ key key_of(double v) {
   const key bits = static_cast<key>(__double_as_longlong(v));
   return bits >> 63 ? ~bits : bits | 1ull << 63;
@@ -43,7 +43,7 @@ template <typename F> __device__ __forceinline__ void widen(F v, F &low, F &high
   if (v > high) high = v;
 }
 
-// Of all lanes; every lane takes part.
+// Least and greatest value of all lanes; every lane takes part.
 template <typename F> __device__ __forceinline__ void widen_by_warp(F &low, F &high) {
   for (int offset = 16; offset > 0; offset /= 2) {
     const F other_low = __shfl_xor_sync(0xffffffffu, low, offset);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// biquad.cu - biquad.h on a CUDA device. A block a channel: all its threads load a tile of time as doubles
-// and store it again; in between one warp filters it, a lane a section. Lane s is at sample t - s while lane
-// 0 is at t, and hands its result to its neighbour (a shuffle), so a sample takes the time of one section
-// however many there are. Operations are those of the reference, in its order: the same bits.
+// biquad.cu - biquad.h on a CUDA device. One block of threads per channel: all threads load a tile of samples
+// as doubles and store the results; in between one warp filters the tile, with one section per lane. Lane s
+// processes sample t - s while lane 0 processes sample t, and passes its result to lane s + 1 (a shuffle), so
+// a sample takes the time of one section for up to 32 sections. Operations and their order are those of the
+// reference: the same bits.
 #include "filters/gpu/cuda.cuh"
 #include "filters/recursive/biquad.h"
 
@@ -29,7 +30,7 @@ struct section_state {
   }
 };
 
-// Sections of one warp, `active` of them, over a tile.
+// Filters a tile through the sections of one warp, `active` of them.
 __device__ __forceinline__ void filter_tile(double *tile, int count, section_state &mine, int active) {
   const int lane = static_cast<int>(threadIdx.x);
   double y = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// compare.cu - compare.h on a CUDA device: a block of threads a measured block and channel. Each thread takes
-// every THREADS-th element, and with it the window around it; the sums of the threads are added up in a fixed
-// tree.
+// compare.cu - compare.h on a CUDA device. A block of threads compares one block of a channel. Each thread
+// takes every THREADS-th element and the window around it; the sums of the threads are added in a fixed tree,
+// so that the result does not depend on timing.
 #include "filters/gpu/cuda.cuh"
 #include "filters/stats/compare_math.h"
 
@@ -13,7 +13,7 @@ constexpr int TAPS = FC_COMPARE_TAPS, HALO = FC_COMPARE_HALO;
 
 __constant__ double weights[TAPS] = FC_COMPARE_WEIGHTS;
 
-// A view with what the other side needs to know of it.
+// A view, with the arguments that depend on it.
 struct side {
   fc_dev_view view;
   fc_dev_map<double> map;
@@ -69,7 +69,7 @@ __device__ void add_window(const setting &s, int64_t n, int64_t y, int64_t x, in
   part.similarity += similarity, part.windows++;
 }
 
-// The sum of all threads' parts, in thread 0.
+// Merges the parts of all threads; thread 0 has the result.
 __device__ void reduce(fc_compare_part *parts) {
   for (int half = THREADS / 2; half > 0; half /= 2) {
     __syncthreads();

@@ -2,26 +2,26 @@
 //
 // stats.cu - statistics of a whole signal on a CUDA device.
 //
-// One kernel reads the signal once: a warp a chunk of 1024 samples of a channel, 32 of them in
-// the registers of each lane, so that all are in flight together and the deviations from their
-// mean need no second read. A block of threads has up to 16 chunks in a row, a *unit*, and merges them as
-// a tree: that is a whole block of the signal but for rows of more than 16384 samples, whose units
-// a second kernel merges. Long signals of floats and short ones of integers have kernels of their own
-// (stream.cuh, stats.cu; cluster.cuh), and channels side by side (stats.cu). All
-// follow the order of the CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which
-// one load brings where samples are adjacent.
+// One kernel reads the signal once. A warp measures a chunk of 1024 samples of a channel, 32 samples in the
+// registers of each lane, so that all loads are in flight together and the deviations from the chunk's mean
+// need no second read. A block of threads has up to 16 consecutive chunks, a *unit*, and merges them as a
+// tree. A unit is a whole block of the signal, except for rows of more than 16384 samples, whose units a
+// second kernel merges. Long signals of floats and short ones of integers have their own kernels (stream.cuh,
+// cluster.cuh), as have floats in any layout and interleaved channels (below). All follow the order of the
+// CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which one load brings where
+// samples are adjacent.
 #include "filters/gpu/copy_async.cuh"
 #include "filters/base/lines.h"
 #include "filters/stats/cluster.cuh"
 #include "filters/stats/stream.cuh"
 #include "filters/stats/units.cuh"
 
-// Statistics of channels that lie side by side, read once: a warp measures a chunk of each
-// of them in turn, or, of 8 and 16 bits, of all at once, taking words apart. Internal to stats.cu.
+// Statistics of interleaved channels, read once: a warp measures a chunk of each channel in turn, or, of 8
+// and 16 bits, of all channels at once, separating the channels within words.
 
 namespace stats {
 
-// Of CHANNELS words with as many elements of each channel, those of channel c as one word.
+// From CHANNELS words of interleaved channels: the elements of channel c as one word.
 template <typename T, int CHANNELS>
 __device__ __forceinline__ uint32_t channel_word(const uint32_t (&w)[CHANNELS], int c) {
   constexpr int PACK = 4 / sizeof(T), BITS = 8 * sizeof(T);
@@ -34,7 +34,8 @@ __device__ __forceinline__ uint32_t channel_word(const uint32_t (&w)[CHANNELS], 
   return word;
 }
 
-// A whole chunk of each channel, from any address: words are shifted, and no others read than theirs.
+// Loads a whole chunk of each channel, from any address: aligned words are loaded and shifted, and only words
+// that contain the chunk are read.
 template <typename T, int CHANNELS>
 __device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from) {
   constexpr int GROUPS = EACH * static_cast<int>(sizeof(T)) / 4;
@@ -54,7 +55,7 @@ __device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const
   }
 }
 
-// Chunk k of a unit, of every channel: parts[c * UNIT].
+// Measures chunk k of a unit for every channel: parts[c * UNIT].
 template <typename T, int CHANNELS>
 __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, int k, fc_stats_part *parts) {
   const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
@@ -82,7 +83,7 @@ __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, i
   }
 }
 
-// UNIT / l.unit units to a block, each of all channels; warp c merges those of channel c.
+// UNIT / l.unit units per block, each of all channels; warp c merges those of channel c.
 template <typename T, int CHANNELS>
 __global__ void __launch_bounds__(32 * FEW, resident<T>)
     measure_pixels(const __grid_constant__ layout l, fc_stats_part *units, char *blocks,
@@ -106,7 +107,7 @@ __global__ void __launch_bounds__(32 * FEW, resident<T>)
     finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, CHANNELS, c);
 }
 
-// FC_UNSUPPORTED for more channels than that.
+// FC_UNSUPPORTED for more channels than there are kernels for.
 template <typename T>
 static fc_status launch_pixels(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
                                cudaStream_t stream) {
@@ -123,33 +124,33 @@ static fc_status launch_pixels(const layout &l, fc_stats_part *units, char *bloc
 
 } // namespace stats
 
-// Signals of floats that lie anywhere: rows of any length, with or without gaps, begun
-// anywhere, and up to four channels side by side. Each warp copies the chunks that it measures into shared
-// memory a word at a time (cp.async), where samples of a channel are adjacent and aligned, and the next one's
-// while it measures; so there is one way to measure, that of neighbours in a thread. Internal to stats.cu.
+// Signals of floats in any layout: rows of any length and alignment, with or without gaps, and up to four
+// interleaved channels. Each warp copies the chunks that it measures into shared memory, word by word
+// (cp.async), while it measures the previous one. In shared memory the samples of a channel are adjacent and
+// aligned, so that one measuring routine serves all layouts.
 
 namespace stats {
 
-// Floats from a channel to the next in shared memory: such that neighbouring words of global memory go to
-// different banks.
+// Floats between channels in shared memory, such that neighbouring words of global memory go to different
+// banks.
 template <int C> constexpr int GATHER_PITCH = FC_STATS_CHUNK + (C == 1 ? 0 : (32 / C + 3) / 4 * 4);
 
-// Warps of a block, and blocks at once: what hides that each warp waits for what it copies.
+// Warps per block and resident blocks: enough to hide that each warp waits for its own copies.
 template <int C_, int WARPS_, int BLOCKS_> struct gather_shape {
-  static constexpr int C = C_, WARPS = WARPS_, BLOCKS = BLOCKS_; // C: channels
-  static constexpr int ROOM = C * GATHER_PITCH<C>;               // floats of a warp
+  static constexpr int C = C_, WARPS = WARPS_, BLOCKS = BLOCKS_; // C: number of channels
+  static constexpr int ROOM = C * GATHER_PITCH<C>;               // floats per warp
   static constexpr int BYTES = WARPS * ROOM * 4;
 };
 
 struct gather_layout {
   layout l;
   fc_dev_divider by_columns;
-  int64_t sets;                    // units, of all channels where these are pixels
-  int step32_rows, step32_columns; // what 32 columns further are
+  int64_t sets;                    // units; of all channels together if interleaved
+  int step32_rows, step32_columns; // row and column increments of 32 samples
 };
 
-// A chunk: where its block begins; its first sample, of a block of several rows, which has few; and how many
-// it has, none of one that is beyond the signal.
+// A chunk: the address of its block; the index of its first sample in the block; the number of its samples, 0
+// if it is beyond the signal.
 struct gather_chunk {
   const char *block;
   int64_t first;
@@ -161,21 +162,21 @@ __device__ __forceinline__ gather_chunk gather_chunk_of(const gather_layout &g, 
   const layout &l = g.l;
   const uint32_t set = base + (i >> l.unit_bits);
   if (set >= g.sets) return {nullptr, 0, 0};
-  const place at = place_of(l, set * C); // of the first channel, or with C = 1 of the one
+  const place at = place_of(l, set * C); // of the first channel (with C = 1 the only one)
   const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + (i & (l.unit - 1))) * FC_STATS_CHUNK,
                 count = samples_in(l, at.block) - first;
   return {block_at(l, at), first,
           static_cast<int>(count < FC_STATS_CHUNK ? count > 0 ? count : 0 : FC_STATS_CHUNK)};
 }
 
-// A chunk's words that lie without gaps but for one of `gap` bytes, ahead of word `split`.
+// Copies a chunk's words that are contiguous, except for one gap of `gap` bytes before word `split`.
 template <int C, bool WHOLE>
 __device__ __forceinline__ void copy_run(float *room, const char *from, int words, int split, int64_t gap) {
   const int lane = threadIdx.x % 32;
   from += lane * 4;
 #pragma unroll
   for (int i = 0; i < 32 * C; i++) {
-    // 32 C words are 32 pixels: what is in brackets does not depend on i beyond its remainder.
+    // 32 C words are 32 pixels, so the part in brackets depends on i % C only.
     const int within = i % C * 32 + lane, at = i * 32 + lane;
     float *to = room + (within % C * GATHER_PITCH<C> + within / C) + i / C * 32;
     if (WHOLE)
@@ -185,8 +186,8 @@ __device__ __forceinline__ void copy_run(float *room, const char *from, int word
   }
 }
 
-// Those of a channel's samples, or of all of a pixel's, wherever they lie: a lane walks from each to the one
-// 32 columns further.
+// Copies the samples of one channel, or of all channels of each pixel, in any layout: a lane steps from each
+// pixel to the one 32 columns further.
 template <int C>
 __device__ __forceinline__ void copy_apart(const gather_layout &g, float *room, const gather_chunk &k) {
   const int lane = threadIdx.x % 32;
@@ -248,7 +249,7 @@ __device__ __noinline__ fc_stats_part measure_some_of(const float *room, int cou
 __device__ __forceinline__ moments chosen(bool second, const moments &a, const moments &b) {
   return {second ? b.sum : a.sum, second ? b.twice : a.twice};
 }
-// Lanes with the bit `by` set keep b, the others a, and get what the other half has of it.
+// Lanes with bit `by` set keep b, the others a; each joins it with the same moments of its partner lane.
 __device__ __forceinline__ moments join_halves(const moments &a, const moments &b, int by, double each) {
   const bool high = threadIdx.x & by;
   const moments mine = chosen(high, a, b), other = chosen(high, b, a);
@@ -256,7 +257,8 @@ __device__ __forceinline__ moments join_halves(const moments &a, const moments &
   return fc_stats_join(mine, there, each);
 }
 
-// Folds the moments of all channels: GATHER_GROUP lanes side by side get those of a channel.
+// The moments of all channels are reduced together: GATHER_GROUP adjacent lanes end up with those of one
+// channel.
 template <int CHANNELS> constexpr int GATHER_GROUP = CHANNELS == 1 ? 32 : CHANNELS == 2 ? 16 : 8;
 template <int C> __device__ __forceinline__ moments fold_channels(const moments (&m)[C]) {
   moments all = m[0];
@@ -273,7 +275,7 @@ template <int C> __device__ __forceinline__ moments fold_channels(const moments 
   return all;
 }
 
-// The parts of a whole chunk: parts[c * UNIT].
+// Measures a whole chunk: parts[c * UNIT].
 template <int C> __device__ __forceinline__ void measure_room(const float *room, fc_stats_part *parts) {
   constexpr int GROUP = GATHER_GROUP<C>;
   const int lane = threadIdx.x % 32, mine = lane / GROUP;
@@ -294,10 +296,10 @@ template <int C> __device__ __forceinline__ void measure_room(const float *room,
     low = least_of_lanes(low), high = most_of_lanes(high);
     least = mine == c ? low : least, most = mine == c ? high : most;
     m[c] = moments_of_quads(v);
-    asm volatile("" ::: "memory"); // a channel at a time: registers for all would be too many
+    asm volatile("" ::: "memory"); // keeps channels separate: all at once need too many registers
   }
   const moments all = fold_channels<C>(m);
-  const bool good = all.sum - all.sum == 0; // a sum that is finite has finite samples only
+  const bool good = all.sum - all.sum == 0; // a finite sum implies finite samples
   if (lane % GROUP == 0 && mine < C) {
     fc_stats_part p = fc_stats_part_none();
     fc_stats_part_set(&p, all);
@@ -306,7 +308,7 @@ template <int C> __device__ __forceinline__ void measure_room(const float *room,
   }
   const uint32_t bad = __ballot_sync(ALL, !good);
   if (bad == 0) return;
-  __syncwarp(); // those parts are written once more
+  __syncwarp(); // the parts below overwrite those above
 #pragma unroll 1
   for (int c = 0; c < C; c++) {
     if ((bad >> c * GROUP & 1) == 0) continue;
@@ -315,8 +317,8 @@ template <int C> __device__ __forceinline__ void measure_room(const float *room,
   }
 }
 
-// One of the chunks of a block, or of those that are not whole a channel: it takes as long as some that are,
-// so its channels are measured by a warp each. c: the channel that it is asked for.
+// One chunk of a block. An incomplete chunk takes as long as several whole ones, so each of its channels is
+// measured by a separate warp. c: the channel for this warp.
 template <int C> struct gather_piece {
   gather_chunk k;
   int c;
@@ -342,8 +344,9 @@ template <int C> struct gather_piece {
   }
 };
 
-// UNIT / l.unit units to a block, as measure_units and measure_pixels have them. Where there are chunks that
-// are not whole the last come first, and are taken by whoever is free; else all take as long.
+// UNIT / l.unit units per block, as in measure_units and measure_pixels. If there are incomplete chunks
+// (RAGGED), the last chunks come first, and warps take chunks as they become free; otherwise all take the
+// same time.
 template <class S, bool RAGGED>
 __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
     gather_units(const __grid_constant__ gather_layout g, fc_stats_part *units, char *blocks,
@@ -402,7 +405,7 @@ static fc_status launch_gather_of(const layout &l, fc_stats_part *units, char *b
 template <class S>
 static fc_status launch_gather_for(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
                                    cudaStream_t stream) {
-  const int64_t last = l.length % l.align * (l.audio ? 1 : l.columns); // samples of a frame's last block
+  const int64_t last = l.length % l.align * (l.audio ? 1 : l.columns); // samples in a frame's last block
   return l.columns < 1 || l.ragged || last % FC_STATS_CHUNK != 0
              ? launch_gather_of<S, true>(l, units, blocks, frame_bytes, stream)
              : launch_gather_of<S, false>(l, units, blocks, frame_bytes, stream);
@@ -422,9 +425,9 @@ static inline fc_status launch_gather(const layout &l, fc_stats_part *units, cha
 
 namespace stats {
 
-// UNIT / l.unit units to a block of threads, neighbours in place; units[] of those that are not whole blocks
-// is [frame][block][channel][unit]. A chunk that is not whole takes as long as many: the warp that has it
-// (ragged: the last, which is taken first) leaves the others to others.
+// UNIT / l.unit adjacent units per block of threads. units[] of those that are not whole blocks is
+// [frame][block][channel][unit]. An incomplete chunk takes as long as many whole ones: it is the last
+// (`ragged`), is started first, and its warp takes no other.
 template <typename T, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
@@ -448,8 +451,8 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 
 // ---- a block of several units ------------------------------------------------
 
-// Merges neighbours, and neighbours of those: the tree that fc_stats_push makes, of the parts that are `step`
-// apart up to those MERGERS times as far. blockIdx.y is the block and channel; a last pass delivers.
+// Merges neighbours, then neighbours of these: the tree of fc_stats_push, for parts that are `step` apart up
+// to those MERGERS times as far. blockIdx.y is the block and channel; a last pass stores the result.
 __global__ void __launch_bounds__(MERGERS) merge_units(const __grid_constant__ layout l, fc_stats_part *units,
                                                        int64_t step, char *blocks, int64_t frame_bytes) {
   const int64_t span = l.unit * FC_STATS_CHUNK, first = static_cast<int64_t>(blockIdx.x) * step * MERGERS;
@@ -481,7 +484,7 @@ static layout layout_of(const fc_view *in, int64_t align) {
   l.blocks = (l.length + align - 1) / align;
   const int64_t positions = align < l.length ? align : l.length,
                 samples = l.audio ? positions : positions * l.columns;
-  // A lone column is equal steps, and a block of a single row has no row's end.
+  // A single column has equal steps, and a block of a single row contains no end of a row.
   if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y];
   l.chunks = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
   if (l.chunks < 1) l.chunks = 1;
@@ -500,7 +503,7 @@ static layout layout_of(const fc_view *in, int64_t align) {
   return l;
 }
 
-// Where blocks of threads are fewer than a device has room for, more warps each.
+// With fewer blocks than this, which do not fill the device, each gets more warps.
 constexpr unsigned MANY = 256;
 
 template <typename T>
