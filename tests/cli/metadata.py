@@ -68,6 +68,25 @@ def cart(*timers):
     return bytes(684) + entries + bytes(64 - len(entries)) + bytes(1300)
 
 
+class Tiff(harness.Case):
+    def test_fields_without_a_place_are_named(self):
+        if "tiff" not in self.succeed("formats"):
+            self.skipTest("a build without TIFF")
+        strings = {271: b"Maker\0", 315: b"Painter\0"}
+        numbers = {256: 1, 257: 1, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1, 279: 1}
+        at = 8 + 2 + 12 * (len(numbers) + len(strings) + 1) + 4
+        fields, behind = {tag: struct.pack("<HHII", tag, 3, 1, value) for tag, value in numbers.items()}, b""
+        for tag, text in strings.items():
+            fields[tag] = struct.pack("<HHII", tag, 2, len(text), at + len(behind))
+            behind += text
+        fields[273] = struct.pack("<HHII", 273, 4, 1, at + len(behind))
+        self.write("in.tif", b"II*\0" + struct.pack("<IH", 8, len(fields)) + b"".join(fields[tag] for tag in sorted(fields))
+                   + bytes(4) + behind + b"\x80")
+        done = self.run_command("-i", "in.tif", "-o", "out.png")
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, "filterchain: warning: out.png: metadata of the input that is left out: Make, Artist\n"))
+
+
 class Wav(harness.Case):
     def filtered(self, data, *stages, said="", out="out.wav"):
         """The chunks of what a chain makes of a file; what it says on the way."""
