@@ -547,9 +547,12 @@ gboolean trial_run(trial *t, const source *signals, const manner *how, result *r
   }
   for (guint i = 0; i < run->count; i++) ready(run, &run->pieces[i]);
   process_all(run);
-  gboolean ok = finish(run);
+  gboolean ok = !run->device_error && finish(run);
   if (v->fault != FAULT_NONE) ok = FALSE; /* recorded while it was enqueued */
-  if (run->device_error) ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
+  if (run->device_error) {
+    v->fault = FAULT_NONE; /* what was read from a failed device means nothing */
+    ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
+  }
   clear(run);
   g_free(run);
   return ok;
