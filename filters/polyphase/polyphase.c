@@ -163,6 +163,8 @@ fc_status fc_polyphase_ref(const fc_polyphase *r, const fc_view *in, const fc_vi
 #define SHEET       16384
 #define CHANNELS    8
 #define AT_ONCE     512
+/* Columns of a sheet that are written together, at least. */
+#define COLUMNS 8
 
 /* A period of the output, or of less than 32 outputs several, so that these are whole groups. */
 typedef struct period {
@@ -171,7 +173,7 @@ typedef struct period {
 
 static period period_of(const fc_polyphase *r) {
   const int64_t several = r->up < 32 ? FC_POLYPHASE_OUTPUTS / common_factor(r->up, FC_POLYPHASE_OUTPUTS) : 1;
-  period p = {r->up * several, r->down * several, 1};
+  period p = {r->up * several, r->down * several, COLUMNS};
   while (p.at_once * MAXIMUM(p.outputs, p.samples) < AT_ONCE) p.at_once++;
   return p;
 }
@@ -210,21 +212,23 @@ static size_t sheet_scratch(const fc_polyphase *r) {
   return (size_t)(s.rows * s.pitch + p.outputs * s.width + line) * fc_dtype_size(r->compute);
 }
 
-/* Elements of a few bytes, from one stride to another. */
-static void spread(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count,
-                   size_t size) {
-#define SPREAD(bytes)                                                                                        \
-  case bytes:                                                                                                \
-    for (int64_t i = 0; i < count; i++) memcpy(to + i * to_stride, from + i * from_stride, bytes);           \
-    return;
-  switch (size) {
-    SPREAD(4)
-    SPREAD(8)
-    SPREAD(16)
-  default:
-    for (int64_t i = 0; i < count; i++) memcpy(to + i * to_stride, from + i * from_stride, size);
-  }
-#undef SPREAD
+/* Between a line of `periods` periods and columns of a sheet: elements of `size` bytes, a few columns at a
+ * time, since that is a cache line of the sheet. Strides are in bytes: of elements of a period, and of
+ * periods. */
+static void transpose(char *to, int64_t to_stride, int64_t to_period, const char *from, int64_t from_stride,
+                      int64_t from_period, int64_t count, int64_t periods, size_t size) {
+#define COPY(bytes, columns)                                                                                 \
+  for (int64_t i = 0; i < count; i++)                                                                        \
+    for (int64_t m = 0; m < (columns); m++)                                                                  \
+  memcpy(to + i * to_stride + m * to_period, from + i * from_stride + m * from_period, bytes)
+  for (; periods > 0; periods -= COLUMNS, to += COLUMNS * to_period, from += COLUMNS * from_period)
+    if (periods >= COLUMNS && size == 4)
+      COPY(4, COLUMNS);
+    else if (periods >= COLUMNS && size == 8)
+      COPY(8, COLUMNS);
+    else
+      COPY(size, MINIMUM(periods, COLUMNS));
+#undef COPY
 }
 
 /* Whether the channels that are summed together are all there are, adjacent, and frames as well. */
@@ -246,7 +250,7 @@ static void load_periods(const sheets *t, int64_t m, int64_t count) {
       position(t->r, origin + t->out->shape[FC_AXIS_T] - 1, NULL) - first - t->r->before + t->r->taps;
   const int64_t from = MAXIMUM(at, -t->r->before), to = MAXIMUM(MINIMUM(at + frames, end), from);
   const int dense = is_dense(t, in);
-  const int64_t lines = dense ? 1 : s->channels, together = s->channels / lines;
+  const int64_t size = (int64_t)t->size, lines = dense ? 1 : s->channels, together = s->channels / lines;
   const size_t element = (size_t)together * t->size;
   for (int64_t c = 0; c < lines; c++) {
     if (to - from < frames) memset(t->line, 0, (size_t)frames * element);
@@ -255,9 +259,8 @@ static void load_periods(const sheets *t, int64_t m, int64_t count) {
               fc_view_at(in, 0, 0, from, t->channel + c),
               dense ? (int64_t)fc_dtype_size(in->dtype) : in->stride[FC_AXIS_T], (to - from) * together,
               in->kind, in->dtype);
-    for (int64_t i = 0; i < count; i++)
-      spread(t->samples + (size_t)((m + i) * s->channels + c) * t->size, s->pitch * (int64_t)t->size,
-             t->line + (size_t)(i * s->rows) * element, (int64_t)element, s->rows, element);
+    transpose(t->samples + (size_t)(m * s->channels + c) * t->size, s->pitch * size, s->channels * size,
+              t->line, (int64_t)element, s->rows * (int64_t)element, s->rows, count, element);
   }
 }
 
@@ -268,13 +271,12 @@ static void store_periods(const sheets *t, int64_t m, int64_t count) {
   const int64_t outputs = t->period.outputs, at = t->o + m * outputs - t->skipped;
   const int64_t from = MAXIMUM(at, 0), to = MINIMUM(at + count * outputs, out->shape[FC_AXIS_T]);
   const int dense = is_dense(t, out);
-  const int64_t lines = dense ? 1 : s->channels, together = s->channels / lines;
+  const int64_t size = (int64_t)t->size, lines = dense ? 1 : s->channels, together = s->channels / lines;
   const size_t element = (size_t)together * t->size;
   for (int64_t c = 0; c < lines; c++) {
-    for (int64_t i = 0; i < count; i++)
-      spread(t->line + (size_t)(i * outputs) * element, (int64_t)element,
-             t->outputs + (size_t)((m + i) * s->channels + c) * t->size, s->width * (int64_t)t->size, outputs,
-             element);
+    transpose(t->line, (int64_t)element, outputs * (int64_t)element,
+              t->outputs + (size_t)(m * s->channels + c) * t->size, s->width * size, s->channels * size,
+              outputs, count, element);
     fc_store(fc_view_at(out, 0, 0, from, t->channel + c),
              dense ? (int64_t)fc_dtype_size(out->dtype) : out->stride[FC_AXIS_T],
              t->line + (size_t)(from - at) * element, t->r->compute, (to - from) * together, out->kind,
@@ -309,12 +311,13 @@ static void filter_sheets(sheets *t) {
   const fc_polyphase_sheet *s = &t->sheet;
   const int64_t end = t->skipped + t->out->shape[FC_AXIS_T], outputs = t->period.outputs,
                 some = t->period.at_once;
-  const int64_t most = s->width / s->channels, loaded = s->pitch / s->channels;
+  const int64_t most = s->width / s->channels, following = (s->pitch - s->width) / s->channels;
+  memset(t->samples, 0, (size_t)(s->rows * s->pitch) * t->size);
   for (t->o = 0; t->o < end; t->o += most * outputs) {
     const int64_t left = end - t->o, periods = MINIMUM((left + outputs - 1) / outputs, most);
     t->periods = periods;
-    memset(t->samples, 0, (size_t)(s->rows * s->pitch) * t->size);
-    for (int64_t m = 0; m < loaded; m += some) load_periods(t, m, MINIMUM(some, loaded - m));
+    for (int64_t m = 0; m < periods + following; m += some)
+      load_periods(t, m, MINIMUM(some, periods + following - m));
     filter_sheet(t, MINIMUM(left, outputs));
     for (int64_t m = 0; m < periods; m += some) store_periods(t, m, MINIMUM(some, periods - m));
   }
