@@ -23,7 +23,8 @@
 #else
 #define VECTORS 2
 #endif
-#define BLOCK 32
+/* Rows of each of four parts in the middle. */
+#define MIDDLE 8
 
 #define FC_KERNELS "filters/polyphase/polyphase_kernels.inc"
 #include "filters/base/both_types.inc"
