@@ -19,6 +19,11 @@ gint64 fc_plan_frames(const fc_plan *plan) {
   return plan->cut == FC_AXIS_Y ? plan->links[0].extent[FC_AXIS_N] : 1;
 }
 
+gint64 fc_plan_extent(const fc_plan *plan, int side) {
+  const fc_format *f = side < 0 ? &plan->links[0] : &plan->sides[side].format;
+  return f->extent[side < 0 ? plan->cut : fc_stream_axis(f->kind)];
+}
+
 gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   gint64 length = plan->chunk;
   for (guint s = plan->n; s-- > link;) {
