@@ -438,14 +438,15 @@ static gboolean run_off_device(call *c, GError **error) {
   if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
   fc_buffer *from = &w->bounce_in[c->stage], *to = &w->bounce_out[c->stage];
-  const fc_chunk_link *in = &c->slot->chunk->links[c->stage], *out = &c->slot->chunk->links[c->stage + 1];
+  const fc_chunk_link *in = &c->slot->chunk->links[c->stage];
   const fc_format *formats = &c->plan->links[c->stage];
-  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->held, &formats[0]), device_out = c->out;
+  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->virt, &formats[0]), device_out = c->out;
   fc_range what[FC_AXES];
   fresh_part(c, what);
-  fc_buffer_hold(from, in->held, in->view[FC_AXIS_X].lo);
-  fc_buffer_hold(to, out->held, out->made[FC_AXIS_X].lo);
-  fc_view host_in = fc_buffer_view(from, in->held, &formats[0]);
+  /* What the stage reads and makes; links that share memory may hold more than there is room for here. */
+  fc_buffer_hold(from, in->virt, in->view[FC_AXIS_X].lo);
+  fc_buffer_hold(to, what, what[FC_AXIS_X].lo);
+  fc_view host_in = fc_buffer_view(from, in->virt, &formats[0]);
   gint64 start = fc_trace_now(w->trace);
   if ((!c->ps->generator && !w->runner->copy(w->runner, &host_in, &device_in, NULL, error)) ||
       !w->runner->finish(w->runner, error))
