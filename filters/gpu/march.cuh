@@ -164,6 +164,7 @@ struct fc_march {
       }
     }
     noted.tell(a.notes);
+        fc_window_blank<Post>(v, left);
   }
 };
 

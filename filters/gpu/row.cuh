@@ -116,9 +116,11 @@ struct fc_row {
         W::add(op, &row[phase][u][window * VP], sum, v);
         post.run(v, o, noted);
         const int e = at + (q + u) * W::WIDTH, left = mine ? a.total - e : 0;
-        if (left > 0)
-          fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
-              out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);
+        fc_window_blank<Post>(v, left);
+        post.run(v, o, noted);
+        fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM, true>(out + static_cast<int64_t>(e / UM * UO) *
+                                                                            static_cast<int>(sizeof(U)),
+                                                                  o, left, begins, ends, noted);
       }
     }
     noted.tell(a.notes);

@@ -11,9 +11,10 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// No functions before, or after, the window.
+// No functions before, or after, the window. ROUNDED: what they are given after the window has been rounded
+// to the type that is stored.
 struct fc_none {
-  static constexpr bool QUIET = false;
+  static constexpr bool QUIET = false, ROUNDED = true;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -158,6 +159,13 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
   static constexpr int L = Op::NX / 2 * STEP, R = (Op::NX - 1 - Op::NX / 2) * STEP;
   static constexpr int PL = (L + V - 1) / V * V, PR = (R + V - 1) / V * V, WIDTH = THREADS * V - PL - PR;
   static constexpr int VP = V % 8 == 0 ? V + 4 : V; // distance of threads in floats, avoiding bank conflicts
+// What is not in the signal causes no notes if sums are rounded ahead of Post.
+template <typename Post, int V> FC_DEVICE void fc_window_blank(float (&v)[V], int left) {
+  if (Post::ROUNDED && left < V)
+#pragma unroll
+    for (int i = 0; i < V; i++) v[i] = i < left ? v[i] : 0;
+}
+
   static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
   static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
 
