@@ -154,7 +154,8 @@ struct fc_slide {
       for (int b = 0; b < BATCH; b++)
         if (is_whole(first + b * THREADS))
           raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
-                                  (UI * static_cast<int>(sizeof(T))));
+                                  (UI * static_cast<int>(sizeof(T))),
+                       true);
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
@@ -332,7 +333,7 @@ struct fc_slide {
     post.run(v, y, noted);
     char *to = out + static_cast<int64_t>(o) * (UO * static_cast<int>(sizeof(U)));
     if (all) {
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM, false>(to, y, 4 * UM, true, true, noted);
       return;
     }
 #pragma unroll
