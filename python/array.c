@@ -600,6 +600,59 @@ PyObject *fc_py_describe(PyObject *module, PyObject *args) {
   return fc_py_lay_out(&s, layout) ? fc_py_array_borrow(&s, from) : NULL;
 }
 
+/* Whether an image may be the next one of a batch that begins with `first`; its samples lie without gaps. */
+static gboolean is_alike(const samples *first, PyObject *object) {
+  if (Py_TYPE(object) != fc_py_array_type) return FALSE;
+  const samples *s = &((array *)object)->s;
+  samples dense = *s;
+  set_dense(&dense);
+  const size_t dims = sizeof *s->shape * (size_t)s->ndim;
+  return s->view.device == FC_HOST && kind_of_layout(s->layout) == FC_IMAGE && s->ndim < DIMS_MOST &&
+         !strchr(s->layout, 'n') && s->ndim == first->ndim && s->view.dtype == first->view.dtype &&
+         strcmp(s->layout, first->layout) == 0 && memcmp(s->shape, first->shape, dims) == 0 &&
+         memcmp(s->strides, dense.strides, dims) == 0 &&
+         memcmp(&s->meaning, &first->meaning, sizeof s->meaning) == 0;
+}
+
+PyObject *fc_py_stack(PyObject *module, PyObject *list) {
+  const Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
+  if (n == 0 || Py_TYPE(PyList_GetItem(list, 0)) != fc_py_array_type) Py_RETURN_NONE;
+  samples s = ((array *)PyList_GetItem(list, 0))->s;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!is_alike(&s, PyList_GetItem(list, i))) Py_RETURN_NONE;
+  const gsize each = bytes_of(&s);
+  memmove(s.layout + 1, s.layout, sizeof s.layout - 1);
+  memmove(s.shape + 1, s.shape, sizeof s.shape - sizeof *s.shape);
+  s.layout[0] = 'n', s.shape[0] = n, s.ndim++, s.meaning.extent[FC_AXIS_N] = n;
+  set_dense(&s);
+  PyObject *all = fc_py_array_new(&s);
+  for (Py_ssize_t i = 0; all && i < n; i++)
+    memcpy((char *)((array *)all)->s.view.data + (gsize)i * each,
+           ((array *)PyList_GetItem(list, i))->s.view.data, each);
+  return all;
+}
+
+PyObject *fc_py_unstack(PyObject *module, PyObject *object) {
+  if (Py_TYPE(object) != fc_py_array_type || ((array *)object)->s.layout[0] != 'n') Py_RETURN_NONE;
+  const samples *all = &((array *)object)->s;
+  PyObject *list = PyList_New(0);
+  for (Py_ssize_t i = 0; list && i < all->shape[0]; i++) {
+    samples one = *all;
+    one.view.data = (char *)all->view.data + i * all->strides[0];
+    one.ndim = 0, one.meaning.extent[FC_AXIS_N] = 1;
+    memset(one.layout, 0, sizeof one.layout);
+    for (int d = 1; d < all->ndim; d++)
+      if (all->shape[d] != 1 || strchr("hwx", all->layout[d])) {
+        one.shape[one.ndim] = all->shape[d], one.strides[one.ndim] = all->strides[d];
+        one.layout[one.ndim++] = all->layout[d];
+      }
+    PyObject *item = fc_py_lay_out(&one, NULL) ? fc_py_array_borrow(&one, object) : NULL;
+    if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
 gboolean fc_py_array_init(PyObject *module) {
   fc_py_array_type = (PyTypeObject *)PyType_FromSpec(&array_spec);
   return fc_py_array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)fc_py_array_type) == 0;

@@ -307,12 +307,16 @@ static PyObject *measured(const fc_result *result) {
   return list;
 }
 
+static PyObject *describe_result(const fc_result *result) {
+  return Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason, "seconds",
+                       result->seconds, "chunks", (long long)result->chunks, "bytes_up",
+                       (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down, "measured",
+                       measured(result));
+}
+
 /* A dict of the result's fields; frees the result. */
 static PyObject *result_dict(fc_result *result) {
-  PyObject *dict = Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason,
-                                 "seconds", result->seconds, "chunks", (long long)result->chunks, "bytes_up",
-                                 (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down,
-                                 "measured", measured(result));
+  PyObject *dict = describe_result(result);
   fc_result_free(result);
   return dict;
 }
@@ -583,6 +587,82 @@ static PyObject *chain_run_file(PyObject *self, PyObject *args, PyObject *kwargs
   return result;
 }
 
+/* Files being filtered, and what was made of each. */
+typedef struct many_files {
+  PyObject *outcomes; /* a list of a dict, or an exception, for each */
+  gsize n;
+  const request *r;
+  gboolean stopped;
+} many_files;
+
+/* Those that were begun before a stop are still reported. */
+static gboolean on_file(gsize index, const fc_result *result, const GError *why, void *data) {
+  many_files *many = data;
+  if (many->stopped) return FALSE;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *outcome =
+      why ? PyObject_CallFunction(fc_py_errors[why->domain == FC_ERROR ? why->code : 0], "s", why->message)
+          : describe_result(result);
+  many->stopped = !outcome || PyList_Append(many->outcomes, outcome) < 0;
+  Py_XDECREF(outcome);
+  PyGILState_Release(state);
+  if (!many->stopped && many->r->progress)
+    many->stopped = !on_progress((gint64)index + 1, (gint64)many->n, many->r->progress);
+  return !many->stopped;
+}
+
+/* The names in a list of pairs; `held` owns them. */
+static gboolean take_pairs(PyObject *pairs, fc_file *files, const fc_file **list, PyObject *held) {
+  for (Py_ssize_t i = 0; i < PyList_Size(pairs); i++) {
+    PyObject *in, *out;
+    files[i].size = sizeof *files, list[i] = &files[i];
+    if (!PyArg_ParseTuple(PyList_GetItem(pairs, i), "OO", &in, &out)) return FALSE;
+    PyObject *names[] = {file_name(in, &files[i].input), file_name(out, &files[i].output)};
+    const gboolean ok =
+        names[0] && names[1] && PyList_Append(held, names[0]) == 0 && PyList_Append(held, names[1]) == 0;
+    Py_XDECREF(names[0]);
+    Py_XDECREF(names[1]);
+    if (!ok) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean run_many(fc_chain *taken, request *r, const fc_file *const *list, many_files *many) {
+  GError *error = NULL;
+  gboolean ok, guarded;
+  do {
+    many->stopped = FALSE;
+    if (PyList_SetSlice(many->outcomes, 0, PyList_Size(many->outcomes), NULL) < 0) return FALSE;
+    guarded = begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    ok = fc_chain_run_files(taken, list, many->n, &r->options, on_file, many, &error) >= 0;
+    Py_END_ALLOW_THREADS;
+    if (ok && (many->stopped || (guarded && g_atomic_int_get(&interrupted))))
+      ok = FALSE, g_set_error(&error, FC_ERROR, FC_IO, "stopped");
+  } while (end_call(guarded, ok, &error));
+  if (!ok) fc_py_raise(error);
+  return ok;
+}
+
+/* run_files(list of (input, output)): a list of dicts and exceptions. */
+static PyObject *chain_run_files(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *pairs;
+  request r;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &pairs) || !read_request(&r, kwargs)) return NULL;
+  const gsize n = (gsize)PyList_Size(pairs);
+  g_autofree fc_file *files = g_new0(fc_file, n + 1);
+  g_autofree const fc_file **list = g_new0(const fc_file *, n + 1);
+  PyObject *held = PyList_New(0);
+  many_files many = {PyList_New(0), n, &r};
+  fc_chain *taken = held && many.outcomes && take_pairs(pairs, files, list, held) ? take_chain(me) : NULL;
+  if (!taken || !run_many(taken, &r, list, &many)) Py_CLEAR(many.outcomes);
+  if (taken) give_chain(me, taken);
+  Py_XDECREF(held);
+  return many.outcomes;
+}
+
 /* ---- for tensors of other libraries ---------------------------------------------------------------- */
 
 /* format(Array): (shape, element type, layout) of the output. */
@@ -770,6 +850,7 @@ static PyObject *chain_operators(PyObject *self, void *closure) {
 static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),
                                       METHOD("_save", chain_save),
                                       METHOD("_run_file", chain_run_file),
+                                      METHOD("_run_files", chain_run_files),
                                       METHOD("_format", chain_format),
                                       METHOD("_run", chain_run),
                                       {"_check", chain_check, METH_NOARGS, NULL},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * call_cost.c - what a call of fc_chain_run_host takes on an image in memory, the fastest of some rounds, in
- * us: what the Python package's calls are held against. With "cuda": fc_chain_run_device, which only enqueues.
+ * us: what the Python package's calls are held against. With "cuda": fc_chain_run_device, which only
+ * enqueues.
  *
  *   call_cost STAGE ROWS COLUMNS CHANNELS THREADS [cuda]
  */
