@@ -266,8 +266,10 @@ def compared():
 
 
 def commit():
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=os.path.dirname(__file__), stdout=subprocess.PIPE, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    try:
+        return subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=os.path.dirname(os.path.abspath(__file__)), text=True).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def versions():
@@ -283,12 +285,13 @@ def main():
     parser.add_argument("--cuda", action="store_true")
     parser.add_argument("--command", type=os.path.abspath)
     parser.add_argument("--json")
+    parser.add_argument("--commit", help="for the record, where there is no Git")
     cluster.add_arguments(parser, 256, 0)
     given = parser.parse_args()
     if given.cuda and not fc.has_cuda:
         sys.exit("--cuda: this build has no CUDA backend")
     began, load = time.perf_counter(), os.getloadavg()[0]
-    told = {"date": datetime.date.today().isoformat(), "commit": commit(), "machine": rivals_cpu.machine(), "cores": os.cpu_count(),
+    told = {"date": datetime.date.today().isoformat(), "commit": given.commit or commit(), "machine": rivals_cpu.machine(), "cores": os.cpu_count(),
             "load": round(load, 1), "calls": list(overheads(given.call_cost))}
     if given.cuda:
         told["calls"] += gpu_overheads(given.call_cost)
