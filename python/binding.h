@@ -5,6 +5,7 @@
  *
  *   module.c     errors, the context, the contents of the module
  *   array.c      arrays in Python: the buffer protocol, DLPack, Array
+ *   exchange.c   tensors of libraries that have DLPack's C exchange API
  *   chain.c      Chain: calls on arrays, files and encoded bytes; interrupts and progress
  *   operators.c  descriptors as dicts, and operators that are functions of Python
  *

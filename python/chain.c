@@ -7,6 +7,7 @@
  * at once. A forked child refuses the Chains of its parent.
  */
 #include "python/binding.h"
+#include "python/dlpack.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -278,8 +279,10 @@ static gboolean know_numpy(void) {
 }
 
 /* An array of the input's library for the result, and its samples; `buffer` must be released. */
-static PyObject *make_output(PyObject *x, const samples *shape, samples *s, Py_buffer *buffer) {
+static PyObject *make_output(PyObject *x, const dl_exchange *api, const samples *shape, samples *s,
+                             Py_buffer *buffer) {
   *buffer = (Py_buffer){0};
+  if (api) return fc_py_exchange_new(api, shape, s);
   if (!know_numpy() || !PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) {
     PyObject *made = fc_py_array_new(shape);
     if (made) *s = *fc_py_array_samples(made);
@@ -347,6 +350,9 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
 /* A given output must have the layout that a new one would have. */
 static gboolean check_output(const samples *wanted, samples *given) {
   if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
+  for (int i = 0; i < given->ndim; i++)
+    if (given->strides[i] == 0 && given->shape[i] > 1)
+      return PyErr_SetString(fc_py_errors[FC_INVALID], "out has several elements in one place"), FALSE;
   if (given->ndim == wanted->ndim &&
       memcmp(given->shape, wanted->shape, sizeof *given->shape * (size_t)given->ndim) == 0)
     return fc_py_lay_out(given, wanted->layout);
@@ -357,13 +363,23 @@ static gboolean check_output(const samples *wanted, samples *given) {
   return FALSE;
 }
 
-static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, samples *in) {
+/* The samples of the argument `out`. */
+static gboolean take_output(PyObject *out, const dl_exchange *api, samples *s, Py_buffer *buffer) {
+  return api ? fc_py_exchange_look(api, out, s) : fc_py_samples_of(out, TRUE, s, buffer);
+}
+
+/* With `api`, on tensors of such a library, on their current stream. */
+static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, const dl_exchange *api,
+                              samples *in) {
   fc_format format;
   samples wanted, out;
   Py_buffer buffer = {0};
   PyObject *result = NULL;
+  void *stream = NULL;
+  const gboolean device = in->view.device != FC_HOST;
+  if (device && api->current_stream(DL_CUDA, fc_device_ordinal(in->view.device), &stream) != 0) return NULL;
   if (!apply_request(r, in)) return NULL;
-  if (r->out && fc_py_samples_of(r->out, TRUE, &out, &buffer)) {
+  if (r->out && take_output(r->out, api, &out, &buffer)) {
     if (r->dtype < 0) r->dtype = out.view.dtype;
     if (output_format(me, taken, r, in, &format)) {
       fc_py_lay_out_like(&wanted, &format, in->layout);
@@ -371,9 +387,10 @@ static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *
     }
   } else if (!r->out && output_format(me, taken, r, in, &format)) {
     fc_py_lay_out_like(&wanted, &format, in->layout);
-    result = make_output(x, &wanted, &out, &buffer);
+    wanted.view.device = in->view.device;
+    result = make_output(x, api, &wanted, &out, &buffer);
   }
-  if (result && !run_samples(me, taken, r, in, &out, NULL)) Py_CLEAR(result);
+  if (result && !run_samples(me, taken, r, in, &out, stream)) Py_CLEAR(result);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
 }
@@ -392,23 +409,48 @@ static gboolean needs_python(PyObject *x) {
   return !PyObject_CheckBuffer(x) || PyObject_HasAttrString(x, "__dlpack__");
 }
 
+/* Whether Python must say why it is refused: it requires a gradient, or its values are stored negated. */
+static gboolean is_refused(PyObject *tensor) {
+  PyObject *gradient = PyObject_GetAttrString(tensor, "requires_grad");
+  PyObject *negated = gradient ? PyObject_CallMethod(tensor, "is_neg", NULL) : NULL;
+  const gboolean refused = gradient == Py_True || negated == Py_True;
+  PyErr_Clear();
+  Py_XDECREF(gradient);
+  Py_XDECREF(negated);
+  return refused;
+}
+
+/* The exchange API of a tensor, and its samples. NULL: it has none, or is handled in Python, as is what
+ * cannot be looked at; `out` must be of the same type. */
+static const dl_exchange *take_tensor(PyObject *x, PyObject *out, samples *s) {
+  const dl_exchange *api = fc_py_exchange_of(x);
+  if (!api || (out && Py_TYPE(out) != Py_TYPE(x)) || is_refused(x) || (out && is_refused(out))) return NULL;
+  if (fc_py_exchange_look(api, x, s)) return api;
+  PyErr_Clear();
+  return NULL;
+}
+
 static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *result = NULL, *x = PyTuple_Size(args) == 0 ? Py_None : only_argument(args);
+  PyObject *out = kwargs ? PyDict_GetItemString(kwargs, "out") : NULL;
+  const dl_exchange *api = NULL;
   request r;
   samples in;
-  Py_buffer buffer;
+  Py_buffer buffer = {0};
   if (!x) return NULL;
-  if (needs_python(x)) {
-    PyObject *options_given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  if (out == Py_None) out = NULL;
+  const gboolean tensor = needs_python(x);
+  if ((tensor && !(api = take_tensor(x, out, &in))) || (!tensor && out && needs_python(out))) {
+    PyObject *options_given = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
     result = PyObject_CallMethod(fc_py_helpers, "call", "OOO", self, x, options_given);
     Py_XDECREF(options_given);
     return result;
   }
   begin_request(me, &r);
-  if (!read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  if (!read_request(&r, kwargs) || (!api && !fc_py_samples_of(x, FALSE, &in, &buffer))) return NULL;
   fc_chain *taken = take_chain(me);
-  if (taken) result = call_samples(me, taken, &r, x, &in);
+  if (taken) result = call_samples(me, taken, &r, x, api, &in);
   if (taken) give_chain(me, taken);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
