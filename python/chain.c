@@ -7,6 +7,7 @@
  * at once. A forked child refuses the Chains of its parent.
  */
 #include "python/binding.h"
+#include "python/dlpack.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -278,8 +279,10 @@ static gboolean know_numpy(void) {
 }
 
 /* An array of the input's library for the result, and its samples; `buffer` must be released. */
-static PyObject *make_output(PyObject *x, const samples *shape, samples *s, Py_buffer *buffer) {
+static PyObject *make_output(PyObject *x, const dl_exchange *api, const samples *shape, samples *s,
+                             Py_buffer *buffer) {
   *buffer = (Py_buffer){0};
+  if (api) return fc_py_exchange_new(api, shape, s);
   if (!know_numpy() || !PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) {
     PyObject *made = fc_py_array_new(shape);
     if (made) *s = *fc_py_array_samples(made);
@@ -307,12 +310,16 @@ static PyObject *measured(const fc_result *result) {
   return list;
 }
 
+static PyObject *describe_result(const fc_result *result) {
+  return Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason, "seconds",
+                       result->seconds, "chunks", (long long)result->chunks, "bytes_up",
+                       (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down, "measured",
+                       measured(result));
+}
+
 /* A dict of the result's fields; frees the result. */
 static PyObject *result_dict(fc_result *result) {
-  PyObject *dict = Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason,
-                                 "seconds", result->seconds, "chunks", (long long)result->chunks, "bytes_up",
-                                 (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down,
-                                 "measured", measured(result));
+  PyObject *dict = describe_result(result);
   fc_result_free(result);
   return dict;
 }
@@ -343,6 +350,9 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
 /* A given output must have the layout that a new one would have. */
 static gboolean check_output(const samples *wanted, samples *given) {
   if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
+  for (int i = 0; i < given->ndim; i++)
+    if (given->strides[i] == 0 && given->shape[i] > 1)
+      return PyErr_SetString(fc_py_errors[FC_INVALID], "out has several elements in one place"), FALSE;
   if (given->ndim == wanted->ndim &&
       memcmp(given->shape, wanted->shape, sizeof *given->shape * (size_t)given->ndim) == 0)
     return fc_py_lay_out(given, wanted->layout);
@@ -353,13 +363,23 @@ static gboolean check_output(const samples *wanted, samples *given) {
   return FALSE;
 }
 
-static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, samples *in) {
+/* The samples of the argument `out`. */
+static gboolean take_output(PyObject *out, const dl_exchange *api, samples *s, Py_buffer *buffer) {
+  return api ? fc_py_exchange_look(api, out, s) : fc_py_samples_of(out, TRUE, s, buffer);
+}
+
+/* With `api`, on tensors of such a library, on their current stream. */
+static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, const dl_exchange *api,
+                              samples *in) {
   fc_format format;
   samples wanted, out;
   Py_buffer buffer = {0};
   PyObject *result = NULL;
+  void *stream = NULL;
+  const gboolean device = in->view.device != FC_HOST;
+  if (device && api->current_stream(DL_CUDA, fc_device_ordinal(in->view.device), &stream) != 0) return NULL;
   if (!apply_request(r, in)) return NULL;
-  if (r->out && fc_py_samples_of(r->out, TRUE, &out, &buffer)) {
+  if (r->out && take_output(r->out, api, &out, &buffer)) {
     if (r->dtype < 0) r->dtype = out.view.dtype;
     if (output_format(me, taken, r, in, &format)) {
       fc_py_lay_out_like(&wanted, &format, in->layout);
@@ -367,9 +387,10 @@ static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *
     }
   } else if (!r->out && output_format(me, taken, r, in, &format)) {
     fc_py_lay_out_like(&wanted, &format, in->layout);
-    result = make_output(x, &wanted, &out, &buffer);
+    wanted.view.device = in->view.device;
+    result = make_output(x, api, &wanted, &out, &buffer);
   }
-  if (result && !run_samples(me, taken, r, in, &out, NULL)) Py_CLEAR(result);
+  if (result && !run_samples(me, taken, r, in, &out, stream)) Py_CLEAR(result);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
 }
@@ -388,23 +409,48 @@ static gboolean needs_python(PyObject *x) {
   return !PyObject_CheckBuffer(x) || PyObject_HasAttrString(x, "__dlpack__");
 }
 
+/* Whether Python must say why it is refused: it requires a gradient, or its values are stored negated. */
+static gboolean is_refused(PyObject *tensor) {
+  PyObject *gradient = PyObject_GetAttrString(tensor, "requires_grad");
+  PyObject *negated = gradient ? PyObject_CallMethod(tensor, "is_neg", NULL) : NULL;
+  const gboolean refused = gradient == Py_True || negated == Py_True;
+  PyErr_Clear();
+  Py_XDECREF(gradient);
+  Py_XDECREF(negated);
+  return refused;
+}
+
+/* The exchange API of a tensor, and its samples. NULL: it has none, or is handled in Python, as is what
+ * cannot be looked at; `out` must be of the same type. */
+static const dl_exchange *take_tensor(PyObject *x, PyObject *out, samples *s) {
+  const dl_exchange *api = fc_py_exchange_of(x);
+  if (!api || (out && Py_TYPE(out) != Py_TYPE(x)) || is_refused(x) || (out && is_refused(out))) return NULL;
+  if (fc_py_exchange_look(api, x, s)) return api;
+  PyErr_Clear();
+  return NULL;
+}
+
 static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *result = NULL, *x = PyTuple_Size(args) == 0 ? Py_None : only_argument(args);
+  PyObject *out = kwargs ? PyDict_GetItemString(kwargs, "out") : NULL;
+  const dl_exchange *api = NULL;
   request r;
   samples in;
-  Py_buffer buffer;
+  Py_buffer buffer = {0};
   if (!x) return NULL;
-  if (needs_python(x)) {
-    PyObject *options_given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  if (out == Py_None) out = NULL;
+  const gboolean tensor = needs_python(x);
+  if ((tensor && !(api = take_tensor(x, out, &in))) || (!tensor && out && needs_python(out))) {
+    PyObject *options_given = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
     result = PyObject_CallMethod(fc_py_helpers, "call", "OOO", self, x, options_given);
     Py_XDECREF(options_given);
     return result;
   }
   begin_request(me, &r);
-  if (!read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  if (!read_request(&r, kwargs) || (!api && !fc_py_samples_of(x, FALSE, &in, &buffer))) return NULL;
   fc_chain *taken = take_chain(me);
-  if (taken) result = call_samples(me, taken, &r, x, &in);
+  if (taken) result = call_samples(me, taken, &r, x, api, &in);
   if (taken) give_chain(me, taken);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
@@ -581,6 +627,82 @@ static PyObject *chain_run_file(PyObject *self, PyObject *args, PyObject *kwargs
   Py_XDECREF(held_in);
   Py_XDECREF(held_out);
   return result;
+}
+
+/* Files being filtered, and what was made of each. */
+typedef struct many_files {
+  PyObject *outcomes; /* a list of a dict, or an exception, for each */
+  gsize n;
+  const request *r;
+  gboolean stopped;
+} many_files;
+
+/* Those that were begun before a stop are still reported. */
+static gboolean on_file(gsize index, const fc_result *result, const GError *why, void *data) {
+  many_files *many = data;
+  if (many->stopped) return FALSE;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *outcome =
+      why ? PyObject_CallFunction(fc_py_errors[why->domain == FC_ERROR ? why->code : 0], "s", why->message)
+          : describe_result(result);
+  many->stopped = !outcome || PyList_Append(many->outcomes, outcome) < 0;
+  Py_XDECREF(outcome);
+  PyGILState_Release(state);
+  if (!many->stopped && many->r->progress)
+    many->stopped = !on_progress((gint64)index + 1, (gint64)many->n, many->r->progress);
+  return !many->stopped;
+}
+
+/* The names in a list of pairs; `held` owns them. */
+static gboolean take_pairs(PyObject *pairs, fc_file *files, const fc_file **list, PyObject *held) {
+  for (Py_ssize_t i = 0; i < PyList_Size(pairs); i++) {
+    PyObject *in, *out;
+    files[i].size = sizeof *files, list[i] = &files[i];
+    if (!PyArg_ParseTuple(PyList_GetItem(pairs, i), "OO", &in, &out)) return FALSE;
+    PyObject *names[] = {file_name(in, &files[i].input), file_name(out, &files[i].output)};
+    const gboolean ok =
+        names[0] && names[1] && PyList_Append(held, names[0]) == 0 && PyList_Append(held, names[1]) == 0;
+    Py_XDECREF(names[0]);
+    Py_XDECREF(names[1]);
+    if (!ok) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean run_many(fc_chain *taken, request *r, const fc_file *const *list, many_files *many) {
+  GError *error = NULL;
+  gboolean ok, guarded;
+  do {
+    many->stopped = FALSE;
+    if (PyList_SetSlice(many->outcomes, 0, PyList_Size(many->outcomes), NULL) < 0) return FALSE;
+    guarded = begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    ok = fc_chain_run_files(taken, list, many->n, &r->options, on_file, many, &error) >= 0;
+    Py_END_ALLOW_THREADS;
+    if (ok && (many->stopped || (guarded && g_atomic_int_get(&interrupted))))
+      ok = FALSE, g_set_error(&error, FC_ERROR, FC_IO, "stopped");
+  } while (end_call(guarded, ok, &error));
+  if (!ok) fc_py_raise(error);
+  return ok;
+}
+
+/* run_files(list of (input, output)): a list of dicts and exceptions. */
+static PyObject *chain_run_files(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *pairs;
+  request r;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &pairs) || !read_request(&r, kwargs)) return NULL;
+  const gsize n = (gsize)PyList_Size(pairs);
+  g_autofree fc_file *files = g_new0(fc_file, n + 1);
+  g_autofree const fc_file **list = g_new0(const fc_file *, n + 1);
+  PyObject *held = PyList_New(0);
+  many_files many = {PyList_New(0), n, &r};
+  fc_chain *taken = held && many.outcomes && take_pairs(pairs, files, list, held) ? take_chain(me) : NULL;
+  if (!taken || !run_many(taken, &r, list, &many)) Py_CLEAR(many.outcomes);
+  if (taken) give_chain(me, taken);
+  Py_XDECREF(held);
+  return many.outcomes;
 }
 
 /* ---- for tensors of other libraries ---------------------------------------------------------------- */
@@ -770,6 +892,7 @@ static PyObject *chain_operators(PyObject *self, void *closure) {
 static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),
                                       METHOD("_save", chain_save),
                                       METHOD("_run_file", chain_run_file),
+                                      METHOD("_run_files", chain_run_files),
                                       METHOD("_format", chain_format),
                                       METHOD("_run", chain_run),
                                       {"_check", chain_check, METH_NOARGS, NULL},
