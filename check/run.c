@@ -82,6 +82,9 @@ static void need_of(const trial *t, guint k, const range out[FC_AXES], part *p) 
     if (length(out[a]) == 0) p->view[a].hi = p->view[a].lo;
     p->readable[a] = (range){p->view[a].lo - r->before, p->view[a].hi + r->after};
     if (length(out[a]) == 0) p->readable[a] = p->view[a];
+    if (t->needs[k].border != FC_BORDER_NONE || !(t->backend->flags & FC_BACKEND_INSIDE)) continue;
+    p->readable[a].lo = MAX(p->readable[a].lo, MIN(p->view[a].lo, 0));
+    p->readable[a].hi = MIN(p->readable[a].hi, MAX(p->view[a].hi, t->ins[k].extent[a]));
   }
 }
 

@@ -441,6 +441,9 @@ typedef struct fc_backend {
 /* What prepare makes depends on the extents: fc_setup has them, and prepare is called again for other
  * extents, unless fc_terms.any_size is set. */
 #define FC_BACKEND_SHAPED 4u
+/* With FC_BORDER_NONE process reads nothing beyond the ends of the signal, although its reach goes there: the
+ * memory of a caller is filtered in place, and need not have room for a halo. */
+#define FC_BACKEND_INSIDE 8u
 
 /* ---- the operator ----------------------------------------------------- */
 

@@ -340,7 +340,7 @@ static gboolean check_params(const fc_operator *op, GError **error) {
 }
 
 static gboolean check_backend(const fc_backend *backend, const char *name, GError **error) {
-  const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED;
+  const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED | FC_BACKEND_INSIDE;
   if (!backend->process) return fc_fail(error, FC_INVALID, "its %s backend has no process", name);
   if (check_flags(backend->flags, known, error)) return TRUE;
   g_prefix_error(error, "its %s backend: ", name);
