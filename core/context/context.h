@@ -25,6 +25,17 @@ typedef struct fc_media {
   /* Data kept from file to file, or NULL: created with the context and freed with it. */
   void *(*start)(fc_context *context);
   void (*stop)(void *kept);
+  /*
+   * NULL, or: decodes what the sources hold, and have not delivered yet, into frames in the memory of a
+   * device, which is the thread's current one, on its stream: `done` says which; the others are to be read.
+   * `mode` is an fc_decoding. Returns what it works with, for `decoded`, once the stream has passed it; NULL:
+   * nothing.
+   */
+  struct fc_device_decoder *(*decode)(fc_context *context, int mode, void *stream, fc_source *const *sources,
+                                      const fc_view *frames, guint n, gboolean *done);
+  void (*decoded)(fc_context *context, struct fc_device_decoder *decoder);
+  /* Its name and version; FALSE with FC_UNSUPPORTED if there is none. */
+  gboolean (*decoder)(fc_context *context, char **name, GError **error);
 } fc_media;
 
 struct fc_lease;
