@@ -201,7 +201,11 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   batch b = {.tasks = tasks, .options = fc_full_options(options), .memory_most = context->max_memory / 4};
   const int threads = fc_pool_size(b.options.threads);
   const guint workers = (guint)CLAMP(tasks->most ? tasks->most : G_MAXINT, 1, threads);
+  g_autofree char *decoder = NULL;
   gboolean ok = TRUE;
+  if (b.options.decode == FC_DECODE_GPU && context->media->decoder) {
+    if (!(decoder = context->media->decoder(context, error))) return -1;
+  }
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
   b.caller = g_thread_self();

@@ -40,7 +40,8 @@ typedef struct room {
 
 struct fc_gather {
   fc_chain *chain;
-  gboolean off; /* a piece could not be run, so that no other is tried */
+  char *decoder; /* its name, once it is known */
+  gboolean off;  /* a piece could not be run, so that no other is tried */
   fc_lease *lease;
   gint32 device;
   room in, host_in, out, host_out;
@@ -184,7 +185,7 @@ typedef struct decoding {
   fc_gather *gather;
   const piece *piece;
   const views *views;
-  void *busy; /* of fc_media.decode */
+  struct fc_device_decoder *busy;
 } decoding;
 
 static gboolean decode(void *data, GError **error) {
@@ -267,7 +268,7 @@ static fc_result *result_of(const fc_gather *g, const item *it, const views *v, 
   fc_result_set_device(r, fc_lease_runner(g->lease)->description);
   fc_result_set_reason(r, plan->reason);
   fc_result_set_formats(r, &plan->links[0], &plan->links[plan->n]);
-  if (it->decoded) fc_result_set_decoder(r, "nvJPEG");
+  if (it->decoded) fc_result_set_decoder(r, g->decoder);
   const fc_view in = frame_of(&v->in, 0), out = frame_of(&v->out, 0);
   r->seconds = seconds, r->chunks = 1;
   r->bytes_up = it->decoded ? 0 : fc_view_bytes(&in), r->bytes_down = fc_view_bytes(&out);
@@ -302,9 +303,12 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
     return FALSE;
   }
   fc_ready_keep(g->chain, key, run);
+  const fc_media *media = g->chain->context->media;
   const item *first = p->items[0];
+  if (first->options.decode != FC_DECODE_CPU && media->decoder && !g->decoder)
+    g->decoder = media->decoder(g->chain->context, NULL);
   fc_context_log(g->chain->context, FC_LOG_INFO, "running on the GPU: %s: %u images together%s",
-                 first->plan->reason, p->n, first->decoded ? ", decoded there by nvJPEG" : "");
+                 first->plan->reason, p->n, first->decoded ? ", decoded there" : "");
   leave(g, p, &v, start);
   return TRUE;
 }
@@ -370,5 +374,6 @@ fc_gather *fc_gather_new(fc_chain *chain) {
 void fc_gather_free(fc_gather *g) {
   if (!g) return;
   drop_lease(g, FALSE);
+  g_free(g->decoder);
   g_free(g);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_gather.c - batches of images on the fake device: those of equal format share a run, each output is the
- * one of a run by itself, and what goes wrong with one image is its own.
+ * one of a run by itself, and what goes wrong with one image is its own. JPEG files also by fake_nvjpeg.c.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/context/chain.h"
 #include "tests/device/fake_device.h"
+#include "tests/device/fake_nvjpeg.h"
 #include "tests/device/hosted.h"
 #include "tests/media/support.h"
 
@@ -16,14 +18,15 @@
 
 static fc_context *context;
 static GPtrArray *warnings;
-static const char *ending = "png"; /* of the outputs */
+static const char *source = "png", *ending = "png"; /* of the inputs, and the outputs */
+static int decoding = FC_DECODE_CPU;
 
 static void log_line(fc_log_level level, const char *message, void *data) {
   if (level == FC_LOG_WARNING) g_ptr_array_add(warnings, g_strdup(message));
 }
 
 static char *name_of(const char *way, guint i) {
-  g_autofree char *name = g_strdup_printf("%s-%02u.%s", way, i, strcmp(way, "in") == 0 ? "png" : ending);
+  g_autofree char *name = g_strdup_printf("%s-%02u.%s", way, i, strcmp(way, "in") == 0 ? source : ending);
   return scratch(name);
 }
 
@@ -53,13 +56,18 @@ typedef struct outcome {
   GError *errors[FILES];
   char *devices[FILES];
   gint64 failed;
-  guint runs; /* of an operator */
+  guint decoded; /* by nvJPEG, as the results say */
+  guint runs;    /* of an operator */
 } outcome;
 
 static gboolean keep(gsize index, const fc_result *result, const GError *error, void *data) {
   outcome *o = data;
   o->errors[index] = error ? g_error_copy(error) : NULL;
   o->devices[index] = result ? g_strdup(result->device) : NULL;
+  if (result && result->decoder) {
+    g_assert_cmpstr(result->decoder, ==, "nvJPEG 1.2.3");
+    o->decoded++;
+  }
   return TRUE;
 }
 
@@ -85,6 +93,7 @@ static outcome run(const char *const *stages, const char *way, const char *devic
   }
   fc_options options = FC_OPTIONS_INIT;
   options.device = device, options.threads = 1, options.fuse = FC_FUSE_NO;
+  options.decode = decoding;
   g_ptr_array_set_size(warnings, 0);
   o.failed = fc_chain_run_files(chain, all, FILES, &options, keep, &o, &error);
   g_assert_no_error(error);
@@ -214,6 +223,96 @@ static void test_failing(void) {
   fake_device_set(NULL);
 }
 
+#ifdef FAKE_NVJPEG
+/* ---- nvJPEG --------------------------------------------------------------------- */
+
+static fake_nvjpeg *fake;
+
+/* How many of the images nvJPEG decodes; the others, and all outputs, are as those of a run on the CPU. */
+static guint check_decoded(int how, gboolean engines) {
+  fake_device_set(NULL);
+  decoding = FC_DECODE_CPU;
+  outcome good = run(plain, "good", "cpu");
+  decoding = how;
+  *fake = (fake_nvjpeg){.engines = engines, .lies = fake->lies, .handles = fake->handles};
+  fake_device_set(NULL);
+  outcome made = run(plain, "made", "cuda");
+  for (guint i = 0; i < FILES; i++) {
+    g_assert_cmpstr(made.errors[i] ? made.errors[i]->message : NULL, ==,
+                    good.errors[i] ? good.errors[i]->message : NULL);
+    if (!made.errors[i]) assert_same(i);
+  }
+  g_assert_cmpuint(made.decoded, ==, (guint)fake->decoded);
+  g_assert_cmpint(fake->batches, <=, fake->decoded);
+  clear(&good), clear(&made);
+  decoding = FC_DECODE_CPU;
+  return (guint)fake->decoded;
+}
+
+static void use_jpeg(void) {
+  source = "jpg";
+  make_images();
+}
+
+static void test_decoded(void) {
+  use_jpeg();
+  g_assert_cmpuint(check_decoded(FC_DECODE_GPU, TRUE), ==, FILES);
+  g_assert_cmpint(fake->batches, <, FILES);
+  g_assert_cmpuint(check_decoded(FC_DECODE_AUTO, TRUE), ==, FILES);
+  g_assert_cmpuint(check_decoded(FC_DECODE_CPU, TRUE), ==, 0);
+  /* It sees another size than the header that was checked. */
+  fake->lies = 1;
+  g_assert_cmpuint(check_decoded(FC_DECODE_GPU, TRUE), ==, 0);
+  fake->lies = 0;
+}
+
+/* Without engines only those who insist get it. Instances are kept, so these are a context's first. */
+static void test_engines(void) {
+  use_jpeg();
+  context->media->stop(context, context->media_kept);
+  g_assert_cmpint(fake->handles, ==, 0);
+  context->media_kept = context->media->start(context);
+  g_assert_cmpuint(check_decoded(FC_DECODE_AUTO, FALSE), ==, 0);
+  g_assert_cmpuint(check_decoded(FC_DECODE_GPU, FALSE), ==, FILES);
+}
+
+/* Replaces an input by another. */
+static void write_input(guint i, const char *options, const void *insert, gsize size) {
+  g_autofree char *path = name_of("in", i), *to = g_strconcat(path, options, NULL);
+  static const char *const half[] = {"gain:0.5", NULL};
+  GError *error = NULL;
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, half, NULL);
+  fc_options how = FC_OPTIONS_INIT;
+  how.device = "cpu";
+  fc_chain_run_file(chain, path, to, &how, NULL, &error);
+  g_assert_no_error(error);
+  bytes b = load(path);
+  g_autofree guint8 *all = g_malloc(b.size + size);
+  memcpy(all, b.data, 2), memcpy(all + 2, insert, size), memcpy(all + 2 + size, b.data + 2, b.size - 2);
+  store(path, all, b.size + size);
+  clear_bytes(&b);
+}
+
+/* Turned, progressive and damaged files go to the other decoder, whose message the last ones get. */
+static void test_others(void) {
+  static const guint8 turned[] = {0xff, 0xe1, 0, 34,   'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8,
+                                  0,    1,    1, 0x12, 0,   3,   0,   0,   0, 1, 0,   6,   0, 0,  0, 0, 0, 0};
+  use_jpeg();
+  write_input(1, "", turned, sizeof turned);
+  write_input(2, ":progressive=yes", "", 0);
+  g_assert_cmpuint(check_decoded(FC_DECODE_GPU, TRUE), ==, FILES - 2);
+  g_autofree char *path = name_of("in", 4);
+  bytes b = load(path);
+  memcpy(b.data + b.size / 2, "\xff\xd3\xff\xd5", 4);
+  store(path, b.data, b.size);
+  const guint rest = check_decoded(FC_DECODE_GPU, TRUE);
+  g_assert_cmpuint(rest, >, 0);
+  g_assert_cmpuint(rest, <, FILES - 2);
+  g_assert_cmpuint(leftovers(), ==, 0);
+  clear_bytes(&b);
+}
+#endif
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   warnings = g_ptr_array_new_with_free_func(g_free);
@@ -221,7 +320,7 @@ int main(int argc, char **argv) {
   context->driver = &fake_driver;
   fc_context_set_log(context, log_line, NULL);
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
-  context->media->stop(context->media_kept);
+  context->media->stop(context, context->media_kept);
   context->media_kept = context->media->start(context);
   scratch_init();
   make_images();
@@ -230,6 +329,15 @@ int main(int argc, char **argv) {
   g_test_add_func("/gather/random", test_random);
   g_test_add_func("/gather/broken", test_broken);
   g_test_add_func("/gather/failing", test_failing);
+#ifdef FAKE_NVJPEG
+  /* Under the name of the real one, which is then found loaded. */
+  void *library = dlopen(FAKE_NVJPEG, RTLD_NOW | RTLD_GLOBAL);
+  g_assert_nonnull(library);
+  fake = dlsym(library, "fake_nvjpeg_state");
+  g_test_add_func("/gather/nvjpeg/decoded", test_decoded);
+  g_test_add_func("/gather/nvjpeg/engines", test_engines);
+  g_test_add_func("/gather/nvjpeg/others", test_others);
+#endif
   int status = g_test_run();
   scratch_remove();
   fc_context_free(context);
