@@ -38,6 +38,10 @@ typedef struct room {
   gsize bytes;
 } room;
 
+/* Where the time of a worker goes, for -v: the longest is what binds, or waiting for other workers if all are
+ * short. */
+enum { OPENING, READING, DEVICE, WRITING, STEPS };
+
 struct fc_gather {
   fc_chain *chain;
   char *decoder; /* its name, once it is known */
@@ -46,7 +50,15 @@ struct fc_gather {
   gint32 device;
   room in, host_in, out, host_out;
   piece pieces[PIECES];
+  gint64 time[STEPS], images, runs; /* microseconds */
 };
+
+/* The time since `start` was spent on a step; returns now. */
+static gint64 spent(fc_gather *g, int step, gint64 start) {
+  const gint64 now = g_get_monotonic_time();
+  g->time[step] += now - start;
+  return now;
+}
 
 /* ---- one by one ---------------------------------------------------------------- */
 
@@ -67,10 +79,12 @@ static void run_alone(fc_gather *g, item *it) {
 static item *open_item(fc_gather *g, fc_task *task, const fc_options *options) {
   item *it = g_new0(item, 1);
   it->task = task, it->options = *options;
+  const gint64 start = g_get_monotonic_time();
   fc_task_set_options(task, &it->options);
   it->opened = fc_opened_new(g->chain, &(fc_between){.input = task->input, .output = task->output},
                              &it->options, &task->why);
   it->plan = it->opened ? fc_opened_plan(it->opened, TRUE, &task->why) : NULL;
+  spent(g, OPENING, start);
   return it;
 }
 
@@ -250,13 +264,18 @@ static gboolean compute(fc_gather *g, piece *p, const views *v, fc_run *run, GEr
   decoding d = {g, p, v, NULL};
   enqueueing e = {run, v};
   gboolean ok = TRUE;
+  gint64 start = g_get_monotonic_time();
   if (p->items[0]->options.decode != FC_DECODE_CPU && media->decode)
     ok = runner->compute(runner, 0, 0, decode, &d, error);
-  ok = ok && bring(g, p, v, error) && runner->compute(runner, 0, 0, enqueue, &e, error) &&
+  start = spent(g, DEVICE, start);
+  ok = ok && bring(g, p, v, error);
+  start = spent(g, READING, start);
+  ok = ok && runner->compute(runner, 0, 0, enqueue, &e, error) &&
        runner->download(runner, 0, &v->host_out, &v->out, error);
   /* Waited for in any case: nothing may use the memory afterwards. */
   ok = runner->wait(runner, 0, ok ? error : NULL) && ok;
   if (d.busy) media->decoded(g->chain->context, d.busy);
+  spent(g, DEVICE, start);
   return ok && check(g, run, error);
 }
 
@@ -282,14 +301,17 @@ static gboolean put(const item *it, const fc_view *frame, GError **error) {
          sink->write(sink, frame, error) && (!sink->commit || sink->commit(sink, error));
 }
 
-static void leave(const fc_gather *g, piece *p, const views *v, gint64 start) {
-  const double seconds = (double)(g_get_monotonic_time() - start) / 1e6 / p->n; /* each one's share */
+static void leave(fc_gather *g, piece *p, const views *v, gint64 start) {
+  const gint64 now = g_get_monotonic_time();
+  const double seconds = (double)(now - start) / 1e6 / p->n; /* each one's share */
+  g->images += p->n, g->runs++;
   for (guint i = 0; i < p->n; i++) {
     item *it = p->items[i];
     const fc_view frame = frame_of(&v->host_out, i);
     if (!it->task->why && put(it, &frame, &it->task->why)) it->task->result = result_of(g, it, v, seconds);
     free_item(it);
   }
+  spent(g, WRITING, now);
 }
 
 static gboolean run_together(fc_gather *g, piece *p, GError **error) {
@@ -373,6 +395,12 @@ fc_gather *fc_gather_new(fc_chain *chain) {
 
 void fc_gather_free(fc_gather *g) {
   if (!g) return;
+  if (g->runs)
+    fc_context_log(g->chain->context, FC_LOG_INFO,
+                   "a worker: %" G_GINT64_FORMAT " images in %" G_GINT64_FORMAT
+                   " runs: %.2f s opening, %.2f s decoding on the CPU, %.2f s on the device, %.2f s encoding",
+                   g->images, g->runs, (double)g->time[OPENING] / 1e6, (double)g->time[READING] / 1e6,
+                   (double)g->time[DEVICE] / 1e6, (double)g->time[WRITING] / 1e6);
   drop_lease(g, FALSE);
   g_free(g->decoder);
   g_free(g);
