@@ -21,7 +21,7 @@ typedef struct member {
 typedef struct writer {
   fc_collect *collect;
   fc_output *output; /* the thread's, while it runs */
-  GThread *thread;   /* NULL: there was none to be had, and the caller writes */
+  GThread *thread;   /* NULL: none could be started, and the caller writes */
   gint64 number, next, failed, size;
   GQueue members; /* of member; this and the fields below are guarded by the collect's mutex */
   gboolean ended, dropped;
