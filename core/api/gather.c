@@ -150,7 +150,7 @@ static fc_view frame_of(const fc_view *all, guint i) {
 }
 
 typedef struct views {
-  fc_view in, host_in, out, host_out;
+  fc_view in, out, host_out;
 } views;
 
 static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) {
@@ -161,11 +161,10 @@ static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) 
   if (g->lease && g->device != plan->devices[0]) drop_lease(g, FALSE);
   g->device = plan->devices[0];
   if (!g->lease && !(g->lease = fc_lease_new(g->chain->context, g->device, NULL, 0, error))) return FALSE;
-  if (!reserve(g, &g->in, in_bytes, FALSE, error) || !reserve(g, &g->host_in, in_bytes, TRUE, error) ||
-      !reserve(g, &g->out, out_bytes, FALSE, error) || !reserve(g, &g->host_out, out_bytes, TRUE, error))
+  if (!reserve(g, &g->in, in_bytes, FALSE, error) || !reserve(g, &g->out, out_bytes, FALSE, error) ||
+      !reserve(g, &g->host_out, out_bytes, TRUE, error))
     return FALSE;
   v->in = fc_dense_view(&in, g->in.memory, FC_AXIS_N, 0, p->n);
-  v->host_in = fc_dense_view(&in, g->host_in.memory, FC_AXIS_N, 0, p->n);
   v->out = fc_dense_view(&out, g->out.memory, FC_AXIS_N, 0, p->n);
   v->host_out = fc_dense_view(&out, g->host_out.memory, FC_AXIS_N, 0, p->n);
   v->in.device = v->out.device = g->device;
@@ -224,9 +223,12 @@ static gboolean bring(fc_gather *g, piece *p, const views *v, GError **error) {
   fc_runner *runner = fc_lease_runner(g->lease);
   for (guint i = 0; i < p->n; i++) {
     item *it = p->items[i];
-    fc_view frame = frame_of(&v->host_in, i), there = frame_of(&v->in, i);
-    fc_ends ends;
     if (it->decoded) continue;
+    if (!reserve(g, &g->host_in, fc_view_bytes(&v->in), TRUE, error)) return FALSE;
+    fc_view there = frame_of(&v->in, i), frame = there;
+    fc_ends ends;
+    frame.device = FC_HOST;
+    frame.data = (char *)g->host_in.memory + ((char *)there.data - (char *)v->in.data);
     if (fc_cancelled(&it->options, error)) return FALSE;
     if (!fc_opened_ends(it->opened, it->plan, &ends, &it->task->why) ||
         ends.source->read(ends.source, &frame, &it->task->why) < 1) {

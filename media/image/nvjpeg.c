@@ -58,6 +58,10 @@ static const struct {
 
 /* ---- instances ----------------------------------------------------------------------- */
 
+/* A device's engines are busy with a few batches of images at a time; starting an instance takes time. Others
+ * wait, unless what is idle belongs to other devices. */
+#define STARTED_MOST 4
+
 /* For one batch of images at a time. */
 struct fc_device_decoder {
   gint32 device;
@@ -67,8 +71,10 @@ struct fc_device_decoder {
 };
 
 struct fc_nvjpeg {
-  GMutex mutex;         /* of all below */
+  GMutex mutex; /* of all below */
+  GCond changed;
   gboolean tried, none; /* none: it was loaded, and cannot be started */
+  guint started;        /* instances */
   api api;              /* without a library if there is none */
   GQueue idle;          /* fc_device_decoder */
 };
@@ -117,25 +123,37 @@ static struct fc_device_decoder *start(const api *a, gint32 device) {
   return NULL;
 }
 
+static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
+  for (GList *at = me->idle.head; at; at = at->next) {
+    struct fc_device_decoder *d = at->data;
+    if (d->device != device) continue;
+    g_queue_delete_link(&me->idle, at);
+    return d;
+  }
+  return NULL;
+}
+
 static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
   struct fc_device_decoder *found = NULL;
   g_mutex_lock(&me->mutex);
-  const gboolean there = load(me) && !me->none;
-  for (GList *at = me->idle.head; at && !found; at = at->next)
-    if (((struct fc_device_decoder *)at->data)->device == device) found = at->data;
-  if (found) g_queue_remove(&me->idle, found);
+  while (load(me) && !me->none && !(found = find_idle(me, device)) && me->started >= STARTED_MOST &&
+         !me->idle.head)
+    g_cond_wait(&me->changed, &me->mutex);
+  const gboolean fresh = !found && me->api.library && !me->none;
+  me->started += fresh;
   g_mutex_unlock(&me->mutex);
-  if (!found && there && !(found = start(&me->api, device))) {
-    g_mutex_lock(&me->mutex);
-    me->none = TRUE;
-    g_mutex_unlock(&me->mutex);
-  }
-  return found;
+  if (!fresh || (found = start(&me->api, device))) return found;
+  g_mutex_lock(&me->mutex);
+  me->none = TRUE;
+  g_cond_broadcast(&me->changed);
+  g_mutex_unlock(&me->mutex);
+  return NULL;
 }
 
 void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
   g_mutex_lock(&me->mutex);
   g_queue_push_head(&me->idle, d);
+  g_cond_broadcast(&me->changed);
   g_mutex_unlock(&me->mutex);
 }
 
@@ -207,6 +225,7 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
 fc_nvjpeg *fc_nvjpeg_new(void) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
   g_mutex_init(&me->mutex);
+  g_cond_init(&me->changed);
   return me;
 }
 
@@ -219,5 +238,6 @@ void fc_nvjpeg_free(fc_nvjpeg *me, const fc_driver *driver) {
   }
   /* The library stays: it may have threads. */
   g_mutex_clear(&me->mutex);
+  g_cond_clear(&me->changed);
   g_free(me);
 }
