@@ -49,6 +49,8 @@ const option options[] = {
      "use the readable part of a truncated input, with a warning"},
     {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N",
      "refuse images with more pixels (default 268435456)", 1, G_MAXINT64},
+    {"decode", 0, OPTION_CHOICE, AT(decode), FOR_RUN | FOR_GPU, "cpu|gpu|auto",
+     "where JPEG files of a batch are decoded (default cpu); gpu: by nvJPEG, unconfined"},
     {"max-memory", 0, OPTION_NUMBER, AT(max_memory), FOR_RUN, "MB",
      "limit of the memory for buffers (default 9/10 of what is available)", 1, G_MAXINT64 / 1000000},
     {"seed", 0, OPTION_NUMBER, AT(seed), FOR_RUN, "N", "seed of the random operators (default 0)", 0,

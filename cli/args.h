@@ -34,6 +34,7 @@ typedef struct arguments {
   gint64 threads, chunk, max_pixels, max_memory, rate, seed, epoch;
   int precision; /* index of the choice: -1 none, 0 f32, 1 f64 */
   int fuse;      /* fc_fuse */
+  int decode;    /* fc_decoding */
   int lang;      /* for the command new: 0 or -1 C, 1 C++ */
   int progress;  /* progress_mode, -1 when not given */
   gboolean recursive, concat, resume, no_clobber, dry_run, allow_truncated, sync, json, cuda, quiet, verbose,

@@ -178,6 +178,7 @@ static void write_measured(json *j, const fc_measured *m) {
 static void write_result(json *j, const fc_result *result) {
   json_string(j, "device", result->device);
   json_string(j, "reason", result->reason);
+  if (result->decoder) json_string(j, "decoder", result->decoder);
   json_number(j, "seconds", result->seconds);
   json_int(j, "chunks", result->chunks);
   json_int(j, "bytes_up", result->bytes_up);

@@ -417,6 +417,7 @@ static void fill_options(work *w) {
   how.sync = a->sync;
   how.trace = a->trace;
   how.max_pixels = a->max_pixels;
+  how.decode = a->decode;
   how.seed = (guint64)a->seed, how.epoch = (guint64)a->epoch;
   latency_of(a, &how.latency, NULL);
   how.in_raw = a->raw;
@@ -440,9 +441,9 @@ static void describe_run(const outcome *o, const fc_result *r) {
   const double megabytes = (double)(r->bytes_up + r->bytes_down) / 1e6;
   g_autofree char *moved =
       megabytes > 0 ? g_strdup_printf(", %.1f MB to and from the device", megabytes) : g_strdup("");
-  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s%s", o->label,
+  say_note("%s -> %s: %s, %.3f s, %" G_GINT64_FORMAT " chunk%s%s%s%s", o->label,
            o->output ? o->output : "nothing", r->device, r->seconds, r->chunks, r->chunks == 1 ? "" : "s",
-           moved);
+           moved, r->decoder ? ", decoded by " : "", r->decoder ? r->decoder : "");
 }
 
 static gboolean tells_of(const char *message, const char *name) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * batch.c - many files, several at a time. Each worker has its own instance of the chain and runs whole
- * files. Results are reported, and outputs put in place, in input order. One worker at a time fetches the
- * next file; it does so without holding the mutex, because the file may come through a pipe.
+ * files, on a device several together (gather.h). Results are reported, and outputs put in place, in input
+ * order. One worker at a time fetches the next file; it does so without holding the mutex, because the file
+ * may come through a pipe.
  */
 #include "core/api/batch.h"
 
@@ -10,11 +11,14 @@
 #include "core/base/patience.h"
 #include "core/base/pool.h"
 #include "core/api/ends.h"
+#include "core/api/gather.h"
 
 #include <string.h>
 
 /* Finished files per worker that may wait to be reported. */
 #define AHEAD_EACH 4
+/* Files that a worker takes at a time where it is not known how many there are. */
+#define TOGETHER_UNKNOWN 16
 
 typedef struct slot {
   fc_task *task;
@@ -28,6 +32,8 @@ typedef struct batch {
   fc_options options;
   GThread *caller;
   gsize memory_most;
+  guint workers;
+  guint together; /* how many files a worker takes at a time, at most */
 
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -81,54 +87,84 @@ static gboolean has_room(const batch *b) {
   return !b->fetching && b->next < b->told + b->ahead && (b->next == b->told || b->memory < b->memory_most);
 }
 
-/* The next file, or NULL at the end. */
-static fc_task *take(batch *b, gsize *index) {
+/* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
+ * Powers of two, because each number of images has a run of its own. With the mutex held. */
+static guint share(const batch *b) {
+  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = 1;
+  if (b->tasks->most)
+    most = (guint)MIN((guint64)b->together,
+                      ((guint64)b->tasks->most - MIN(b->next, (guint64)b->tasks->most)) / (2 * b->workers));
+  while (2 * n <= most) n *= 2;
+  return n;
+}
+
+/* The next files, at least one; 0 at the end. `index`: the number of the first. */
+static guint take(batch *b, fc_task **taken, gsize *index) {
   const gboolean teller = g_thread_self() == b->caller;
-  fc_task *task = NULL;
+  guint n = 0;
   pthread_mutex_lock(&b->mutex);
   for (;;) {
     if (teller) tell(b);
     if (b->stop || b->ended || has_room(b)) break;
     fc_cond_wait(&b->changed, &b->mutex);
   }
-  if (!b->stop && !b->ended && !(b->options.cancel && g_atomic_int_get(b->options.cancel))) {
+  const guint most = share(b);
+  *index = b->next;
+  while (n < most && !b->stop && !b->ended && has_room(b) &&
+         !(b->options.cancel && g_atomic_int_get(b->options.cancel))) {
     b->fetching = TRUE;
     pthread_mutex_unlock(&b->mutex);
-    task = b->tasks->next(b->tasks->data);
+    fc_task *task = b->tasks->next(b->tasks->data);
     pthread_mutex_lock(&b->mutex);
     b->fetching = FALSE;
     b->ended = task == NULL;
-    if (task) *index = b->next++, b->memory += memory_of(task);
-    pthread_cond_broadcast(&b->changed);
+    if (task) taken[n++] = task, b->next++, b->memory += memory_of(task);
   }
+  pthread_cond_broadcast(&b->changed);
   pthread_mutex_unlock(&b->mutex);
-  return task;
+  return n;
 }
 
-static void run(batch *b, guint number, fc_task *task) {
+void fc_task_set_options(fc_task *task, fc_options *options) {
+  if (task->format) options->out_format = task->format;
+  if (task->random_name) options->random_name = task->random_name;
+  options->in_bytes = task->content;
+  options->out_bytes = task->keep ? &task->made : NULL;
+}
+
+static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks, guint n) {
   fc_options options = b->options;
   if (b->devices[number]) options.device = b->devices[number];
-  if (task->format) options.out_format = task->format;
-  if (task->random_name) options.random_name = task->random_name;
-  options.in_bytes = task->content;
-  options.out_bytes = task->keep ? &task->made : NULL;
-  if (!task->pass && !task->why)
-    fc_chain_run_file(b->chains[number], task->input, task->output, &options, &task->result, &task->why);
+  if (gather) {
+    fc_gather_run(gather, tasks, n, &options);
+    return;
+  }
+  fc_task_set_options(tasks[0], &options);
+  if (!tasks[0]->pass && !tasks[0]->why)
+    fc_chain_run_file(b->chains[number], tasks[0]->input, tasks[0]->output, &options, &tasks[0]->result,
+                      &tasks[0]->why);
 }
 
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
+  fc_gather *gather = b->together > 1 ? fc_gather_new(b->chains[number]) : NULL;
+  fc_task *tasks[FC_GATHER_MOST];
   gsize index;
-  for (fc_task *task; (task = take(b, &index));) {
-    const gsize before = memory_of(task);
-    run(b, number, task);
-    if (!task->pass) g_clear_pointer(&task->content, g_bytes_unref);
+  for (guint n; (n = take(b, tasks, &index));) {
+    gsize before = 0, after = 0;
+    for (guint i = 0; i < n; i++) before += memory_of(tasks[i]);
+    run(b, number, gather, tasks, n);
+    for (guint i = 0; i < n; i++) {
+      if (!tasks[i]->pass) g_clear_pointer(&tasks[i]->content, g_bytes_unref);
+      after += memory_of(tasks[i]);
+    }
     pthread_mutex_lock(&b->mutex);
-    b->memory += memory_of(task) - before;
-    b->slots[index % b->ahead] = (slot){task, TRUE};
+    b->memory += after - before;
+    for (guint i = 0; i < n; i++) b->slots[(index + i) % b->ahead] = (slot){tasks[i], TRUE};
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->mutex);
   }
+  fc_gather_free(gather);
 }
 
 /* Spreads the workers of a batch over several devices, in turn. */
@@ -165,11 +201,18 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   batch b = {.tasks = tasks, .options = fc_full_options(options), .memory_most = context->max_memory / 4};
   const int threads = fc_pool_size(b.options.threads);
   const guint workers = (guint)CLAMP(tasks->most ? tasks->most : G_MAXINT, 1, threads);
+  g_autofree char *decoder = NULL;
   gboolean ok = TRUE;
+  if (b.options.decode == FC_DECODE_GPU && context->media->decoder) {
+    if (!(decoder = context->media->decoder(context, error))) return -1;
+  }
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
   b.caller = g_thread_self();
-  b.ahead = workers * AHEAD_EACH;
+  b.workers = workers;
+  /* On the CPU images gain nothing by being together, and `auto` chooses it for a single one. */
+  b.together = b.options.device && g_str_has_prefix(b.options.device, "cuda") ? FC_GATHER_MOST : 1;
+  b.ahead = workers * AHEAD_EACH * b.together;
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);

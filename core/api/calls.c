@@ -263,11 +263,18 @@ static gboolean run_attempt(fc_chain *chain, attempt *a, const fc_options *optio
   return ok;
 }
 
+gboolean fc_opened_run(fc_opened *opened, fc_chain *chain, const char *input, const char *output,
+                       const fc_options *options, fc_result **result, GError **error) {
+  attempt a = {.between = {.input = input, .output = output}, .opened = opened};
+  if (result) *result = NULL;
+  gboolean ok = run_attempt(chain, &a, options, run_once, input ? input : "the chain", result, error);
+  fc_opened_free(a.opened);
+  return ok;
+}
+
 gboolean fc_chain_run_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,
                            fc_result **result, GError **error) {
-  attempt a = {.between = {.input = input, .output = output}};
-  if (result) *result = NULL;
-  return run_attempt(chain, &a, options, run_once, input ? input : "the chain", result, error);
+  return fc_opened_run(NULL, chain, input, output, options, result, error);
 }
 
 char *fc_chain_explain_file(fc_chain *chain, const char *input, const char *output, const fc_options *options,

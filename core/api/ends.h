@@ -58,6 +58,10 @@ fc_plan *fc_opened_plan(fc_opened *opened, gboolean touch, GError **error);
  * Valid while both arguments are. */
 gboolean fc_opened_ends(fc_opened *opened, const fc_plan *plan, fc_ends *ends, GError **error);
 
+/* Runs the chain between these ends, which are freed; NULL: they are opened. Otherwise fc_chain_run_file. */
+gboolean fc_opened_run(fc_opened *opened, fc_chain *chain, const char *input, const char *output,
+                       const fc_options *options, fc_result **result, GError **error);
+
 /* A key of everything that the plan depends on, for ready.h; after fc_opened_plan. NULL where the plan
  * also depends on earlier measurements. */
 GBytes *fc_opened_key(const fc_opened *opened);

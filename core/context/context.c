@@ -44,7 +44,7 @@ fc_context *fc_context_new_with(const fc_media *media) {
 
 void fc_context_free(fc_context *context) {
   if (!context) return;
-  if (context->media && context->media->stop) context->media->stop(context->media_kept);
+  if (context->media && context->media->stop) context->media->stop(context, context->media_kept);
   g_ptr_array_free(context->idle_crews, TRUE);
   if (context->free_lease) g_ptr_array_set_free_func(context->idle_leases, context->free_lease);
   g_ptr_array_free(context->idle_leases, TRUE);

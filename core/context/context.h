@@ -24,7 +24,18 @@ typedef struct fc_media {
   fc_table_loader load_table;
   /* Data kept from file to file, or NULL: created with the context and freed with it. */
   void *(*start)(fc_context *context);
-  void (*stop)(void *kept);
+  void (*stop)(fc_context *context, void *kept);
+  /*
+   * NULL, or: decodes what the sources hold, and have not delivered yet, into frames in the memory of a
+   * device, which is the thread's current one, on its stream: `done` says which; the others are to be read.
+   * `mode` is an fc_decoding. Returns what it works with, for `decoded`, once the stream has passed it; NULL:
+   * nothing.
+   */
+  struct fc_device_decoder *(*decode)(fc_context *context, int mode, void *stream, fc_source *const *sources,
+                                      const fc_view *frames, guint n, gboolean *done);
+  void (*decoded)(fc_context *context, struct fc_device_decoder *decoder);
+  /* Its name and version; g_free. NULL with FC_UNSUPPORTED if there is none. */
+  char *(*decoder)(fc_context *context, GError **error);
 } fc_media;
 
 struct fc_lease;

@@ -60,7 +60,10 @@ static void host_measured(const fc_host *host, const fc_measurement *value) {
 }
 
 static const void *host_extension(const fc_host *host, const char *name) {
-  return strcmp(name, FC_RANDOM) == 0 ? &((const fc_stage_host *)host)->random : NULL;
+  fc_stage_host *me = (fc_stage_host *)host;
+  if (strcmp(name, FC_RANDOM) != 0) return NULL;
+  g_atomic_int_set(&me->draws, TRUE);
+  return &me->random;
 }
 
 static void host_log(const fc_host *host, int level, const char *format, ...) {

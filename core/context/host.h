@@ -24,6 +24,7 @@ typedef struct fc_stage_host {
   char *remark; /* the remark of negotiate; g_free */
   fc_context *context;
   fc_random random;        /* of the current run */
+  gint draws;              /* the operator has asked for `random`; atomic */
   const int *cancel;       /* of the current run, or NULL; atomic */
   fc_measured_fn measured; /* set during report only */
   void *measured_data;

@@ -45,6 +45,10 @@ void fc_result_set_reason(fc_result *result, const char *reason) {
   result->reason = g_string_chunk_insert(((full_result *)result)->strings, reason);
 }
 
+void fc_result_set_decoder(fc_result *result, const char *decoder) {
+  result->decoder = g_string_chunk_insert(((full_result *)result)->strings, decoder);
+}
+
 void fc_result_set_clipped(fc_result *result, const char *output, const char *sentence) {
   full_result *r = (full_result *)result;
   g_free(r->clipped);

@@ -12,6 +12,7 @@ void fc_result_set_formats(fc_result *result, const fc_format *in, const fc_form
 /* Copies. */
 void fc_result_set_device(fc_result *result, const char *device);
 void fc_result_set_reason(fc_result *result, const char *reason);
+void fc_result_set_decoder(fc_result *result, const char *decoder);
 /* Sets the stage of the following measurements; the name is the operator's. */
 void fc_result_stage(fc_result *result, guint stage, const char *operator_name);
 /* What was clipped, and what to do, in a sentence about the output; NULL: nothing was. */

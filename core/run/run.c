@@ -681,3 +681,8 @@ gboolean fc_run_enqueue(fc_run *r, const fc_view *in, const fc_view *out, GError
 gboolean fc_run_check(fc_run *r, const char *name, GError **error) {
   return fc_notes_check(&r->workspaces[0], name, error);
 }
+
+gboolean fc_run_clips(const fc_run *r) {
+  g_autofree char *clipped = fc_notes_clipped(r->workspaces, 1, r->plan);
+  return clipped != NULL;
+}

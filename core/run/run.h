@@ -51,6 +51,8 @@ gboolean fc_run_execute(fc_run *run, const fc_ends *ends, const fc_options *opti
 gboolean fc_run_enqueue(fc_run *run, const fc_view *in, const fc_view *out, GError **error);
 /* Whether a NaN was to be converted to an integer in the work that was enqueued and is done. */
 gboolean fc_run_check(fc_run *run, const char *name, GError **error);
+/* Whether a value was clipped in it. */
+gboolean fc_run_clips(const fc_run *run);
 
 /* ---- in steps, for a session: one chunk at a time, in the caller's thread ---- */
 

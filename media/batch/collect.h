@@ -15,9 +15,10 @@ typedef struct fc_collect fc_collect;
 
 /* Archives named by a pattern with {shard} (or one without), numbered from `first` in steps of `step`,
  * each with at most this many samples and bytes; 0: no limit. A sample larger than that gets an archive of
- * its own. Archives in the record, which may be NULL, exist already. */
+ * its own. Archives in the record, which may be NULL, exist already. Several are written at a time, by
+ * threads; `waiting` bytes at most wait for them. */
 fc_collect *fc_collect_shards(const char *pattern, unsigned flags, gint64 first, gint64 step, gint64 items,
-                              gint64 bytes, fc_record *record);
+                              gint64 bytes, gsize waiting, fc_record *record);
 /* One .npy with a new first axis; all rows must have the same shape. */
 fc_collect *fc_collect_array(const char *path, unsigned flags);
 void fc_collect_free(fc_collect *collect); /* NULL is allowed */

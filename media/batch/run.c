@@ -126,7 +126,7 @@ static gboolean open_collect(fc_batch *b, gint64 *failed, GError **error) {
   if (b->target != FC_TO_SHARDS) return TRUE;
   if (b->record && !find_shards(b, failed, error)) return FALSE;
   b->collect = fc_collect_shards(b->pattern, flags, s->part, MAX(s->parts, 1), s->shard_items, s->shard_bytes,
-                                 b->record);
+                                 b->chain->context->max_memory / 8, b->record);
   return TRUE;
 }
 

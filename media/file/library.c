@@ -9,6 +9,7 @@
 #include "media/file/options.h"
 #include "media/file/output.h"
 #include "media/image/decoders.h"
+#include "media/image/nvjpeg.h"
 
 static const fc_media_options no_options;
 
@@ -36,12 +37,19 @@ fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_s
 
 /* ---- the context ------------------------------------------------------------- */
 
+/* What a context keeps for media/. */
+typedef struct kept {
+  fc_decoders *decoders;
+  fc_nvjpeg *nvjpeg;
+} kept;
+
 static void log_to_context(fc_log_level level, const char *message, void *data) {
   fc_context_log(data, level, "%s", message);
 }
 
 static fc_media_options media_options_of(fc_context *context, const fc_options *options) {
-  fc_media_options media = {.log = log_to_context, .log_data = context, .decoders = context->media_kept};
+  fc_media_options media = {
+      .log = log_to_context, .log_data = context, .decoders = ((kept *)context->media_kept)->decoders};
   if (!options) return media;
   media.in_format = options->in_format;
   media.out_format = options->out_format;
@@ -86,14 +94,34 @@ static fc_table *load_table(const char *path, gboolean mask, void *data, GError 
 static void *start(fc_context *context) {
   g_autofree char *program =
       fc_registry_program(context->registry, "media/image/decoder", "filterchain-decode");
-  return fc_decoders_new(program);
+  kept *k = g_new(kept, 1);
+  *k = (kept){fc_decoders_new(program), fc_nvjpeg_new()};
+  return k;
 }
 
-static void stop(void *kept) {
-  fc_decoders_free(kept);
+static void stop(fc_context *context, void *data) {
+  kept *k = data;
+  fc_decoders_free(k->decoders);
+  fc_nvjpeg_free(k->nvjpeg, context->driver);
+  g_free(k);
+}
+
+static struct fc_device_decoder *decode(fc_context *context, int mode, void *stream,
+                                        fc_source *const *sources, const fc_view *frames, guint n,
+                                        gboolean *done) {
+  return fc_nvjpeg_decode(((kept *)context->media_kept)->nvjpeg, mode, stream, sources, frames, n, done);
+}
+
+static void decoded(fc_context *context, struct fc_device_decoder *decoder) {
+  fc_nvjpeg_give(((kept *)context->media_kept)->nvjpeg, decoder);
+}
+
+static char *decoder_name(fc_context *context, GError **error) {
+  return fc_nvjpeg_name(((kept *)context->media_kept)->nvjpeg, error);
 }
 
 fc_context *fc_context_new(void) {
-  static const fc_media files = {open_source, open_sink, load_table, start, stop};
+  static const fc_media files = {open_source, open_sink, load_table, start,
+                                 stop,        decode,    decoded,    decoder_name};
   return fc_context_new_with(&files);
 }

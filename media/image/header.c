@@ -88,6 +88,7 @@ static gboolean read_frame(const image_file *f, int marker, const guint8 *body, 
   h->width = (gint64)fc_big(body + 3, 2);
   h->pixel_bytes = body[5];
   h->inks = body[5] == 4;
+  h->simple = marker == SOF0 && !h->inks;
   h->channels = h->inks ? 3 : body[5];
   return h->height != 0 || refuse(f, "a late-height", error);
 }

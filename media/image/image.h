@@ -34,6 +34,7 @@ typedef struct fc_image_header {
   gint64 width, height;
   int pixel_bytes; /* of a decoded pixel, at most */
   int channels;    /* of JPEG: 1 or 3 */
+  gboolean simple; /* a baseline JPEG of one or three components */
   gboolean inks;   /* a JPEG of four inks, which becomes RGB */
   int orientation; /* EXIF, 1 to 8 */
   gboolean cut;    /* the file ends before the image does */
@@ -60,6 +61,17 @@ gboolean fc_tiff_find(const guint8 *tiff, gsize size, guint tag, fc_tiff_field *
 guint32 fc_tiff_number(const guint8 *tiff, gsize size, guint tag, guint32 otherwise);
 /* Is there another directory behind the first? */
 gboolean fc_tiff_has_more(const guint8 *tiff, gsize size);
+
+/* ---- coded (source.c) ---------------------------------------------------- */
+
+/* A JPEG as it lies in its file. */
+typedef struct fc_encoded {
+  const guint8 *data;
+  gsize size;
+} fc_encoded;
+/* Whether a source is a whole baseline JPEG that is read as it is stored, upright, and has not been read yet.
+ */
+gboolean fc_image_encoded(const fc_source *source, fc_encoded *encoded);
 
 /* ---- decoding (decode.c) ------------------------------------------------- */
 

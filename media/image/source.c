@@ -156,6 +156,16 @@ static gint64 image_read(fc_source *base, const fc_view *into, GError **error) {
   return base->by_rows ? rows : 1;
 }
 
+gboolean fc_image_encoded(const fc_source *base, fc_encoded *encoded) {
+  const image_source *source = (const image_source *)base;
+  if (base->read != image_read || source->header.kind != FC_IMAGE_JPEG || !source->header.simple ||
+      source->header.cut || source->header.orientation != 1 || source->wish.scale != 1 ||
+      source->wish.lenient || source->picture.pixels || !source->file)
+    return FALSE;
+  *encoded = (fc_encoded){source->file, source->size};
+  return TRUE;
+}
+
 static void image_close(fc_file_source *head) {
   image_source *source = (image_source *)head;
   fc_picture_clear(&source->picture);

@@ -3,12 +3,15 @@
 """A folder of photographs to tensors, beside the programs people use for it, in one run:
 
     folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--device D]... [--only NAME,...] [--json FILE]
+               [--shard-size N] [--verbose]
 
 Each program decodes every JPEG, makes the short side 256 (bilinear, antialiased), cuts the middle 224 x 224 out,
 normalises by ImageNet's mean and deviation and writes float32 of 3 x 224 x 224: ours into tar shards and as files,
 the others one .npy an image, by J processes (all cores). Of each the best of three runs counts. Processes of the others
 have been started and have read an image before their time begins; ours includes its start. What they made is compared. Programs that are not installed are left out: Pillow, opencv-python-headless, torchvision,
-pyvips. torchvision on a GPU decodes by nvJPEG in batches of 64."""
+pyvips. torchvision on a GPU decodes by nvJPEG in batches of 64; "nvjpeg alone" is that without anything else. With the device cuda ours is
+run once with each decoder; the library of nvJPEG must be found (LD_LIBRARY_PATH). A start takes about half a second, so with a GPU give some ten
+thousand images."""
 import argparse
 import importlib.util
 import json
@@ -114,6 +117,15 @@ def torchvision_cuda(paths, out):
             save(array, path, out)
 
 
+def nvjpeg_alone(paths, out):
+    import torch
+    from torchvision import io
+
+    for i in range(0, len(paths), BATCH):
+        io.decode_jpeg([io.read_file(path) for path in paths[i : i + BATCH]], device="cuda")
+    torch.cuda.synchronize()
+
+
 def one(task):
     name, path, out = task
     globals()[name](path, out)
@@ -131,48 +143,60 @@ def by_processes(name, paths, out, jobs):
         return timed(lambda: pool.map(one, [(name, path, out) for path in paths], chunksize=8))
 
 
-def on_gpu(queue, paths, out):
-    torchvision_cuda(paths[: 2 * BATCH], out)
-    queue.put(timed(lambda: torchvision_cuda(paths, out)))
+def on_gpu(queue, name, paths, out):
+    run = globals()[name]
+    run(paths[: 2 * BATCH], out)
+    queue.put(timed(lambda: run(paths, out)))
 
 
-def by_gpu(paths, out):
+def by_gpu(name, paths, out):
     spawn = multiprocessing.get_context("spawn")
     queue = spawn.Queue()
-    process = spawn.Process(target=on_gpu, args=(queue, paths, out))
+    process = spawn.Process(target=on_gpu, args=(queue, name, paths, out))
     process.start()
     seconds = queue.get()
     process.join()
     return seconds
 
 
-def ours(build, source, out, jobs, device, shards):
-    command = [os.path.join(build, "cli/filterchain"), "-i", source + "/"]
+def ours(options, source, out, device, decode, shards):
+    command = [os.path.join(options.build, "cli/filterchain"), "-i", source + "/"]
     for stage in CHAIN:
         command += ["-p", stage]
-    command += ["-j", str(jobs), "--device", device, "--format", "npy"]
-    command += ["-o", os.path.join(out, "{shard:06}.tar"), "--shard-size", "1000"] if shards else ["-o", out + "/"]
-    environment = {**os.environ, "FILTERCHAIN_PLUGIN_PATH": os.path.join(build, "plugins")}
-    return timed(lambda: subprocess.run(command, check=True, env=environment))
+    command += ["-j", str(options.jobs), "--device", device, "--format", "npy"] + (["--decode", decode] if decode else [])
+    command += ["-o", os.path.join(out, "{shard:06}.tar"), "--shard-size", str(options.shard_size)] if shards else ["-o", out + "/"]
+    environment = {**os.environ, "FILTERCHAIN_PLUGIN_PATH": os.path.join(options.build, "plugins")}
+    if not options.verbose:
+        return timed(lambda: subprocess.run(command, check=True, env=environment))
+    seconds = []
+    seconds.append(timed(lambda: seconds.append(subprocess.run([*command, "-v"], check=True, env=environment, stderr=subprocess.PIPE, text=True))))
+    workers = [line for line in seconds[0].stderr.splitlines() if "a worker:" in line]
+    print(f"{seconds[1]:.2f} s, {' '.join(command[3:])}", *workers, sep="\n", file=sys.stderr)
+    return seconds[1]
 
 
 def programs(options, source, paths):
     """name -> a call that takes the folder to write to and gives the seconds it took."""
     made = {}
     for device in options.device:
-        made[f"filterchain {device}, shards"] = lambda out, d=device: ours(options.build, source, out, options.jobs, d, True)
-        made[f"filterchain {device}, files"] = lambda out, d=device: ours(options.build, source, out, options.jobs, d, False)
+        for decode in ("cpu", "gpu") if device.startswith("cuda") else (None,):
+            by = f", decoded by the {decode}" if decode else ""
+            made[f"filterchain {device}{by}, shards"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, True)
+            made[f"filterchain {device}{by}, files"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, False)
     for name, module in (("pillow", "PIL"), ("opencv", "cv2"), ("torchvision", "torchvision"), ("pyvips", "pyvips")):
         if importlib.util.find_spec(module):
             made[name] = lambda out, n=name: by_processes(n, paths, out, options.jobs)
     if "cuda" in options.device and "torchvision" in made:
-        made["torchvision cuda"] = lambda out: by_gpu(paths, out)
+        made["torchvision cuda"] = lambda out: by_gpu("torchvision_cuda", paths, out)
+        made["nvjpeg alone"] = lambda out: by_gpu("nvjpeg_alone", paths, out)
     return {name: call for name, call in made.items() if not options.only or any(word in name for word in options.only.split(","))}
 
 
 def read_first(out):
     """The first image's tensor, wherever it was written."""
     path = os.path.join(out, "000000.npy")
+    if not os.listdir(out):
+        return None
     if not os.path.exists(path):
         subprocess.run(["tar", "-xf", "000000.tar", "000000.npy"], cwd=out, check=True)
     return np.load(path)
@@ -191,10 +215,10 @@ def compare(options, scratch):
             best[name] = min(best.get(name, 1e9), call(out))
             tensors[name] = read_first(out)
             shutil.rmtree(out)
-    reference = next(iter(tensors.values()))
+    reference = next(tensor for tensor in tensors.values() if tensor is not None)
     return [{"program": name, "images_per_second": round(len(paths) / seconds, 1), "images": len(paths),
              "megapixels": options.megapixels, "jobs": options.jobs,
-             "mean_difference": round(float(np.abs(tensors[name] - reference).mean()), 4)} for name, seconds in best.items()]
+             "mean_difference": None if tensors[name] is None else round(float(np.abs(tensors[name] - reference).mean()), 4)} for name, seconds in best.items()]
 
 
 def main():
@@ -206,6 +230,8 @@ def main():
     parser.add_argument("--device", action="append")
     parser.add_argument("--only")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--shard-size", type=int, default=1000)
+    parser.add_argument("--verbose", action="store_true", help="of ours, where the time of each worker went")
     parser.add_argument("--folder", help="where to work, as /dev/shm (the system's folder of temporary files)")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -214,7 +240,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         rows = compare(options, scratch)
     for row in sorted(rows, key=lambda row: -row["images_per_second"]):
-        print(f"{row['images_per_second']:10.1f} images/s  {row['program']:32} differs by {row['mean_difference']:.4f} on average")
+        print(f"{row['images_per_second']:10.1f} images/s  {row['program']:48} " + ("" if row["mean_difference"] is None else f"differs by {row['mean_difference']:.4f} on average"))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

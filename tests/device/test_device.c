@@ -875,7 +875,7 @@ int main(int argc, char **argv) {
   context->driver = &fake_driver;
   fc_context_set_log(context, log_line, NULL);
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
-  context->media->stop(context->media_kept); /* its program is found from there too */
+  context->media->stop(context, context->media_kept); /* its program is found from there too */
   context->media_kept = context->media->start(context);
   scratch_init();
   make_input(&sound, SOUND_BYTES);

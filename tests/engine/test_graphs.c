@@ -328,7 +328,7 @@ static char *no_device(fc_context *context, const char *device) {
 static fc_context *new_context(void) {
   fc_context *context = fc_context_new();
   fc_registry_set_home(context->registry, TEST_PLUGINS, "/nonexistent");
-  context->media->stop(context->media_kept); /* its program is found from there too */
+  context->media->stop(context, context->media_kept); /* its program is found from there too */
   context->media_kept = context->media->start(context);
   fc_context_set_log(context, ignore, NULL);
   return context;

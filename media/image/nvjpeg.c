@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* nvjpeg.c - see nvjpeg.h. */
+#include "media/image/nvjpeg.h"
+
+#include "core/base/error.h"
+#include "media/image/image.h"
+
+#include <dlfcn.h>
+
+/* ---- what is used of nvjpeg.h, versions 11.6 to 13 --------------------------------- */
+
+enum { SUCCESS = 0 };
+enum { BACKEND_DEFAULT = 0, BACKEND_GPU_HYBRID = 2, BACKEND_HARDWARE = 3 };
+enum { OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
+/* Chroma is interpolated, as libjpeg-turbo does. Older versions than 12.1 do not know it. */
+enum { FLAGS_NONE = 0, FLAGS_INTERPOLATE = 1 << 5 };
+#define COMPONENTS 4
+
+typedef struct image {
+  unsigned char *channel[COMPONENTS];
+  gsize pitch[COMPONENTS];
+} image;
+
+typedef struct api {
+  void *library;
+  int (*get_property)(int which, int *value);
+  int (*create)(int backend, void *device_allocator, void *pinned_allocator, unsigned flags, void **handle);
+  int (*destroy)(void *handle);
+  int (*state_create)(void *handle, void **state);
+  int (*state_destroy)(void *state);
+  int (*stream_create)(void *handle, void **stream);
+  int (*stream_destroy)(void *stream);
+  int (*parse)(void *handle, const unsigned char *data, gsize size, void *stream);
+  int (*dimensions)(void *stream, unsigned *width, unsigned *height);
+  int (*components)(void *stream, unsigned *number);
+  int (*supported)(void *handle, void *stream, int *is_not);
+  int (*batch_init)(void *handle, void *state, int n, int threads, int format);
+  int (*batch)(void *handle, void *state, const unsigned char *const *data, const gsize *sizes, image *to,
+               void *cuda_stream);
+} api;
+
+static const struct {
+  const char *name;
+  gsize at;
+} functions[] = {{"nvjpegGetProperty", G_STRUCT_OFFSET(api, get_property)},
+                 {"nvjpegCreateEx", G_STRUCT_OFFSET(api, create)},
+                 {"nvjpegDestroy", G_STRUCT_OFFSET(api, destroy)},
+                 {"nvjpegJpegStateCreate", G_STRUCT_OFFSET(api, state_create)},
+                 {"nvjpegJpegStateDestroy", G_STRUCT_OFFSET(api, state_destroy)},
+                 {"nvjpegJpegStreamCreate", G_STRUCT_OFFSET(api, stream_create)},
+                 {"nvjpegJpegStreamDestroy", G_STRUCT_OFFSET(api, stream_destroy)},
+                 {"nvjpegJpegStreamParseHeader", G_STRUCT_OFFSET(api, parse)},
+                 {"nvjpegJpegStreamGetFrameDimensions", G_STRUCT_OFFSET(api, dimensions)},
+                 {"nvjpegJpegStreamGetComponentsNum", G_STRUCT_OFFSET(api, components)},
+                 {"nvjpegDecodeBatchedSupported", G_STRUCT_OFFSET(api, supported)},
+                 {"nvjpegDecodeBatchedInitialize", G_STRUCT_OFFSET(api, batch_init)},
+                 {"nvjpegDecodeBatched", G_STRUCT_OFFSET(api, batch)}};
+
+/* ---- instances ----------------------------------------------------------------------- */
+
+/* A device's engines are busy with a few batches of images at a time; starting an instance takes time. Others
+ * wait, unless what is idle belongs to other devices. */
+#define STARTED_MOST 4
+
+/* For one batch of images at a time. */
+struct fc_device_decoder {
+  gint32 device;
+  gboolean hardware;
+  void *handle, *state, *stream; /* stream: of bytes, where a header is read */
+  int n, format;                 /* for which it is initialised */
+};
+
+struct fc_nvjpeg {
+  GMutex mutex; /* of all below */
+  GCond changed;
+  gboolean tried, none; /* none: it was loaded, and cannot be started */
+  guint started;        /* instances */
+  api api;              /* without a library if there is none */
+  GQueue idle;          /* fc_device_decoder */
+};
+
+/* With the mutex held. */
+static gboolean load(fc_nvjpeg *me) {
+  static const char *const names[] = {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so.11",
+                                      "libnvjpeg.so"};
+  if (me->tried) return me->api.library != NULL;
+  me->tried = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS(names) && !me->api.library; i++)
+    me->api.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  for (guint i = 0; i < G_N_ELEMENTS(functions) && me->api.library; i++) {
+    void *function = dlsym(me->api.library, functions[i].name);
+    *(void **)(void *)((char *)&me->api + functions[i].at) = function;
+    if (function) continue;
+    dlclose(me->api.library);
+    me->api.library = NULL;
+  }
+  return me->api.library != NULL;
+}
+
+static void end(const api *a, struct fc_device_decoder *d) {
+  if (d->stream) a->stream_destroy(d->stream);
+  if (d->state) a->state_destroy(d->state);
+  if (d->handle) a->destroy(d->handle);
+  g_free(d);
+}
+
+/* The chip's engines where it has them. */
+static struct fc_device_decoder *start(const api *a, gint32 device) {
+  static const int backends[] = {BACKEND_HARDWARE, BACKEND_GPU_HYBRID, BACKEND_DEFAULT};
+  struct fc_device_decoder *d = g_new0(struct fc_device_decoder, 1);
+  d->device = device;
+  for (guint i = 0; i < G_N_ELEMENTS(backends) && !d->handle; i++)
+    for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
+      d->hardware = backends[i] == BACKEND_HARDWARE;
+      if (a->create(backends[i], NULL, NULL, flags, &d->handle) == SUCCESS) break;
+      d->handle = NULL;
+      if (!flags) break;
+    }
+  if (d->handle && a->state_create(d->handle, &d->state) == SUCCESS &&
+      a->stream_create(d->handle, &d->stream) == SUCCESS)
+    return d;
+  end(a, d);
+  return NULL;
+}
+
+static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
+  for (GList *at = me->idle.head; at; at = at->next) {
+    struct fc_device_decoder *d = at->data;
+    if (d->device != device) continue;
+    g_queue_delete_link(&me->idle, at);
+    return d;
+  }
+  return NULL;
+}
+
+static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
+  struct fc_device_decoder *found = NULL;
+  g_mutex_lock(&me->mutex);
+  while (load(me) && !me->none && !(found = find_idle(me, device)) && me->started >= STARTED_MOST &&
+         !me->idle.head)
+    g_cond_wait(&me->changed, &me->mutex);
+  const gboolean fresh = !found && me->api.library && !me->none;
+  me->started += fresh;
+  g_mutex_unlock(&me->mutex);
+  if (!fresh || (found = start(&me->api, device))) return found;
+  g_mutex_lock(&me->mutex);
+  me->none = TRUE;
+  g_cond_broadcast(&me->changed);
+  g_mutex_unlock(&me->mutex);
+  return NULL;
+}
+
+void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
+  g_mutex_lock(&me->mutex);
+  g_queue_push_head(&me->idle, d);
+  g_cond_broadcast(&me->changed);
+  g_mutex_unlock(&me->mutex);
+}
+
+/* ---- decoding ------------------------------------------------------------------------------ */
+
+/* It must see the size that was checked, which the frame has. */
+static gboolean accepts(const api *a, const struct fc_device_decoder *d, const fc_encoded *file,
+                        const fc_view *frame) {
+  unsigned width = 0, height = 0, channels = 0;
+  int is_not = 0;
+  return a->parse(d->handle, file->data, file->size, d->stream) == SUCCESS &&
+         a->dimensions(d->stream, &width, &height) == SUCCESS &&
+         a->components(d->stream, &channels) == SUCCESS && width == frame->shape[FC_AXIS_X] &&
+         height == frame->shape[FC_AXIS_Y] && channels == frame->shape[FC_AXIS_C] &&
+         (!d->hardware || (a->supported(d->handle, d->stream, &is_not) == SUCCESS && !is_not));
+}
+
+static gboolean decode(const api *a, struct fc_device_decoder *d, const fc_encoded *files,
+                       const fc_view *const *frames, int n, void *stream) {
+  const int format = frames[0]->shape[FC_AXIS_C] == 1 ? OUTPUT_Y : OUTPUT_RGBI;
+  g_autofree const unsigned char **data = g_new(const unsigned char *, n);
+  g_autofree gsize *sizes = g_new(gsize, n);
+  g_autofree image *images = g_new0(image, n);
+  for (int i = 0; i < n; i++) {
+    data[i] = files[i].data, sizes[i] = files[i].size;
+    images[i].channel[0] = frames[i]->data;
+    images[i].pitch[0] = (gsize)frames[i]->stride[FC_AXIS_Y];
+  }
+  if ((d->n != n || d->format != format) && a->batch_init(d->handle, d->state, n, 1, format) != SUCCESS)
+    return FALSE;
+  d->n = n, d->format = format;
+  return a->batch(d->handle, d->state, data, sizes, images, stream) == SUCCESS;
+}
+
+struct fc_device_decoder *fc_nvjpeg_decode(fc_nvjpeg *me, int mode, void *stream, fc_source *const *sources,
+                                           const fc_view *frames, guint n, gboolean *done) {
+  g_autofree fc_encoded *files = g_new(fc_encoded, n);
+  g_autofree const fc_view **to = g_new(const fc_view *, n);
+  struct fc_device_decoder *d = NULL;
+  int taken = 0;
+  for (guint i = 0; i < n; i++) {
+    done[i] = fc_image_encoded(sources[i], &files[taken]) && (d || (d = take(me, frames[i].device))) &&
+              (d->hardware || mode == FC_DECODE_GPU) && accepts(&me->api, d, &files[taken], &frames[i]);
+    if (done[i]) to[taken++] = &frames[i];
+  }
+  if (taken && decode(&me->api, d, files, to, taken, stream)) return d;
+  /* It says of the whole batch that one is damaged: the other decoder finds out which, and what it is. */
+  for (guint i = 0; i < n; i++) done[i] = FALSE;
+  if (d && taken) d->n = 0;
+  return d;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
+  int version[3] = {0, 0, 0};
+  g_mutex_lock(&me->mutex);
+  const gboolean there = load(me);
+  g_mutex_unlock(&me->mutex);
+  for (int i = 0; i < 3 && there; i++) me->api.get_property(i, &version[i]);
+  if (there) return g_strdup_printf("nvJPEG %d.%d.%d", version[0], version[1], version[2]);
+  fc_fail(error, FC_UNSUPPORTED,
+          "--decode gpu: nvJPEG (libnvjpeg.so) was not found: install it with the CUDA toolkit, name its "
+          "folder in "
+          "LD_LIBRARY_PATH, or leave the option out");
+  return NULL;
+}
+
+fc_nvjpeg *fc_nvjpeg_new(void) {
+  fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
+  g_mutex_init(&me->mutex);
+  g_cond_init(&me->changed);
+  return me;
+}
+
+void fc_nvjpeg_free(fc_nvjpeg *me, const fc_driver *driver) {
+  if (!me) return;
+  for (struct fc_device_decoder *d; (d = g_queue_pop_head(&me->idle));) {
+    const int before = driver->enter(d->device);
+    end(&me->api, d);
+    driver->leave(before);
+  }
+  /* The library stays: it may have threads. */
+  g_mutex_clear(&me->mutex);
+  g_cond_clear(&me->changed);
+  g_free(me);
+}
