@@ -296,10 +296,55 @@ class Wav(harness.Case):
         """Texts go over, of bext too; the rest is named."""
         self.assertEqual(self.filtered(self.rich(), out="out.aiff",
                                        said=LOST + "cart, cue, smpl, labels, plst, ORIGINATOR, ORIGINATOR_REFERENCE, ORIGINATION_DATE, "
-                                       "ORIGINATION_TIME")[b"ANNO"], b"take")
+                                       "ORIGINATION_TIME, TIME_REFERENCE")[b"ANNO"], b"take")
         self.filtered(self.rich(), out="out.flac", said=LOST + "cart, cue, smpl, labels, plst")
         for text in (b"DESCRIPTION=take", b"ORIGINATOR=us", b"ORIGINATION_DATE=2026-01-01"):
             self.assertIn(text, self.read("out.flac"))
+
+    def test_bext_there_and_back(self):
+        """Its texts go into comments and CAF, and back; the time reference is that of the first frame that is kept."""
+        whole = bytearray(bext(5 << 32) + b"A=PCM,F=8000\r\n\0")
+        whole[346] = 1  # the version
+        for middle in ("flac", "ogg", "caf", "mp3"):
+            for stages, lead in (((), 0), (("crop:start=100:length=400",), 100), (("crop:length=300",), 0)):
+                self.filtered(wav(chunk(b"bext", bytes(whole))), *stages, out="out." + middle)
+                for name in ("back.wav", "back.w64"):
+                    self.succeed("-q", "-i", "out." + middle, "-o", name)
+                expected = bytes(whole[:338]) + struct.pack("<Q", (5 << 32) + lead) + bytes(whole[346:])
+                back = chunks_of(self.read("back.wav"))
+                self.assertEqual((back[b"bext"], back.get(b"INFO", b"").count(b"take")), (expected, 0), (middle, stages))
+                self.assertIn(expected, self.read("back.w64"))
+        self.filtered(wav(chunk(b"bext", bytes(whole))), "resample:rate=4000", said=LOST + "TIME_REFERENCE", out="out.flac")
+        whole[348] = whole[412] = 1
+        self.filtered(wav(chunk(b"bext", bytes(whole))), said=LOST + "UMID, loudness", out="out.flac")
+
+    def test_what_bext_cannot_hold(self):
+        """A text that is too long, and a time that is no number, are named; a long description goes into a comment."""
+        self.filtered(wav(chunk(b"bext", bext(7))), out="out.flac")
+        data = self.read("out.flac")
+        for name, value, said in ((b"ORIGINATOR=us", b"us" * 17, "ORIGINATOR"), (b"TIME_REFERENCE=7", b"noon", "TIME_REFERENCE"),
+                                  (b"DESCRIPTION=take", b"take" * 65, "")):
+            at = data.index(name)
+            key = name[:name.index(b"=") + 1]
+            body = data[:at - 4] + struct.pack("<I", len(key + value)) + key + value + data[at + len(name):]
+            more = len(key + value) - len(name)
+            start = next(place for place in self.blocks(data) if place[1] == 4)[0]
+            size = int.from_bytes(body[start + 1:start + 4], "big") + more
+            self.write("in.flac", body[:start + 1] + size.to_bytes(3, "big") + body[start + 4:])
+            done = self.run_command("-i", "in.flac", "-o", "out.wav")
+            self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: out.wav: {LOST}{said}\n"))
+            made = chunks_of(self.read("out.wav"))
+            self.assertEqual(made[b"bext"][320:330], b"2026-01-01")
+            self.assertEqual(value in made.get(b"INFO", b""), not said)
+
+    @staticmethod
+    def blocks(data):
+        """Offset and kind of each block of a FLAC file."""
+        at, found = 4, []
+        while not found or not data[found[-1][0]] & 128:
+            found.append((at, data[at] & 127))
+            at += 4 + int.from_bytes(data[at + 1:at + 4], "big")
+        return found
 
     def test_more_chunks_than_are_looked_at(self):
         """Behind the samples they are left out with a word, ahead of them nothing is found."""
