@@ -58,12 +58,13 @@ class FirstContact(harness.Case):
 
     def test_too_loud(self):
         """The warning tells how much, and by how much the gain is to be lowered."""
-        self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain",
+        self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain by 6\.5 dB",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.wav")
         self.warns(r"out.flac: 392 of 48640 values .* 24 bits .* the peak by 6\.4 dB: add gain:-6\.5dB to the chain",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.flac:dtype=i24")
         done = self.run_command("-i", "speech.wav", "-p", "gain:3", "-p", "gain:-6.5dB", "-o", "out.wav")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.warns(r"biquad: .*: lower the gain of biquad, or add gain:-\d+\.\ddB to the chain", "-i", "speech.wav", "-p", "biquad:peak:freq=300:gain=30dB", "-o", "out.wav")
         shutil.copy(self.path("speech.wav"), self.path("second.wav"))
         batch = self.run_command("-i", "speech.wav", "second.wav", "-p", "gain:3", "-o", "many/")
         self.assertEqual((batch.returncode, batch.stderr.count("392 of 48640 values")), (0, 2))
@@ -104,7 +105,7 @@ class FirstContact(harness.Case):
             self.succeed("-i", name, "-p", mix, "-p", luma, "-o", "out.png")
 
     def test_too_bright(self):
-        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped, up to 510: lower the gain",
+        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped, up to 510: divide the gain by 2, or",
                    "-i", "picture.png", "-p", "gain:2", "-o", "out.png")
         self.warns(r"sharpen: 552 of 192000 values .* up to 314\.59: add clip:min=0:max=255 to the chain if .*\(-o NAME\.npy\)",
                    "-i", "picture.png", "-p", "sharpen", "-o", "out.png")
