@@ -306,6 +306,9 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_open(j, "example_docs", '[');
   for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);
   json_close(j, ']');
+  json_open(j, "keywords", '[');
+  for (const char *const *k = op->keywords; k && *k; k++) json_string(j, NULL, *k);
+  json_close(j, ']');
   write_plugin(j, plugin, path);
   json_close(j, '}');
 }

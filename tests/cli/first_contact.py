@@ -3,6 +3,7 @@
 """Tasks of a new user's first ten minutes, with only the README: on the command line, with an operator of one's own, and in
 Python. Each ends in a result, or in a line that says what to do instead; where such a line names a command or a stage, that
 is tried too. tests/cli/readme.py runs the README's own commands, describe.py those of inspect."""
+import json
 import os
 import re
 import shlex
@@ -40,7 +41,7 @@ class FirstContact(harness.Case):
 
     def test_slips(self):
         self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", "lowpas:3k", "-o", "out.wav"),
-                         'no operator "lowpas" (filterchain list shows all)')
+                         'no operator "lowpas": did you mean "biquad:lowpass" or "fir:lowpass=3k"?')
         for stage, hint in (("rate:48k", '"resample:RATE"'), ("highpass:80", '"biquad:highpass"'), ("normalize:-1dB", "peak=-1dB"),
                             ("pad:1s", "before=1s or after=1s"), ("crop:0.5s", "start=0.5s or length=0.5s"), ("fade:2s", "in=2s or out=2s"), ("equalizer:100:3dB", "gain=3dB"),
                             ("fir:3k", "lowpass=3k or highpass=3k or bandpass=3k")):
@@ -53,6 +54,31 @@ class FirstContact(harness.Case):
         self.refused('no operator "spectogram": did you mean "spectrogram"', "-i", "speech.wav", "-p", "spectogram", "-o", "o.png")
         self.refused('did you mean "--device"', "-i", "speech.wav", "--devise", "cpu", "-o", "out.wav")
         self.refused("no output: give one with -o FILE", "-i", "speech.wav", "-p", "gain:2")
+
+    def test_names_of_other_programs(self):
+        """A name that another program has for it leads to the operator; a stage that is suggested can be run."""
+        for word, names in (("denoise", ["gate", "median"]), ("reverb", ["conv1d"]), ("volume", ["gain"]), ("volum", ["gain"]), ("scale", ["resize"]),
+                            ("grayscale", ["gray"]), ("compressor", ["compand"]), ("echo", ["delay"]), ("unsharp", ["sharpen"])):
+            line = self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav")
+            self.assertEqual(re.findall(r"(?:see|or) (\w+) \(", line), names, line)
+        for word, stages in (("invert", ["gain:-1", "levels:out_black=255:out_white=0"]), ("hflip", ["flip:x"]), ("highpas", ["biquad:highpass", "fir:highpass=80"])):
+            self.assertEqual(re.findall(r'(?:mean| or) "([^"]+)"', self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav")), stages)
+        for word in ("pitch", "tempo", "frobnicate"):  # nothing does that, and nothing is suggested
+            self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"), f'no operator "{word}" (filterchain list shows all)')
+        names = {line.split()[0] for line in self.succeed("list").splitlines()}
+        stages = 0
+        for operator in json.loads(self.succeed("inspect", *sorted(names), "--json")):
+            for word, _, stage in (keyword.partition("=") for keyword in operator["keywords"]):
+                self.assertNotIn(word, names)
+                if not stage:
+                    continue
+                stages += 1
+                with self.subTest(word=word, stage=stage):
+                    self.assertIn(f'"{stage}"', self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"))
+                    inputs = [[]] if operator["generator"] else [["-i", "speech.wav", "-p", "mix:0,0"], ["-i", "picture.png"]]
+                    done = [self.run_command(*words, "-p", stage, "-o", "out.npy") for words in inputs]
+                    self.assertIn((0, ""), [(one.returncode, one.stderr) for one in done])
+        self.assertGreater(stages, 20)
 
     # ---- sound
 
