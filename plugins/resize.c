@@ -231,6 +231,7 @@ static const fc_operator resize_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "resize",
     .summary = "make images larger or smaller",
+    .keywords = FC_TEXTS("scale", "zoom", "thumbnail", "shrink", "enlarge", "interpolate"),
     .doc =
         "Makes images of another size.\n\n"
         "    resize:256                          the short side becomes 256 pixels\n"

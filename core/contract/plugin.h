@@ -506,6 +506,10 @@ struct fc_operator {
   /* For each entry of `examples`, or NULL: what it does, in a few words; and the command around it, as "-i
    * in.png ... -o out.npy", or "" where one sound, or one image, in and out will do. */
   const char *const *example_docs, *const *example_commands;
+
+  /* Other names for what it does, which are suggested to whoever types one as an operator's name: "volume",
+   * or with the stage to write instead, "negative=levels:out_black=255:out_white=0"; ends with NULL. */
+  const char *const *keywords;
 };
 
 /* The operator's backend for a kind of device, or NULL. */
