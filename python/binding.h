@@ -6,7 +6,8 @@
  *   module.c     errors, the context, the contents of the module
  *   array.c      arrays in Python: the buffer protocol, DLPack, Array
  *   exchange.c   tensors of libraries that have DLPack's C exchange API
- *   chain.c      Chain: calls on arrays, files and encoded bytes; interrupts and progress
+ *   request.c    the arguments of a call; interrupts and progress
+ *   chain.c      Chain: calls on arrays, files and encoded bytes
  *   operators.c  descriptors as dicts, and operators that are functions of Python
  *
  * Only CPython's limited API of 3.11 and the library's public header are used, so that one binary works with

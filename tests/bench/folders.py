@@ -180,9 +180,9 @@ def programs(options, source, paths):
     made = {}
     for device in options.device:
         for decode in ("cpu", "gpu") if device.startswith("cuda") else (None,):
-            by = f", decoded by the {decode}" if decode else ""
-            made[f"filterchain {device}{by}, shards"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, True)
-            made[f"filterchain {device}{by}, files"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, False)
+            by = f" decoded by the {decode}" if decode else ""
+            made[f"filterchain {device}, shards{by}"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, True)
+            made[f"filterchain {device}, files{by}"] = lambda out, d=device, e=decode: ours(options, source, out, d, e, False)
     for name, module in (("pillow", "PIL"), ("opencv", "cv2"), ("torchvision", "torchvision"), ("pyvips", "pyvips")):
         if importlib.util.find_spec(module):
             made[name] = lambda out, n=name: by_processes(n, paths, out, options.jobs)
