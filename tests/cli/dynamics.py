@@ -319,6 +319,9 @@ class Plot(Case):
         self.assertLess(max(y for _, y in magnitude) - min(y for _, y in magnitude), 0.1)
         self.assertLess(max(y for _, y in delay) - min(y for _, y in delay), 0.1)
         self.assertGreater(len(phase), 500)
+        # Of linear phase: 0 degrees, and 180 where the gain is negative.
+        _, phase, _ = self.curves("-p", "fir:lowpass=3k:taps=255")
+        self.assertEqual(len({round(y / 4) for _, y in phase}), 2)
         # A low pass: 0, -3.01 and -12.3 dB; the axis of which ends at what the highest frequency has.
         low, _, _ = self.curves("-p", "biquad:lowpass:freq=1000")
         pass_, corner, octave = (self.at(low, f) for f in (50, 1000, 2000))
