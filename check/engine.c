@@ -84,6 +84,7 @@ static fc_chain *chain_of(engine *e, GError **error) {
 static fc_options options_of(const engine *e, int threads, gint64 chunk, fc_fuse fuse) {
   fc_options o = FC_OPTIONS_INIT;
   o.device = e->device, o.threads = threads, o.chunk = chunk, o.fuse = fuse, o.precision = FC_F32;
+  o.meaning = &e->in; /* sound has a rate */
   return o;
 }
 

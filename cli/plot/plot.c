@@ -165,6 +165,7 @@ static void measure(const double *h, double rate, response *r) {
     r->frequency[k] = f;
     r->decibels[k] = power > 0 ? 10 * log10(power) : -INFINITY;
     r->degrees[k] = power > 0 ? atan2(im, re) * 180 / G_PI : NAN;
+    if (r->degrees[k] < -179) r->degrees[k] += 360; /* rounding would draw a negative gain at both ends */
     r->delay[k] = power > 1e-20 ? (late_re * re + late_im * im) / power / rate * 1000 : NAN;
   }
 }

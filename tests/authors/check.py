@@ -93,6 +93,13 @@ class Check(harness.Case):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
 
+    def test_the_engine_runs_sound_at_a_rate(self):
+        for name in ("compand", "equalizer", "fir", "limiter", "loudness", "resample", "spectrogram"):
+            done = self.run_command("check", os.path.join(harness.BUILD, "plugins", name + ".so"), "--json", "--seed", "5", "--backend", "cpu",
+                                    "--test", "engine", "--seconds", "3")
+            run = [(r["test"], r["status"]) for r in json.loads(done.stdout)["results"]]
+            self.assertEqual(run, [("load", "passed"), ("engine", "passed")], done.stdout)
+
     def test_every_way_to_allocate_is_seen(self):
         if SANITIZED:
             self.skipTest("a sanitizer has its own allocator")

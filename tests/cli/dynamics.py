@@ -319,6 +319,9 @@ class Plot(Case):
         self.assertLess(max(y for _, y in magnitude) - min(y for _, y in magnitude), 0.1)
         self.assertLess(max(y for _, y in delay) - min(y for _, y in delay), 0.1)
         self.assertGreater(len(phase), 500)
+        # Of linear phase: 0 degrees, and 180 where the gain is negative.
+        _, phase, _ = self.curves("-p", "fir:lowpass=3k:taps=255")
+        self.assertEqual(len({round(y / 4) for _, y in phase}), 2)
         # A low pass: 0, -3.01 and -12.3 dB; the axis of which ends at what the highest frequency has.
         low, _, _ = self.curves("-p", "biquad:lowpass:freq=1000")
         pass_, corner, octave = (self.at(low, f) for f in (50, 1000, 2000))
@@ -410,14 +413,14 @@ class Live(Case):
                 got += os.read(process.stdout.fileno(), 1 << 16)
         self.assertGreaterEqual(len(got), wanted)
 
-    def follow(self, process, frame, header, held=LATENCY, piece=4800):
+    def follow(self, process, frame, header, held=LATENCY, piece=4800, ratio=1):
         got, sent, tone = bytearray(), 0, array.array("h", [int(9000 * math.sin(i / 9)) for i in range(piece)])
         for _ in range(5):
             process.stdin.write(tone.tobytes())
             sent += len(tone)
-            self.wait_for(process, got, header + frame * (sent - int(held * self.RATE)))
+            self.wait_for(process, got, header + frame * int((sent - int(held * self.RATE)) * ratio))
         process.stdin.close()
-        self.wait_for(process, got, header + frame * sent)
+        self.wait_for(process, got, header + frame * math.ceil(sent * ratio))
         got += process.stdout.read()  # a tail, of what rings on
         self.assertEqual(process.wait(60), 0)
         return bytes(got), tone * 5
@@ -437,13 +440,15 @@ class Live(Case):
         self.write("mask.txt", "\n".join(str(math.sin(i) / (i + 1)) for i in range(3000)))
         for stages in (("fir:lowpass=3k:taps=301",), ("conv1d:mask.txt:mode=full",), ("equalizer:100,1k,5k:gain=3dB",),
                        ("compand:-70,-60,0,-20", "gate:-60dB"), ("delay:0",), ("fade:in=10ms",), ("mix:0",),
+                       ("resample:44100:quality=best",), ("limiter", "resample:16k"),
                        ("equalizer:1k:gain=3dB", "conv1d:mask.txt:mode=full", "limiter:-1dB")):
             chain = [argument for stage in stages for argument in ("-p", stage)]
             plan = self.succeed("-i", "in.wav", *chain, "-o", "out.wav", "--latency", "20ms", "--dry-run")
             held = float(re.search(r"sound is held for ([0-9.e-]+) ms", plan).group(1)) / 1e3
             self.assertLessEqual(held, self.LATENCY, stages)
             process = self.begin(*self.RAW, *chain, "-p", "convert:i16")
-            self.follow(process, 2, 0, 1.005 * held, 1000)  # it is told to three digits
+            rate = re.search(r"resample:(\d+)", stages[-1].replace("k", "000"))
+            self.follow(process, 2, 0, 1.005 * held, 1000, int(rate[1]) / self.RATE if rate else 1)  # it is told to three digits
 
     def test_wav(self):
         """Of a length that nobody knows, in and out."""

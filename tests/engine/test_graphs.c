@@ -202,6 +202,8 @@ static const char *const known[][6] = {
     {"join:other", "pad:multiple=16x8:border=reflect101", NULL},
     {"turn:to=array", "carry", "crop:3", NULL},
     {"mel:frame=1:border=reflect", NULL},
+    {"delay:0,12", "mel:8:frame=32:hop=8:rate=16000", NULL},
+    {"conv1d:[1,2,1]/4:border=reflect", "delay:40,3", "carry:after=2", "delay:1", NULL},
     {"waveform", "join:other", NULL},
     {"biquad:lowpass:freq=1kHz", "stft:32:hop=8", "gain:0.5", "istft:32:hop=8", "limiter:0.5", NULL},
 };
