@@ -84,7 +84,7 @@ void __wrap_fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 al
   for (int a = 0; a < FC_AXES && b->bytes && fc_ranges_count(held); a++)
     if (fc_range_length(held[a]) > b->capacity[a])
       g_error("%" G_GINT64_FORMAT " elements on axis %c of a buffer for %" G_GINT64_FORMAT,
-              fc_range_length(held[a]), "NYXC"[a], b->capacity[a]);
+              fc_range_length(held[a]), "NYXC"[a], b -> capacity[a]);
   __real_fc_buffer_hold(b, held, aligned);
 }
 
