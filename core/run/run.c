@@ -555,8 +555,10 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
   }
   reset_operators(r->plan, options);
   fc_runner *first = r->workspaces[0].runner;
-  if (r->plan->carries && !first->compute(first, 0, 0, reset_carries, r, error)) return FALSE;
-  return init_feeds(r, error) && begin_sink(r, error);
+  const gboolean ok = (!r->plan->carries || first->compute(first, 0, 0, reset_carries, r, error)) &&
+                      init_feeds(r, error) && begin_sink(r, error);
+  r->broken = !ok && on_device(r);
+  return ok;
 }
 
 gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
@@ -565,6 +567,7 @@ gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
   if (ended && !replan(r, -1, have, error)) return FALSE;
   r->have = ended ? -1 : have;
   while (acquire_chunk(r, &me, &why) && one_chunk(r, &me, &why)) continue;
+  r->broken = why && on_device(r);
   if (why) g_propagate_error(error, why);
   return !why;
 }
