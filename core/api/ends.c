@@ -355,8 +355,12 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
 
 gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError **error) {
   for (guint k = 0; k < o->n_sides; k++) {
-    o->sides[k] = fc_source_cast(o->sides[k], plan->sides[k].format.dtype);
-    if (plan->sides[k].random && !load(o, &o->sides[k], error)) return FALSE;
+    const fc_plan_side *side = &plan->sides[k];
+    gint64 room[FC_AXES];
+    fc_plan_side_capacity(plan, k, room); /* a stage that looks at channels beside those there are has gaps */
+    const gboolean gaps = side->format.kind == FC_AUDIO && room[FC_AXIS_C] > side->format.extent[FC_AXIS_C];
+    o->sides[k] = fc_source_cast(o->sides[k], side->format.dtype, gaps);
+    if (side->random && !load(o, &o->sides[k], error)) return FALSE;
   }
   fc_range looked[FC_AXES];
   if (o->source && o->source->window && fc_plan_looks_at((fc_plan *)plan, looked))

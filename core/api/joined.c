@@ -93,7 +93,7 @@ fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
   gboolean seeks = all->extent[FC_AXIS_X] >= 0;
   for (guint i = 0; i < n; i++) seeks = seeks && sources[i]->seek;
   if (seeks) me->base.seek = seek_joined;
-  for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype);
+  for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype, FALSE);
   if (ok) return &me->base;
   free_joined(&me->base);
   return NULL;

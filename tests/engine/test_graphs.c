@@ -203,6 +203,9 @@ static const char *const known[][6] = {
     {"turn:to=array", "carry", "crop:3", NULL},
     {"mel:frame=1:border=reflect", NULL},
     {"waveform", "join:other", NULL},
+    {"scan:axis=c:num=3", "join:'audio,i16,1x1x64x5':across=1", NULL},
+    {"scan:axis=c:num=3", "join:'image,u8,7x12x19x4':across=1:border=replicate", NULL},
+    {"join:other:across=2:before=3:border=reflect", "carry", NULL},
     {"biquad:lowpass:freq=1kHz", "stft:32:hop=8", "gain:0.5", "istft:32:hop=8", "limiter:0.5", NULL},
 };
 
