@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/base/patience.h"
-#include "core/base/progress.h"
 #include "core/device/kernels.h"
 #include "core/run/borrow.h"
 #include "core/run/feed.h"
@@ -216,9 +215,15 @@ static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   return TRUE;
 }
 
+static gboolean cancelled(const fc_options *options, GError **error) {
+  if (!options->cancel || !g_atomic_int_get(options->cancel)) return FALSE;
+  fc_fail(error, FC_IO, "interrupted");
+  return TRUE;
+}
+
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok = !r->over && !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, error);
+  gboolean ok = !r->over && !stopped(r) && !cancelled(r->options, error) && acquire_chunk(r, me, error);
   r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
@@ -366,14 +371,19 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   return ok;
 }
 
+#define PROGRESS_INTERVAL (G_TIME_SPAN_SECOND / 10)
+
 /* Progress is reported from the caller's thread only; all workers obey a request to stop. */
 static gboolean report_progress(fc_run *r, GError **error) {
-  if (fc_cancelled(r->options, error)) return FALSE;
-  if (g_thread_self() != r->caller) return TRUE;
+  const fc_options *o = r->options;
+  if (cancelled(o, error)) return FALSE;
+  const gint64 now = o->progress && g_thread_self() == r->caller ? g_get_monotonic_time() : r->told;
+  if (now - r->told < PROGRESS_INTERVAL) return TRUE;
+  r->told = now;
   pthread_mutex_lock(&r->mutex);
-  gint64 done = r->done, total = r->total;
+  gint64 done = r->done, total = r->total < 0 ? FC_UNKNOWN : r->total;
   pthread_mutex_unlock(&r->mutex);
-  return fc_tell_progress(r->options, done, total, &r->told, error);
+  return o->progress(done, total, o->progress_data) || fc_fail(error, FC_IO, "stopped");
 }
 
 /* ---- workers -------------------------------------------------------------------------------------- */
