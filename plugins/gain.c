@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gain.c - the operator gain: a factor for all channels, or one per channel; by
- * filters/pointwise/pointwise.h. */
+/* gain.c - the operator gain: a factor for all channels, or one per channel (filters/pointwise). */
 #include "plugins/pointwise.h"
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
@@ -27,11 +26,10 @@ static const fc_operator gain_operator = {
     .keywords = FC_TEXTS("volume", "vol", "amplify", "amplitude", "brightness", "brighten",
                          "polarity=gain:-1", "invert=gain:-1"),
     .doc = "Multiplies every sample by a factor: sound becomes louder or softer, an image brighter or "
-           "darker. Within a chain nothing is clipped; only when samples are stored as integers at last are "
-           "they rounded, half to even, and limited to what the integers hold, with a warning. The product "
-           "is rounded once, in single precision (double with --precision f64). Of image files alpha stays "
-           "as it is, "
-           "unless a gain is given for each channel.",
+           "darker. Within a chain nothing is clipped; only when samples are stored as integers at last "
+           "are they rounded, half to even, and limited to what the integers hold, with a warning. The "
+           "product is rounded once, in single precision (double with --precision f64). Of image files "
+           "alpha stays as it is, unless a gain is given for each channel.",
     .examples = FC_TEXTS("gain:0.5", "gain:-6dB", "gain:-1"),
     .example_docs = FC_TEXTS("half the amplitude", "half the amplitude, as decibels", "turn the polarity"),
     FC_OPERATOR_PARAMS(FC_FLOAT_PARAM(

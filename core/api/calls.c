@@ -356,7 +356,7 @@ gboolean fc_loader_run(fc_loader *load, const fc_view *out, fc_result **result, 
   if (!load->opened) return fc_fail(error, FC_INVALID, "the loaded signal has been read already");
   if (!check_shape(load->plan, &to, error)) return FALSE;
   g_autofree char *name = g_strdup(load->opened->source ? load->opened->source->name : "the chain");
-  load->opened->sink = fc_memory_sink_new(&to);
+  load->opened->sink = fc_memory_sink_new(load->chain->context, &to);
   attempt a = {.between = {.input = load->input, .out = &to}, .opened = g_steal_pointer(&load->opened)};
   return run_attempt(load->chain, &a, &load->options, run_load_once, name, result, error);
 }

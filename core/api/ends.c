@@ -93,8 +93,9 @@ static fc_source *open_side(fc_context *context, const fc_stage *stage, const fc
   fc_options side = options_of_side(o);
   if (!input->path) {
     fc_view full;
-    return fc_check_view(&input->view, &full, "further input", FALSE, error) ? fc_memory_source_new(&full)
-                                                                             : NULL;
+    return fc_check_view(&input->view, &full, "further input", FALSE, error)
+               ? fc_memory_source_new(context, &full)
+               : NULL;
   }
   if (strcmp(input->path, "-") == 0) {
     fc_fail(error, FC_INVALID, "%s: a further input is a file, not standard input", stage->op->name);
@@ -174,7 +175,7 @@ static void format_of_view(const fc_view *view, const fc_options *o, fc_format *
 
 /* Takes the source over; NULL on failure. */
 static gboolean load(const fc_opened *o, fc_source **source, GError **error) {
-  *source = fc_source_load(g_steal_pointer(source), o->chain->context->frames, error);
+  *source = fc_source_load(o->chain->context, g_steal_pointer(source), error);
   return *source != NULL;
 }
 
@@ -190,7 +191,7 @@ static gboolean open_input(fc_opened *o, const fc_between *b, GError **error) {
       o->query.device = b->in->device, o->query.borrowed = TRUE, o->query.wanted = b->out->dtype;
       return TRUE;
     }
-    o->source = fc_memory_source_new(b->in);
+    o->source = fc_memory_source_new(o->chain->context, b->in);
     o->source->format = o->format;
     return TRUE;
   }
@@ -355,15 +356,19 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
 
 gboolean fc_opened_ends(fc_opened *o, const fc_plan *plan, fc_ends *ends, GError **error) {
   for (guint k = 0; k < o->n_sides; k++) {
-    o->sides[k] = fc_source_cast(o->sides[k], plan->sides[k].format.dtype);
-    if (plan->sides[k].random && !load(o, &o->sides[k], error)) return FALSE;
+    const fc_plan_side *side = &plan->sides[k];
+    gint64 room[FC_AXES];
+    fc_plan_side_capacity(plan, k, room); /* a stage that looks at channels beside those there are has gaps */
+    const gboolean gaps = side->format.kind == FC_AUDIO && room[FC_AXIS_C] > side->format.extent[FC_AXIS_C];
+    o->sides[k] = fc_source_cast(o->sides[k], side->format.dtype, gaps);
+    if (side->random && !load(o, &o->sides[k], error)) return FALSE;
   }
   fc_range looked[FC_AXES];
   if (o->source && o->source->window && fc_plan_looks_at((fc_plan *)plan, looked))
     o->source->window(o->source, looked[FC_AXIS_Y], looked[FC_AXIS_X]);
   if (o->query.borrowed && !plan->borrowed) { /* copied like a file */
-    o->source = fc_memory_source_new(o->in);
-    o->sink = fc_memory_sink_new(o->out);
+    o->source = fc_memory_source_new(o->chain->context, o->in);
+    o->sink = fc_memory_sink_new(o->chain->context, o->out);
   }
   *ends = (fc_ends){.source = o->source,
                     .sides = o->sides,

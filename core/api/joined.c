@@ -27,15 +27,11 @@ static gboolean check_follower(const fc_source *first, const fc_source *next, GE
   return TRUE;
 }
 
-static gboolean is_float(int dtype) {
-  return dtype == FC_F32 || dtype == FC_F64;
-}
-
 /* The element type in which samples of both are exact: the wider of two integers; with floats f32, as long
  * as 24 bits suffice. */
 static int common_dtype(int a, int b) {
   if (a == b) return a;
-  if (is_float(a) || is_float(b))
+  if (fc_dtype_is_float(a) || fc_dtype_is_float(b))
     return a == FC_F64 || b == FC_F64 || a == FC_I32 || b == FC_I32 ? FC_F64 : FC_F32;
   return a == FC_I32 || b == FC_I32 ? FC_I32 : a == FC_U8 ? b : b == FC_U8 ? a : FC_I32;
 }
@@ -93,7 +89,7 @@ fc_source *fc_joined_source(fc_source **sources, guint n, GError **error) {
   gboolean seeks = all->extent[FC_AXIS_X] >= 0;
   for (guint i = 0; i < n; i++) seeks = seeks && sources[i]->seek;
   if (seeks) me->base.seek = seek_joined;
-  for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype);
+  for (guint i = 0; i < n && ok; i++) me->parts[i] = fc_source_cast(me->parts[i], all->dtype, FALSE);
   if (ok) return &me->base;
   free_joined(&me->base);
   return NULL;

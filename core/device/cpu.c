@@ -71,7 +71,7 @@ fc_runner *fc_cpu_runner_new(int threads, fc_context *context) {
   r->description = g_strdup_printf("cpu (%d thread%s)", r->threads, r->threads == 1 ? "" : "s");
   r->free = cpu_free;
   r->compute = cpu_compute;
-  r->wait_upload = cpu_wait, r->wait_download = cpu_wait, r->wait = cpu_wait;
+  r->wait = cpu_wait;
   r->finish = cpu_finish;
   r->copy = cpu_copy, r->fill_border = cpu_fill_border;
   r->parallel = cpu_parallel, r->rest = cpu_rest;

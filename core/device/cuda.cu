@@ -269,16 +269,6 @@ gboolean wait_for(cuda_runner *me, cudaEvent_t event, const char *doing, GError 
   return entered(me, here, error) && passed(me, cudaEventSynchronize(event), doing, error);
 }
 
-gboolean cuda_wait_upload(fc_runner *runner, guint slot, GError **error) {
-  cuda_runner *me = (cuda_runner *)runner;
-  return wait_for(me, me->slots[slot].uploaded, "upload", error);
-}
-
-gboolean cuda_wait_download(fc_runner *runner, guint slot, GError **error) {
-  cuda_runner *me = (cuda_runner *)runner;
-  return wait_for(me, me->slots[slot].downloaded, "download", error);
-}
-
 gboolean cuda_wait(fc_runner *runner, guint slot, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   return wait_for(me, me->slots[slot].computed, "computing", error) &&
@@ -592,7 +582,6 @@ static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   r->adopt_host = cuda_adopt_host;
   r->upload = cuda_upload, r->download = cuda_download;
   r->compute = cuda_compute;
-  r->wait_upload = cuda_wait_upload, r->wait_download = cuda_wait_download;
   r->wait = cuda_wait, r->finish = cuda_finish;
   if (stream) r->rejoin = cuda_rejoin, r->fork = cuda_fork, r->aside = cuda_aside, r->join = cuda_join;
   r->watch = cuda_watch, r->renew = cuda_renew;

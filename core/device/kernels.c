@@ -3,6 +3,7 @@
 #include "core/device/kernels.h"
 
 #include "core/base/error.h"
+#include "core/base/patience.h"
 #include "core/base/private_files.h"
 #include "core/device/kernel_cache.h"
 
@@ -134,7 +135,7 @@ static store *store_of(fc_context *context) {
     store *s = g_new0(store, 1);
     s->context = context;
     pthread_mutex_init(&s->mutex, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    fc_cond_init(&s->changed);
     s->made = g_hash_table_new_full(hash_of, is_same, NULL, free_made);
     s->threads = g_thread_pool_new(work, s, COMPILERS, FALSE, NULL);
     context->kernels = s, context->free_kernels = free_store;
@@ -170,7 +171,7 @@ void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
     if (look) g_thread_pool_push(s->threads, made, NULL);
     if (!wait || (made->stage != LOOKING && made->stage != COMPILING)) break;
     /* another thread that was asked to look only may leave it to be compiled */
-    pthread_cond_wait(&s->changed, &s->mutex);
+    fc_cond_wait(&s->changed, &s->mutex);
   }
   pthread_mutex_unlock(&s->mutex);
 }

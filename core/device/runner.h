@@ -64,9 +64,6 @@ struct fc_runner {
   gboolean (*compute)(fc_runner *runner, guint slot, guint64 key, fc_enqueue_fn enqueue, void *data,
                       GError **error);
 
-  /* Blocks until the slot's last upload, or download, is done. */
-  gboolean (*wait_upload)(fc_runner *runner, guint slot, GError **error);
-  gboolean (*wait_download)(fc_runner *runner, guint slot, GError **error);
   /* Blocks until the slot's last compute and download are done: its buffers may then be reused. */
   gboolean (*wait)(fc_runner *runner, guint slot, GError **error);
   /* Blocks until the compute lane is idle: at the end of a stream, and around stages that have no version
@@ -134,7 +131,7 @@ typedef struct fc_driver {
   int (*count)(char **reason);
   /*
    * A runner with its own three lanes, or with `stream` on the caller's: everything is enqueued there
-   * directly and nothing waits - wait, wait_upload, wait_download and finish return immediately - so a chain
+   * directly and nothing waits - wait and finish return immediately - so a chain
    * with stages on the host cannot run there. The stream may be gone before the runner is freed. NULL with
    * FC_DEVICE and a sentence.
    */

@@ -35,7 +35,8 @@ static double bytes_of(const fc_format *f, fc_axis cut) {
   return count;
 }
 
-void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
+/* Seconds on the CPU and on a GPU, including start-up. */
+static void predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
   double flops = 0, bytes = 0, up = 0, down = 0;
   for (guint l = 0; l <= plan->n; l++) {
     const fc_format *f = &plan->links[l];
@@ -177,7 +178,7 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
     fc_plan_set_reason(plan, "the only choice of this build");
     return;
   }
-  fc_plan_predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
+  predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
   plan->device_auto = TRUE;
   gboolean unknown = plan->links[0].extent[plan->cut] < 0;
   if (!needs_gpu && (unknown || cpu <= gpu)) {

@@ -147,9 +147,6 @@ fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GE
 /* Whether the CPU should take over after this failure: yes if we chose the device, not the user. */
 gboolean fc_plan_may_leave_device(const fc_plan *plan, const GError *why);
 
-/* Predicted seconds on the CPU and on a GPU, including start-up. */
-void fc_plan_predict(const fc_plan *plan, int threads, double *cpu, double *gpu);
-
 /* Whether the stage runs on the CPU. */
 static inline gboolean fc_plan_on_host(const fc_plan *plan, guint s) {
   return plan->n_devices == 0 || plan->stages[s].on_host;

@@ -201,10 +201,12 @@ void fc_plan_side_capacity(const fc_plan *plan, guint k, gint64 capacity[FC_AXES
     if (a == (int)plan->cut && plan->reflects) capacity[a] += 2 * fc_plan_side_span(plan, k);
     /* Sources deliver all of the other axes, and what was read stays while neighbours look at it. */
     gboolean whole = a != (int)plan->cut && !(a == FC_AXIS_N && plan->cut == FC_AXIS_Y);
-    if (whole && a == FC_AXIS_C)
-      capacity[a] = MAX(capacity[a], extent); /* at most: sound is delivered in packed frames */
-    else if (whole)
+    if (whole && a != FC_AXIS_C)
       capacity[a] += MAX(extent, 0);
+    else if (whole && !fc_reach_is_whole(r)) { /* no more: frames of sound are packed, if they can be */
+      const gint64 end = fc_scale_ceil(plan->links[side->stage + 1].extent[a], r->num, r->den) + r->after;
+      capacity[a] = MAX(r->before, 0) + MAX(end, extent);
+    }
   }
 }
 

@@ -185,7 +185,7 @@ static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError
 
 /* ---- checking ---------------------------------------------------------- */
 
-const char *fc_device_kind_name(int kind) {
+static const char *kind_name(int kind) {
   return kind == FC_KIND_HOST ? "cpu" : kind == FC_KIND_CUDA ? "cuda" : "?";
 }
 
@@ -352,7 +352,7 @@ static gboolean check_backends(const fc_operator *op, GError **error) {
   guint kinds = 0;
   if (!op->backends[0]) return fc_fail(error, FC_INVALID, "it has no backend");
   for (const fc_backend *const *b = op->backends; *b; b++) {
-    const char *name = fc_device_kind_name((int)(*b)->device_kind);
+    const char *name = kind_name((int)(*b)->device_kind);
     if (kinds & 1u << (*b)->device_kind) return fc_fail(error, FC_INVALID, "it has two %s backends", name);
     kinds |= 1u << (*b)->device_kind;
     if (!check_backend(*b, name, error)) return FALSE;

@@ -22,9 +22,6 @@ G_BEGIN_DECLS
 fc_plugin *fc_descriptor_copy(const fc_plugin *plugin, GStrv *unfit, GError **error);
 void fc_descriptor_free(fc_plugin *copy); /* NULL is allowed */
 
-/* The name of a kind of device: "cpu", "cuda". Static. */
-const char *fc_device_kind_name(int kind);
-
 /* [a-z][a-z0-9_]*, at most 63 characters; FALSE for NULL. */
 gboolean fc_is_name(const char *text);
 

@@ -247,8 +247,8 @@ static void free_cast(fc_source *source) {
   g_free(me);
 }
 
-fc_source *fc_source_cast(fc_source *source, int dtype) {
-  if (source->format.dtype == dtype) return source;
+fc_source *fc_source_cast(fc_source *source, int dtype, gboolean gaps) {
+  if (source->format.dtype == dtype && !gaps) return source;
   cast_source *me = g_new0(cast_source, 1);
   me->inner = source;
   me->base.format = source->format;

@@ -39,8 +39,9 @@ gboolean fc_feed_fill(fc_feed *feed, fc_slot *slot, GError **error);
  * end. */
 gboolean fc_feed_recut(fc_feed *feed, fc_slot *slot, const fc_chunk_link *was, GError **error);
 
-/* Converts the element type, rounding as an operator would; takes ownership of the source. */
-fc_source *fc_source_cast(fc_source *source, int dtype);
+/* Converts the element type, rounding as an operator would; takes ownership of the source. `gaps`: it is also
+ * to read frames of sound that are not packed. */
+fc_source *fc_source_cast(fc_source *source, int dtype, gboolean gaps);
 
 G_END_DECLS
 

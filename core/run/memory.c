@@ -18,6 +18,12 @@
 #define COPY_THREADS 4
 #define COPY_BYTES   ((gint64)1 << 20)
 
+/* The context's threads, taken by the first copy that is worth it. */
+typedef struct helpers {
+  fc_context *context;
+  fc_pool *crew;
+} helpers;
+
 typedef struct sharing {
   fc_view to, from;
   int axis;
@@ -39,18 +45,19 @@ static void copy_share(guint index, guint worker, void *data) {
 }
 
 /* Divides the longest of the axes whose neighbours are not contiguous, or X, among the threads. */
-static void copy_shared(fc_pool *pool, const fc_view *to, const fc_view *from) {
+static void copy_shared(helpers *h, const fc_view *to, const fc_view *from) {
   sharing s = {*to, *from, FC_AXIS_X, 0};
-  gint64 bytes = fc_view_bytes(to);
+  const int threads = MIN(COPY_THREADS, fc_processors());
   for (int a = FC_AXIS_N; a <= FC_AXIS_Y; a++)
     if (to->shape[a] > 1 && (s.axis == FC_AXIS_X || to->shape[a] > to->shape[s.axis])) s.axis = a;
-  gint64 shares = CLAMP(bytes / COPY_BYTES, 1, fc_pool_threads(pool));
+  const gint64 shares = CLAMP(fc_view_bytes(to) / COPY_BYTES, 1, threads);
   s.each = MAX(fc_scale_ceil(to->shape[s.axis], 1, shares), 1);
-  fc_pool_run(pool, (guint)fc_scale_ceil(to->shape[s.axis], 1, s.each), copy_share, &s);
-}
-
-static fc_pool *copy_pool(void) {
-  return fc_pool_new(MIN(COPY_THREADS, fc_processors()));
+  if (shares == 1) {
+    fc_view_copy(to, from);
+    return;
+  }
+  if (!h->crew) h->crew = fc_context_take_crew(h->context, threads);
+  fc_pool_run(h->crew, (guint)fc_scale_ceil(to->shape[s.axis], 1, s.each), copy_share, &s);
 }
 
 /* ---- source ----------------------------------------------------------- */
@@ -59,10 +66,9 @@ typedef struct memory_source {
   fc_source base;
   fc_view view;
   gint64 position;
-  fc_pool *crew;
+  helpers helpers;
   void *owned;
-  fc_frame_pool *pool; /* the pool in which its memory is counted, or NULL */
-  gsize counted;
+  gsize counted; /* bytes of it, in the context's pool */
 } memory_source;
 
 /* The rest of a view from a position on; by rows, positions count the rows of all frames, and the rest
@@ -86,7 +92,7 @@ static gint64 read_memory(fc_source *source, const fc_view *into, GError **error
   fc_view to = *into, from = rest_of(&me->view, axis, me->position);
   gint64 count = MIN(into->shape[axis], from.shape[axis]);
   to.shape[axis] = from.shape[axis] = count;
-  copy_shared(me->crew, &to, &from);
+  copy_shared(&me->helpers, &to, &from);
   me->position += count;
   return count;
 }
@@ -98,17 +104,17 @@ static gboolean seek_memory(fc_source *source, gint64 position, GError **error) 
 
 static void free_memory_source(fc_source *source) {
   memory_source *me = (memory_source *)source;
-  fc_pool_free(me->crew);
+  fc_context_give_crew(me->helpers.context, me->helpers.crew);
   free(me->owned);
-  if (me->pool) fc_frame_pool_give(me->pool, me->counted);
+  fc_frame_pool_give(me->helpers.context->frames, me->counted);
   g_free(source->name);
   g_free(me);
 }
 
-fc_source *fc_memory_source_new(const fc_view *view) {
+fc_source *fc_memory_source_new(fc_context *context, const fc_view *view) {
   memory_source *me = g_new0(memory_source, 1);
   me->view = *view;
-  me->crew = copy_pool();
+  me->helpers.context = context;
   fc_format_of_view(view, &me->base.format);
   me->base.name = g_strdup("memory");
   me->base.can_rows = view->kind != FC_AUDIO;
@@ -180,19 +186,19 @@ static gboolean load_all(fc_source *source, fc_axis axis, loading *l, GError **e
   return TRUE;
 }
 
-fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error) {
+fc_source *fc_source_load(fc_context *context, fc_source *source, GError **error) {
   const fc_format *f = &source->format;
   const fc_axis axis = fc_stream_axis(f->kind);
-  loading l = {.pool = pool, .frame = (gsize)fc_element_bytes(f, axis)};
+  loading l = {.pool = context->frames, .frame = (gsize)fc_element_bytes(f, axis)};
   if (!load_all(source, axis, &l, error)) {
-    fc_frame_pool_give(pool, l.frame * (gsize)l.room);
+    fc_frame_pool_give(l.pool, l.frame * (gsize)l.room);
     free(l.data);
     source->free(source);
     return NULL;
   }
   fc_view all = fc_dense_view(f, l.data, axis, 0, l.have);
-  memory_source *me = (memory_source *)fc_memory_source_new(&all);
-  me->owned = l.data, me->pool = pool, me->counted = l.frame * (gsize)l.room;
+  memory_source *me = (memory_source *)fc_memory_source_new(context, &all);
+  me->owned = l.data, me->counted = l.frame * (gsize)l.room;
   me->base.format = *f;
   me->base.format.layout = FC_INTERLEAVED;
   me->base.format.extent[axis] = l.have;
@@ -267,7 +273,7 @@ typedef struct memory_sink {
   fc_sink base;
   fc_view view;
   gint64 position;
-  fc_pool *crew;
+  helpers helpers;
 } memory_sink;
 
 static gboolean accept_memory(fc_sink *sink, fc_format *format, GError **error) {
@@ -281,21 +287,22 @@ static gboolean write_memory(fc_sink *sink, const fc_view *from, GError **error)
   fc_view to = rest_of(&me->view, axis, me->position);
   if (from->shape[axis] > to.shape[axis]) return fc_fail(error, FC_INVALID, "the output view is too short");
   to.shape[axis] = from->shape[axis];
-  copy_shared(me->crew, &to, from);
+  copy_shared(&me->helpers, &to, from);
   me->position += from->shape[axis];
   return TRUE;
 }
 
 static void free_memory_sink(fc_sink *sink) {
-  fc_pool_free(((memory_sink *)sink)->crew);
+  const helpers *h = &((memory_sink *)sink)->helpers;
+  fc_context_give_crew(h->context, h->crew);
   g_free(sink->name);
   g_free(sink);
 }
 
-fc_sink *fc_memory_sink_new(const fc_view *view) {
+fc_sink *fc_memory_sink_new(fc_context *context, const fc_view *view) {
   memory_sink *me = g_new0(memory_sink, 1);
   me->view = *view;
-  me->crew = copy_pool();
+  me->helpers.context = context;
   me->base = (fc_sink){.name = g_strdup("memory"),
                        .can_rows = view->kind != FC_AUDIO,
                        .accept = accept_memory,

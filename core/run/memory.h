@@ -5,16 +5,15 @@
 #ifndef FC_CORE_MEMORY_H
 #define FC_CORE_MEMORY_H
 
-#include "core/base/frame.h"
-#include "core/context/stream.h"
+#include "core/context/context.h"
 
 G_BEGIN_DECLS
 
 /* Reads from the caller's view, which must outlive the source. */
-fc_source *fc_memory_source_new(const fc_view *view);
+fc_source *fc_memory_source_new(fc_context *context, const fc_view *view);
 
 /* Writes into the caller's view, with its element type. */
-fc_sink *fc_memory_sink_new(const fc_view *view);
+fc_sink *fc_memory_sink_new(fc_context *context, const fc_view *view);
 
 /* Bytes of one element along an axis, including the other axes. */
 gint64 fc_element_bytes(const fc_format *format, fc_axis axis);
@@ -23,10 +22,10 @@ fc_view fc_dense_view(const fc_format *format, void *data, fc_axis axis, gint64 
 
 /*
  * Reads a source to its end and returns one of known length that owns the samples; for stages that need the
- * whole signal at once, and for further inputs that are read out of order. The samples count as the pool's
- * memory until the new source is freed. Takes ownership of the source, also on failure.
+ * whole signal at once, and for further inputs that are read out of order. The samples count as the
+ * context's memory until the new source is freed. Takes ownership of the source, also on failure.
  */
-fc_source *fc_source_load(fc_source *source, fc_frame_pool *pool, GError **error);
+fc_source *fc_source_load(fc_context *context, fc_source *source, GError **error);
 
 /* Copies the part of a source in memory given by the origin of `to`, whether or not it has been read;
  * beyond the ends is the border, with `code` as its value as an element. */

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/base/patience.h"
-#include "core/base/progress.h"
 #include "core/device/kernels.h"
 #include "core/run/borrow.h"
 #include "core/run/feed.h"
@@ -216,9 +215,15 @@ static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   return TRUE;
 }
 
+static gboolean cancelled(const fc_options *options, GError **error) {
+  if (!options->cancel || !g_atomic_int_get(options->cancel)) return FALSE;
+  fc_fail(error, FC_IO, "interrupted");
+  return TRUE;
+}
+
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok = !r->over && !stopped(r) && !fc_cancelled(r->options, error) && acquire_chunk(r, me, error);
+  gboolean ok = !r->over && !stopped(r) && !cancelled(r->options, error) && acquire_chunk(r, me, error);
   r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
@@ -366,14 +371,19 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
   return ok;
 }
 
+#define PROGRESS_INTERVAL (G_TIME_SPAN_SECOND / 10)
+
 /* Progress is reported from the caller's thread only; all workers obey a request to stop. */
 static gboolean report_progress(fc_run *r, GError **error) {
-  if (fc_cancelled(r->options, error)) return FALSE;
-  if (g_thread_self() != r->caller) return TRUE;
+  const fc_options *o = r->options;
+  if (cancelled(o, error)) return FALSE;
+  const gint64 now = o->progress && g_thread_self() == r->caller ? g_get_monotonic_time() : r->told;
+  if (now - r->told < PROGRESS_INTERVAL) return TRUE;
+  r->told = now;
   pthread_mutex_lock(&r->mutex);
-  gint64 done = r->done, total = r->total;
+  gint64 done = r->done, total = r->total < 0 ? FC_UNKNOWN : r->total;
   pthread_mutex_unlock(&r->mutex);
-  return fc_tell_progress(r->options, done, total, &r->told, error);
+  return o->progress(done, total, o->progress_data) || fc_fail(error, FC_IO, "stopped");
 }
 
 /* ---- workers -------------------------------------------------------------------------------------- */
@@ -555,8 +565,10 @@ gboolean fc_run_begin(fc_run *r, const fc_ends *ends, const fc_options *options,
   }
   reset_operators(r->plan, options);
   fc_runner *first = r->workspaces[0].runner;
-  if (r->plan->carries && !first->compute(first, 0, 0, reset_carries, r, error)) return FALSE;
-  return init_feeds(r, error) && begin_sink(r, error);
+  const gboolean ok = (!r->plan->carries || first->compute(first, 0, 0, reset_carries, r, error)) &&
+                      init_feeds(r, error) && begin_sink(r, error);
+  r->broken = !ok && on_device(r);
+  return ok;
 }
 
 gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
@@ -565,6 +577,7 @@ gboolean fc_run_step(fc_run *r, gint64 have, gboolean ended, GError **error) {
   if (ended && !replan(r, -1, have, error)) return FALSE;
   r->have = ended ? -1 : have;
   while (acquire_chunk(r, &me, &why) && one_chunk(r, &me, &why)) continue;
+  r->broken = why && on_device(r);
   if (why) g_propagate_error(error, why);
   return !why;
 }

@@ -38,8 +38,9 @@ void *fc_workspace_alloc(fc_workspace *w, gsize bytes, gboolean host, const char
   return memory;
 }
 
-gboolean fc_workspace_buffer(fc_workspace *w, const fc_format *format, const gint64 capacity[FC_AXES],
-                             gboolean host, gboolean packed, fc_buffer *b, GError **error) {
+/* A buffer for the longest range of a link. */
+static gboolean new_buffer(fc_workspace *w, const fc_format *format, const gint64 capacity[FC_AXES],
+                           gboolean host, gboolean packed, fc_buffer *b, GError **error) {
   if (!(packed ? fc_buffer_pack : fc_buffer_layout)(b, format, capacity))
     return fc_fail(error, FC_NO_MEMORY, "a chunk is too large to be addressed");
   b->device = host ? FC_HOST : w->runner->device;
@@ -51,7 +52,7 @@ static gboolean link_buffer(fc_workspace *w, guint link, gboolean host, fc_buffe
   const fc_plan *plan = w->states->plan;
   gint64 capacity[FC_AXES];
   fc_plan_capacity(plan, link, capacity);
-  return fc_workspace_buffer(w, &plan->links[link], capacity, host, FALSE, b, error);
+  return new_buffer(w, &plan->links[link], capacity, host, FALSE, b, error);
 }
 
 /* A host copy of what is transferred to or from a device: without borders and without gaps between rows. */
@@ -62,7 +63,7 @@ static gboolean twin(fc_workspace *w, guint link, fc_buffer *b, GError **error) 
   fc_plan_capacity(plan, link, capacity);
   for (int a = plan->cut == FC_AXIS_Y ? FC_AXIS_Y : FC_AXIS_N; a < FC_AXES; a++)
     if (a != (int)plan->cut) capacity[a] = format->extent[a];
-  return fc_workspace_buffer(w, format, capacity, TRUE, TRUE, b, error);
+  return new_buffer(w, format, capacity, TRUE, TRUE, b, error);
 }
 
 /* ---- slots ----------------------------------------------------------------------- */
@@ -100,9 +101,8 @@ static gboolean init_sides(fc_workspace *w, fc_slot *slot, GError **error) {
     const fc_format *format = &plan->sides[k].format;
     gint64 capacity[FC_AXES];
     fc_plan_side_capacity(plan, k, capacity);
-    if (!fc_workspace_buffer(w, format, capacity, FALSE, FALSE, &slot->sides[k], error)) return FALSE;
-    if (plan->n_devices &&
-        !fc_workspace_buffer(w, format, capacity, TRUE, FALSE, &slot->host_sides[k], error))
+    if (!new_buffer(w, format, capacity, FALSE, FALSE, &slot->sides[k], error)) return FALSE;
+    if (plan->n_devices && !new_buffer(w, format, capacity, TRUE, FALSE, &slot->host_sides[k], error))
       return FALSE;
   }
   return TRUE;
@@ -168,6 +168,15 @@ static gboolean init_scratch(fc_workspace *w, GError **error) {
   return w->host_scratch || no_memory(w, FALSE, "scratch", cpu, error);
 }
 
+/* Whether every stage's work can be captured in a graph. */
+static gboolean is_capturable(const fc_states *states) {
+  for (guint s = 0; s < states->plan->n; s++) {
+    if (states->plan->stages[s].on_host) return FALSE;
+    if (states->stages[s].backend && !(states->stages[s].backend->flags & FC_BACKEND_GRAPH)) return FALSE;
+  }
+  return TRUE;
+}
+
 gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, gboolean borrowed,
                            GError **error) {
   const fc_plan *plan = states->plan;
@@ -180,7 +189,7 @@ gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, 
   w->links = g_new0(fc_buffer, plan->n + 1);
   w->bounce_in = g_new0(fc_buffer, plan->n + 1);
   w->bounce_out = g_new0(fc_buffer, plan->n + 1);
-  w->plain = plan->n_devices && !fc_states_capturable(states);
+  w->plain = plan->n_devices && !is_capturable(states);
   for (guint s = 0; s < plan->n && !fc_plan_stays(plan); s++) leaves |= plan->stages[s].on_host;
   if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
   w->notes =
@@ -230,8 +239,7 @@ gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error) {
     gint64 capacity[FC_AXES];
     fc_plan_capacity(plan, s + 1, capacity);
     if (!plan->whole) capacity[plan->cut] = MIN(capacity[plan->cut], 2 * fc_plan_past(plan, s));
-    if (!fc_workspace_buffer(w, &plan->links[s + 1], capacity, FALSE, FALSE, &carries[s].tail, error))
-      return FALSE;
+    if (!new_buffer(w, &plan->links[s + 1], capacity, FALSE, FALSE, &carries[s].tail, error)) return FALSE;
   }
   return TRUE;
 }
@@ -716,12 +724,4 @@ void fc_workspace_point(fc_workspace *w, fc_slot *slot) {
     gint64 aligned = l < slot->chunk->last ? link->view[FC_AXIS_X].lo : link->made[FC_AXIS_X].lo;
     fc_buffer_hold(&w->links[l], link->held, aligned);
   }
-}
-
-gboolean fc_states_capturable(const fc_states *states) {
-  for (guint s = 0; s < states->plan->n; s++) {
-    if (states->plan->stages[s].on_host) return FALSE;
-    if (states->stages[s].backend && !(states->stages[s].backend->flags & FC_BACKEND_GRAPH)) return FALSE;
-  }
-  return TRUE;
 }

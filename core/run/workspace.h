@@ -82,9 +82,6 @@ gboolean fc_carries_init(fc_workspace *w, fc_carry *carries, GError **error);
 gboolean fc_carries_reset(fc_workspace *w, GError **error);
 
 void *fc_workspace_alloc(fc_workspace *w, gsize bytes, gboolean host, const char *what, GError **error);
-/* A buffer for the longest range of a link. */
-gboolean fc_workspace_buffer(fc_workspace *w, const fc_format *format, const gint64 capacity[FC_AXES],
-                             gboolean host, gboolean packed, fc_buffer *buffer, GError **error);
 
 /* Sets the links' buffers to the chunk's ranges. */
 void fc_workspace_point(fc_workspace *w, fc_slot *slot);
@@ -105,9 +102,6 @@ gboolean fc_workspace_run(fc_workspace *w, fc_slot *slot, guint stage, const fc_
 gboolean fc_workspace_may_make_border(const fc_workspace *w, const fc_slot *slot, guint stage);
 gboolean fc_workspace_run_edges(fc_workspace *w, fc_slot *slot, guint stage, const fc_view *in,
                                 const fc_view *out, gboolean *done, GError **error);
-
-/* Whether every stage's work can be captured in a graph. */
-gboolean fc_states_capturable(const fc_states *states);
 
 G_END_DECLS
 

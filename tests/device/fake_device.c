@@ -231,14 +231,7 @@ static gboolean fake_compute(fc_runner *runner, guint slot, guint64 key, fc_enqu
   return enqueue(data, error);
 }
 
-static gboolean fake_wait_upload(fc_runner *runner, guint slot, GError **error) {
-  fake_runner *me = (fake_runner *)runner;
-  if (!passes(FAKE_WAIT, "upload", error)) return FALSE;
-  complete(me, &me->up[slot]);
-  return TRUE;
-}
-
-static gboolean fake_wait_download(fc_runner *runner, guint slot, GError **error) {
+static gboolean fake_wait(fc_runner *runner, guint slot, GError **error) {
   fake_runner *me = (fake_runner *)runner;
   if (!passes(FAKE_WAIT, "download", error)) return FALSE;
   complete(me, &me->down[slot]);
@@ -359,9 +352,7 @@ static fc_runner *fake_open(gint32 which, void *stream, GError **error) {
                          .upload = fake_upload,
                          .download = fake_download,
                          .compute = fake_compute,
-                         .wait_upload = fake_wait_upload,
-                         .wait_download = fake_wait_download,
-                         .wait = fake_wait_download,
+                         .wait = fake_wait,
                          .finish = fake_finish,
                          .copy = fake_copy,
                          .fill_border = fake_fill_border,

@@ -4,8 +4,8 @@
  * without a GPU. A context
  * whose driver it is has it in place of CUDA.
  *
- * Work is done when its lane is waited for, no sooner: uploads at the compute of their slot or
- * at wait_upload, downloads at wait_download or the next compute of the slot. Every piece of
+ * Work is done when its lane is waited for, no sooner: uploads at the compute of their slot,
+ * downloads at wait or the next compute of the slot. Every piece of
  * memory lies between bands of a pattern, is filled with it at first, and is in a ledger: a copy
  * from or to anything else, a write beyond an end and a view of the wrong memory end the
  * program with a word.

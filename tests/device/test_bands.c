@@ -105,8 +105,8 @@ static void *run_ring(const image *m, gint64 band, fc_result **result, GError **
   options.device = "cpu", options.chunk = band, options.threads = 2;
   void *data = g_malloc(bytes_of(&m->out) + 1);
   fc_view in = view_of(&m->in, (void *)m->pixels), out = view_of(&m->out, data);
-  fc_source *source = fc_memory_source_new(&in);
-  fc_sink *sink = fc_memory_sink_new(&out);
+  fc_source *source = fc_memory_source_new(context, &in);
+  fc_sink *sink = fc_memory_sink_new(context, &out);
   fc_plan_query query = {
       .in = &m->in, .wanted = m->out.dtype, .rows = source->can_rows && sink->can_rows, .options = &options};
   g_autoptr(fc_plan) plan = fc_plan_new(chain, &query, error);

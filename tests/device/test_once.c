@@ -2,7 +2,7 @@
 /*
  * test_once.c - inputs that can be read once only - the chain's, a further one, one that follows - when a
  * device fails. Before anything was read the CPU takes over; later the run fails and says which input keeps
- * the CPU from it. Named pipes, to each of which the content is written once.
+ * the CPU from it. Named pipes, to each of which the content is written once; and sessions.
  */
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -119,6 +119,56 @@ static void test_once(void) {
     }
 }
 
+/* Sound that is pushed in pieces cannot be had again either. */
+static gboolean push_all(fc_chain *chain, GError **error) {
+  static float samples[CHUNK];
+  const fc_format format = {.size = sizeof format,
+                            .kind = FC_AUDIO,
+                            .dtype = FC_F32,
+                            .bits = 24,
+                            .extent = {1, 1, FC_UNKNOWN, 1},
+                            .rate = 8000};
+  const fc_view piece = {.size = sizeof piece,
+                         .kind = FC_AUDIO,
+                         .dtype = FC_F32,
+                         .data = samples,
+                         .shape = {1, 1, CHUNK, 1},
+                         .stride = {sizeof samples, sizeof samples, sizeof *samples, sizeof *samples}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda", options.chunk = CHUNK;
+  g_autoptr(fc_session) session = fc_session_new(chain, &format, FC_F32, &options, error);
+  gboolean ok = session != NULL;
+  for (int i = 0; i < 4 && ok; i++) ok = fc_session_push(session, &piece, error);
+  return ok && fc_session_drain(session, error);
+}
+
+/* A device that has failed in a session is not used again: the next session opens it anew. */
+static void test_session(void) {
+  static const fake_call calls[] = {FAKE_UPLOAD, FAKE_COMPUTE, FAKE_DOWNLOAD, FAKE_WAIT};
+  static const char *const stages[] = {"biquad:lowpass:freq=1kHz", "gain:0.5", NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
+    for (guint at = 1; at <= 3; at++) {
+      const fake_faults faults = {.call = calls[i], .at = at};
+      g_autoptr(GError) error = NULL;
+      fc_chain *chain = fc_chain_parse(context, stages, &error);
+      g_assert_no_error(error);
+      GPtrArray *hosted = host_stages(chain, NULL);
+      fake_device_set(&faults);
+      g_assert_false(push_all(chain, &error));
+      g_assert_nonnull(strstr(error->message, "cuda:0"));
+      g_clear_error(&error);
+      for (int again = 0; again < 2; again++) {
+        fake_device_set(NULL);
+        g_assert_true(push_all(chain, &error));
+        g_assert_cmpuint(fake_device_calls(FAKE_NEW), ==, again ? 0 : 1);
+      }
+      fc_chain_free(chain);
+      g_ptr_array_unref(hosted);
+      fc_context_release(context);
+      g_assert_cmpuint(fake_device_live(), ==, 0);
+    }
+}
+
 static void no_log(fc_log_level level, const char *message, void *data) {}
 
 int main(int argc, char **argv) {
@@ -130,6 +180,7 @@ int main(int argc, char **argv) {
   fc_context_set_log(context, no_log, NULL);
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
   g_test_add_func("/once/inputs", test_once);
+  g_test_add_func("/once/session", test_session);
   const int status = g_test_run();
   static const char *const names[] = {"first.wav", "further.wav", "follower.wav", "good.wav", "out.wav"};
   for (guint i = 0; i < G_N_ELEMENTS(names); i++) {

@@ -235,7 +235,7 @@ static const fc_operator carry = {
 
 /* ---- join: further inputs ------------------------------------------------------------------------- */
 
-enum { JOIN_OTHER, JOIN_THIRD, JOIN_BEFORE, JOIN_AFTER, JOIN_ALL, JOIN_BORDER };
+enum { JOIN_OTHER, JOIN_THIRD, JOIN_BEFORE, JOIN_AFTER, JOIN_ALL, JOIN_ACROSS, JOIN_BORDER };
 
 static fc_status join_negotiate(const fc_host *host, void *self, fc_terms *terms) {
   arguments args = self;
@@ -250,6 +250,8 @@ static fc_status join_negotiate(const fc_host *host, void *self, fc_terms *terms
     if (k > 1) continue;
     r->before = number(args, JOIN_BEFORE), r->after = number(args, JOIN_AFTER);
     if (number(args, JOIN_ALL)) r->before = r->after = FC_WHOLE;
+    fc_reach *across = &terms->needs[k]->reach[FC_AXIS_C];
+    across->before = across->after = number(args, JOIN_ACROSS);
   }
   return FC_OK;
 }
@@ -272,7 +274,10 @@ static fc_status join_process(const fc_host *host, const void *state, const fc_j
         sum += weight(from[time] + out->origin[time] + at[time]) * load(job->in[1], from);
     for (int64_t j = -number(args, JOIN_BEFORE); !all && j <= number(args, JOIN_AFTER); j++) {
       from[time] = at[time] + j;
-      sum += weight(j) * load(job->in[1], from);
+      for (int64_t c = -number(args, JOIN_ACROSS); c <= number(args, JOIN_ACROSS); c++) {
+        from[FC_AXIS_C] = at[FC_AXIS_C] + c;
+        sum += weight(j + 5 * c) * load(job->in[1], from);
+      }
     }
     if (job->n_in > 2) sum += 0.75 * load(job->in[2], at);
     store(out, at, sum);
@@ -284,16 +289,18 @@ static const fc_operator join = {
     .size = sizeof join,
     .name = "join",
     .summary = "a sum with one or two further signals",
-    .doc = "Of the second a window is looked at, or all of it, of the third one element.",
+    .doc = "Of the second a window is looked at, of neighbouring channels too, or all of it, of the third "
+           "one element.",
     .examples = FC_TEXTS("join:second", "join:second:third=third:before=3:after=5", "join:second:all=yes",
-                         "join:second:before=4:border=wrap"),
+                         "join:second:before=4:border=wrap", "join:second:across=2:border=reflect"),
     .kinds = FC_KINDS_ALL,
     LOADS_ALL,
     FC_OPERATOR_PARAMS(FC_INPUT_PARAM(FC_PARAM_MAIN | FC_PARAM_REQUIRED, "other", "The second signal."),
                        FC_INPUT_PARAM(0, "third", "The third."),
                        INT("before", "How far it looks back in the second.", "0", -20, 40),
                        INT("after", "How far it looks ahead there.", "0", -20, 40),
-                       FC_BOOL_PARAM(0, "all", "Looks at all of it.", "no"), BORDER_PARAM),
+                       FC_BOOL_PARAM(0, "all", "Looks at all of it.", "no"),
+                       INT("across", "How many channels it looks at beside each.", "0", 0, 3), BORDER_PARAM),
     .negotiate = join_negotiate,
     ON_CPU(join_process),
 };

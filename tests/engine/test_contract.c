@@ -134,8 +134,8 @@ static void test_frames(void) {
       fc_plan *plan = plan_of(chain, &format, chunk, &error);
       fc_run *run = plan ? fc_run_new(plan, NULL, &error) : NULL;
       g_assert_no_error(error);
-      fc_source *source = fc_memory_source_new(&from);
-      fc_sink *sink = fc_memory_sink_new(&to);
+      fc_source *source = fc_memory_source_new(context, &from);
+      fc_sink *sink = fc_memory_sink_new(context, &to);
       fc_ends ends = {.source = source, .sink = sink, .name = "output"};
       fc_options options = FC_OPTIONS_INIT;
       fc_result *result = fc_result_new();

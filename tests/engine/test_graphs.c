@@ -84,7 +84,7 @@ void __wrap_fc_buffer_hold(fc_buffer *b, const fc_range held[FC_AXES], gint64 al
   for (int a = 0; a < FC_AXES && b->bytes && fc_ranges_count(held); a++)
     if (fc_range_length(held[a]) > b->capacity[a])
       g_error("%" G_GINT64_FORMAT " elements on axis %c of a buffer for %" G_GINT64_FORMAT,
-              fc_range_length(held[a]), "NYXC"[a], b->capacity[a]);
+              fc_range_length(held[a]), "NYXC"[a], b -> capacity[a]);
   __real_fc_buffer_hold(b, held, aligned);
 }
 
@@ -205,6 +205,9 @@ static const char *const known[][6] = {
     {"delay:0,12", "mel:8:frame=32:hop=8:rate=16000", NULL},
     {"conv1d:[1,2,1]/4:border=reflect", "delay:40,3", "carry:after=2", "delay:1", NULL},
     {"waveform", "join:other", NULL},
+    {"scan:axis=c:num=3", "join:'audio,i16,1x1x64x5':across=1", NULL},
+    {"scan:axis=c:num=3", "join:'image,u8,7x12x19x4':across=1:border=replicate", NULL},
+    {"join:other:across=2:before=3:border=reflect", "carry", NULL},
     {"biquad:lowpass:freq=1kHz", "stft:32:hop=8", "gain:0.5", "istft:32:hop=8", "limiter:0.5", NULL},
 };
 

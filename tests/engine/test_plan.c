@@ -137,8 +137,8 @@ static void test_blocks_that_shrink(void) {
   walk_all(units, 2);
 }
 
-/* Chunks are whole blocks of all stages, where that does not take many times the largest: blocks of 512 and of
- * 10922 (sums of 24 channels) have 2.8 million elements in common. */
+/* Chunks are whole blocks of all stages, where that does not take many times the largest: blocks of 512 and
+ * of 10922 (sums of 24 channels) have 2.8 million elements in common. */
 static void test_blocks_of_two_lengths(void) {
   static const struct {
     gint64 one, other, chunk;

@@ -71,14 +71,21 @@ static inline void gpu_border(fc_runner *runner, const fc_view *view, const fc_r
   gpu_run(&work);
 }
 
+static inline gboolean gpu_nothing(void *unused, GError **error) {
+  return TRUE;
+}
+
+/* What is computed after an upload waits for it. */
 static inline void gpu_upload(fc_runner *runner, const fc_view *to, const fc_view *from) {
   GError *error = NULL;
-  must(runner->upload(runner, 0, to, from, &error) && runner->wait_upload(runner, 0, &error), error);
+  must(runner->upload(runner, 0, to, from, &error) &&
+           runner->compute(runner, 0, 0, gpu_nothing, NULL, &error) && runner->wait(runner, 0, &error),
+       error);
 }
 
 static inline void gpu_download(fc_runner *runner, const fc_view *to, const fc_view *from) {
   GError *error = NULL;
-  must(runner->download(runner, 0, to, from, &error) && runner->wait_download(runner, 0, &error), error);
+  must(runner->download(runner, 0, to, from, &error) && runner->wait(runner, 0, &error), error);
 }
 
 /* ---- views -------------------------------------------------------------- */

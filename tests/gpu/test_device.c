@@ -73,7 +73,7 @@ static int in_child(fc_runner *r) {
   wrong += fc_cuda_driver()->count(&reason) != 0 || !strstr(reason, "fork");
   wrong += fc_cuda_driver()->open(0, NULL, &error) != NULL || !strstr(error->message, "fork");
   g_clear_error(&error);
-  wrong += r->wait_download(r, 0, &error) || !strstr(error->message, "fork");
+  wrong += r->wait(r, 0, &error) || !strstr(error->message, "fork");
   wrong += r->alloc(r, 100) != NULL;
   wrong += fc_cuda_driver()->alloc(0, 100) != NULL;
   r->free(r); /* leaves the parent's device alone */

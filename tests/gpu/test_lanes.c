@@ -58,7 +58,7 @@ static gboolean remember(void *data, GError **error) {
 static void check_output(lane_test *t, guint chunk) {
   GError *error = NULL;
   guint slot = chunk % FC_SLOTS;
-  must(t->runner->wait_download(t->runner, slot, &error), error);
+  must(t->runner->wait(t->runner, slot, &error), error);
   gint64 wrong = 0, period = ELEMENTS - 200;
   for (gint64 j = 0; j < ELEMENTS; j++) {
     gint64 from = j < 100 ? j + period : j >= 100 + period ? j - period : j;
@@ -73,7 +73,6 @@ static void pass_chunk(lane_test *t, guint chunk, guint64 key) {
   GError *error = NULL;
   guint s = t->slot = chunk % FC_SLOTS;
   t->chunk = chunk;
-  must(r->wait_upload(r, s, &error), error);
   for (gint64 j = 0; j < ELEMENTS; j++) t->host_in[s][j] = value(chunk, j);
   fc_view host_in = row(t->host_in[s], FC_I32, ELEMENTS, FC_HOST), in = row(t->in[s], FC_I32, ELEMENTS, 0);
   fc_view host_out = row(t->host_out[s], FC_I32, ELEMENTS, FC_HOST),
@@ -118,8 +117,7 @@ static gpointer wait_about(gpointer data) {
   fc_runner *r = data;
   for (guint i = 0; !g_atomic_int_get(&stop); i++) {
     GError *error = NULL;
-    gboolean ok = i % 2 ? r->wait_upload(r, i % FC_SLOTS, &error) : r->wait_download(r, i % FC_SLOTS, &error);
-    must(ok, error);
+    must(r->wait(r, i % FC_SLOTS, &error), error);
     /* Other code of the process allocates while this one captures. */
     fc_cuda_driver()->release(r->device, fc_cuda_driver()->alloc(r->device, 4096));
   }

@@ -58,7 +58,7 @@ static void use_runner(caller *c, guint64 key) {
   must(r->compute(r, 0, key ? key + 1 : 0, gpu_enqueue, &border, &error), error);
   r->release(r, other);
   fc_view host = row(c->result, FC_I16, FC_HOST);
-  must(r->download(r, 0, &host, &to, &error) && r->wait_download(r, 0, &error), error);
+  must(r->download(r, 0, &host, &to, &error) && r->wait(r, 0, &error), error);
   must(r->finish(r, &error), error);
   r->free(r);
 }
