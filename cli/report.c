@@ -229,6 +229,7 @@ static void write_totals(json *j, const totals *t) {
   json_int(j, "done", t->done);
   json_int(j, "failed", t->failed);
   json_int(j, "resumed", t->resumed);
+  json_int(j, "skipped", t->skipped);
   json_int(j, "bytes", t->bytes);
   json_number(j, "seconds", t->seconds);
   json_number(j, "files_per_second", (double)(t->done + t->failed) * per);

@@ -562,8 +562,8 @@ static void describe_batch(const work *w) {
   const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
   if (!w->args->verbose) return;
   if (skipped)
-    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array", skipped,
-             skipped == 1 ? "" : "s");
+    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s", skipped,
+             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "");
   if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
 }
 
@@ -585,7 +585,8 @@ static gboolean write_reports(work *w, GError **error) {
   if (!w->report.text) return TRUE;
   w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
   w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
-  if (w->batch) w->totals.resumed = fc_batch_resumed(w->batch);
+  if (w->batch)
+    w->totals.resumed = fc_batch_resumed(w->batch), w->totals.skipped = fc_batch_skipped(w->batch);
   g_autofree char *text = report_end(&w->report, w->batch ? &w->totals : NULL);
   w->report.text = NULL;
   if (a->json && !report_write("-", text, error)) return FALSE;

@@ -132,7 +132,7 @@ class Inputs(Batch):
         os.symlink("..", self.path("photos/x/circle"))
         done = self.run_command("-i", "photos/", "-r", "-o", "out/", "-v")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 file skipped: not sound, image or array", done.stderr)
+        self.assertIn("2 files skipped: not sound, image or array, or a link to a folder", done.stderr)
         self.assertEqual(self.outputs("out"), ["b.png", "x/y/c.png"])
 
     def test_a_folder_without_media(self):
@@ -292,10 +292,12 @@ class Failures(Batch):
         self.assertEqual(self.fails(2, "-i", "p", "-o", "out/", "--failed", "p/0.png"), "--failed would overwrite p/0.png")
 
     def test_totals(self):
+        self.write("p/notes.txt", "no image")
+        os.mkfifo(self.path("p/pipe.png"))
         self.run_command("-i", "p", "-o", "out/", "--report", "r.json")
         report = json.loads(self.read("r.json"))
         totals = report["totals"]
-        self.assertEqual((totals["done"], totals["failed"], totals["resumed"]), (4, 2, 0))
+        self.assertEqual([totals[key] for key in ("done", "failed", "resumed", "skipped")], [4, 2, 0, 2])
         self.assertEqual(totals["bytes"], sum(os.path.getsize(self.path(f"p/{i}.png")) for i in range(6)))
         self.assertGreater(totals["files_per_second"], 0)
         self.assertEqual(sorted(f["input"] for f in report["slowest"]), ["p/0.png", "p/1.png", "p/2.png", "p/4.png"])
