@@ -201,8 +201,8 @@ json report_begin(void) {
 
 void report_add(json *j, const outcome *o, const fc_result *result, const GError *why) {
   json_open(j, NULL, '{');
-  json_string(j, "input", o->input);
-  json_string(j, "output", o->output);
+  json_path(j, "input", o->input);
+  json_path(j, "output", o->output);
   if (result) write_result(j, result);
   if (why) json_string(j, "error", why->message);
   json_close(j, '}');
@@ -238,7 +238,7 @@ static void write_totals(json *j, const totals *t) {
   json_open(j, "slowest", '[');
   for (guint i = 0; i < SLOWEST_MOST && t->slowest[i].input; i++) {
     json_open(j, NULL, '{');
-    json_string(j, "input", t->slowest[i].input);
+    json_path(j, "input", t->slowest[i].input);
     json_number(j, "seconds", t->slowest[i].seconds);
     json_close(j, '}');
   }

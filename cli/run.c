@@ -445,8 +445,14 @@ static void describe_run(const outcome *o, const fc_result *r) {
            moved);
 }
 
+/* Whether a message begins with a name, as messages have names: in UTF-8, and spaces for what would end a
+ * line or control a terminal. */
 static gboolean tells_of(const char *message, const char *name) {
-  return name && g_str_has_prefix(message, name) && g_str_has_prefix(message + strlen(name), ": ");
+  if (!name) return FALSE;
+  g_autofree char *valid = g_utf8_make_valid(name, -1);
+  const char *c = valid;
+  while (*c && (*message == *c || *message == ' ')) c++, message++;
+  return !*c && g_str_has_prefix(message, ": ");
 }
 
 /* For several files, also names the file if the message comes from the chain. */
@@ -510,7 +516,7 @@ static const char *stage_of(const work *w, const outcome *o, const char *message
 static void note_failure(work *w, const outcome *o, const GError *why) {
   json j = json_begin(TRUE);
   json_open(&j, NULL, '{');
-  json_string(&j, "path", o->in_path);
+  json_path(&j, "path", o->in_path);
   json_string(&j, "error", why->message);
   json_string(&j, "stage", stage_of(w, o, why->message));
   json_close(&j, '}');

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Batches: folders, patterns, lists and archives as inputs; patterns, archives and arrays as outputs; what fails,
 what is resumed, what is counted."""
+import base64
 import io
 import json
 import os
@@ -277,6 +278,18 @@ class Failures(Batch):
         failed = [json.loads(line) for line in self.read("failed.jsonl").splitlines()]
         self.assertEqual([(f["path"], f["stage"]) for f in failed], [("p/3.png", "read"), ("p/5.png", "read")])
         self.assertEqual(failed[0]["error"], "p/3.png: is not a PNG file but text")
+
+    def test_a_name_that_is_no_text(self):
+        name = b"p/ca\xe9\n\xc2\x9b\"4.png"
+        with open(os.path.join(self.folder.encode(), name), "wb") as file:
+            file.write(b"no image")
+        done = self.run_command("-i", "p", "-o", "out/", "--failed", "failed.jsonl", "--report", "r.json")
+        failed = [json.loads(line) for line in self.read("failed.jsonl").decode().splitlines()]
+        self.assertEqual([base64.b64decode(f["path_base64"]) for f in failed if "path_base64" in f], [name])
+        self.assertEqual({f["stage"] for f in failed}, {"read"})
+        self.assertTrue(all(line.count("/") == 1 for line in done.stderr.splitlines()), done.stderr)
+        inputs = [f["input_base64"] for f in json.loads(self.read("r.json").decode())["files"] if "input_base64" in f]
+        self.assertEqual([base64.b64decode(text) for text in inputs], [name])
 
     def test_an_operator(self):
         self.write("k.txt", "1 2 1")
