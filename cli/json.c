@@ -2,6 +2,7 @@
 #include "cli/json.h"
 
 #include <math.h>
+#include <string.h>
 
 json json_begin(gboolean compact) {
   json j = {g_string_new(NULL), 0, compact, TRUE};
@@ -69,6 +70,14 @@ void json_string(json *j, const char *key, const char *value) {
   }
   lead(j, key);
   append_escaped(j->text, value);
+}
+
+void json_path(json *j, const char *key, const char *path) {
+  json_string(j, key, path);
+  if (!path || g_utf8_validate(path, -1, NULL)) return;
+  g_autofree char *name = g_strconcat(key, "_base64", NULL),
+                  *bytes = g_base64_encode((const guchar *)path, strlen(path));
+  json_string(j, name, bytes);
 }
 
 void json_int(json *j, const char *key, gint64 value) {

@@ -25,6 +25,8 @@ void json_open(json *j, const char *key, char bracket);
 void json_close(json *j, char bracket);
 
 void json_string(json *j, const char *key, const char *value); /* NULL gives null */
+/* A file's name. JSON holds no other text than UTF-8: of a name that is none KEY_base64 has the bytes. */
+void json_path(json *j, const char *key, const char *path);
 void json_int(json *j, const char *key, gint64 value);
 void json_number(json *j, const char *key, double value);
 void json_bool(json *j, const char *key, gboolean value);

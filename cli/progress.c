@@ -122,7 +122,7 @@ static void write_batch(const progress *p, json *j) {
 static void write_json(const progress *p, gboolean ended, gboolean complete) {
   json j = json_begin(TRUE);
   json_open(&j, NULL, '{');
-  json_string(&j, "file", p->file);
+  json_path(&j, "file", p->file);
   json_int(&j, "part", p->part);
   if (p->parts)
     json_int(&j, "parts", p->parts);

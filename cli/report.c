@@ -202,8 +202,8 @@ json report_begin(void) {
 
 void report_add(json *j, const outcome *o, const fc_result *result, const GError *why) {
   json_open(j, NULL, '{');
-  json_string(j, "input", o->input);
-  json_string(j, "output", o->output);
+  json_path(j, "input", o->input);
+  json_path(j, "output", o->output);
   if (result) write_result(j, result);
   if (why) json_string(j, "error", why->message);
   json_close(j, '}');
@@ -230,6 +230,7 @@ static void write_totals(json *j, const totals *t) {
   json_int(j, "done", t->done);
   json_int(j, "failed", t->failed);
   json_int(j, "resumed", t->resumed);
+  json_int(j, "skipped", t->skipped);
   json_int(j, "bytes", t->bytes);
   json_number(j, "seconds", t->seconds);
   json_number(j, "files_per_second", (double)(t->done + t->failed) * per);
@@ -238,7 +239,7 @@ static void write_totals(json *j, const totals *t) {
   json_open(j, "slowest", '[');
   for (guint i = 0; i < SLOWEST_MOST && t->slowest[i].input; i++) {
     json_open(j, NULL, '{');
-    json_string(j, "input", t->slowest[i].input);
+    json_path(j, "input", t->slowest[i].input);
     json_number(j, "seconds", t->slowest[i].seconds);
     json_close(j, '}');
   }

@@ -446,8 +446,14 @@ static void describe_run(const outcome *o, const fc_result *r) {
            moved, r->decoder ? ", decoded by " : "", r->decoder ? r->decoder : "");
 }
 
+/* Whether a message begins with a name, as messages have names: in UTF-8, and spaces for what would end a
+ * line or control a terminal. */
 static gboolean tells_of(const char *message, const char *name) {
-  return name && g_str_has_prefix(message, name) && g_str_has_prefix(message + strlen(name), ": ");
+  if (!name) return FALSE;
+  g_autofree char *valid = g_utf8_make_valid(name, -1);
+  const char *c = valid;
+  while (*c && (*message == *c || *message == ' ')) c++, message++;
+  return !*c && g_str_has_prefix(message, ": ");
 }
 
 /* For several files, also names the file if the message comes from the chain. */
@@ -511,7 +517,7 @@ static const char *stage_of(const work *w, const outcome *o, const char *message
 static void note_failure(work *w, const outcome *o, const GError *why) {
   json j = json_begin(TRUE);
   json_open(&j, NULL, '{');
-  json_string(&j, "path", o->in_path);
+  json_path(&j, "path", o->in_path);
   json_string(&j, "error", why->message);
   json_string(&j, "stage", stage_of(w, o, why->message));
   json_close(&j, '}');
@@ -563,8 +569,8 @@ static void describe_batch(const work *w) {
   const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
   if (!w->args->verbose) return;
   if (skipped)
-    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array", skipped,
-             skipped == 1 ? "" : "s");
+    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s", skipped,
+             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "");
   if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
 }
 
@@ -586,7 +592,8 @@ static gboolean write_reports(work *w, GError **error) {
   if (!w->report.text) return TRUE;
   w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
   w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
-  if (w->batch) w->totals.resumed = fc_batch_resumed(w->batch);
+  if (w->batch)
+    w->totals.resumed = fc_batch_resumed(w->batch), w->totals.skipped = fc_batch_skipped(w->batch);
   g_autofree char *text = report_end(&w->report, w->batch ? &w->totals : NULL);
   w->report.text = NULL;
   if (a->json && !report_write("-", text, error)) return FALSE;

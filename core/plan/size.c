@@ -348,7 +348,7 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 /* Minimum chunk length, in halos: so at most an eighth is computed twice. */
 #define HALO_WORTH 8
 
-/* Output elements for which waking a thread pays. */
+/* Elements for which waking a thread pays. */
 #define CHUNK_LEAST 16384
 
 /* A common multiple of blocks is of use up to this many of the largest: in as many blocks others are computed
@@ -387,11 +387,12 @@ static double across(const fc_plan *plan, guint link) {
   return count;
 }
 
-/* Bytes of the widest link per element of the last one. */
-static double widest(const fc_plan *plan) {
+/* Elements of the widest link, or their bytes, per element of the last one. */
+static double widest(const fc_plan *plan, gboolean bytes) {
   double most = 1, scale = 1;
   for (guint l = plan->n;; l--) {
-    most = MAX(most, scale * across(plan, l) * (double)fc_dtype_size(plan->links[l].dtype));
+    const double size = bytes ? (double)fc_dtype_size(plan->links[l].dtype) : 1;
+    most = MAX(most, scale * across(plan, l) * size);
     if (l == 0) return most;
     const fc_reach *r = &plan->stages[l - 1].reach[plan->cut];
     if (!fc_reach_is_whole(r)) scale *= (double)r->num / (double)r->den;
@@ -410,7 +411,7 @@ static gint64 halo_of(const fc_plan *plan) {
 
 static gint64 natural_chunk(const fc_plan *plan) {
   double budget = plan->n_devices ? GPU_CHUNK_BYTES : plan->borrowed ? CPU_BORROWED_BYTES : CPU_CHUNK_BYTES;
-  gint64 chunk = (gint64)MAX(budget / widest(plan), 1);
+  gint64 chunk = (gint64)MAX(budget / widest(plan, TRUE), 1);
   if (plan->cut == FC_AXIS_X && !plan->surveyed) chunk = MAX(chunk, 1024);
   chunk = MAX(chunk, HALO_WORTH * halo_of(plan));
   if (plan->n_devices == 0 && plan->multiple > 1) chunk = MAX(chunk, CPU_CHUNK_BLOCKS * plan->multiple);
@@ -419,15 +420,13 @@ static gint64 natural_chunk(const fc_plan *plan) {
 
 /* Enough chunks that no worker waits long for others at the end, but not needlessly many. */
 static gint64 share_out(const fc_plan *plan, gint64 chunk) {
-  const fc_format *out = &plan->links[plan->n];
-  gint64 total = out->extent[plan->cut], across_out = 1, halo = halo_of(plan);
+  gint64 total = plan->links[plan->n].extent[plan->cut], halo = halo_of(plan);
   if (total < 0 || plan->threads <= 1) return chunk;
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != (int)plan->cut) across_out *= MAX(out->extent[a], 1);
-  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * plan->threads), CHUNK_LEAST / across_out);
+  gint64 share = MAX(fc_scale_ceil(total, 1, 2 * plan->threads), (gint64)(CHUNK_LEAST / widest(plan, FALSE)));
   if (share / HALO_WORTH < halo) share = MAX(share, fc_scale_ceil(total, 1, plan->threads));
   if (share / HALO_WORTH < halo / 4) return chunk;
   chunk = MAX(MIN(chunk, round_up(share, plan->multiple)), 1);
+  if (chunk >= total) return chunk; /* too little to share */
   /* The same number for each worker, so that none works alone on a last short chunk. */
   gint64 round = chunk * plan->threads, rounds = (total + round / 2) / MAX(round, 1);
   if (rounds < 1 || (rounds == 1 && total > round + round / HALO_WORTH)) return chunk;
@@ -437,7 +436,7 @@ static gint64 share_out(const fc_plan *plan, gint64 chunk) {
 /* One worker per chunk, or all workers on one. */
 static int choose_crew(const fc_plan *plan) {
   gint64 total = plan->links[plan->n].extent[plan->cut];
-  if (plan->n_devices || plan->whole || (double)plan->chunk * widest(plan) > CPU_CHUNK_MOST) return 1;
+  if (plan->n_devices || plan->whole || (double)plan->chunk * widest(plan, TRUE) > CPU_CHUNK_MOST) return 1;
   if (total < 0) return plan->threads;
   gint64 chunks = fc_scale_ceil(total, 1, MAX(plan->chunk, 1)) * MAX(fc_plan_frames(plan), 1);
   return (int)CLAMP(chunks, 1, plan->threads);

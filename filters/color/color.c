@@ -61,15 +61,34 @@ fc_status fc_color_ref(const fc_color_conversion *c, const fc_view *in, const fc
 
 /* ---- vectorised ------------------------------------------------------------- */
 
-#define TILE FC_PIXELS_TILE /* eight channels of doubles are 32 KiB */
+#define TILE        FC_PIXELS_TILE /* eight channels of doubles are 32 KiB */
+#define LIGHT_BYTES (3 * 256 * sizeof(float))
 
 size_t fc_color_scratch(const fc_color_conversion *c) {
-  return 8 * TILE * fc_dtype_size(c->compute);
+  return 8 * TILE * fc_dtype_size(c->compute) + LIGHT_BYTES;
+}
+
+/* Whether light is better a table: of R G B in 8 bits, to light, or to Lab of 8 bits. */
+static int has_few_codes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
+  const int to_bytes = out->dtype == FC_U8 && out->kind != FC_AUDIO && c->numbers[4] == 255;
+  return c->from == FC_SPACE_RGB && c->compute == FC_F32 && in->dtype == FC_U8 && in->kind != FC_AUDIO &&
+         (c->to == FC_SPACE_LINEAR || (c->to == FC_SPACE_LAB && to_bytes));
+}
+
+static const float *light_of_codes(const fc_color_conversion *c, const fc_color_kernels *kernels,
+                                   float *light) {
+  fc_color_conversion linear = *c;
+  float codes[3 * 256];
+  linear.to = FC_SPACE_LINEAR;
+  for (int i = 0; i < 3 * 256; i++) codes[i] = (float)(i % 256);
+  kernels->convert_f32(&linear, light, codes, 256, 256);
+  return light;
 }
 
 /* `count` pixels from x on of a row: four planes that are loaded, and four that are computed or copied. */
 static void convert_tile(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
-                         const char *from, char *to, int64_t count, char *scratch, uint32_t *notes) {
+                         const char *from, char *to, int64_t count, char *scratch, const float *light,
+                         uint32_t *notes) {
   const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
   const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
   const int64_t apart = TILE * (int64_t)fc_dtype_size(c->compute);
@@ -78,7 +97,9 @@ static void convert_tile(const fc_color_conversion *c, const fc_view *in, const 
   const char *planes[4] = {made, made + apart, made + 2 * apart, scratch + n_in * apart};
   if (c->extra) planes[n_out] = scratch + n_in * apart;
   fc_pixels_load(samples, c->compute, scratch, apart, in, from, count);
-  if (c->compute == FC_F64)
+  if (light)
+    kernels->coded_f32(c, light, (float *)made, (const float *)scratch, TILE, count);
+  else if (c->compute == FC_F64)
     kernels->convert_f64(c, (double *)made, (const double *)scratch, TILE, count);
   else
     kernels->convert_f32(c, (float *)made, (const float *)scratch, TILE, count);
@@ -100,6 +121,8 @@ fc_status fc_color_cpu(const fc_color_conversion *c, const fc_view *in, const fc
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fits(c, in, out)) return FC_UNSUPPORTED;
   const int bytes = is_gray_of_bytes(c, in, out);
+  float *room = (float *)(void *)((char *)scratch + fc_color_scratch(c) - LIGHT_BYTES);
+  const float *light = has_few_codes(c, in, out) ? light_of_codes(c, kernels, room) : NULL;
   for (int64_t f = 0; f < out->shape[FC_AXIS_N]; f++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++) {
       const char *from = fc_view_at(in, f, y, 0, 0);
@@ -107,7 +130,7 @@ fc_status fc_color_cpu(const fc_color_conversion *c, const fc_view *in, const fc
       if (bytes) kernels->gray_bytes(c, (uint8_t *)to, (const uint8_t *)from, 3, width);
       for (int64_t x = 0; !bytes && x < width; x += TILE)
         convert_tile(c, in, out, from + x * in->stride[FC_AXIS_X], to + x * out->stride[FC_AXIS_X],
-                     width - x < TILE ? width - x : TILE, scratch, notes);
+                     width - x < TILE ? width - x : TILE, scratch, light, notes);
     }
   return FC_OK;
 }

@@ -12,43 +12,28 @@
 
 /* ---- an element at a time ----------------------------------------------------- */
 
-static void down_bytes_from(const uint8_t *const *rows, const int16_t *w, int64_t taps, int16_t *to,
-                            int64_t from, int64_t count) {
-  for (int64_t i = from; i < count; i++) {
-    int32_t sum = 0;
-    for (int64_t k = 0; k < taps; k++) sum += w[k] * rows[k][i];
-    to[i] = (int16_t)fc_resample_finished(sum, 0, 0);
+/* Of the first pass (bytes) and of the second (values): sums down columns of T are U; T turned, and T again.
+ */
+#define DEFINE_PLAIN(name, T, U, pass)                                                                       \
+  static void down_##name##_from(const T *const *rows, const int16_t *w, int64_t taps, U *to, int64_t from,  \
+                                 int64_t count) {                                                            \
+    for (int64_t i = from; i < count; i++) {                                                                 \
+      int32_t sum = 0;                                                                                       \
+      for (int64_t k = 0; k < taps; k++) sum += w[k] * rows[k][i];                                           \
+      to[i] = (U)fc_resample_finished(sum, pass, 0);                                                         \
+    }                                                                                                        \
+  }                                                                                                          \
+  static void turn_##name##_from(const T *const *rows, int64_t from, int64_t count, int16_t *to) {           \
+    for (int64_t i = from; i < count; i++)                                                                   \
+      for (int r = 0; r < LANES; r++) to[i * LANES + r] = rows[r][i];                                        \
+  }                                                                                                          \
+  static void back_##name##_from(const int16_t *from, int64_t begin, int64_t count, void *const *rows) {     \
+    for (int64_t i = begin; i < count; i++)                                                                  \
+      for (int r = 0; r < LANES; r++) ((T *)rows[r])[i] = (T)from[i * LANES + r];                            \
   }
-}
 
-static void down_values_from(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
-                             int64_t from, int64_t count) {
-  for (int64_t i = from; i < count; i++) {
-    int32_t sum = 0;
-    for (int64_t k = 0; k < taps; k++) sum += w[k] * rows[k][i];
-    to[i] = (uint8_t)fc_resample_finished(sum, 1, 0);
-  }
-}
-
-static void turn_bytes_from(const uint8_t *const *rows, int64_t from, int64_t count, int16_t *to) {
-  for (int64_t i = from; i < count; i++)
-    for (int r = 0; r < LANES; r++) to[i * LANES + r] = rows[r][i];
-}
-
-static void turn_values_from(const int16_t *const *rows, int64_t from, int64_t count, int16_t *to) {
-  for (int64_t i = from; i < count; i++)
-    for (int r = 0; r < LANES; r++) to[i * LANES + r] = rows[r][i];
-}
-
-static void back_values_from(const int16_t *from, int64_t begin, int64_t count, void *const *rows) {
-  for (int64_t i = begin; i < count; i++)
-    for (int r = 0; r < LANES; r++) ((int16_t *)rows[r])[i] = from[i * LANES + r];
-}
-
-static void back_bytes_from(const int16_t *from, int64_t begin, int64_t count, void *const *rows) {
-  for (int64_t i = begin; i < count; i++)
-    for (int r = 0; r < LANES; r++) ((uint8_t *)rows[r])[i] = (uint8_t)from[i * LANES + r];
-}
+DEFINE_PLAIN(bytes, uint8_t, int16_t, 0)
+DEFINE_PLAIN(values, int16_t, uint8_t, 1)
 
 #if defined(__x86_64__)
 
@@ -159,20 +144,24 @@ FC_INLINE void down_bytes_short(const uint8_t *const *rows, const int16_t *pairs
 #define down_bytes_short            down_bytes_vector
 #endif
 
-/* The remainder is done by a vector that ends at the end and computes some elements a second time. */
+/* The last vector ends at the end and computes some elements a second time. */
+FC_INLINE int64_t place_of(int64_t i, int64_t count) {
+  return i < count - FC_VECTOR_BYTES ? i : count - FC_VECTOR_BYTES;
+}
+#define EACH_VECTOR(i, count) for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES)
+
 static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
   const uint8_t *const *from = (const uint8_t *const *)rows;
-  const int64_t last = count - FC_VECTOR_BYTES, step = FC_VECTOR_BYTES;
   int16_t pairs[SHORT_PAIRS] = {0};
   const int64_t n = short_pairs(weights, taps, pairs);
-  if (last < 0)
+  if (count < FC_VECTOR_BYTES)
     down_bytes_from(from, weights, taps, to, 0, count);
   else if (n == 1) /* a constant, so that rows and weights stay in registers */
-    for (int64_t i = 0; i < count; i += step) down_bytes_short(from, pairs, 1, to, i < last ? i : last);
+    EACH_VECTOR(i, count) down_bytes_short(from, pairs, 1, to, place_of(i, count));
   else if (n)
-    for (int64_t i = 0; i < count; i += step) down_bytes_short(from, pairs, n, to, i < last ? i : last);
+    EACH_VECTOR(i, count) down_bytes_short(from, pairs, n, to, place_of(i, count));
   else
-    for (int64_t i = 0; i < count; i += step) down_bytes_vector(from, weights, taps, to, i < last ? i : last);
+    EACH_VECTOR(i, count) down_bytes_vector(from, weights, taps, to, place_of(i, count));
 }
 
 FC_INLINE void down_values_vector(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
@@ -192,13 +181,10 @@ FC_INLINE void down_values_vector(const int16_t *const *rows, const int16_t *w, 
 
 static void down_values(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
   const int16_t *const *from = (const int16_t *const *)rows;
-  int64_t i = 0;
-  if (count < FC_VECTOR_BYTES) {
+  if (count < FC_VECTOR_BYTES)
     down_values_from(from, weights, taps, to, 0, count);
-    return;
-  }
-  for (; i + FC_VECTOR_BYTES <= count; i += FC_VECTOR_BYTES) down_values_vector(from, weights, taps, to, i);
-  if (i < count) down_values_vector(from, weights, taps, to, count - FC_VECTOR_BYTES);
+  else
+    EACH_VECTOR(i, count) down_values_vector(from, weights, taps, to, place_of(i, count));
 }
 
 /* ---- turning: eight rows by eight columns ------------------------------------------ */

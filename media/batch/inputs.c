@@ -117,6 +117,7 @@ static gboolean walk_folder(search *s, const char *folder, gboolean deep, GError
     g_autofree char *path = join(folder, item + 1);
     if (item_is(item) == IS_FILE) take(s, path);
     if (item_is(item) == IS_FOLDER && deep) ok = walk_folder(s, path, TRUE, error);
+    if (item_is(item) == IS_OTHER && (deep || !g_file_test(path, G_FILE_TEST_IS_DIR))) s->to->skipped++;
   }
   return ok;
 }

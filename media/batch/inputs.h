@@ -23,7 +23,7 @@ typedef struct fc_entry {
 typedef struct fc_inputs {
   GArray *entries;    /* of fc_entry */
   GPtrArray *options; /* the texts */
-  gint64 skipped;     /* files in folders that are not media */
+  gint64 skipped;     /* in folders: what is not media, or no file, and links to folders */
   gboolean searched;  /* there was a folder, a pattern or a list */
 } fc_inputs;
 

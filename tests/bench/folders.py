@@ -97,7 +97,7 @@ def pyvips(path, out):
     import pyvips as vips
 
     vips.cache_set_max(0)
-    image = vips.Image.new_from_file(path)
+    image = vips.Image.new_from_file(path, access="sequential")
     small = image.resize(256 / min(image.width, image.height), kernel="linear")
     save(tensor(middle(small.numpy())), path, out)
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Batches: folders, patterns, lists and archives as inputs; patterns, archives and arrays as outputs; what fails,
 what is resumed, what is counted."""
+import base64
 import io
 import json
 import os
@@ -132,7 +133,7 @@ class Inputs(Batch):
         os.symlink("..", self.path("photos/x/circle"))
         done = self.run_command("-i", "photos/", "-r", "-o", "out/", "-v")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("1 file skipped: not sound, image or array", done.stderr)
+        self.assertIn("2 files skipped: not sound, image or array, or a link to a folder", done.stderr)
         self.assertEqual(self.outputs("out"), ["b.png", "x/y/c.png"])
 
     def test_a_folder_without_media(self):
@@ -278,6 +279,18 @@ class Failures(Batch):
         self.assertEqual([(f["path"], f["stage"]) for f in failed], [("p/3.png", "read"), ("p/5.png", "read")])
         self.assertEqual(failed[0]["error"], "p/3.png: is not a PNG file but text")
 
+    def test_a_name_that_is_no_text(self):
+        name = b"p/ca\xe9\n\xc2\x9b\"4.png"
+        with open(os.path.join(self.folder.encode(), name), "wb") as file:
+            file.write(b"no image")
+        done = self.run_command("-i", "p", "-o", "out/", "--failed", "failed.jsonl", "--report", "r.json")
+        failed = [json.loads(line) for line in self.read("failed.jsonl").decode().splitlines()]
+        self.assertEqual([base64.b64decode(f["path_base64"]) for f in failed if "path_base64" in f], [name])
+        self.assertEqual({f["stage"] for f in failed}, {"read"})
+        self.assertTrue(all(line.count("/") == 1 for line in done.stderr.splitlines()), done.stderr)
+        inputs = [f["input_base64"] for f in json.loads(self.read("r.json").decode())["files"] if "input_base64" in f]
+        self.assertEqual([base64.b64decode(text) for text in inputs], [name])
+
     def test_an_operator(self):
         self.write("k.txt", "1 2 1")
         done = self.run_command("-i", "p/[01].png", "-p", "crop:width=100", "-o", "out/", "--failed", "-")
@@ -292,10 +305,12 @@ class Failures(Batch):
         self.assertEqual(self.fails(2, "-i", "p", "-o", "out/", "--failed", "p/0.png"), "--failed would overwrite p/0.png")
 
     def test_totals(self):
+        self.write("p/notes.txt", "no image")
+        os.mkfifo(self.path("p/pipe.png"))
         self.run_command("-i", "p", "-o", "out/", "--report", "r.json")
         report = json.loads(self.read("r.json"))
         totals = report["totals"]
-        self.assertEqual((totals["done"], totals["failed"], totals["resumed"]), (4, 2, 0))
+        self.assertEqual([totals[key] for key in ("done", "failed", "resumed", "skipped")], [4, 2, 0, 2])
         self.assertEqual(totals["bytes"], sum(os.path.getsize(self.path(f"p/{i}.png")) for i in range(6)))
         self.assertGreater(totals["files_per_second"], 0)
         self.assertEqual(sorted(f["input"] for f in report["slowest"]), ["p/0.png", "p/1.png", "p/2.png", "p/4.png"])

@@ -550,6 +550,25 @@ class Plans(harness.Case):
             self.succeed(*chain, *by_taps, "-o", f"{threads}.raw", "-j", str(threads))
         self.assertEqual(self.read("1.raw"), self.read("32.raw"))
 
+    def test_what_is_too_small_to_share(self):
+        """One chunk, whatever the threads: no other is woken for it, and nothing is said of short chunks. An output is
+        not too small if its input is large."""
+        with open(self.path("large.raw"), "wb") as file:
+            file.truncate(3 * 4000 * 3000)
+        planned = self.succeed("-i", "large.raw", "--raw", "dtype=u8,width=4000,height=3000,channels=3", "-p", "resize:60x60",
+                               "--device", "cpu", "-j", "2", "-o", "out.npy", "--dry-run")
+        self.assertRegex(planned, r"chunks of \d+ rows, 2 at a time")
+        self.write("line.raw", bytes(range(92)) * 3)
+        self.write("short.raw", bytes(range(250)) * 160)
+        image = ["-i", "line.raw", "--raw", "dtype=u8,width=92,height=1,channels=3", "-p", "resize:7x4:filter=lanczos3"]
+        sound = ["-i", "short.raw", "--raw", "dtype=f32,channels=1,rate=48000", "-p", "gain:0.5"]
+        for chain in (image, sound):
+            for threads in ("2", "8"):
+                planned = self.succeed(*chain, "--device", "cpu", "-j", threads, "-o", "out.npy", "--dry-run")
+                self.assertRegex(planned, r"chunks of \d+ \w+, 1 at a time")
+                done = self.run_command(*chain, "--device", "cpu", "-j", threads, "-o", "out.npy")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_dry_run_finds_what_a_run_would(self):
         self.fails(2, "-i", "in.wav", "-o", "out.xyz", "--dry-run")
         self.fails(1, "-i", "no.wav", "-o", "out.wav", "--dry-run")

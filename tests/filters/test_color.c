@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_color.c - R G B of 8 bits to Lab of 8 bits and to light, where light is a table and roots are those of
+ * single precision: each of the 2^24 colours is that of the conversion in double, rounded. The other
+ * conversions are tested through the operator (check/), and against OpenCV and scikit-image (goldens/pixels).
+ */
+#include "filters/color/color.h"
+#include "tests/filters/views.h"
+
+#define SIDE 256
+
+static const int64_t shape[FC_AXES] = {1, SIDE, SIDE, 3};
+
+static fc_color_conversion conversion(int to, int isa) {
+  static const double luma[3] = {299, 587, 114};
+  fc_color_conversion c = {.compute = FC_F32, .isa = (fc_isa)isa, .from = FC_SPACE_RGB, .to = to};
+  fc_color_set(&c, luma, 255);
+  return c;
+}
+
+static void convert(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
+  guarded room = guarded_new(fc_color_scratch(c));
+  uint32_t notes[8] = {0};
+  CHECK(fc_color_cpu(c, in, out, room.data, notes) == FC_OK, "fc_color_cpu failed");
+  guarded_free(&room);
+}
+
+/* All colours of this red. */
+static void fill_red(const signal *s, int red) {
+  int64_t at[FC_AXES];
+  FOR_EACH(&s->view, at)
+  view_set(&s->view, at, at[3] == 0 ? red : (double)at[at[3]]);
+}
+
+static void check_lab(int red, int isa) {
+  const fc_color_conversion c = conversion(FC_SPACE_LAB, isa);
+  const int lay = red % LAYOUT_COUNT;
+  signal in = signal_new(FC_IMAGE, FC_U8, shape, lay, FC_AXIS_X, 0, 0);
+  signal out = signal_new(FC_IMAGE, FC_U8, shape, lay, FC_AXIS_X, 0, 0);
+  signal exact = signal_new(FC_IMAGE, FC_F32, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  int64_t at[FC_AXES], off = 0;
+  fill_red(&in, red);
+  convert(&c, &in.view, &out.view), convert(&c, &in.view, &exact.view);
+  FOR_EACH(&out.view, at)
+  off += view_get(&out.view, at) != nearbyint(view_get(&exact.view, at));
+  CHECK(off == 0, "%s, red %d: %" PRId64 " samples are not rounded from the value", fc_isa_name(c.isa), red,
+        off);
+  CHECK(signal_only_written(&out), "wrote beyond the elements");
+  signal_free(&in), signal_free(&out), signal_free(&exact);
+}
+
+/* Against the definition: all there is to see, as each channel is by itself. */
+static void check_light(int to, int isa) {
+  const fc_color_conversion c = conversion(to, isa);
+  const int64_t row[FC_AXES] = {1, 1, SIDE, 3};
+  signal in = signal_new(FC_IMAGE, FC_U8, row, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal out = signal_new(FC_IMAGE, to == FC_SPACE_LAB ? FC_U8 : FC_F32, row, LAYOUT_PLANAR, FC_AXIS_X, 0, 0);
+  signal want = signal_new(FC_IMAGE, out.view.dtype, row, LAYOUT_PLANAR, FC_AXIS_X, 0, 0);
+  uint32_t notes[8] = {0};
+  int64_t at[FC_AXES], off = 0;
+  FOR_EACH(&in.view, at)
+  view_set(&in.view, at, (double)((at[2] + 37 * at[3]) % SIDE));
+  convert(&c, &in.view, &out.view);
+  fc_color_ref(&c, &in.view, &want.view, notes);
+  FOR_EACH(&out.view, at)
+  off += view_get(&out.view, at) != view_get(&want.view, at);
+  CHECK(off == 0, "%s, to %d: %" PRId64 " samples are not those of the definition", fc_isa_name(c.isa), to,
+        off);
+  signal_free(&in), signal_free(&out), signal_free(&want);
+}
+
+int main(void) {
+  for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
+    check_light(FC_SPACE_LINEAR, isa), check_light(FC_SPACE_LAB, isa);
+    for (int red = isa; red < SIDE; red += trial_step()) check_lab(red, isa);
+  }
+  return check_result();
+}
