@@ -52,9 +52,9 @@ static char *id_of(const fc_batch *b) {
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   const fc_options *o = &b->options;
   const fc_batch_spec *s = &b->spec;
-  const gint64 numbers[] = {o->precision, o->allow_truncated, s->part,
-                            s->parts,     s->shard_items,     s->shard_bytes,
-                            s->recursive, (gint64)o->seed,    (gint64)o->epoch};
+  const gint64 numbers[] = {o->precision,     o->allow_truncated, s->part,      s->parts,
+                            s->shard_items,   s->shard_bytes,     s->recursive, (gint64)o->seed,
+                            (gint64)o->epoch, o->decode};
   add_text(sum, fc_version());
   for (guint i = 0; s->stages && s->stages[i]; i++) add_text(sum, s->stages[i]);
   add_files(sum, b->chain);

@@ -333,6 +333,8 @@ class Resume(Batch):
         self.assertRegex(self.fails(2, "-i", "p", "-p", "gain:0.25", "-o", "out/", "--resume"),
                          r"\Aout/.filterchain-batch-[0-9a-f]{12}: belongs to another batch \(-p sepconv:mask.txt -o out/\): "
                          "name another output, or leave out --resume to start from the beginning\\Z")
+        # Another decoder makes other samples.
+        self.fails(2, *command, "--resume", "--decode", "auto")
         self.succeed(*command, "--resume")
         self.write("mask.txt", "0.5 0.25 0.25")
         self.fails(2, *command, "--resume")
