@@ -200,12 +200,13 @@ static gboolean on_device(const fc_options *o) {
   return o->device && g_str_has_prefix(o->device, "cuda");
 }
 
-static gboolean check_decoder(fc_context *context, const fc_options *o, GError **error) {
+gboolean fc_tasks_check(fc_chain *chain, const fc_options *o, GError **error) {
   if (o->decode != FC_DECODE_GPU) return TRUE;
   if (!on_device(o))
     return fc_fail(error, FC_INVALID,
                    "--decode gpu: images are decoded on the GPU that the chain runs on: add --device cuda");
-  g_autofree char *name = context->media->decoder(context, error); /* a batch has media */
+  const fc_media *media = chain->context->media; /* it is there: nothing else has files */
+  g_autofree char *name = media->decoder(chain->context, error);
   return name != NULL;
 }
 
@@ -216,7 +217,7 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   const int threads = fc_pool_size(b.options.threads);
   const guint workers = (guint)CLAMP(tasks->most ? tasks->most : G_MAXINT, 1, threads);
   gboolean ok = TRUE;
-  if (!check_decoder(context, &b.options, error)) return -1;
+  if (!fc_tasks_check(chain, &b.options, error)) return -1;
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
   b.caller = g_thread_self();

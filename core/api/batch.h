@@ -39,6 +39,9 @@ typedef struct fc_tasks {
   gint64 most; /* upper bound on the number of tasks; 0: not known */
 } fc_tasks;
 
+/* Whether a batch can have these options; fc_chain_run_tasks asks too. */
+gboolean fc_tasks_check(fc_chain *chain, const fc_options *options, GError **error);
+
 /* Returns how many tasks failed; -1 with an error when none could be begun. Inputs and results that wait
  * take at most a quarter of the context's memory, besides one of each per worker. */
 gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_options *options, GError **error);

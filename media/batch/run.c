@@ -190,6 +190,7 @@ static gboolean is_stopped(const fc_batch *b) {
 
 static gint64 run(fc_batch *b, GError **error) {
   gint64 before = 0;
+  if (!fc_tasks_check(b->chain, &b->options, error)) return -1;
   if (!open_record(b, error) || !open_collect(b, &before, error)) return -1;
   if (b->collect && !fc_batch_need_folder(b, b->pattern, error)) return -1;
   const gint64 most = fc_batch_count(b);

@@ -326,6 +326,13 @@ class Resume(Batch):
         self.succeed(*command)
         self.assertEqual(self.read("out/1.png"), before)
 
+    def test_a_decoder_that_cannot_be(self):
+        """Nothing is written for it."""
+        self.assertRegex(self.fails(2, "-i", "p", "-o", "out/", "--decode", "gpu", "--device", "cpu"), "add --device cuda")
+        self.assertFalse(os.path.exists(self.path("out")))
+        self.assertEqual(self.fails(2, "-i", "p/0.png", "-o", "one.png", "--decode", "auto"),
+                         "--decode is for a batch: name several inputs, a folder or an archive")
+
     def test_another_chain_is_noticed(self):
         self.write("mask.txt", "0.25 0.5 0.25")
         command = ["-i", "p", "-p", "sepconv:mask.txt", "-o", "out/"]
