@@ -19,6 +19,6 @@ const char *exclusions_find(const GPtrArray *list, const char *op, const char *b
                             const char *item);
 /* Whether all of them name what there is: an operator, a backend, a test or item. */
 gboolean exclusions_fit(const GPtrArray *list, gboolean (*is_operator)(const char *name, const void *data),
-                        const void *data, GError **error);
+                        const void *data, gboolean (*is_test)(const char *name), GError **error);
 
 #endif

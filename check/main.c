@@ -78,7 +78,7 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
       {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "For the results of an operator on a backend (3)",
        "T"},
       {"tolerance", 0, 0, G_OPTION_ARG_DOUBLE, &s->options.harness.tolerance,
-       "Relative, beside the reference, instead of 1e-5 in f32 and 1e-12 in f64", "X"},
+       "Of the reference; relative (f32: 1e-5, f64: 1e-12)", "X"},
       {"timeout", 0, 0, G_OPTION_ARG_DOUBLE, &s->options.timeout, "Seconds that a test may take (60)", "T"},
       {"keep-going", 'k', 0, G_OPTION_ARG_NONE, &s->options.keep_going,
        "Also run the tests behind one that failed", NULL},
@@ -89,15 +89,15 @@ static gboolean read_settings(settings *s, int *argc, char ***argv) {
       {"list", 0, 0, G_OPTION_ARG_NONE, &s->list, "List the tests, and the items that fail, and run none",
        NULL},
       {"verbose", 'v', 0, G_OPTION_ARG_NONE, &s->options.harness.verbose,
-       "Print every case, and what plugins print, to standard error", NULL},
+       "Print cases, and what plugins print, to stderr", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   g_autoptr(GError) error = NULL;
   GOptionContext *context = g_option_context_new("FILE.so|FOLDER|OPERATOR... - tests plugins");
   g_option_context_set_description(
-      context,
-      "Tests that may fail are named in a file beside the plugin, NAME.check for NAME.so, a line each:\n"
-      "  OPERATOR[/BACKEND] TEST-OR-ITEM: REASON\n"
-      "Exit status: 0 all passed; 1 a test failed; 2 usage.\n");
+      context, "Tests that may fail are named in a file beside the plugin, NAME.check for\n"
+               "NAME.so, a line each:\n"
+               "  OPERATOR[/BACKEND] TEST-OR-ITEM: REASON\n"
+               "Exit status: 0 all passed; 1 a test failed; 2 usage.\n");
   g_option_context_add_main_entries(context, entries, NULL);
   const gboolean ok = g_option_context_parse(context, argc, argv, &error);
   g_option_context_free(context);

@@ -82,6 +82,9 @@ static void need_of(const trial *t, guint k, const range out[FC_AXES], part *p) 
     if (length(out[a]) == 0) p->view[a].hi = p->view[a].lo;
     p->readable[a] = (range){p->view[a].lo - r->before, p->view[a].hi + r->after};
     if (length(out[a]) == 0) p->readable[a] = p->view[a];
+    if (t->needs[k].border != FC_BORDER_NONE || !(t->backend->flags & FC_BACKEND_INSIDE)) continue;
+    p->readable[a].lo = MAX(p->readable[a].lo, MIN(p->view[a].lo, 0));
+    p->readable[a].hi = MIN(p->readable[a].hi, MAX(p->view[a].hi, t->ins[k].extent[a]));
   }
 }
 
@@ -547,9 +550,12 @@ gboolean trial_run(trial *t, const source *signals, const manner *how, result *r
   }
   for (guint i = 0; i < run->count; i++) ready(run, &run->pieces[i]);
   process_all(run);
-  gboolean ok = finish(run);
+  gboolean ok = !run->device_error && finish(run);
   if (v->fault != FAULT_NONE) ok = FALSE; /* recorded while it was enqueued */
-  if (run->device_error) ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
+  if (run->device_error) {
+    v->fault = FAULT_NONE; /* what was read from a failed device means nothing */
+    ok = blame(v, FAULT_DEVICE, "%s: %s", t->who, run->device_error);
+  }
   clear(run);
   g_free(run);
   return ok;

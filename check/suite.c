@@ -500,7 +500,7 @@ gboolean check_file(const char *path, const check_options *options, check_report
     tell(&w, NULL, NULL, "load");
   } else {
     run_test_of(&w, NULL, NULL, "load");
-    if (w.s->status == CHECK_PASSED && !exclusions_fit(w.exclusions, names_an_operator, w.s, &error))
+    if (w.s->status == CHECK_PASSED && !exclusions_fit(w.exclusions, names_an_operator, w.s, check_is_test, &error))
       fail(w.s, FAULT_TEXT, "%s", error->message);
     tell(&w, NULL, NULL, "load");
     met = check_operators(&w);

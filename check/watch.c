@@ -19,7 +19,7 @@ typedef struct live_block {
 static _Thread_local watch_phase phase;
 static atomic_int allocations, sees;
 static int own_phase, *last_phase = &own_phase;
-static atomic_size_t first_bytes;
+static atomic_size_t first_bytes, least_bytes;
 static _Atomic(const char *) first_function;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +61,10 @@ void watch_reset(void) {
   atomic_store(&n_live, 0), live_bytes = 0;
   atomic_store(&allocations, 0);
   pthread_mutex_unlock(&mutex);
+}
+
+void watch_ignore_below(size_t bytes) {
+  atomic_store(&least_bytes, bytes);
 }
 
 int watch_allocations(size_t *bytes, const char **function) {
@@ -109,6 +113,7 @@ static void take_out(void *memory) {
 void watch_allocated(void *memory, size_t bytes, const char *function) {
   if (phase == WATCH_OFF || !memory) return;
   if (phase == WATCH_PROCESS) {
+    if (bytes < atomic_load(&least_bytes)) return;
     if (atomic_fetch_add(&allocations, 1) == 0)
       atomic_store(&first_bytes, bytes), atomic_store(&first_function, function);
     return;

@@ -29,6 +29,8 @@ bool watch_sees(void);
 
 /* Resets the counters. */
 void watch_reset(void);
+/* Smaller blocks, taken in process, are not counted from now on. */
+void watch_ignore_below(size_t bytes);
 /* Number of allocations in process so far; of the first one its size and function. */
 int watch_allocations(size_t *bytes, const char **function);
 /* Memory allocated in other callbacks and not freed yet. */

@@ -5,6 +5,8 @@
  * a script. */
 #include "cli/args.h"
 
+#include "cli/describe.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +33,8 @@ const option options[] = {
      "CPU threads (default: one for each available core)", 1, 4096},
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64",
      "type of floating-point arithmetic (default f32; f64 for input of more than 24 bits)"},
-    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN | FOR_GPU, "auto|no|wait",
-     "run neighbouring stages as one, to the same bits (default auto); wait: until compiled"},
+    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN, "auto|no|wait",
+     "run neighbouring stages as one, to the same bits (default auto)"},
     {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N",
      "how many samples, images, or rows of an image to process at a time", 1, G_MAXINT64},
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",
@@ -270,6 +272,6 @@ void options_print(command_set command) {
     char letter[] = {'-', o->letter, ',', ' ', '\0'};
     g_autofree char *left =
         g_strconcat(o->letter ? letter : "    ", "--", o->name, o->value ? " " : NULL, o->value, NULL);
-    printf("  %-32s %s\n", left, o->help);
+    print_term(left, o->help);
   }
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/describe.h"
 
+#include <stdio.h>
+
+/* Of a terminal; and where the texts of a list begin. */
+enum { HELP_WIDTH = 80, HELP_COLUMN = 31 };
+
 const char *kind_name(int kind) {
   static const char *const names[FC_KIND_COUNT] = {"audio", "image", "array"};
   return kind >= 0 && kind < FC_KIND_COUNT ? names[kind] : "?";
@@ -81,4 +86,29 @@ const fc_choice *choice_at(const fc_param *param, guint i, gboolean refused) {
 
 gboolean operator_measures(const fc_operator *op) {
   return op->collect && op->report;
+}
+
+void print_filled(const char *text, int indent, int column) {
+  g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
+  for (char **word = words; *word; word++) {
+    if (!**word) continue;
+    int length = (int)g_utf8_strlen(*word, -1);
+    if (column > indent && column + 1 + length > HELP_WIDTH) {
+      putchar('\n');
+      column = 0;
+    }
+    if (column < indent)
+      column += printf("%*s", indent - column, "");
+    else if (column > indent)
+      column += printf(" ");
+    fputs(*word, stdout);
+    column += length;
+  }
+  putchar('\n');
+}
+
+void print_term(const char *term, const char *text) {
+  const int length = printf("  %s", term);
+  if (length >= HELP_COLUMN) putchar('\n');
+  print_filled(text, HELP_COLUMN, length < HELP_COLUMN ? length : 0);
 }

@@ -26,4 +26,11 @@ const fc_choice *choice_at(const fc_param *param, guint i, gboolean refused);
 /* Whether the operator measures, so that it can be used without an output. */
 gboolean operator_measures(const fc_operator *op);
 
+/* One paragraph, filled to the width of a terminal with an indent; the first line already has `column`
+ * characters. */
+void print_filled(const char *text, int indent, int column);
+
+/* An item of a list, "  -v, --verbose     print what is done", in as many lines as it needs. */
+void print_term(const char *term, const char *text);
+
 #endif

@@ -8,30 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 80 };
-
-/* One paragraph, filled to the width with an indent; the first line already has `column` characters. */
-static void fill(const char *text, int indent, int column) {
-  g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
-  for (char **word = words; *word; word++) {
-    if (!**word) continue;
-    int length = (int)g_utf8_strlen(*word, -1);
-    if (column > indent && column + 1 + length > WIDTH) {
-      putchar('\n');
-      column = 0;
-    }
-    if (column < indent)
-      column += printf("%*s", indent - column, "");
-    else if (column > indent)
-      column += printf(" ");
-    fputs(*word, stdout);
-    column += length;
-  }
-  putchar('\n');
-}
-
 static void print_paragraph(const char *text, int indent) {
-  fill(text, indent, 0);
+  print_filled(text, indent, 0);
 }
 
 /* Paragraphs are separated by blank lines; one that starts with a blank is not refilled. */
@@ -107,9 +85,9 @@ static char *terms_text(const fc_param *param) {
 static void print_choices(const fc_param *param) {
   const fc_choice *choice;
   for (guint i = 0; (choice = choice_at(param, i, FALSE)); i++)
-    if (choice->doc && *choice->doc) fill(choice->doc, 23, printf("          %-12s ", choice->name));
+    if (choice->doc && *choice->doc) print_filled(choice->doc, 23, printf("          %-12s ", choice->name));
   for (guint i = 0; (choice = choice_at(param, i, TRUE)); i++)
-    fill(choice->doc ? choice->doc : "", 23, printf("      not %-12s ", choice->name));
+    print_filled(choice->doc ? choice->doc : "", 23, printf("      not %-12s ", choice->name));
 }
 
 static void print_param(const fc_param *param) {
@@ -305,6 +283,9 @@ static void write_operator(json *j, fc_context *context, const fc_operator *op) 
   json_close(j, ']');
   json_open(j, "example_docs", '[');
   for (const char *const *e = op->example_docs; e && *e; e++) json_string(j, NULL, *e);
+  json_close(j, ']');
+  json_open(j, "keywords", '[');
+  for (const char *const *k = op->keywords; k && *k; k++) json_string(j, NULL, *k);
   json_close(j, ']');
   write_plugin(j, plugin, path);
   json_close(j, '}');

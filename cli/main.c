@@ -4,6 +4,7 @@
  * always have a decimal point. */
 #include "cli/codecs.h"
 #include "cli/command.h"
+#include "cli/describe.h"
 
 #include <errno.h>
 #ifdef __GLIBC__
@@ -15,32 +16,32 @@
 #include <unistd.h>
 
 static const char run_help[] =
-    "An ARG is KEY=VALUE, or a bare value for the operator's main parameter. Arguments are separated\n"
-    "by ':'; a colon within a value is written '\\:', or the value is put in single quotes. A mask or\n"
-    "matrix is a file of numbers, or written out: [1,2,1]/4.\n"
-    "\n"
-    "filterchain list prints the operators, filterchain inspect NAME explains one of them, filterchain\n"
-    "formats prints the file formats and their options, which follow the name of a file in the same way.\n"
+    "An ARG is KEY=VALUE, or a bare value for the operator's main parameter.\n"
+    "Arguments are separated by ':'; a colon within a value is written '\\:', or the\n"
+    "value is put in single quotes. A mask or matrix is a file of numbers, or written\n"
+    "out: [1,2,1]/4. Options of formats follow the name of a file in the same way.\n"
     "\n"
     "  filterchain -i in.wav -p conv1d:mask.txt -o out.wav\n"
-    "  filterchain -i photo.png -p sepconv:gauss.txt -p winstat:window=15:stat=std -o out.png\n"
+    "  filterchain -i photo.png -p gauss:2 -p winstat:15x15:stat=std -o out.png\n"
     "  filterchain -i *.png -p gain:0.5 -o folder/\n"
     "  filterchain -i in.flac -p stats\n"
     "  filterchain -i photo.jpg:scale=1/4 -o small.jpg:quality=85\n"
     "\n"
-    "Exit status: 0 complete output; 1 bad data or I/O error; 2 wrong command; 3 part of a batch failed;\n"
-    "128+N stopped by signal N. Unless the status is 0, an existing output file is left unchanged.\n";
+    "Exit status: 0 complete output; 1 bad data or I/O error; 2 wrong command; 3 part\n"
+    "of a batch failed; 128+N stopped by signal N. Unless the status is 0, an\n"
+    "existing output file is left unchanged.\n";
 
 static const char plot_help[] =
-    "Draws the frequency response of the linear part of a chain as SVG: magnitude, phase and group\n"
-    "delay. A stage that is not linear and time-invariant is left out, with a warning.\n"
+    "Draws the frequency response of the linear part of a chain as SVG: magnitude,\n"
+    "phase and group delay. A stage that is not linear and time-invariant is left\n"
+    "out, with a warning.\n"
     "\n"
     "  filterchain plot -p conv1d:mask.txt -o response.svg\n"
-    "  filterchain plot -p equalizer:100,1000:gain=3dB,-2dB --rate 44100 -o equalizer.svg\n";
+    "  filterchain plot -p equalizer:100,1000:gain=3dB,-2dB --rate 44100 -o eq.svg\n";
 
 const command commands[] = {
-    {NULL, "-i INPUT... -p OPERATOR[:ARG]... [-p ...]... -o OUTPUT [options]", "filter files", FOR_RUN,
-     run_help, run_command, NULL},
+    {NULL, "-i INPUT... -p OPERATOR[:ARG]... [-p ...] -o FILE [options]", "filter files", FOR_RUN, run_help,
+     run_command, NULL},
     {"list", "list [--json]", "print the operators, and why a plugin was rejected", FOR_LIST, NULL,
      list_command, NULL},
     {"inspect", "inspect NAME|FILE.so... [--json]", "print all about an operator", FOR_INSPECT, NULL,
@@ -103,10 +104,11 @@ static void print_help(const command *c) {
   if (c->name)
     printf("%s\n", c->summary);
   else {
-    printf("Filter audio and images through a chain of operators%s.\n\n",
+    printf("Filter audio and images through a chain of operators%s.\n\n"
+           "Other commands:\n",
            fc_has_cuda() ? ", on the GPU or the CPU" : "");
     for (const command *other = commands; other->usage; other++)
-      if (other->name) printf("       filterchain %-46s %s\n", other->usage, other->summary);
+      if (other->name) print_term(other->usage, other->summary);
   }
   printf("\nOptions:\n");
   options_print(c->options);

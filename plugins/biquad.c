@@ -144,6 +144,8 @@ static const fc_operator biquad_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "biquad",
     .summary = "recursive second-order filters: passes, bands, peaks, shelves",
+    .keywords = FC_TEXTS("allpass_filter", "bass=biquad:lowshelf:freq=100:gain=6dB",
+                         "treble=biquad:highshelf:freq=3k:gain=6dB", "iir", "hum=biquad:notch:freq=50:q=30"),
     .doc =
         "Filters sound by sections of second order with feedback, each channel by itself: "
         "a0 y[n] = b0 x[n] + b1 x[n-1] + b2 x[n-2] - a1 y[n-1] - a2 y[n-2].\n\n"

@@ -70,6 +70,7 @@ static const fc_operator clip_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "clip",
     .summary = "limit samples to a range",
+    .keywords = FC_TEXTS("clamp"),
     .doc = "Replaces values below min by min and values above max by max; the others stay as they are to the "
            "last bit. NaN stays NaN.\n\n"
            "The limits are real values: full scale of sound is 1, and images are code values, 0 to 255 or "

@@ -23,6 +23,7 @@ static const fc_operator color_operator = {
     FC_PICTURES_ONLY,
     .name = "color",
     .summary = "convert between RGB, linear light, YCbCr, HSV, Lab and grey",
+    .keywords = FC_TEXTS("colour", "colorspace", "colourspace", "cvtcolor", "yuv=color:ycbcr"),
     .doc =
         "Converts pixels to another colour space. The input's space is known from the operators before it, "
         "or given by from; else one channel is grey and three are R G B. Alpha is kept.\n\n"

@@ -56,6 +56,7 @@ static const fc_operator compand_operator = {
     DYNAMICS_OPERATOR,
     .name = "compand",
     .summary = "compress or expand dynamics by a curve of levels",
+    .keywords = FC_TEXTS("compressor", "compress", "acompressor", "expander", "drc"),
     .doc = "Maps the level of sound by a curve: the level is followed with an attack and a decay time, the "
            "curve gives the output level, and the gain is the difference of both.\n\n"
            "    compand:-20,-20,0,-15                  compression of 4:1 above -20 dB\n"

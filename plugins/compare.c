@@ -248,6 +248,7 @@ static const fc_operator compare_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "compare",
     .summary = "measure how far a signal is from a reference: largest difference, PSNR, SSIM",
+    .keywords = FC_TEXTS("diff", "difference", "psnr", "ssim", "snr", "mse"),
     .doc =
         "Compares the input with a reference of the same size and passes it on unchanged. Measured are the "
         "largest "

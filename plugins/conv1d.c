@@ -234,6 +234,7 @@ static const fc_operator conv1d_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "conv1d",
     .summary = "convolve along one axis with a mask: FIR filters, smoothing, differences",
+    .keywords = FC_TEXTS("convolve", "convolution", "reverb", "afir", "impulse_response"),
     .doc = "Convolves the signal with a mask (an impulse response) along time, rows or columns; each channel "
            "by itself. The mask may have any length, also more taps than the signal has samples.\n\n"
            "The result is numpy.convolve(signal, mask, mode=\"same\"), and scipy.ndimage.convolve1d with the "

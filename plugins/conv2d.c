@@ -290,6 +290,7 @@ static const fc_operator conv2d_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "conv2d",
     .summary = "convolve images with any 2-D mask: sharpen, blur, edges, texture",
+    .keywords = FC_TEXTS("convolve", "convolution", "filter2d", "emboss", "edges"),
     .doc = doc,
     .examples = examples,
     .example_docs = FC_TEXTS("Laplacian: edges", "smooth, edges repeated", "mean over a disc"),

@@ -196,6 +196,7 @@ static const fc_operator convert_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "convert",
     .summary = "change the element type, and with it the range of an image's codes",
+    .keywords = FC_TEXTS("cast", "astype", "dtype", "depth"),
     .doc = "Makes samples of another type. At the end of a chain it chooses the sample format of the file: a "
            "WAV of 16 or 32 bits or floats, a PNG of 8 or 16 bits, any .npy. Within a chain it "
            "is seldom needed, because every operator accepts every type.\n\n"

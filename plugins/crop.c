@@ -233,6 +233,7 @@ static const fc_operator crop_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "crop",
     .summary = "keep a range of sound or a rectangle of images",
+    .keywords = FC_TEXTS("cut", "slice", "extract", "centercrop", "center_crop"),
     .doc =
         "Keeps one part of the signal and drops the rest. For sound that is a stretch of time, in "
         "samples: at 48 kHz start=48000:length=96000 are the second and third second. For images and "

@@ -97,6 +97,7 @@ static const fc_operator delay_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "delay",
     .summary = "delay sound, all channels together or each by its own time",
+    .keywords = FC_TEXTS("echo", "adelay"),
     .doc = "Puts silence before the sound; the output is longer by the longest delay. "
            "Samples are copied as they are.\n\n"
            "    delay:250ms\n"

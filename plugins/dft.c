@@ -285,6 +285,7 @@ static const fc_operator dft = {
     .size = sizeof(fc_operator),
     .name = "dft",
     .summary = "discrete Fourier transform of blocks, and its inverse",
+    .keywords = FC_TEXTS("fft", "rfft", "ifft"),
     .doc = doc,
     .examples = examples,
     .example_docs = FC_TEXTS("complex spectra of blocks", "magnitudes of blocks in rows",

@@ -131,6 +131,7 @@ static const fc_operator dither_operator = {
     .flags = FC_OP_NOISE | FC_OP_KEEPS_MEANING,
     .name = "dither",
     .summary = "add noise before rounding to few bits, against distortion",
+    .keywords = FC_TEXTS("noise_shaping"),
     .doc =
         "Adds noise with a triangular distribution (TPDF) within one step of the samples to be stored, "
         "either way, and of mean 0. It rounds nothing itself: put it at the end of a chain, or ahead of the "

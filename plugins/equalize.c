@@ -15,6 +15,7 @@ static const fc_operator equalize_operator = {
     .size = sizeof(fc_operator),
     .name = "equalize",
     .summary = "spread the values of images so that all are about equally frequent",
+    .keywords = FC_TEXTS("equalise", "histeq", "equalize_hist"),
     .doc =
         "Histogram equalisation of each channel of each frame: a sample becomes the fraction of samples "
         "below it, scaled from black to white. With 8 bits that is Pillow's ImageOps.equalize, code for "

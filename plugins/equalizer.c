@@ -95,6 +95,7 @@ static const fc_operator equalizer_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "equalizer",
     .summary = "raise and lower bands of frequencies, any number in one pass",
+    .keywords = FC_TEXTS("equaliser", "eq", "superequalizer"),
     .doc =
         "Raises or lowers bands of sound around the frequencies given, each channel by itself. The lists go "
         "together: the first gain and q are those of the first frequency, and so on; one value is for "

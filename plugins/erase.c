@@ -97,6 +97,7 @@ static const fc_operator erase_operator = {
     FC_PICTURES_ONLY,
     .name = "erase",
     .summary = "cover a random rectangle of images",
+    .keywords = FC_TEXTS("cutout", "randomerasing", "random_erasing"),
     .doc =
         "Paints, with probability p, one rectangle of each image over: its area is a random part of the "
         "image's, its "

@@ -73,6 +73,7 @@ static const fc_operator fade_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "fade",
     .summary = "fade sound in at the beginning and out at the end",
+    .keywords = FC_TEXTS("fadein=fade:in=1s", "fadeout=fade:out=1s", "afade"),
     .doc =
         "Multiplies the beginning of a sound by a factor that rises from 0, and the end by one that falls to "
         "0; samples in between are unchanged. The first and the last sample become 0, and a fade out is the "

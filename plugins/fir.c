@@ -220,6 +220,8 @@ static const fc_operator fir_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "fir",
     .summary = "low, high and band passes and band stops of linear phase",
+    .keywords = FC_TEXTS("lowpass=fir:lowpass=3k", "highpass=fir:highpass=80", "bandpass=fir:bandpass=300,3k",
+                         "sinc", "firwin"),
     .doc = "Designs a filter by the window method for the rate of the sound and convolves with it, as conv1d "
            "does: the phase is linear and the centre of the mask is its middle, so nothing is delayed. The "
            "mask is "

@@ -23,6 +23,8 @@ static const fc_operator flip_operator = {
     FC_PICTURES_ONLY,
     .name = "flip",
     .summary = "mirror images: left and right, top and bottom, or both",
+    .keywords =
+        FC_TEXTS("mirror", "hflip=flip:x", "vflip=flip:y", "flop=flip:x", "fliplr=flip:x", "flipud=flip:y"),
     .doc =
         "Mirrors images. flip:x is the horizontal flip: left and right change places. flip:y is the vertical "
         "one: top and bottom do. flip:xy is both, half a turn. Samples are copied as they are.",

@@ -24,6 +24,8 @@ static const fc_operator gain_operator = {
     FC_EVERY_SIGNAL,
     .name = "gain",
     .summary = "multiply by a factor, given plainly or in decibels",
+    .keywords = FC_TEXTS("volume", "vol", "amplify", "amplitude", "brightness", "brighten",
+                         "polarity=gain:-1", "invert=gain:-1"),
     .doc = "Multiplies every sample by a factor: sound becomes louder or softer, an image brighter or "
            "darker. Within a chain nothing is clipped; only when samples are stored as integers at last are "
            "they rounded, half to even, and limited to what the integers hold, with a warning. The product "

@@ -31,6 +31,7 @@ static const fc_operator gamma_operator = {
     FC_PICTURES_ONLY,
     .name = "gamma",
     .summary = "apply a power law to brightness",
+    .keywords = FC_TEXTS("pow", "power"),
     .doc = "white * gain * (v / white) ^ gamma for each sample, as adjust_gamma of torchvision and "
            "scikit-image: above 1 shadows get darker, below 1 lighter; black and white stay. 1/2.2 is "
            "0.4545. Values below 0 become 0; those above white are raised like the others, and clipped only "

@@ -37,6 +37,7 @@ static const fc_operator gate_operator = {
     DYNAMICS_OPERATOR,
     .name = "gate",
     .summary = "attenuate sound below a threshold",
+    .keywords = FC_TEXTS("agate", "noisegate", "noise_gate", "denoise"),
     .doc = "Passes sound that reaches the threshold, holds for a time after it, and attenuates everything "
            "else to the floor, such as noise between words.\n\n"
            "    gate:-45dB:hold=0.2s:release=0.3s\n"

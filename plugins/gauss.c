@@ -23,6 +23,7 @@ static const fc_operator gauss_operator = {
     FC_PICTURES_ONLY,
     .name = "gauss",
     .summary = "blur images by a Gaussian",
+    .keywords = FC_TEXTS("gaussian", "gblur", "gaussblur", "gaussianblur", "gaussian_blur", "smooth"),
     .doc =
         "Convolves each image with a Gaussian of standard deviation sigma, as scipy.ndimage.gaussian_filter "
         "does: its samples at whole pixels, as far as truncate says. Their sum is exactly 1, so that an "

@@ -12,6 +12,7 @@ static const fc_operator gray_operator = {
     FC_PICTURES_ONLY,
     .name = "gray",
     .summary = "convert colour images to grey",
+    .keywords = FC_TEXTS("grey", "grayscale", "greyscale", "desaturate", "luma", "rgb2gray"),
     .doc = "The luma of each pixel, 0.299 R + 0.587 G + 0.114 B of the values as they are, as Pillow's "
            "convert(\"L\") and OpenCV's cvtColor do; of 8-bit images the result is the exact one, rounded "
            "half to even, where those libraries are off by one now and then. luma=709 takes the weights of "

@@ -172,6 +172,7 @@ static const fc_operator histogram_operator = {
     FC_EVERY_SIGNAL,
     .name = "histogram",
     .summary = "count how many samples lie in each of equal ranges",
+    .keywords = FC_TEXTS("hist"),
     .doc = "Passes the signal through unchanged and prints at the end the range that was counted, how many "
            "samples of "
            "each channel, and of all together, lie in each of its equal bins, bin0 first, and how many were "

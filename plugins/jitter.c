@@ -111,6 +111,7 @@ static const fc_operator jitter_operator = {
     FC_PICTURES_ONLY,
     .name = "jitter",
     .summary = "vary brightness, contrast, saturation and hue at random",
+    .keywords = FC_TEXTS("colorjitter", "color_jitter", "color_twist", "saturation", "hue", "contrast"),
     .doc = "Changes each image by a brightness, a contrast, a saturation and a hue of its own. One number is "
            "how far each "
            "may change: brightness=0.4 draws a factor from 0.6 to 1.4; two numbers are the ends of what is "

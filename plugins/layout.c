@@ -28,6 +28,7 @@ static const fc_operator layout_operator = {
     FC_PICTURES_ONLY,
     .name = "layout",
     .summary = "put channels first (chw) or last (hwc), for arrays",
+    .keywords = FC_TEXTS("chw=layout:chw", "hwc=layout:hwc", "totensor", "to_tensor", "permute", "transpose"),
     .doc =
         "Changes the order of dimensions. Images are height x width x channels, as NumPy, Pillow and OpenCV "
         "have them; PyTorch wants channels x height x width.\n\n"

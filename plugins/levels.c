@@ -42,6 +42,9 @@ static const fc_operator levels_operator = {
     FC_PICTURES_ONLY,
     .name = "levels",
     .summary = "set black point, white point and gamma",
+    .keywords =
+        FC_TEXTS("negative=levels:out_black=255:out_white=0", "negate=levels:out_black=255:out_white=0",
+                 "invert=levels:out_black=255:out_white=0", "autocontrast", "contrast"),
     .doc =
         "As the levels of image editors: values from black to white are spread over out_black to "
         "out_white, and what lies beyond becomes an end; between the two t = (v - black) / (white - black) "

@@ -29,6 +29,7 @@ static const fc_operator limiter_operator = {
     DYNAMICS_OPERATOR,
     .name = "limiter",
     .summary = "keep every sample below a ceiling, with look-ahead",
+    .keywords = FC_TEXTS("limit", "alimiter"),
     .doc = "Reduces the gain where samples would exceed the ceiling, beginning a little before them, and "
            "restores it after them. No sample exceeds the ceiling; sound below it is unchanged.\n\n"
            "    limiter:-1dBFS\n"

@@ -97,6 +97,7 @@ static const fc_operator loudness_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH,
     .name = "loudness",
     .summary = "measure loudness after EBU R 128: integrated, range, true peak",
+    .keywords = FC_TEXTS("ebur128", "r128", "lufs"),
     .doc =
         "Passes sound through unchanged and prints at the end how loud it is, after ITU-R BS.1770-4 and EBU "
         "R 128: the integrated loudness with its gates at -70 LUFS and 10 LU below the mean, the loudness "

@@ -233,6 +233,7 @@ static const fc_operator matrix = {
     .size = sizeof(fc_operator),
     .name = "matrix",
     .summary = "multiply along an axis by a matrix: channel mixing, colour, block transforms",
+    .keywords = FC_TEXTS("downmix=matrix:[0.5,0.5]", "mono=matrix:[0.5,0.5]", "colormatrix", "sepia"),
     .doc = doc,
     .examples = examples,
     .example_docs = FC_TEXTS("half of every sample", "sum and difference of pairs", "twice, and an offset"),

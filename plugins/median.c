@@ -99,6 +99,7 @@ static const fc_operator median_operator = {
     FC_EVERY_SIGNAL,
     .name = "median",
     .summary = "replace each sample by the median around it: removes specks and clicks",
+    .keywords = FC_TEXTS("denoise", "despeckle", "declick"),
     .doc =
         "The median of a window around each sample, channel by channel, as OpenCV's medianBlur and "
         "scipy.ndimage.median_filter: specks smaller than half the window go, edges stay sharp. NaN counts "

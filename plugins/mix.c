@@ -94,6 +94,7 @@ static const fc_operator mix_operator = {
     .flags = FC_OP_KEEPS_DTYPE,
     .name = "mix",
     .summary = "select, repeat and reorder channels",
+    .keywords = FC_TEXTS("channels", "remix", "pan", "swap=mix:1,0", "select_channels"),
     .doc = "Each channel of the output is a copy of a channel of the input, counted from 0. mix:1,0 swaps "
            "left and right, mix:0 keeps the first channel alone, mix:0,0 makes two channels of one, "
            "mix:2,1,0 turns RGB into BGR, and mix:0,1,2 drops an image's alpha.\n\n"

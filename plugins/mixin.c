@@ -132,6 +132,7 @@ static const fc_operator mixin_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "mixin",
     .summary = "add a second sound, image or array",
+    .keywords = FC_TEXTS("amix", "mixer", "overlay", "add"),
     .doc =
         "Adds a second signal, times gain: music under speech, noise to a sound, a texture or an offset to "
         "images.\n\n"

@@ -50,6 +50,7 @@ static const fc_operator noise_operator = {
     FC_PICTURES_ONLY,
     .name = "noise",
     .summary = "add random noise to images",
+    .keywords = FC_TEXTS("grain"),
     .doc = "Adds noise to each sample: normally distributed, of standard deviation sigma, or evenly. sigma "
            "is in the "
            "image's own values, of which white is 255 in 8-bit images, and 1 after normalize and in most "

@@ -158,6 +158,7 @@ static const fc_operator normalize_operator = {
     .flags = FC_OP_TWO_PASSES,
     .name = "normalize",
     .summary = "bring images to a mean and deviation, sound to a loudness or a peak",
+    .keywords = FC_TEXTS("normalise", "norm", "standardize", "standardise"),
     .doc =
         "Of images it makes floats: (v / white - mean) / std, channel by channel, as torchvision's ToTensor "
         "and Normalize do. 8-bit codes are so divided by 255 and 16-bit codes by 65535 first; also where "

@@ -29,6 +29,7 @@ static const fc_operator orient_operator = {
     FC_PICTURES_ONLY,
     .name = "orient",
     .summary = "turn images upright, by an EXIF orientation",
+    .keywords = FC_TEXTS("autorotate", "autorot", "exif", "exif_transpose"),
     .doc =
         "Turns and mirrors images as EXIF numbers it: what is stored with that orientation becomes upright, "
         "as "

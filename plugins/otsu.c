@@ -17,6 +17,7 @@ static const fc_operator otsu_operator = {
     .size = sizeof(fc_operator),
     .name = "otsu",
     .summary = "separate bright from dark by a level computed from each image",
+    .keywords = FC_TEXTS("autothreshold"),
     .doc =
         "Threshold by Otsu's method: samples above the level become white, others 0, where the level divides "
         "the histogram into the two classes with the largest variance between them, as "

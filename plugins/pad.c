@@ -251,6 +251,7 @@ static const fc_operator pad_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "pad",
     .summary = "put a border around images, silence around sound",
+    .keywords = FC_TEXTS("border", "letterbox", "extend", "embed"),
     .doc = "Adds a border to a signal, whose samples stay unchanged.\n\n"
            "    pad:256                             to 256 x 256, the image in the middle\n"
            "    pad:640x480:value=114,114,114       with gray bars (after resize:640x480:mode=fit)\n"

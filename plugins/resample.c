@@ -111,6 +111,7 @@ static const fc_operator resample_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "resample",
     .summary = "change the sample rate of sound",
+    .keywords = FC_TEXTS("aresample", "src", "speed", "upsample", "downsample", "samplerate"),
     .doc =
         "Resamples sound by a polyphase filter: a sinc in a Kaiser window, of linear phase and without "
         "delay, so that sample 0 stays where it is. Any two rates are possible; beyond the ends there is "

@@ -231,6 +231,7 @@ static const fc_operator resize_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "resize",
     .summary = "make images larger or smaller",
+    .keywords = FC_TEXTS("scale", "zoom", "thumbnail", "shrink", "enlarge", "interpolate"),
     .doc =
         "Makes images of another size.\n\n"
         "    resize:256                          the short side becomes 256 pixels\n"
@@ -256,7 +257,7 @@ static const fc_operator resize_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+    .backends = BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, release, scratch, process_cpu),
                          FC_ON_CUDA(0, prepare, release, scratch_cuda, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
 };

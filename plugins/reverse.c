@@ -50,6 +50,7 @@ static const fc_operator reverse_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "reverse",
     .summary = "reverse sound in time",
+    .keywords = FC_TEXTS("areverse", "backwards"),
     .doc =
         "Reverses the order of the samples; they are copied as they are. A file is read from its end to its "
         "beginning, piece by piece. Sound that can only be read forwards is held in memory first: a pipe, "

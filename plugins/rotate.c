@@ -24,6 +24,7 @@ static const fc_operator rotate_operator = {
     FC_PICTURES_ONLY,
     .name = "rotate",
     .summary = "turn images by 90, 180 or 270 degrees",
+    .keywords = FC_TEXTS("turn", "rot90=rotate:90", "rot180=rotate:180", "rot270=rotate:270"),
     .doc =
         "Turns images clockwise by quarter turns. Samples are copied as they are; by 90 and 270 degrees rows "
         "become columns. Photographs rarely need it: the orientation that a camera recorded is applied when "

@@ -126,6 +126,7 @@ static const fc_operator sepconv_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "sepconv",
     .summary = "convolve images with a separable mask: Gaussian, box, Sobel",
+    .keywords = FC_TEXTS("sobel", "sepfilter2d", "convsep"),
     .doc = doc,
     .examples = examples,
     .example_docs = FC_TEXTS("blur, five taps", "Sobel: vertical edges", "mean of seven along x"),

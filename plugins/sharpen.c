@@ -62,6 +62,7 @@ static const fc_operator sharpen_operator = {
     FC_PICTURES_ONLY,
     .name = "sharpen",
     .summary = "sharpen images by an unsharp mask",
+    .keywords = FC_TEXTS("unsharp", "unsharp_mask", "usm", "sharpness"),
     .doc = "Adds to each sample what a Gaussian blur takes from it: v + amount * (v - blurred), where the "
            "difference is larger than threshold, in values of the image; elsewhere, as in noise, the sample "
            "stays. That is scikit-image's unsharp_mask, and Pillow's UnsharpMask(radius=sigma, percent=100 * "

@@ -215,6 +215,7 @@ static const fc_operator spectrogram_operator = {
     .flags = FC_OP_SURVEYS,
     .name = "spectrogram",
     .summary = "draw a spectrogram, with labelled axes",
+    .keywords = FC_TEXTS("spectrum", "showspectrumpic", "specgram"),
     .doc =
         "Makes a picture of sound: time goes to the right, frequency upwards, and colour is the level in "
         "decibels. Each channel has a panel, one below the other.\n\n"

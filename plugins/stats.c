@@ -209,6 +209,7 @@ static const fc_operator stats_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH,
     .name = "stats",
     .summary = "measure the whole signal: count, extremes, mean, level, spread, sums",
+    .keywords = FC_TEXTS("astats", "volumedetect", "measure", "mean", "minimum", "maximum"),
     .doc =
         "Passes the signal through unchanged and prints results at the end: of each channel, when there are "
         "several, and of all together (for images, of all frames together). The output may be omitted: "

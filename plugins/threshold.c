@@ -43,6 +43,7 @@ static const fc_operator threshold_operator = {
     FC_PICTURES_ONLY,
     .name = "threshold",
     .summary = "compare samples with a level: black and white images",
+    .keywords = FC_TEXTS("binarize", "binarise"),
     .doc = "Compares each sample with a level, a value of the image (0 to 255 with 8 bits), as OpenCV's "
            "threshold does: equal to the level is not above it. Channels are compared one by one; gray ahead "
            "of it makes one of them.\n\n"

@@ -118,6 +118,7 @@ static const fc_operator tone_operator = {
     .flags = FC_OP_GENERATOR,
     .name = "tone",
     .summary = "make a sine, square wave, sweep, noise or silence",
+    .keywords = FC_TEXTS("synth", "sine=tone:sine", "sweep=tone:sweep", "silence=tone:silence"),
     .doc = "Generates sound, so it is the first stage of a chain, without an input:\n\n"
            "    tone:sine:freq=1000:length=480000:level=-20dB      ten seconds at 48 kHz\n"
            "    tone:sweep:freq=20:to=20000:channels=2\n"

@@ -66,6 +66,7 @@ static const fc_operator trim_operator = {
     .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING,
     .name = "trim",
     .summary = "keep a range of time",
+    .keywords = FC_TEXTS("atrim", "cut"),
     .doc = "Keeps a range of time and drops the sound before and after it.\n\n"
            "    trim:1.5s                       from there to the end\n"
            "    trim:0:01:30:to=0:02:00         half a minute\n"

@@ -123,6 +123,7 @@ static const fc_operator waveform_operator = {
     .flags = FC_OP_SURVEYS,
     .name = "waveform",
     .summary = "draw a waveform: range and level over time",
+    .keywords = FC_TEXTS("showwavespic"),
     .doc =
         "Makes a picture of sound: the range of the samples over time, dark, and twice their root mean "
         "square, light. Each channel has a panel, one below the other.\n\n"

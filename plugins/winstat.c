@@ -268,6 +268,8 @@ static const fc_operator winstat_operator = {
     .flags = FC_OP_KEEPS_MEANING,
     .name = "winstat",
     .summary = "statistics over a sliding window: mean, deviation, level, extremes",
+    .keywords = FC_TEXTS("boxblur", "box_blur", "boxfilter", "uniform_filter", "erode=winstat:3x3:stat=min",
+                         "dilate=winstat:3x3:stat=max"),
     .doc =
         "Computes statistics of the samples around each sample, channel by channel: sum, mean, deviation or "
         "extremes. "

@@ -5,6 +5,7 @@
  * Nothing is copied.
  */
 #include "python/binding.h"
+#include "python/dlpack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +153,7 @@ static int fail_dtype(const char *what) {
   PyErr_Format(
       PyExc_TypeError,
       "elements of type %s: filterchain takes uint8, int16, uint16, int32, float32 and float64 in this "
-      "machine's byte order: convert, as by x.astype(\"float32\")",
+      "machine's byte order: convert, as by x.astype(\"float32\") or x.float()",
       what);
   return -1;
 }
@@ -196,47 +197,22 @@ static gboolean take_buffer(PyObject *object, samples *s, Py_buffer *buffer, gbo
 
 /* ---- DLPack, version 1 ----------------------------------------------------------------- */
 
-enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2 };
-#define DL_READ_ONLY 1u
-
-typedef struct dl_tensor {
-  void *data;
-  gint32 device_type, device_id, ndim;
-  guint8 code, bits;
-  guint16 lanes;
-  gint64 *shape, *strides; /* in elements */
-  guint64 byte_offset;
-} dl_tensor;
-
-typedef struct dl_managed { /* before version 1 */
-  dl_tensor tensor;
-  void *context;
-  void (*free)(struct dl_managed *self);
-} dl_managed;
-
-typedef struct dl_versioned {
-  guint32 major, minor;
-  void *context;
-  void (*free)(struct dl_versioned *self);
-  guint64 flags;
-  dl_tensor tensor;
-} dl_versioned;
-
 static const struct {
   guint8 code, bits;
 } dl_types[FC_DTYPE_COUNT] = {{DL_UINT, 8}, {DL_INT, 16},   {DL_UINT, 16},
                               {DL_INT, 32}, {DL_FLOAT, 32}, {DL_FLOAT, 64}};
 
-static gboolean take_tensor(const dl_tensor *t, samples *s) {
+gboolean fc_py_take_tensor(const dl_tensor *t, samples *s) {
   static const char *const codes[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
   memset(s, 0, sizeof *s);
   s->view.dtype = -1;
   for (int i = 0; i < FC_DTYPE_COUNT; i++)
     if (t->lanes == 1 && t->code == dl_types[i].code && t->bits == dl_types[i].bits) s->view.dtype = i;
   if (s->view.dtype < 0) {
-    g_autofree char *name =
-        g_strdup_printf("%s%d", t->code < G_N_ELEMENTS(codes) ? codes[t->code] : "?", t->bits);
+    const gboolean known = t->code < G_N_ELEMENTS(codes);
+    g_autofree char *name = known && t->code == DL_BOOL
+                                ? g_strdup("bool")
+                                : g_strdup_printf("%s%d", known ? codes[t->code] : "?", t->bits);
     return fail_dtype(name) >= 0;
   }
   if (t->ndim > DIMS_MOST) {
@@ -258,6 +234,21 @@ static gboolean take_tensor(const dl_tensor *t, samples *s) {
   for (int i = 0; t->strides && i < s->ndim; i++)
     s->strides[i] = (Py_ssize_t)(t->strides[i] * (gint64)fc_dtype_size(s->view.dtype));
   return TRUE;
+}
+
+void fc_py_describe_tensor(const samples *s, dl_tensor *t, gint64 *shape, gint64 *strides) {
+  const gboolean host = s->view.device == FC_HOST;
+  for (int i = 0; i < s->ndim; i++)
+    shape[i] = s->shape[i], strides[i] = s->strides[i] / (gint64)fc_dtype_size(s->view.dtype);
+  *t = (dl_tensor){.data = s->view.data,
+                   .device_type = host ? DL_CPU : DL_CUDA,
+                   .device_id = host ? 0 : fc_device_ordinal(s->view.device),
+                   .ndim = s->ndim,
+                   .code = dl_types[s->view.dtype].code,
+                   .bits = dl_types[s->view.dtype].bits,
+                   .lanes = 1,
+                   .shape = shape,
+                   .strides = strides};
 }
 
 /* ---- Array -------------------------------------------------------------------------- */
@@ -454,24 +445,12 @@ static PyObject *array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) 
     if (PyErr_Occurred()) return NULL;
   }
   const samples *s = &me->s;
-  const gboolean host = s->view.device == FC_HOST;
   if (major < 1 && s->readonly) {
     PyErr_SetString(PyExc_BufferError, "the array is read-only, which DLPack says from version 1 on");
     return NULL;
   }
   lent_tensor *t = g_new0(lent_tensor, 1);
-  dl_tensor *tensor = major >= 1 ? &t->u.new.tensor : &t->u.old.tensor;
-  for (int i = 0; i < s->ndim; i++)
-    t->shape[i] = s->shape[i], t->strides[i] = s->strides[i] / (gint64)fc_dtype_size(s->view.dtype);
-  *tensor = (dl_tensor){.data = s->view.data,
-                        .device_type = host ? DL_CPU : DL_CUDA,
-                        .device_id = host ? 0 : fc_device_ordinal(s->view.device),
-                        .ndim = s->ndim,
-                        .code = dl_types[s->view.dtype].code,
-                        .bits = dl_types[s->view.dtype].bits,
-                        .lanes = 1,
-                        .shape = t->shape,
-                        .strides = t->strides};
+  fc_py_describe_tensor(s, major >= 1 ? &t->u.new.tensor : &t->u.old.tensor, t->shape, t->strides);
   t->owner = Py_NewRef(self);
   if (major >= 1) {
     t->u.new.major = 1, t->u.new.context = t, t->u.new.free = free_lent_new;
@@ -539,7 +518,7 @@ PyObject *fc_py_from_dlpack(PyObject *module, PyObject *capsule) {
     PyErr_SetString(PyExc_BufferError, "a tensor of another major version of DLPack than 1");
     return NULL;
   }
-  if (!take_tensor(new ? &((dl_versioned *)tensor)->tensor : &((dl_managed *)tensor)->tensor, &s))
+  if (!fc_py_take_tensor(new ? &((dl_versioned *)tensor)->tensor : &((dl_managed *)tensor)->tensor, &s))
     return NULL;
   s.readonly = new && ((dl_versioned *)tensor)->flags &DL_READ_ONLY;
   array *me = wrap(&s);
@@ -598,6 +577,59 @@ PyObject *fc_py_describe(PyObject *module, PyObject *args) {
   if (rate > 0) s.meaning.rate = rate;
   if (bits > 0) s.meaning.bits = bits;
   return fc_py_lay_out(&s, layout) ? fc_py_array_borrow(&s, from) : NULL;
+}
+
+/* Whether an image may be the next one of a batch that begins with `first`; its samples lie without gaps. */
+static gboolean is_alike(const samples *first, PyObject *object) {
+  if (Py_TYPE(object) != fc_py_array_type) return FALSE;
+  const samples *s = &((array *)object)->s;
+  samples dense = *s;
+  set_dense(&dense);
+  const size_t dims = sizeof *s->shape * (size_t)s->ndim;
+  return s->view.device == FC_HOST && kind_of_layout(s->layout) == FC_IMAGE && s->ndim < DIMS_MOST &&
+         !strchr(s->layout, 'n') && s->ndim == first->ndim && s->view.dtype == first->view.dtype &&
+         strcmp(s->layout, first->layout) == 0 && memcmp(s->shape, first->shape, dims) == 0 &&
+         memcmp(s->strides, dense.strides, dims) == 0 &&
+         memcmp(&s->meaning, &first->meaning, sizeof s->meaning) == 0;
+}
+
+PyObject *fc_py_stack(PyObject *module, PyObject *list) {
+  const Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
+  if (n == 0 || Py_TYPE(PyList_GetItem(list, 0)) != fc_py_array_type) Py_RETURN_NONE;
+  samples s = ((array *)PyList_GetItem(list, 0))->s;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!is_alike(&s, PyList_GetItem(list, i))) Py_RETURN_NONE;
+  const gsize each = bytes_of(&s);
+  memmove(s.layout + 1, s.layout, sizeof s.layout - 1);
+  memmove(s.shape + 1, s.shape, sizeof s.shape - sizeof *s.shape);
+  s.layout[0] = 'n', s.shape[0] = n, s.ndim++, s.meaning.extent[FC_AXIS_N] = n;
+  set_dense(&s);
+  PyObject *all = fc_py_array_new(&s);
+  for (Py_ssize_t i = 0; all && i < n; i++)
+    memcpy((char *)((array *)all)->s.view.data + (gsize)i * each,
+           ((array *)PyList_GetItem(list, i))->s.view.data, each);
+  return all;
+}
+
+PyObject *fc_py_unstack(PyObject *module, PyObject *object) {
+  if (Py_TYPE(object) != fc_py_array_type || ((array *)object)->s.layout[0] != 'n') Py_RETURN_NONE;
+  const samples *all = &((array *)object)->s;
+  PyObject *list = PyList_New(0);
+  for (Py_ssize_t i = 0; list && i < all->shape[0]; i++) {
+    samples one = *all;
+    one.view.data = (char *)all->view.data + i * all->strides[0];
+    one.ndim = 0, one.meaning.extent[FC_AXIS_N] = 1;
+    memset(one.layout, 0, sizeof one.layout);
+    for (int d = 1; d < all->ndim; d++)
+      if (all->shape[d] != 1 || strchr("hwx", all->layout[d])) {
+        one.shape[one.ndim] = all->shape[d], one.strides[one.ndim] = all->strides[d];
+        one.layout[one.ndim++] = all->layout[d];
+      }
+    PyObject *item = fc_py_lay_out(&one, NULL) ? fc_py_array_borrow(&one, object) : NULL;
+    if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
 }
 
 gboolean fc_py_array_init(PyObject *module) {

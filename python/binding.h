@@ -5,7 +5,9 @@
  *
  *   module.c     errors, the context, the contents of the module
  *   array.c      arrays in Python: the buffer protocol, DLPack, Array
- *   chain.c      Chain: calls on arrays, files and encoded bytes; interrupts and progress
+ *   exchange.c   tensors of libraries that have DLPack's C exchange API
+ *   request.c    the arguments of a call; interrupts and progress
+ *   chain.c      Chain: calls on arrays, files and encoded bytes
  *   operators.c  descriptors as dicts, and operators that are functions of Python
  *
  * Only CPython's limited API of 3.11 and the library's public header are used, so that one binary works with
@@ -81,6 +83,12 @@ PyObject *fc_py_from_pointer(PyObject *module, PyObject *args);
 /* describe(Array, layout or None, rate or 0, bits or 0): another Array on its memory, with that
  * information. */
 PyObject *fc_py_describe(PyObject *module, PyObject *args);
+/* stack(list of Arrays): one Array with all of them, if they are images in host memory of the same size, type
+ * and meaning; otherwise None. */
+PyObject *fc_py_stack(PyObject *module, PyObject *list);
+/* unstack(Array): a list of Arrays on its memory, one for each image, with the dimensions that a file's has;
+ * None if it is not a batch. */
+PyObject *fc_py_unstack(PyObject *module, PyObject *object);
 gboolean fc_py_array_init(PyObject *module);
 
 /* ---- chain.c, operators.c --------------------------------------------------- */

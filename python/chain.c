@@ -7,163 +7,14 @@
  * at once. A forked child refuses the Chains of its parent.
  */
 #include "python/binding.h"
+#include "python/dlpack.h"
+#include "python/request.h"
 
-#include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define FORMATS 8 /* answers of fc_chain_output_format that a Chain remembers */
-/* Runs on fewer samples are too short to be interrupted by Ctrl-C. */
-#define LONG_RUN 65536
 
 static PyObject *numpy_array, *numpy_empty, *numpy_dtypes[FC_DTYPE_COUNT];
-
-/* ---- options of a call -------------------------------------------------------------------- */
-
-typedef struct request {
-  fc_options options;
-  fc_format meaning;
-  const char *layout;
-  int dtype; /* of the result; -1: the chain's own */
-  PyObject *out, *progress;
-  int cancel;
-} request;
-
-typedef enum option_type { TEXT, NUMBER, LONG_NUMBER, FLAG, PRECISION } option_type;
-static const struct {
-  const char *name;
-  option_type type;
-  size_t at;
-} options[] = {{"device", TEXT, offsetof(fc_options, device)},
-               {"threads", NUMBER, offsetof(fc_options, threads)},
-               {"precision", PRECISION, offsetof(fc_options, precision)},
-               {"chunk", LONG_NUMBER, offsetof(fc_options, chunk)},
-               {"no_clobber", FLAG, offsetof(fc_options, no_clobber)},
-               {"allow_truncated", FLAG, offsetof(fc_options, allow_truncated)},
-               {"sync", FLAG, offsetof(fc_options, sync)},
-               {"trace", TEXT, offsetof(fc_options, trace)},
-               {"in_format", TEXT, offsetof(fc_options, in_format)},
-               {"out_format", TEXT, offsetof(fc_options, out_format)},
-               {"in_raw", TEXT, offsetof(fc_options, in_raw)},
-               {"max_pixels", LONG_NUMBER, offsetof(fc_options, max_pixels)},
-               {"seed", LONG_NUMBER, offsetof(fc_options, seed)},
-               {"epoch", LONG_NUMBER, offsetof(fc_options, epoch)},
-               {"random_name", TEXT, offsetof(fc_options, random_name)}};
-
-/* Texts belong to the Python strings, which the caller holds. FALSE with an exception. */
-static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
-  void *field = (char *)o + options[i].at;
-  switch (options[i].type) {
-  case TEXT: *(const char **)field = fc_py_text(value); break;
-  case NUMBER: {
-    const long number = PyLong_AsLong(value);
-    *(int *)field = (int)number;
-    if (number != *(int *)field) PyErr_Format(PyExc_OverflowError, "%s: too large", options[i].name);
-    break;
-  }
-  case LONG_NUMBER: *(gint64 *)field = PyLong_AsLongLong(value); break;
-  case FLAG: *(gboolean *)field = PyObject_IsTrue(value); break;
-  case PRECISION: {
-    const char *text = fc_py_text(value);
-    if (!text) break;
-    *(int *)field = strcmp(text, "f32") == 0 ? FC_F32 : strcmp(text, "f64") == 0 ? FC_F64 : -2;
-    if (*(int *)field == -2) PyErr_SetString(fc_py_errors[FC_INVALID], "precision is \"f32\" or \"f64\"");
-  }
-  }
-  return !PyErr_Occurred();
-}
-
-static gboolean set_request(request *r, const char *name, PyObject *value) {
-  if (value == Py_None) return TRUE;
-  if (strcmp(name, "layout") == 0) return (r->layout = fc_py_text(value)) != NULL;
-  if (strcmp(name, "rate") == 0) return (r->meaning.rate = PyFloat_AsDouble(value)) >= 0 || !PyErr_Occurred();
-  if (strcmp(name, "bits") == 0)
-    return (r->meaning.bits = (gint32)PyLong_AsLong(value)) >= 0 || !PyErr_Occurred();
-  if (strcmp(name, "dtype") == 0) return (r->dtype = fc_py_dtype_of(value)) >= 0;
-  if (strcmp(name, "out") == 0) return r->out = value, TRUE;
-  if (strcmp(name, "progress") == 0) return r->progress = value, TRUE;
-  for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
-    if (strcmp(name, options[i].name) == 0) return set_option(&r->options, i, value);
-  PyErr_Format(PyExc_TypeError, "there is no argument \"%s\"", name);
-  return FALSE;
-}
-
-static gboolean read_request(request *r, PyObject *kwargs) {
-  PyObject *name, *value;
-  Py_ssize_t at = 0;
-  while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
-    const char *text = fc_py_text(name);
-    if (!text || !set_request(r, text, value)) return FALSE;
-  }
-  return TRUE;
-}
-
-/* Applies what the call says about its input array; the array may have information of its own. */
-static gboolean apply_request(request *r, samples *s) {
-  const fc_format told = r->meaning;
-  r->meaning = s->meaning;
-  r->meaning.size = sizeof r->meaning;
-  if (told.rate > 0) r->meaning.rate = told.rate;
-  if (told.bits > 0) r->meaning.bits = told.bits;
-  s->meaning = r->meaning;
-  r->options.meaning = &r->meaning;
-  return fc_py_lay_out(s, r->layout);
-}
-
-/* ---- interrupts and progress --------------------------------------------------------------- */
-
-/* Python's own handler only records a signal for the interpreter, which is not running: during a long call
- * in the main thread our handler tells the library too. */
-static int interrupted;
-static struct sigaction handler_before;
-
-static void on_interrupt(int number, siginfo_t *info, void *machine) {
-  g_atomic_int_set(&interrupted, 1);
-  if (handler_before.sa_flags & SA_SIGINFO)
-    handler_before.sa_sigaction(number, info, machine);
-  else
-    handler_before.sa_handler(number);
-}
-
-static gboolean begin_call(request *r, gint64 work) {
-  r->options.cancel = &r->cancel;
-  if (work < LONG_RUN || syscall(SYS_gettid) != getpid()) return FALSE;
-  if (sigaction(SIGINT, NULL, &handler_before) != 0) return FALSE;
-  if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) return FALSE;
-  struct sigaction ours = {.sa_sigaction = on_interrupt,
-                           .sa_flags = SA_SIGINFO | (handler_before.sa_flags & SA_ONSTACK)};
-  g_atomic_int_set(&interrupted, 0);
-  r->options.cancel = &interrupted;
-  return sigaction(SIGINT, &ours, NULL) == 0;
-}
-
-/* Whether to repeat the call: it was stopped by a signal whose Python handler raised no exception. */
-static gboolean end_call(gboolean guarded, gboolean ok, GError **error) {
-  if (!guarded) return FALSE;
-  sigaction(SIGINT, &handler_before, NULL);
-  if (ok || !g_atomic_int_get(&interrupted) || PyErr_Occurred()) return FALSE;
-  if (PyErr_CheckSignals() < 0) return FALSE;
-  g_clear_error(error);
-  return TRUE;
-}
-
-/* progress(done, total or None): an exception, or a false value other than None, stops the run. */
-static gboolean on_progress(gint64 done, gint64 total, void *data) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *end = total < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(total);
-  PyObject *answer = end ? PyObject_CallFunction(data, "LO", (long long)done, end) : NULL;
-  const gboolean on = answer && (answer == Py_None || PyObject_IsTrue(answer) > 0);
-  Py_XDECREF(end);
-  Py_XDECREF(answer);
-  PyGILState_Release(state);
-  return on;
-}
-
-static void set_progress(request *r) {
-  if (r->progress) r->options.progress = on_progress, r->options.progress_data = r->progress;
-}
 
 /* ---- Chain ----------------------------------------------------------------------------------- */
 
@@ -278,8 +129,10 @@ static gboolean know_numpy(void) {
 }
 
 /* An array of the input's library for the result, and its samples; `buffer` must be released. */
-static PyObject *make_output(PyObject *x, const samples *shape, samples *s, Py_buffer *buffer) {
+static PyObject *make_output(PyObject *x, const dl_exchange *api, const samples *shape, samples *s,
+                             Py_buffer *buffer) {
   *buffer = (Py_buffer){0};
+  if (api) return fc_py_exchange_new(api, shape, s);
   if (!know_numpy() || !PyObject_TypeCheck(x, (PyTypeObject *)numpy_array)) {
     PyObject *made = fc_py_array_new(shape);
     if (made) *s = *fc_py_array_samples(made);
@@ -307,12 +160,16 @@ static PyObject *measured(const fc_result *result) {
   return list;
 }
 
+static PyObject *describe_result(const fc_result *result) {
+  return Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason, "seconds",
+                       result->seconds, "chunks", (long long)result->chunks, "bytes_up",
+                       (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down, "measured",
+                       measured(result));
+}
+
 /* A dict of the result's fields; frees the result. */
 static PyObject *result_dict(fc_result *result) {
-  PyObject *dict = Py_BuildValue("{sssssdsLsLsLsN}", "device", result->device, "reason", result->reason,
-                                 "seconds", result->seconds, "chunks", (long long)result->chunks, "bytes_up",
-                                 (long long)result->bytes_up, "bytes_down", (long long)result->bytes_down,
-                                 "measured", measured(result));
+  PyObject *dict = describe_result(result);
   fc_result_free(result);
   return dict;
 }
@@ -323,9 +180,9 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
   GError *error = NULL;
   gboolean ok = TRUE, guarded;
   const gint64 sounds = sounds_of(&in->view);
-  set_progress(r);
+  fc_py_set_progress(r);
   do {
-    guarded = begin_call(r, fc_view_count(&in->view) + fc_view_count(&out->view));
+    guarded = fc_py_begin_call(r, fc_view_count(&in->view) + fc_view_count(&out->view));
     Py_BEGIN_ALLOW_THREADS;
     for (gint64 i = 0; i < sounds && ok; i++) {
       const fc_view from = sound_of(&in->view, sounds, i), to = sound_of(&out->view, sounds, i);
@@ -335,7 +192,7 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
         ok = fc_chain_run_host(taken, &from, &to, &r->options, NULL, &error);
     }
     Py_END_ALLOW_THREADS;
-  } while (end_call(guarded, ok, &error) && (ok = TRUE));
+  } while (fc_py_end_call(guarded, ok, &error) && (ok = TRUE));
   if (!ok) fc_py_raise(error);
   return ok;
 }
@@ -343,6 +200,9 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
 /* A given output must have the layout that a new one would have. */
 static gboolean check_output(const samples *wanted, samples *given) {
   if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
+  for (int i = 0; i < given->ndim; i++)
+    if (given->strides[i] == 0 && given->shape[i] > 1)
+      return PyErr_SetString(fc_py_errors[FC_INVALID], "out has several elements in one place"), FALSE;
   if (given->ndim == wanted->ndim &&
       memcmp(given->shape, wanted->shape, sizeof *given->shape * (size_t)given->ndim) == 0)
     return fc_py_lay_out(given, wanted->layout);
@@ -353,13 +213,23 @@ static gboolean check_output(const samples *wanted, samples *given) {
   return FALSE;
 }
 
-static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, samples *in) {
+/* The samples of the argument `out`. */
+static gboolean take_output(PyObject *out, const dl_exchange *api, samples *s, Py_buffer *buffer) {
+  return api ? fc_py_exchange_look(api, out, s) : fc_py_samples_of(out, TRUE, s, buffer);
+}
+
+/* With `api`, on tensors of such a library, on their current stream. */
+static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *x, const dl_exchange *api,
+                              samples *in) {
   fc_format format;
   samples wanted, out;
   Py_buffer buffer = {0};
   PyObject *result = NULL;
-  if (!apply_request(r, in)) return NULL;
-  if (r->out && fc_py_samples_of(r->out, TRUE, &out, &buffer)) {
+  void *stream = NULL;
+  const gboolean device = in->view.device != FC_HOST;
+  if (device && api->current_stream(DL_CUDA, fc_device_ordinal(in->view.device), &stream) != 0) return NULL;
+  if (!fc_py_apply_request(r, in)) return NULL;
+  if (r->out && take_output(r->out, api, &out, &buffer)) {
     if (r->dtype < 0) r->dtype = out.view.dtype;
     if (output_format(me, taken, r, in, &format)) {
       fc_py_lay_out_like(&wanted, &format, in->layout);
@@ -367,9 +237,10 @@ static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *
     }
   } else if (!r->out && output_format(me, taken, r, in, &format)) {
     fc_py_lay_out_like(&wanted, &format, in->layout);
-    result = make_output(x, &wanted, &out, &buffer);
+    wanted.view.device = in->view.device;
+    result = make_output(x, api, &wanted, &out, &buffer);
   }
-  if (result && !run_samples(me, taken, r, in, &out, NULL)) Py_CLEAR(result);
+  if (result && !run_samples(me, taken, r, in, &out, stream)) Py_CLEAR(result);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
 }
@@ -388,23 +259,48 @@ static gboolean needs_python(PyObject *x) {
   return !PyObject_CheckBuffer(x) || PyObject_HasAttrString(x, "__dlpack__");
 }
 
+/* Whether Python must say why it is refused: it requires a gradient, or its values are stored negated. */
+static gboolean is_refused(PyObject *tensor) {
+  PyObject *gradient = PyObject_GetAttrString(tensor, "requires_grad");
+  PyObject *negated = gradient ? PyObject_CallMethod(tensor, "is_neg", NULL) : NULL;
+  const gboolean refused = gradient == Py_True || negated == Py_True;
+  PyErr_Clear();
+  Py_XDECREF(gradient);
+  Py_XDECREF(negated);
+  return refused;
+}
+
+/* The exchange API of a tensor, and its samples. NULL: it has none, or is handled in Python, as is what
+ * cannot be looked at; `out` must be of the same type. */
+static const dl_exchange *take_tensor(PyObject *x, PyObject *out, samples *s) {
+  const dl_exchange *api = fc_py_exchange_of(x);
+  if (!api || (out && Py_TYPE(out) != Py_TYPE(x)) || is_refused(x) || (out && is_refused(out))) return NULL;
+  if (fc_py_exchange_look(api, x, s)) return api;
+  PyErr_Clear();
+  return NULL;
+}
+
 static PyObject *chain_call(PyObject *self, PyObject *args, PyObject *kwargs) {
   chain *me = (chain *)self;
   PyObject *result = NULL, *x = PyTuple_Size(args) == 0 ? Py_None : only_argument(args);
+  PyObject *out = kwargs ? PyDict_GetItemString(kwargs, "out") : NULL;
+  const dl_exchange *api = NULL;
   request r;
   samples in;
-  Py_buffer buffer;
+  Py_buffer buffer = {0};
   if (!x) return NULL;
-  if (needs_python(x)) {
-    PyObject *options_given = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  if (out == Py_None) out = NULL;
+  const gboolean tensor = needs_python(x);
+  if ((tensor && !(api = take_tensor(x, out, &in))) || (!tensor && out && needs_python(out))) {
+    PyObject *options_given = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
     result = PyObject_CallMethod(fc_py_helpers, "call", "OOO", self, x, options_given);
     Py_XDECREF(options_given);
     return result;
   }
   begin_request(me, &r);
-  if (!read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  if (!fc_py_read_request(&r, kwargs) || (!api && !fc_py_samples_of(x, FALSE, &in, &buffer))) return NULL;
   fc_chain *taken = take_chain(me);
-  if (taken) result = call_samples(me, taken, &r, x, &in);
+  if (taken) result = call_samples(me, taken, &r, x, api, &in);
   if (taken) give_chain(me, taken);
   if (buffer.obj) PyBuffer_Release(&buffer);
   return result;
@@ -451,12 +347,12 @@ static fc_loader *open_load(fc_chain *taken, request *r, const source *s) {
   GError *error = NULL;
   gboolean guarded;
   do {
-    guarded = begin_call(r, G_MAXINT64);
+    guarded = fc_py_begin_call(r, G_MAXINT64);
     Py_BEGIN_ALLOW_THREADS;
     load = s->content ? fc_chain_load_bytes(taken, s->content, s->bytes, &r->options, &error)
                       : fc_chain_load_file(taken, s->file, &r->options, &error);
     Py_END_ALLOW_THREADS;
-  } while (end_call(guarded, load != NULL, &error));
+  } while (fc_py_end_call(guarded, load != NULL, &error));
   return load ? load : (fc_loader *)fc_py_raise(error);
 }
 
@@ -473,11 +369,11 @@ static PyObject *load_once(fc_chain *taken, request *r, const source *s, gboolea
   fc_py_lay_out_like(&wanted, &format, NULL);
   PyObject *made = fc_py_array_new(&wanted);
   if (made) {
-    guarded = begin_call(r, G_MAXINT64);
+    guarded = fc_py_begin_call(r, G_MAXINT64);
     Py_BEGIN_ALLOW_THREADS;
     ok = fc_loader_run(load, &fc_py_array_samples(made)->view, NULL, &error);
     Py_END_ALLOW_THREADS;
-    *again = end_call(guarded, ok, &error);
+    *again = fc_py_end_call(guarded, ok, &error);
     if (!ok && !*again) fc_py_raise(error);
   }
   fc_loader_free(load);
@@ -492,8 +388,8 @@ static PyObject *chain_load(PyObject *self, PyObject *args, PyObject *kwargs) {
   request r;
   source s;
   begin_request(me, &r);
-  if (!from || !read_request(&r, kwargs) || !take_source(from, &s)) return NULL;
-  set_progress(&r);
+  if (!from || !fc_py_read_request(&r, kwargs) || !take_source(from, &s)) return NULL;
+  fc_py_set_progress(&r);
   fc_chain *taken = take_chain(me);
   gboolean again = taken != NULL;
   while (again) result = load_once(taken, &r, &s, &again);
@@ -513,19 +409,19 @@ static PyObject *chain_save(PyObject *self, PyObject *args, PyObject *kwargs) {
   samples in;
   request r;
   begin_request(me, &r);
-  if (!PyArg_ParseTuple(args, "OO", &x, &path) || !read_request(&r, kwargs)) return NULL;
+  if (!PyArg_ParseTuple(args, "OO", &x, &path) || !fc_py_read_request(&r, kwargs)) return NULL;
   PyObject *held = path == Py_None ? Py_NewRef(path) : file_name(path, &file);
   if (!held || !fc_py_samples_of(x, FALSE, &in, &buffer)) return Py_XDECREF(held), NULL;
-  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  fc_chain *taken = fc_py_apply_request(&r, &in) ? take_chain(me) : NULL;
   if (taken) {
     gboolean ok, guarded;
-    set_progress(&r);
+    fc_py_set_progress(&r);
     do {
-      guarded = begin_call(&r, G_MAXINT64);
+      guarded = fc_py_begin_call(&r, G_MAXINT64);
       Py_BEGIN_ALLOW_THREADS;
       ok = fc_chain_save_file(taken, &in.view, file, &r.options, &did, &error);
       Py_END_ALLOW_THREADS;
-    } while (end_call(guarded, ok, &error));
+    } while (fc_py_end_call(guarded, ok, &error));
     result = ok ? result_dict(did) : fc_py_raise(error);
     give_chain(me, taken);
   }
@@ -548,9 +444,9 @@ static PyObject *run_or_explain(chain *me, const char *input, const char *output
   gboolean ok, guarded;
   fc_chain *taken = take_chain(me);
   if (!taken) return NULL;
-  set_progress(r);
+  fc_py_set_progress(r);
   do {
-    guarded = begin_call(r, G_MAXINT64);
+    guarded = fc_py_begin_call(r, G_MAXINT64);
     Py_BEGIN_ALLOW_THREADS;
     if (explain)
       ok = (text = fc_chain_explain_file(taken, input, output, &r->options, explain > 1, &error)) != NULL;
@@ -558,7 +454,7 @@ static PyObject *run_or_explain(chain *me, const char *input, const char *output
       ok = fc_chain_run_file(taken, input, output, &r->options, &did, &error);
     Py_END_ALLOW_THREADS;
     if (!ok) fc_result_free(did), did = NULL;
-  } while (end_call(guarded, ok, &error));
+  } while (fc_py_end_call(guarded, ok, &error));
   give_chain(me, taken);
   if (!ok) return fc_py_raise(error);
   if (!explain) return result_dict(did);
@@ -575,12 +471,88 @@ static PyObject *chain_run_file(PyObject *self, PyObject *args, PyObject *kwargs
   int explain;
   request r;
   begin_request(me, &r);
-  if (!PyArg_ParseTuple(args, "OOi", &in, &out, &explain) || !read_request(&r, kwargs)) return NULL;
+  if (!PyArg_ParseTuple(args, "OOi", &in, &out, &explain) || !fc_py_read_request(&r, kwargs)) return NULL;
   if (take_optional(in, &held_in, &input) && take_optional(out, &held_out, &output))
     result = run_or_explain(me, input, output, &r, explain);
   Py_XDECREF(held_in);
   Py_XDECREF(held_out);
   return result;
+}
+
+/* Files being filtered, and what was made of each. */
+typedef struct many_files {
+  PyObject *outcomes; /* a list of a dict, or an exception, for each */
+  gsize n;
+  const request *r;
+  gboolean stopped;
+} many_files;
+
+/* Those that were begun before a stop are still reported. */
+static gboolean on_file(gsize index, const fc_result *result, const GError *why, void *data) {
+  many_files *many = data;
+  if (many->stopped) return FALSE;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *outcome =
+      why ? PyObject_CallFunction(fc_py_errors[why->domain == FC_ERROR ? why->code : 0], "s", why->message)
+          : describe_result(result);
+  many->stopped = !outcome || PyList_Append(many->outcomes, outcome) < 0;
+  Py_XDECREF(outcome);
+  PyGILState_Release(state);
+  if (!many->stopped && many->r->progress)
+    many->stopped = !fc_py_on_progress((gint64)index + 1, (gint64)many->n, many->r->progress);
+  return !many->stopped;
+}
+
+/* The names in a list of pairs; `held` owns them. */
+static gboolean take_pairs(PyObject *pairs, fc_file *files, const fc_file **list, PyObject *held) {
+  for (Py_ssize_t i = 0; i < PyList_Size(pairs); i++) {
+    PyObject *in, *out;
+    files[i].size = sizeof *files, list[i] = &files[i];
+    if (!PyArg_ParseTuple(PyList_GetItem(pairs, i), "OO", &in, &out)) return FALSE;
+    PyObject *names[] = {file_name(in, &files[i].input), file_name(out, &files[i].output)};
+    const gboolean ok =
+        names[0] && names[1] && PyList_Append(held, names[0]) == 0 && PyList_Append(held, names[1]) == 0;
+    Py_XDECREF(names[0]);
+    Py_XDECREF(names[1]);
+    if (!ok) return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean run_many(fc_chain *taken, request *r, const fc_file *const *list, many_files *many) {
+  GError *error = NULL;
+  gboolean ok, guarded;
+  do {
+    many->stopped = FALSE;
+    if (PyList_SetSlice(many->outcomes, 0, PyList_Size(many->outcomes), NULL) < 0) return FALSE;
+    guarded = fc_py_begin_call(r, G_MAXINT64);
+    Py_BEGIN_ALLOW_THREADS;
+    ok = fc_chain_run_files(taken, list, many->n, &r->options, on_file, many, &error) >= 0;
+    Py_END_ALLOW_THREADS;
+    if (ok && (many->stopped || fc_py_interrupted(guarded)))
+      ok = FALSE, g_set_error(&error, FC_ERROR, FC_IO, "stopped");
+  } while (fc_py_end_call(guarded, ok, &error));
+  if (!ok) fc_py_raise(error);
+  return ok;
+}
+
+/* run_files(list of (input, output)): a list of dicts and exceptions. */
+static PyObject *chain_run_files(PyObject *self, PyObject *args, PyObject *kwargs) {
+  chain *me = (chain *)self;
+  PyObject *pairs;
+  request r;
+  begin_request(me, &r);
+  if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &pairs) || !fc_py_read_request(&r, kwargs)) return NULL;
+  const gsize n = (gsize)PyList_Size(pairs);
+  g_autofree fc_file *files = g_new0(fc_file, n + 1);
+  g_autofree const fc_file **list = g_new0(const fc_file *, n + 1);
+  PyObject *held = PyList_New(0);
+  many_files many = {PyList_New(0), n, &r};
+  fc_chain *taken = held && many.outcomes && take_pairs(pairs, files, list, held) ? take_chain(me) : NULL;
+  if (!taken || !run_many(taken, &r, list, &many)) Py_CLEAR(many.outcomes);
+  if (taken) give_chain(me, taken);
+  Py_XDECREF(held);
+  return many.outcomes;
 }
 
 /* ---- for tensors of other libraries ---------------------------------------------------------------- */
@@ -594,8 +566,8 @@ static PyObject *chain_format(PyObject *self, PyObject *args, PyObject *kwargs) 
   samples in, wanted;
   Py_buffer buffer;
   begin_request(me, &r);
-  if (!x || !read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
-  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  if (!x || !fc_py_read_request(&r, kwargs) || !fc_py_samples_of(x, FALSE, &in, &buffer)) return NULL;
+  fc_chain *taken = fc_py_apply_request(&r, &in) ? take_chain(me) : NULL;
   if (taken && output_format(me, taken, &r, &in, &format)) {
     fc_py_lay_out_like(&wanted, &format, in.layout);
     result = Py_BuildValue("(Nss)", fc_py_dims(wanted.shape, wanted.ndim), fc_py_dtype_name(format.dtype),
@@ -616,10 +588,10 @@ static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
   fc_format format;
   samples in, wanted, out;
   begin_request(me, &r);
-  if (!PyArg_ParseTuple(args, "O!OK", fc_py_array_type, &x, &y, &stream) || !read_request(&r, kwargs))
+  if (!PyArg_ParseTuple(args, "O!OK", fc_py_array_type, &x, &y, &stream) || !fc_py_read_request(&r, kwargs))
     return NULL;
   in = *fc_py_array_samples(x);
-  fc_chain *taken = apply_request(&r, &in) ? take_chain(me) : NULL;
+  fc_chain *taken = fc_py_apply_request(&r, &in) ? take_chain(me) : NULL;
   if (taken && y != Py_None) {
     out = *fc_py_array_samples(y);
     r.dtype = out.view.dtype;
@@ -725,7 +697,7 @@ static gboolean add_stage(fc_chain *to, PyObject *spec) {
 static PyObject *chain_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *stages;
   request r = {.options = FC_OPTIONS_INIT, .dtype = -1};
-  if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &stages) || !read_request(&r, kwargs)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!", &PyTuple_Type, &stages) || !fc_py_read_request(&r, kwargs)) return NULL;
   /* A Python subclass has a dict and is garbage-collected. */
   chain *me = (chain *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (!me) return NULL;
@@ -770,6 +742,7 @@ static PyObject *chain_operators(PyObject *self, void *closure) {
 static PyMethodDef chain_methods[] = {METHOD("_load", chain_load),
                                       METHOD("_save", chain_save),
                                       METHOD("_run_file", chain_run_file),
+                                      METHOD("_run_files", chain_run_files),
                                       METHOD("_format", chain_format),
                                       METHOD("_run", chain_run),
                                       {"_check", chain_check, METH_NOARGS, NULL},

@@ -101,6 +101,8 @@ static PyMethodDef functions[] = {{"set_helpers", set_helpers, METH_O, NULL},
                                   {"from_buffer", fc_py_from_buffer, METH_O, NULL},
                                   {"from_pointer", fc_py_from_pointer, METH_VARARGS, NULL},
                                   {"describe", fc_py_describe, METH_VARARGS, NULL},
+                                  {"stack", fc_py_stack, METH_O, NULL},
+                                  {"unstack", fc_py_unstack, METH_O, NULL},
                                   {"add_operator", fc_py_add_operator, METH_O, NULL},
                                   {"operators", fc_py_operators, METH_NOARGS, NULL},
                                   {0}};

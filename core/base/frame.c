@@ -17,7 +17,7 @@ struct fc_frame_pool {
   gsize unused_bytes, keep, loose;
   gsize used_bytes, limit; /* of blocks in use; of both together */
   fc_alloc_fn alloc;
-  fc_free_fn release;
+  fc_free_fn release; /* NULL: the memory is gone */
   void *data;
 };
 
@@ -58,7 +58,7 @@ void fc_frame_pool_set_allocator(fc_frame_pool *pool, fc_alloc_fn alloc, fc_free
 }
 
 static void destroy_block(fc_frame_pool *pool, block *b) {
-  pool->release(b->memory, b->bytes, pool->data);
+  if (pool->release) pool->release(b->memory, b->bytes, pool->data);
   g_free(b);
 }
 
@@ -68,6 +68,10 @@ static void drop_unused(fc_frame_pool *pool, gsize keep) {
     pool->unused_bytes -= b->bytes;
     destroy_block(pool, b);
   }
+}
+
+void fc_frame_pool_forget(fc_frame_pool *pool) {
+  pool->release = NULL;
 }
 
 void fc_frame_pool_free(fc_frame_pool *pool) {

@@ -20,6 +20,8 @@ typedef struct fc_frame_pool fc_frame_pool;
 /* `keep` is how many bytes of unused blocks may stay. Blocks of up to `loose` bytes serve whatever fits into
  * them, larger ones what takes half of them. */
 fc_frame_pool *fc_frame_pool_new(gsize keep, gsize loose);
+/* Its memory is gone, with the device that it was of: blocks are not released. Only freeing may follow. */
+void fc_frame_pool_forget(fc_frame_pool *pool);
 /* After all blocks were given back; NULL is allowed. */
 void fc_frame_pool_free(fc_frame_pool *pool);
 /* The most bytes that blocks in use and unused may be together; at first there is no limit. What is

@@ -281,6 +281,8 @@ public:
   op &example(const char *stage, const char *doc = "", const char *command = "") {
     return examples.push_back(stage), example_docs.push_back(doc), example_commands.push_back(command), *this;
   }
+  // Another name for what it does, as in fc_operator.keywords.
+  op &keyword(const char *word) { return keywords.push_back(word), *this; }
   op &param(const fc::param &p) { return params.push_back(p), *this; }
   op &flags(uint32_t bits) { return o.flags |= bits, *this; }
   op &kinds(uint32_t bits) { return o.kinds = bits, *this; }
@@ -324,6 +326,7 @@ private:
     if (detail::processes<T>::value) backends.insert(backends.begin(), &cpu);
     for (fc::param &p : params) pointers.push_back(p.settle());
     examples.push_back(nullptr), example_docs.push_back(nullptr), example_commands.push_back(nullptr);
+    keywords.push_back(nullptr), o.keywords = keywords.data();
     backends.push_back(nullptr);
     o.examples = examples.data(), o.backends = backends.data();
     o.example_docs = example_docs.data(), o.example_commands = example_commands.data();
@@ -333,7 +336,7 @@ private:
     return own() = &o;
   }
   fc_operator o = {};
-  std::vector<const char *> examples, example_docs, example_commands;
+  std::vector<const char *> examples, example_docs, example_commands, keywords;
   std::vector<const fc_backend *> backends;
   std::vector<fc::param> params;
   std::vector<const fc_param *> pointers;

@@ -441,6 +441,9 @@ typedef struct fc_backend {
 /* What prepare makes depends on the extents: fc_setup has them, and prepare is called again for other
  * extents, unless fc_terms.any_size is set. */
 #define FC_BACKEND_SHAPED 4u
+/* With FC_BORDER_NONE process reads nothing beyond the ends of the signal, although its reach goes there: the
+ * memory of a caller is filtered in place, and need not have room for a halo. */
+#define FC_BACKEND_INSIDE 8u
 
 /* ---- the operator ----------------------------------------------------- */
 
@@ -503,6 +506,10 @@ struct fc_operator {
   /* For each entry of `examples`, or NULL: what it does, in a few words; and the command around it, as "-i
    * in.png ... -o out.npy", or "" where one sound, or one image, in and out will do. */
   const char *const *example_docs, *const *example_commands;
+
+  /* Other names for what it does, which are suggested to whoever types one as an operator's name: "volume",
+   * or with the stage to write instead, "negative=levels:out_black=255:out_white=0"; ends with NULL. */
+  const char *const *keywords;
 };
 
 /* The operator's backend for a kind of device, or NULL. */

@@ -22,17 +22,12 @@ struct fc_lease {
 /* Of blocks beyond this much no more is taken than an eighth too much. */
 #define LARGE ((gsize)4 << 20)
 
-static void *alloc_none(gsize bytes, gsize alignment, void *unused) {
-  return NULL;
-}
-static void release_none(void *memory, gsize bytes, void *unused) {}
-
 /* The runner waits for what still uses its memory, and frees all of it. */
 static void destroy(gpointer data) {
   fc_lease *lease = data;
   lease->runner->free(lease->runner);
   for (int kind = 0; lease->idles && kind < KINDS; kind++) {
-    fc_frame_pool_set_allocator(lease->pools[kind], alloc_none, release_none, NULL);
+    fc_frame_pool_forget(lease->pools[kind]);
     fc_frame_pool_free(lease->pools[kind]);
   }
   g_free(lease);

@@ -17,6 +17,7 @@ struct fc_chunker {
   gint64
       /* per stage: its output on the cut axis has been measured, or made with carried state, up to here */
       *covered;
+  fc_range *seen; /* per stage: what of its output on the cut axis has been made */
   gint64 *before; /* per stage: it is run up to here before the ordinary chunks */
 };
 
@@ -24,6 +25,7 @@ fc_chunker *fc_chunker_new(fc_plan *plan) {
   fc_chunker *c = g_new0(fc_chunker, 1);
   c->plan = fc_plan_ref(plan);
   c->covered = g_new0(gint64, plan->n + 1);
+  c->seen = g_new0(fc_range, plan->n + 1);
   c->before = g_new0(gint64, plan->n + 1);
   c->phase = plan->measures || plan->carries ? START : MAIN;
   return c;
@@ -33,6 +35,7 @@ void fc_chunker_free(fc_chunker *c) {
   if (!c) return;
   fc_plan_unref(c->plan);
   g_free(c->covered);
+  g_free(c->seen);
   g_free(c->before);
   g_free(c);
 }
@@ -85,6 +88,13 @@ static fc_range widen(const fc_plan *plan, const gint64 *covered, guint s, int a
   return made;
 }
 
+/* What of `now` has not been seen. Chunks go one way along a link, so it lies at one end. */
+static fc_range unseen(fc_range seen, fc_range now) {
+  if (fc_range_empty(seen)) return now;
+  if (now.hi > seen.hi) return (fc_range){MAX(now.lo, seen.hi), now.hi};
+  return (fc_range){now.lo, MAX(now.lo, MIN(now.hi, seen.lo))};
+}
+
 /* A source moves forwards only. Where borders mirror, an earlier element may be needed again at the end: some
  * elements before those of the chunk are kept. */
 static void keep_before(fc_chunk_link *link, int cut, gint64 slack) {
@@ -93,14 +103,15 @@ static void keep_before(fc_chunk_link *link, int cut, gint64 slack) {
 }
 
 /* Demand of one stage: from what its output must be to what its inputs must offer. */
-static void demand_stage(const fc_plan *plan, const gint64 *covered, guint s, fc_chunk *chunk) {
+static void demand_stage(const fc_chunker *c, guint s, fc_chunk *chunk) {
+  const fc_plan *plan = c->plan;
   const fc_plan_stage *ps = &plan->stages[s];
   fc_chunk_link *in = &chunk->links[s], *out = &chunk->links[s + 1];
   for (int a = 0; a < FC_AXES; a++) {
     gint64 extent = plan->links[s + 1].extent[a];
     gboolean cut = a == (int)plan->cut;
-    fc_range now = out->made[a] = widen(plan, covered, s, a, out->made[a], out);
-    if (cut) now.lo = out->fresh;
+    fc_range now = out->made[a] = widen(plan, c->covered, s, a, out->made[a], out);
+    if (cut) now.lo = out->fresh, out->first = unseen(c->seen[s], now);
     if (cut && !(now.lo > 0 && (extent < 0 || now.hi < extent))) chunk->interior = FALSE;
     if (cut && ps->turned) now = fc_range_turned(now, extent);
     if (ps->generator) {
@@ -138,7 +149,7 @@ static void demand(const fc_chunker *c, fc_chunk *chunk) {
   chunk->frame = c->frame, chunk->interior = TRUE;
   if (plan->cut == FC_AXIS_Y) last->made[FC_AXIS_N] = (fc_range){c->frame, c->frame + 1};
   memset(chunk->sides, 0, plan->n_sides * sizeof *chunk->sides); /* stages after `last` read nothing */
-  for (guint s = chunk->last; s-- > 0;) demand_stage(plan, c->covered, s, chunk);
+  for (guint s = chunk->last; s-- > 0;) demand_stage(c, s, chunk);
   /* The source delivers whole frames, and some more of the past is kept; or the whole signal. */
   fc_chunk_link *first = &chunk->links[0];
   memcpy(chunk->looked, first->made, sizeof chunk->looked);
@@ -268,6 +279,7 @@ gboolean fc_chunker_next(fc_chunker *c, fc_chunk *chunk) {
     if (c->frame + 1 >= fc_plan_frames(c->plan)) return FALSE;
     c->frame++, c->next = 0;
     memset(c->covered, 0, sizeof *c->covered * c->plan->n);
+    memset(c->seen, 0, sizeof *c->seen * c->plan->n);
     c->phase = c->plan->measures || c->plan->carries ? START : MAIN;
   }
   return TRUE;
@@ -298,9 +310,12 @@ gboolean fc_chunker_within(fc_chunker *c, fc_chunk *chunk, gint64 have) {
 }
 
 void fc_chunker_commit(fc_chunker *c, const fc_chunk *chunk) {
-  for (guint s = 0; s < chunk->last; s++)
+  for (guint s = 0; s < chunk->last; s++) {
+    const fc_range made = chunk->links[s + 1].made[c->plan->cut];
     if (c->plan->stages[s].measure_bytes || c->plan->stages[s].carry_bytes)
-      c->covered[s] = MAX(c->covered[s], chunk->links[s + 1].made[c->plan->cut].hi);
+      c->covered[s] = MAX(c->covered[s], made.hi);
+    c->seen[s] = fc_range_hull(c->seen[s], made);
+  }
   c->next = chunk->deliver.hi;
 }
 

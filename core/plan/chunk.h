@@ -17,9 +17,10 @@ G_BEGIN_DECLS
 typedef struct fc_chunk_link {
   fc_range made[FC_AXES]; /* what the buffer has of the signal (link 0, sides: read) */
   fc_range held[FC_AXES]; /* what the buffer spans: made and border */
-  gint64 fresh;  /* on the cut axis made begins here to be computed; what is before is kept from the chunk
-                    before */
-  gint64 needed; /* of link 0 and of sides what is looked at begins here; made keeps some before it */
+  gint64 fresh;   /* on the cut axis made begins here to be computed; what is before is kept from the chunk
+                     before */
+  fc_range first; /* on the cut axis, of made: what no chunk before has made */
+  gint64 needed;  /* of link 0 and of sides what is looked at begins here; made keeps some before it */
   /* As the input of the stage that follows: */
   fc_range view[FC_AXES]; /* what its input view spans */
   fc_range virt[FC_AXES]; /* with halo; may extend beyond the signal */

@@ -119,6 +119,12 @@ static gboolean check_terms(fc_plan_stage *ps, const fc_format *in, const fc_for
   return TRUE;
 }
 
+void fc_plan_set_white(fc_format *f) {
+  static const double largest[FC_DTYPE_COUNT] = {
+      [FC_U8] = 255, [FC_I16] = 32767, [FC_U16] = 65535, [FC_I32] = 2147483647.0};
+  if (f->kind != FC_AUDIO && f->white == 0) f->white = largest[f->dtype];
+}
+
 /* ---- one stage ---------------------------------------------------------- */
 
 /* Whether all following stages keep the element type. Casts are ignored, here and below: a stage is first

@@ -116,12 +116,6 @@ static void choose_axis(fc_plan *plan, const fc_plan_query *query) {
 
 /* ---- making plans --------------------------------------------------------- */
 
-void fc_plan_set_white(fc_format *f) {
-  static const double largest[FC_DTYPE_COUNT] = {
-      [FC_U8] = 255, [FC_I16] = 32767, [FC_U16] = 65535, [FC_I32] = 2147483647.0};
-  if (f->kind != FC_AUDIO && f->white == 0) f->white = largest[f->dtype];
-}
-
 fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **error) {
   fc_plan *plan = make_plan(chain);
   const fc_options *o = query->options;
@@ -177,19 +171,10 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   return g_steal_pointer(&plan);
 }
 
-static gint64 *extent_of(fc_plan *plan, int side) {
-  if (side < 0) return &plan->links[0].extent[plan->cut];
-  fc_format *f = &plan->sides[side].format;
-  return &f->extent[fc_stream_axis(f->kind)];
-}
-
-gint64 fc_plan_extent(const fc_plan *plan, int side) {
-  return *extent_of((fc_plan *)plan, side);
-}
-
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
   g_autoptr(fc_plan) now = copy(plan);
-  *extent_of(now, side) = extent;
+  fc_format *f = side < 0 ? &now->links[0] : &now->sides[side].format;
+  f->extent[side < 0 ? now->cut : fc_stream_axis(f->kind)] = extent;
   return fc_plan_renegotiate(now, plan, error) ? g_steal_pointer(&now) : NULL;
 }
 

@@ -19,6 +19,11 @@ gint64 fc_plan_frames(const fc_plan *plan) {
   return plan->cut == FC_AXIS_Y ? plan->links[0].extent[FC_AXIS_N] : 1;
 }
 
+gint64 fc_plan_extent(const fc_plan *plan, int side) {
+  const fc_format *f = side < 0 ? &plan->links[0] : &plan->sides[side].format;
+  return f->extent[side < 0 ? plan->cut : fc_stream_axis(f->kind)];
+}
+
 gint64 fc_plan_stretch(const fc_plan *plan, guint link) {
   gint64 length = plan->chunk;
   for (guint s = plan->n; s-- > link;) {
@@ -344,10 +349,12 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 /* Output elements for which waking a thread pays. */
 #define CHUNK_LEAST 16384
 
-/* A common multiple of blocks larger than this is ignored. */
-#define MULTIPLE_MOST ((gint64)1 << 26)
+/* A common multiple of blocks is of use up to this many of the largest: in as many blocks others are computed
+ * twice in part, an eighth of the work at most. */
+#define MULTIPLE_WORTH 8
+#define MULTIPLE_MOST  ((gint64)1 << 26)
 
-/* What a chunk must be a multiple of, so that stages without a halo compute no block twice. */
+/* What a chunk must be a multiple of, so that stages without a halo compute no block twice, or few. */
 static gint64 find_multiple(const fc_plan *plan) {
   gint64 multiple = 1, num = 1, den = 1;
   for (guint s = plan->n; s-- > 0;) {
@@ -357,12 +364,9 @@ static gint64 find_multiple(const fc_plan *plan) {
     num /= divisor, den /= divisor;
     /* A survey's blocks are no whole number of samples, of which one is then made twice. */
     if (plan->surveyed && r->align == 1) den = 1;
-    gint64 align = r->align / fc_common_divisor(r->align, num) * den,
-           common = fc_common_divisor(multiple, align);
-    if (align > MULTIPLE_MOST || multiple / common > MULTIPLE_MOST / align)
-      multiple = MAX(multiple, align); /* then halves of blocks have to do */
-    else
-      multiple = multiple / common * align;
+    const gint64 align = r->align / fc_common_divisor(r->align, num) * den, largest = MAX(multiple, align),
+                 times = MIN(multiple, align) / fc_common_divisor(multiple, align);
+    multiple = largest > MULTIPLE_MOST ? largest : largest * MIN(times, MULTIPLE_WORTH);
     if (fc_reach_is_whole(r) || num > MULTIPLE_MOST / r->num || den > MULTIPLE_MOST / r->den) break;
     num *= r->num, den *= r->den;
   }

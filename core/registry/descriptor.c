@@ -176,8 +176,9 @@ static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError
   op->examples = copy_texts(c, op->examples, "examples", error);
   op->example_docs = copy_texts(c, op->example_docs, "example_docs", error);
   op->example_commands = copy_texts(c, op->example_commands, "example_commands", error);
-  return op->examples && op->example_docs && op->example_commands && copy_params(c, op, error) &&
-                 copy_backends(c, op, error)
+  op->keywords = copy_texts(c, op->keywords, "keywords", error);
+  return op->examples && op->example_docs && op->example_commands && op->keywords &&
+                 copy_params(c, op, error) && copy_backends(c, op, error)
              ? op
              : NULL;
 }
@@ -340,7 +341,7 @@ static gboolean check_params(const fc_operator *op, GError **error) {
 }
 
 static gboolean check_backend(const fc_backend *backend, const char *name, GError **error) {
-  const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED;
+  const uint32_t known = FC_BACKEND_GRAPH | FC_BACKEND_EDGES | FC_BACKEND_SHAPED | FC_BACKEND_INSIDE;
   if (!backend->process) return fc_fail(error, FC_INVALID, "its %s backend has no process", name);
   if (check_flags(backend->flags, known, error)) return TRUE;
   g_prefix_error(error, "its %s backend: ", name);
@@ -392,6 +393,16 @@ static gboolean check_beside(const fc_operator *op, const char *const *texts, co
              : fc_fail(error, FC_INVALID, "%u texts in %s for %u examples", n, what, wanted);
 }
 
+/* "volume", or "negative=levels:...". */
+static gboolean check_keywords(const fc_operator *op, GError **error) {
+  for (const char *const *k = op->keywords; *k; k++) {
+    if (!check_text(*k, TRUE, "keyword", error)) return FALSE;
+    g_autofree char *word = g_strndup(*k, strcspn(*k, "="));
+    if (!fc_is_name(word)) return fc_fail(error, FC_INVALID, "keyword \"%s\" is not a valid name", word);
+  }
+  return TRUE;
+}
+
 static gboolean check_operator(const fc_operator *op, GError **error) {
   if (!check_text(op->summary, TRUE, "summary", error) || !check_text(op->doc, FALSE, "doc", error))
     return FALSE;
@@ -400,7 +411,8 @@ static gboolean check_operator(const fc_operator *op, GError **error) {
   if (!check_beside(op, op->example_docs, "example_docs", error) ||
       !check_beside(op, op->example_commands, "example_commands", error))
     return FALSE;
-  return check_behaviour(op, error) && check_backends(op, error) && check_params(op, error);
+  return check_keywords(op, error) && check_behaviour(op, error) && check_backends(op, error) &&
+         check_params(op, error);
 }
 
 static gboolean check_plugin(fc_plugin *plugin, GError **error) {

@@ -391,54 +391,88 @@ static gboolean has_rejected(const fc_registry *r) {
   return FALSE;
 }
 
-/* ": did you mean "resample:RATE"?" for rate, the main parameter of an operator, and "biquad:highpass" for
- * one of its choices; NULL: there are none, or too many. g_free. */
-static char *main_value_hint(const GPtrArray *all, const char *name) {
-  GString *hint = g_string_new(NULL);
-  guint n = 0;
-  for (guint i = 0; i < all->len; i++) {
-    const fc_operator *op = all->pdata[i];
-    for (guint k = 0; k < op->n_params; k++) {
-      const fc_param *p = op->params[k];
-      g_autofree char *upper = g_ascii_strup(p->name, -1);
-      const char *value = strcmp(p->name, name) == 0 && p->type != FC_ENUM ? upper : NULL;
-      for (const fc_choice *const *c = p->choices; c && *c && !value; c++)
-        if ((*c)->value != FC_REFUSED && strcmp((*c)->name, name) == 0) value = name;
-      if (!(p->flags & FC_PARAM_MAIN) || !value) continue;
-      g_string_append_printf(hint, "%s\"%s:%s\"", n++ ? " or " : ": did you mean ", op->name, value);
-    }
+/* ---- what an unknown name may stand for -------------------------------- */
+
+/* What to write for a word: "resample:RATE" for rate, its main parameter, "biquad:highpass" for one of its
+ * choices, and the stage of a keyword; NULL: nothing of the operator. g_free. */
+static char *stage_for(const fc_operator *op, const char *word) {
+  for (guint k = 0; k < op->n_params; k++) {
+    const fc_param *p = op->params[k];
+    if (!(p->flags & FC_PARAM_MAIN)) continue;
+    g_autofree char *upper = g_ascii_strup(p->name, -1);
+    if (strcmp(p->name, word) == 0 && p->type != FC_ENUM) return g_strdup_printf("%s:%s", op->name, upper);
+    for (const fc_choice *const *c = p->choices; c && *c; c++)
+      if ((*c)->value != FC_REFUSED && strcmp((*c)->name, word) == 0)
+        return g_strdup_printf("%s:%s", op->name, word);
   }
-  g_string_append_c(hint, '?');
-  return g_string_free(hint, n == 0 || n > 2);
+  for (const char *const *k = op->keywords; *k; k++)
+    if (g_str_has_prefix(*k, word) && (*k)[strlen(word)] == '=') return g_strdup(*k + strlen(word) + 1);
+  return NULL;
 }
 
 static gboolean has_word(const char *text, const char *word) {
   const gsize length = strlen(word);
   for (const char *at = text; (at = strcasestr(at, word)); at++)
-    if ((at == text || !g_ascii_isalpha(at[-1])) && !g_ascii_isalpha(at[length])) return TRUE;
+    if ((at == text || !g_ascii_isalpha(at[-1])) && !g_ascii_isalpha(at[length])) return length > 2;
   return FALSE;
 }
 
-/* ": see gauss (blur images by a Gaussian)" for blur, a word of summaries; NULL: no such word, or of too
- * many. g_free. */
-static char *summary_hint(const GPtrArray *all, const char *name) {
-  GString *hint = g_string_new(NULL);
-  guint n = 0;
+/* ": did you mean "fir:lowpass=3k"?", ": see gauss (blur images by a Gaussian)": the stages for a word, else
+ * operators with that keyword, else with that word in their summaries; NULL: none, or too many. g_free. */
+static char *hint_for(const GPtrArray *all, const char *word) {
+  enum { STAGE, KEYWORD, SUMMARY, KINDS };
+  GString *hints[KINDS] = {g_string_new(": did you mean "), g_string_new(": see "), g_string_new(": see ")};
+  guint n[KINDS] = {0};
   for (guint i = 0; i < all->len; i++) {
     const fc_operator *op = all->pdata[i];
-    if (strlen(name) > 2 && has_word(op->summary, name))
-      g_string_append_printf(hint, "%s%s (%s)", n++ ? " or " : ": see ", op->name, op->summary);
+    g_autofree char *stage = stage_for(op, word);
+    const int kind = stage                                 ? STAGE
+                     : g_strv_contains(op->keywords, word) ? KEYWORD
+                     : has_word(op->summary, word)         ? SUMMARY
+                                                           : KINDS;
+    if (kind == KINDS) continue;
+    g_string_append(hints[kind], n[kind]++ ? " or " : "");
+    if (stage)
+      g_string_append_printf(hints[kind], "\"%s\"", stage);
+    else
+      g_string_append_printf(hints[kind], "%s (%s)", op->name, op->summary);
   }
-  return g_string_free(hint, n == 0 || n > 2);
+  g_string_append_c(hints[STAGE], '?');
+  char *best = NULL;
+  for (int kind = 0; kind < KINDS; kind++) {
+    char *text = g_string_free(hints[kind], best || n[kind] == 0 || n[kind] > (kind == SUMMARY ? 2 : 3));
+    if (text) best = text;
+  }
+  return best;
+}
+
+/* The same for the nearest word by its spelling, of names, choices and keywords; "": none is near. */
+static char *spelling_hint(const GPtrArray *all, const char *typed) {
+  g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < all->len; i++)
+    g_ptr_array_add(words, g_strdup(((const fc_operator *)all->pdata[i])->name));
+  for (guint i = 0; i < all->len; i++) {
+    const fc_operator *op = all->pdata[i];
+    for (guint k = 0; k < op->n_params; k++)
+      for (const fc_choice *const *c = op->params[k]->choices; c && *c; c++)
+        if (op->params[k]->flags & FC_PARAM_MAIN && (*c)->value != FC_REFUSED)
+          g_ptr_array_add(words, g_strdup((*c)->name));
+    for (const char *const *k = op->keywords; *k; k++)
+      g_ptr_array_add(words, g_strndup(*k, strcspn(*k, "=")));
+  }
+  g_ptr_array_add(words, NULL);
+  const char *near = fc_suggest(typed, (const char *const *)words->pdata);
+  for (guint i = 0; near && i < all->len; i++)
+    if (strcmp(((const fc_operator *)all->pdata[i])->name, near) == 0)
+      return g_strdup_printf(": did you mean \"%s\"?", near);
+  char *hint = near ? hint_for(all, near) : NULL;
+  return hint ? hint : g_strdup("");
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   g_autoptr(GPtrArray) all = all_operators(r);
-  g_autofree const char **names = g_new0(const char *, all->len + 1);
-  for (guint i = 0; i < all->len; i++) names[i] = ((const fc_operator *)all->pdata[i])->name;
-  g_autofree char *hint = main_value_hint(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
-  if (!hint) hint = summary_hint(all, name);
-  if (!hint) hint = fc_did_you_mean(name, names);
+  g_autofree char *hint = hint_for(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  if (!hint) hint = spelling_hint(all, name);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);
   else if (why)

@@ -161,6 +161,10 @@ static gboolean run_parts(fc_borrow *b, fc_workspace *w, fc_slot *slot, const fc
 /* Whether the first stage reads nothing beyond the caller's memory. */
 static gboolean needs_no_room(const fc_slot *slot) {
   const fc_range *held = slot->chunk->links[0].held;
+  const fc_backend *backend = slot->states->stages[0].backend;
+  if (backend && (backend->flags & FC_BACKEND_INSIDE) &&
+      slot->states->plan->stages[0].border == FC_BORDER_NONE)
+    return TRUE;
   for (int a = 0; a < FC_AXES; a++)
     if (held[a].lo < 0 || held[a].hi > slot->states->plan->links[0].extent[a]) return FALSE;
   return TRUE;

@@ -32,7 +32,7 @@ gboolean fc_notes_check(const fc_workspace *w, const char *name, GError **error)
 /* At a stage, in all workspaces. */
 typedef struct amount {
   gboolean any, counted; /* counted: what follows is known */
-  gint64 count, stored;  /* of `stored` values, some of which may have been made twice */
+  gint64 count, stored;  /* of `stored` values: what was made of the link, each counted once */
   double above, below;   /* in codes */
 } amount;
 
@@ -115,30 +115,26 @@ static void append_peak(GString *s, const amount *a, const fc_format *out) {
 }
 
 static void append_amount(GString *s, const amount *a, const fc_format *out) {
-  gint64 all = 1;
-  for (int axis = 0; axis < FC_AXES; axis++) all *= out->extent[axis];
   const double percent = 100 * (double)a->count / (double)MAX(a->stored, 1);
   const int digits = percent < 99.5 ? 2 : 3;
   if (!a->counted)
     g_string_append(s, "some values");
-  else if (a->stored == all)
-    g_string_append_printf(s, "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " values (%.*g %%)", a->count, all,
-                           digits, percent);
-  else /* what two chunks look at was made twice, or a border too */
-    g_string_append_printf(s, "about %.*g %% of the values", digits, percent);
+  else
+    g_string_append_printf(s, "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " values (%.*g %%)", a->count,
+                           a->stored, digits, percent);
   g_string_append_printf(s, " exceeded the range of %s and were clipped", fc_dtype_name(out->dtype));
   if (a->counted) append_peak(s, a, out);
 }
 
 /* The last stage up to this one with a gain of more than 1; NULL: there is none. */
-static const char *louder_at(const fc_plan *plan, guint stage) {
+static const fc_plan_stage *louder_at(const fc_plan *plan, guint stage) {
   for (guint s = stage + 1; s-- > 0;) {
     const fc_plan_stage *ps = &plan->stages[s];
     for (guint k = 0; ps->op && ps->stage && k < ps->op->n_params; k++) {
       const fc_arg *arg = ps->stage->args->argv[k];
       if (strcmp(ps->op->params[k]->name, "gain") != 0 || !arg->floats) continue;
       for (guint i = 0; i < arg->count; i++)
-        if (fabs(arg->floats[i]) > 1) return ps->name;
+        if (fabs(arg->floats[i]) > 1) return ps;
     }
   }
   return NULL;
@@ -151,17 +147,35 @@ static gboolean is_asked_for(const fc_plan_stage *ps) {
   return FALSE;
 }
 
+/* What has to be done to the gain. Only what a stage multiplies everything by is sure to help: of others
+ * (an equaliser's, what mixin adds) the same gain at the end of it. */
+static void append_lower_gain(GString *s, const amount *a, const fc_format *out, const fc_plan_stage *louder,
+                              const char *where) {
+  const gboolean all = strcmp(louder->name, "gain") == 0, known = a->counted && !isinf(a->above + a->below);
+  double low, high;
+  range_of(out->dtype, &low, &high);
+  if (out->kind == FC_AUDIO && known) {
+    const double down = ceil(10 * decibels(a, out)) / 10;
+    if (all)
+      g_string_append_printf(s, ": lower the gain by %.1f dB", down);
+    else
+      g_string_append_printf(s, ": lower the gain of %s, or add gain:-%.1fdB %s", louder->name, down, where);
+  } else if (all && known && a->below <= 0)
+    g_string_append_printf(s, ": divide the gain by %.5g", ceil(1e3 * (high + a->above) / high) / 1e3);
+  else
+    g_string_append_printf(s, ": lower the gain%s%s", all ? "" : " of ", all ? "" : louder->name);
+}
+
 static void append_advice(GString *s, const amount *a, const fc_plan *plan, guint stage) {
   const fc_format *out = &plan->links[stage + 1];
-  const char *louder = louder_at(plan, stage);
+  const fc_plan_stage *louder = louder_at(plan, stage);
   const gboolean last = is_last(plan, stage) && !is_asked_for(&plan->stages[stage]),
                  sound = out->kind == FC_AUDIO, finite = !isinf(a->above) && !isinf(a->below);
   const char *where = last ? "to the chain" : "before it";
   double low, high;
   range_of(out->dtype, &low, &high);
   if (louder)
-    g_string_append_printf(s, ": lower the gain%s%s", strcmp(louder, "gain") == 0 ? "" : " of ",
-                           strcmp(louder, "gain") == 0 ? "" : louder);
+    append_lower_gain(s, a, out, louder, where);
   else if (sound && a->counted && finite)
     g_string_append_printf(s, ": add gain:-%.1fdB %s", ceil(10 * decibels(a, out)) / 10, where);
   else if (sound)

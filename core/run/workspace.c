@@ -318,7 +318,8 @@ typedef struct call {
   void *measure, *carry;
   gint64 measure_stride;
   gint64 tiles, tile;
-  gint status; /* atomic: the first failure */
+  fc_range first; /* on the CPU: what of the output is counted, on the cut axis */
+  gint status;    /* atomic: the first failure */
 } call;
 
 static fc_runner *cpu_of(fc_workspace *w) {
@@ -343,7 +344,7 @@ static fc_view input_of(const fc_view *in, const fc_reach *r, int axis, gint64 l
   return sub_view(in, axis, fc_scale_floor(lo, r->num, r->den), fc_scale_ceil(hi, r->num, r->den));
 }
 
-static fc_job job_of(const call *c, const fc_view *const *in, const fc_view *out) {
+static fc_job job_of(const call *c, const fc_view *const *in, const fc_view *out, guint32 *notes) {
   return (fc_job){.size = sizeof(fc_job),
                   .compute = c->plan->compute,
                   .n_in = n_inputs(c),
@@ -353,36 +354,70 @@ static fc_job job_of(const call *c, const fc_view *const *in, const fc_view *out
                   .measure = c->measure,
                   .measure_stride = c->measure_stride,
                   .carry = c->carry,
-                  .notes = fc_notes_of(c->work, c->stage)};
+                  .notes = notes};
 }
 
+/* What is made by one call. */
+typedef struct piece {
+  fc_view out, in, sides[FC_INPUTS_MOST];
+} piece;
+
+static void narrow(const call *c, piece *p, int axis, gint64 lo, gint64 hi) {
+  fc_range from = {lo, hi};
+  p->out = sub_view(&p->out, axis, lo, hi);
+  if (c->ps->turned && axis == (int)c->plan->cut) from = fc_range_turned(from, c->out.extent[axis]);
+  if (!c->ps->generator) p->in = input_of(&p->in, &c->ps->reach[axis], axis, from.lo, from.hi);
+  for (guint k = 0; k < c->ps->n_sides; k++)
+    p->sides[k] = input_of(&p->sides[k], &c->plan->sides[c->ps->side + k].reach[axis], axis, lo, hi);
+}
+
+static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 *notes) {
+  if (!c->ps->op) {
+    fc_view_convert(&p->out, &p->in, notes);
+    return FC_OK;
+  }
+  const int axis = c->state->tile_axis;
+  const fc_view *ins[1 + FC_INPUTS_MOST] = {&p->in};
+  for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &p->sides[k];
+  fc_job job = job_of(c, ins, &p->out, notes);
+  if (job.measure)
+    job.measure = (char *)job.measure + (p->out.origin[axis] - c->out.origin[axis]) /
+                                            c->ps->reach[axis].align * (gint64)c->ps->measure_bytes;
+  if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
+  return FC_CALLED(c->ps->name,
+                   c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
+}
+
+/* Values that another chunk has made too are made by a call of their own, whose notes nobody reads: clipped
+ * ones are counted once. */
 static void run_tile(guint index, guint thread, void *data) {
   call *c = data;
   if (g_atomic_int_get(&c->status) != FC_OK) return;
-  const int axis = c->state->tile_axis;
-  const fc_reach *r = &c->ps->reach[axis];
-  gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
-  gint64 hi = MIN(lo + c->tile, end);
-  fc_view out = sub_view(&c->out, axis, lo, hi), in = c->in, sides[FC_INPUTS_MOST];
-  fc_range from = {lo, hi};
-  if (c->ps->turned && axis == (int)c->plan->cut) from = fc_range_turned(from, c->out.extent[axis]);
-  if (!c->ps->generator) in = input_of(&c->in, r, axis, from.lo, from.hi);
-  if (!c->ps->op) {
-    fc_view_convert(&out, &in, fc_notes_of(c->work, c->stage));
-    return;
+  const int axis = c->state->tile_axis, cut = (int)c->plan->cut;
+  const gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
+  piece tile = {.out = c->out, .in = c->in};
+  memcpy(tile.sides, c->sides, sizeof *c->sides * c->ps->n_sides);
+  narrow(c, &tile, axis, lo, MIN(lo + c->tile, end));
+  const gint64 from = tile.out.origin[cut], to = from + tile.out.shape[cut];
+  const gint64 ends[] = {from, CLAMP(c->first.lo, from, to), CLAMP(c->first.hi, from, to), to};
+  for (guint i = 0; i < 3; i++) {
+    piece part = tile;
+    guint32 unread[FC_COUNTED_WORDS] = {0};
+    if (ends[i] == ends[i + 1]) continue;
+    if (ends[i + 1] - ends[i] < to - from) narrow(c, &part, cut, ends[i], ends[i + 1]);
+    fc_status status = run_piece(c, &part, thread, i == 1 ? fc_notes_of(c->work, c->stage) : unread);
+    if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
   }
-  const fc_view *ins[1 + FC_INPUTS_MOST] = {&in};
-  for (guint k = 0; k < c->ps->n_sides; k++) {
-    sides[k] = input_of(&c->sides[k], &c->plan->sides[c->ps->side + k].reach[axis], axis, lo, hi);
-    ins[1 + k] = &sides[k];
-  }
-  fc_job job = job_of(c, ins, &out);
-  if (job.measure)
-    job.measure = (char *)job.measure + (lo - c->out.origin[axis]) / r->align * (gint64)c->ps->measure_bytes;
-  if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
-  fc_status status = FC_CALLED(
-      c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
-  if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
+}
+
+/* The part of the output that is counted on the cut axis: all, where nothing can be clipped, or counted. */
+static fc_range counted_part(const call *c) {
+  const int cut = (int)c->plan->cut;
+  const fc_range all = {c->out.origin[cut], c->out.origin[cut] + c->out.shape[cut]},
+                 first = c->slot->chunk->links[c->stage + 1].first;
+  if (c->plan->n_devices > 0 || fc_dtype_is_float(c->out.dtype) || c->ps->passthrough || c->ps->measure_bytes)
+    return all;
+  return (fc_range){CLAMP(first.lo, all.lo, all.hi), CLAMP(first.hi, all.lo, all.hi)};
 }
 
 static gboolean run_on_cpu(call *c, GError **error) {
@@ -392,8 +427,11 @@ static gboolean run_on_cpu(call *c, GError **error) {
                 fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, c->ps->work, cpu->threads));
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
+  c->first = counted_part(c);
   cpu->parallel(cpu, (guint)c->tiles, run_tile, c);
-  __atomic_fetch_add(&c->work->stored[c->stage], fc_view_count(&c->out), __ATOMIC_RELAXED);
+  __atomic_fetch_add(&c->work->stored[c->stage],
+                     fc_view_count(&c->out) / MAX(c->out.shape[c->plan->cut], 1) * fc_range_length(c->first),
+                     __ATOMIC_RELAXED);
   if (!c->ps->op) return TRUE;
   return fc_stage_host_check(&c->ps->stage->host, c->ps->name, "processing", (fc_status)c->status, error);
 }
@@ -403,7 +441,7 @@ static gboolean run_on_device(call *c, GError **error) {
   if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, fc_notes_of(w, c->stage), error);
   const fc_view *ins[1 + FC_INPUTS_MOST] = {&c->in};
   for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &c->sides[k];
-  fc_job job = job_of(c, ins, &c->out);
+  fc_job job = job_of(c, ins, &c->out, fc_notes_of(w, c->stage));
   job.stream = w->runner->stream;
   job.scratch = c->scratch ? c->scratch : w->scratch;
   job.edges = c->edges;
@@ -438,14 +476,15 @@ static gboolean run_off_device(call *c, GError **error) {
   if (fc_plan_stays(c->plan)) return no_kernel(c, error);
   fc_workspace *w = c->work;
   fc_buffer *from = &w->bounce_in[c->stage], *to = &w->bounce_out[c->stage];
-  const fc_chunk_link *in = &c->slot->chunk->links[c->stage], *out = &c->slot->chunk->links[c->stage + 1];
+  const fc_chunk_link *in = &c->slot->chunk->links[c->stage];
   const fc_format *formats = &c->plan->links[c->stage];
-  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->held, &formats[0]), device_out = c->out;
+  fc_view device_in = fc_buffer_view(&w->links[c->stage], in->virt, &formats[0]), device_out = c->out;
   fc_range what[FC_AXES];
   fresh_part(c, what);
-  fc_buffer_hold(from, in->held, in->view[FC_AXIS_X].lo);
-  fc_buffer_hold(to, out->held, out->made[FC_AXIS_X].lo);
-  fc_view host_in = fc_buffer_view(from, in->held, &formats[0]);
+  /* What the stage reads and makes; links that share memory may hold more than there is room for here. */
+  fc_buffer_hold(from, in->virt, in->view[FC_AXIS_X].lo);
+  fc_buffer_hold(to, what, what[FC_AXIS_X].lo);
+  fc_view host_in = fc_buffer_view(from, in->virt, &formats[0]);
   gint64 start = fc_trace_now(w->trace);
   if ((!c->ps->generator && !w->runner->copy(w->runner, &host_in, &device_in, NULL, error)) ||
       !w->runner->finish(w->runner, error))
@@ -614,8 +653,8 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   fc_view out = fc_buffer_view(&w->links[end], to, &plan->links[end]), in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
-  if (!done && !fc_fused_run(fused, w->runner, &in, &out, fc_notes_of(w, end - 1), &done, error))
-    return FALSE;
+  guint32 *notes = fc_notes_of(w, fc_plan_noting(plan, s));
+  if (!done && !fc_fused_run(fused, w->runner, &in, &out, notes, &done, error)) return FALSE;
   if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
   *stages = done ? end - s : 0;
   return TRUE;

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * polyphase.c - design, reference, and the loops of the vectorised version: tiles of outputs, two channels at
- * a time, whose input is converted once into lines of scratch.
+ * polyphase.c - design, reference, and the loops of the vectorised version, which sums short periods as
+ * products of matrices, and outputs one by one where a period is long or taps are interpolated.
  */
 #include "filters/polyphase/polyphase.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "filters/fourier/window.h"
 #include "filters/polyphase/polyphase_kernels.h"
 
 #define PI 3.14159265358979323846
 
-/* Outputs of a tile, and input samples that it spans in addition to its taps: lines of both fit a
- * second-level cache with the table. */
-#define TILE 1024
-#define SPAN 2048
-
-#define TABLE_MOST ((int64_t)1 << 24)
-#define RATIO_MOST ((int64_t)1 << 31)
+#define TABLE_MOST    ((int64_t)1 << 24)
+#define RATIO_MOST    ((int64_t)1 << 31)
+#define MINIMUM(a, b) ((a) < (b) ? (a) : (b))
+#define MAXIMUM(a, b) ((a) > (b) ? (a) : (b))
 
 /* ---- design ------------------------------------------------------------------ */
 
@@ -157,7 +155,199 @@ fc_status fc_polyphase_ref(const fc_polyphase *r, const fc_view *in, const fc_vi
   return FC_OK;
 }
 
-/* ---- vectorised ------------------------------------------------------------- */
+/* ---- vectorised: by periods -------------------------------------------------- */
+
+/* Outputs, and samples, that a period may have; the values that a matrix of samples should have; channels
+ * that are summed together; values that are converted at a time, at least. */
+#define PERIOD_MOST 2048
+#define SHEET       16384
+#define CHANNELS    8
+#define AT_ONCE     512
+/* Columns of a sheet that are written together, at least. */
+#define COLUMNS 8
+
+/* A period of the output, or of less than 32 outputs several, so that these are whole groups. */
+typedef struct period {
+  int64_t outputs, samples, at_once; /* at_once: periods that are converted together */
+} period;
+
+static period period_of(const fc_polyphase *r) {
+  const int64_t several = r->up < 32 ? FC_POLYPHASE_OUTPUTS / common_factor(r->up, FC_POLYPHASE_OUTPUTS) : 1;
+  period p = {r->up * several, r->down * several, COLUMNS};
+  while (p.at_once * MAXIMUM(p.outputs, p.samples) < AT_ONCE) p.at_once++;
+  return p;
+}
+
+static int is_periodic(const fc_polyphase *r) {
+  const period p = period_of(r);
+  return r->phases == r->up && p.outputs <= PERIOD_MOST && p.samples <= PERIOD_MOST;
+}
+
+/* Pitches that are multiples of a cache line. */
+static fc_polyphase_sheet sheet_of(const fc_polyphase *r, const period *p, int64_t channels) {
+  const int64_t width = SHEET / p->samples / 64 * 64, following = (r->taps / p->samples + 2) * channels;
+  fc_polyphase_sheet s = {p->samples, channels, MINIMUM(MAXIMUM(width, 64), 1024), 0};
+  s.pitch = s.width + (following + 15) / 16 * 16;
+  return s;
+}
+
+typedef struct sheets {
+  const fc_polyphase *r;
+  const fc_view *in, *out;
+  period period;
+  fc_polyphase_sheet sheet;
+  int64_t channel;                /* the first of those that are summed together */
+  int64_t base;                   /* the output, a group's first, where the first period begins */
+  int64_t skipped;                /* outputs from there to the view's first */
+  int64_t o, periods;             /* of this tile: outputs from `base` on, and how many periods there are */
+  size_t size;                    /* of an element of the compute type */
+  char *samples, *outputs, *line; /* scratch */
+  uint32_t *notes;
+} sheets;
+
+static size_t sheet_scratch(const fc_polyphase *r) {
+  const period p = period_of(r);
+  const fc_polyphase_sheet s = sheet_of(r, &p, CHANNELS);
+  const int64_t line = p.at_once * MAXIMUM(p.samples, p.outputs) * CHANNELS;
+  return (size_t)(s.rows * s.pitch + p.outputs * s.width + line) * fc_dtype_size(r->compute);
+}
+
+/* Between a line of `periods` periods and columns of a sheet: elements of `size` bytes, a few columns at a
+ * time, since that is a cache line of the sheet. Strides are in bytes: of elements of a period, and of
+ * periods. */
+static void transpose(char *to, int64_t to_stride, int64_t to_period, const char *from, int64_t from_stride,
+                      int64_t from_period, int64_t count, int64_t periods, size_t size) {
+#define COPY(bytes, columns)                                                                                 \
+  for (int64_t i = 0; i < count; i++)                                                                        \
+    for (int64_t m = 0; m < (columns); m++)                                                                  \
+  memcpy(to + i * to_stride + m * to_period, from + i * from_stride + m * from_period, bytes)
+  for (; periods > 0; periods -= COLUMNS, to += COLUMNS * to_period, from += COLUMNS * from_period)
+    if (periods >= COLUMNS && size == 4)
+      COPY(4, COLUMNS);
+    else if (periods >= COLUMNS && size == 8)
+      COPY(8, COLUMNS);
+    else
+      COPY(size, MINIMUM(periods, COLUMNS));
+#undef COPY
+}
+
+/* Whether the channels that are summed together are all there are, adjacent, and frames as well. */
+static int is_dense(const sheets *t, const fc_view *v) {
+  const int64_t size = (int64_t)fc_dtype_size(v->dtype), channels = t->sheet.channels;
+  return v->shape[FC_AXIS_C] == channels && (channels == 1 || v->stride[FC_AXIS_C] == size) &&
+         v->stride[FC_AXIS_T] == channels * size;
+}
+
+/* The samples of `count` periods from the m-th of the tile on into their columns, and silence where the view
+ * has none. */
+static void load_periods(const sheets *t, int64_t m, int64_t count) {
+  const fc_polyphase_sheet *s = &t->sheet;
+  const fc_view *in = t->in;
+  const int64_t origin = t->out->origin[FC_AXIS_T], frames = count * s->rows,
+                first = position(t->r, origin, NULL);
+  const int64_t at = position(t->r, t->base + t->o, NULL) - first - t->r->before + m * s->rows;
+  const int64_t end =
+      position(t->r, origin + t->out->shape[FC_AXIS_T] - 1, NULL) - first - t->r->before + t->r->taps;
+  const int64_t from = MAXIMUM(at, -t->r->before), to = MAXIMUM(MINIMUM(at + frames, end), from);
+  const int dense = is_dense(t, in);
+  const int64_t size = (int64_t)t->size, lines = dense ? 1 : s->channels, together = s->channels / lines;
+  const size_t element = (size_t)together * t->size;
+  for (int64_t c = 0; c < lines; c++) {
+    if (to - from < frames) memset(t->line, 0, (size_t)frames * element);
+    if (to > from)
+      fc_load(t->line + (size_t)(from - at) * element, t->r->compute,
+              fc_view_at(in, 0, 0, from, t->channel + c),
+              dense ? (int64_t)fc_dtype_size(in->dtype) : in->stride[FC_AXIS_T], (to - from) * together,
+              in->kind, in->dtype);
+    transpose(t->samples + (size_t)(m * s->channels + c) * t->size, s->pitch * size, s->channels * size,
+              t->line, (int64_t)element, s->rows * (int64_t)element, s->rows, count, element);
+  }
+}
+
+/* Of the same periods, the outputs that the view has. */
+static void store_periods(const sheets *t, int64_t m, int64_t count) {
+  const fc_polyphase_sheet *s = &t->sheet;
+  const fc_view *out = t->out;
+  const int64_t outputs = t->period.outputs, at = t->o + m * outputs - t->skipped;
+  const int64_t from = MAXIMUM(at, 0), to = MINIMUM(at + count * outputs, out->shape[FC_AXIS_T]);
+  const int dense = is_dense(t, out);
+  const int64_t size = (int64_t)t->size, lines = dense ? 1 : s->channels, together = s->channels / lines;
+  const size_t element = (size_t)together * t->size;
+  for (int64_t c = 0; c < lines; c++) {
+    transpose(t->line, (int64_t)element, outputs * (int64_t)element,
+              t->outputs + (size_t)(m * s->channels + c) * t->size, s->width * size, s->channels * size,
+              outputs, count, element);
+    fc_store(fc_view_at(out, 0, 0, from, t->channel + c),
+             dense ? (int64_t)fc_dtype_size(out->dtype) : out->stride[FC_AXIS_T],
+             t->line + (size_t)(from - at) * element, t->r->compute, (to - from) * together, out->kind,
+             out->dtype, t->notes);
+  }
+}
+
+static void filter_sheet(const sheets *t, int64_t wanted) {
+  const fc_polyphase *r = t->r;
+  const fc_polyphase_kernels *kernels = FC_ISA_PICK(fc_polyphase_kernels, r->isa);
+  const int64_t first = position(r, t->base, NULL), columns = t->periods * t->sheet.channels;
+  for (int64_t i = 0; i < wanted;) {
+    const int64_t left = t->period.outputs - (t->base + i) % t->period.outputs;
+    fc_polyphase_group g = {.outputs = (int)MINIMUM(left, FC_POLYPHASE_OUTPUTS)};
+    for (int o = 0; o < g.outputs; o++) {
+      int64_t fraction;
+      g.row[o] = position(r, t->base + i + o, &fraction) - first;
+      g.taps[o] = (const char *)r->table + (size_t)(fraction * r->taps) * t->size;
+    }
+    char *to = t->outputs + (size_t)(i * t->sheet.width) * t->size;
+    if (r->compute == FC_F64)
+      kernels->group_f64(&t->sheet, &g, r->taps, (const double *)(const void *)t->samples,
+                         (double *)(void *)to, columns);
+    else
+      kernels->group_f32(&t->sheet, &g, r->taps, (const float *)(const void *)t->samples, (float *)(void *)to,
+                         columns);
+    i += g.outputs;
+  }
+}
+
+static void filter_sheets(sheets *t) {
+  const fc_polyphase_sheet *s = &t->sheet;
+  const int64_t end = t->skipped + t->out->shape[FC_AXIS_T], outputs = t->period.outputs,
+                some = t->period.at_once;
+  const int64_t most = s->width / s->channels, following = (s->pitch - s->width) / s->channels;
+  memset(t->samples, 0, (size_t)(s->rows * s->pitch) * t->size);
+  for (t->o = 0; t->o < end; t->o += most * outputs) {
+    const int64_t left = end - t->o, periods = MINIMUM((left + outputs - 1) / outputs, most);
+    t->periods = periods;
+    for (int64_t m = 0; m < periods + following; m += some)
+      load_periods(t, m, MINIMUM(some, periods + following - m));
+    filter_sheet(t, MINIMUM(left, outputs));
+    for (int64_t m = 0; m < periods; m += some) store_periods(t, m, MINIMUM(some, periods - m));
+  }
+}
+
+static void run_by_periods(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *scratch,
+                           uint32_t *notes) {
+  sheets t = {.r = r,
+              .in = in,
+              .out = out,
+              .period = period_of(r),
+              .size = fc_dtype_size(r->compute),
+              .notes = notes};
+  const int64_t origin = out->origin[FC_AXIS_T], channels = out->shape[FC_AXIS_C];
+  t.skipped = origin % t.period.outputs % FC_POLYPHASE_OUTPUTS, t.base = origin - t.skipped;
+  for (; t.channel < channels; t.channel += t.sheet.channels) {
+    t.sheet = sheet_of(r, &t.period, MINIMUM(channels - t.channel, CHANNELS));
+    t.samples = scratch;
+    t.outputs = t.samples + (size_t)(t.sheet.rows * t.sheet.pitch) * t.size;
+    t.line = t.outputs + (size_t)(t.period.outputs * t.sheet.width) * t.size;
+    filter_sheets(&t);
+  }
+}
+
+/* ---- vectorised: outputs one by one ----------------------------------------- */
+
+/* Outputs of a tile, and input samples that it spans in addition to its taps: lines of both fit a
+ * second-level cache with the table. */
+#define TILE 1024
+#define SPAN 2048
 
 /* Input that a tile spans besides the taps of its last output: more of it with many taps, since the inputs
  * of tiles overlap by them. */
@@ -165,7 +355,7 @@ static int64_t span_of(const fc_polyphase *r) {
   return 2 * r->taps > SPAN ? 2 * r->taps : SPAN;
 }
 
-size_t fc_polyphase_scratch(const fc_polyphase *r) {
+static size_t tile_scratch(const fc_polyphase *r) {
   const int64_t values = r->taps + span_of(r) + TILE;
   return (size_t)(FC_POLYPHASE_TOGETHER * values) * fc_dtype_size(r->compute);
 }
@@ -203,10 +393,8 @@ static void filter_tile(const tile *t) {
              r->compute, t->count, out->kind, out->dtype, t->notes);
 }
 
-fc_status fc_polyphase_cpu(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *scratch,
+static void run_one_by_one(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *scratch,
                            uint32_t *notes) {
-  if (fc_view_count(out) == 0) return FC_OK;
-  if (!is_sound(out)) return FC_UNSUPPORTED;
   const int64_t channels = out->shape[FC_AXIS_C], length = out->shape[FC_AXIS_T], span = span_of(r);
   const int64_t fits = span * r->up / r->down, step = fits < 1 ? 1 : fits < TILE ? fits : TILE;
   tile t = {.r = r, .in = in, .out = out, .input = scratch, .pitch = r->taps + span, .notes = notes};
@@ -218,5 +406,21 @@ fc_status fc_polyphase_cpu(const fc_polyphase *r, const fc_view *in, const fc_vi
       filter_tile(&t);
     }
   }
+}
+
+/* ---- vectorised --------------------------------------------------------------- */
+
+size_t fc_polyphase_scratch(const fc_polyphase *r) {
+  return is_periodic(r) ? sheet_scratch(r) : tile_scratch(r);
+}
+
+fc_status fc_polyphase_cpu(const fc_polyphase *r, const fc_view *in, const fc_view *out, void *scratch,
+                           uint32_t *notes) {
+  if (fc_view_count(out) == 0) return FC_OK;
+  if (!is_sound(out)) return FC_UNSUPPORTED;
+  if (is_periodic(r))
+    run_by_periods(r, in, out, scratch, notes);
+  else
+    run_one_by_one(r, in, out, scratch, notes);
   return FC_OK;
 }

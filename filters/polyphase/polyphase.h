@@ -16,9 +16,10 @@
  * for each. Otherwise (44100 to 44101) it has rows for `phases` fractions, and the taps are interpolated
  * linearly between two rows, with an error below the stopband.
  *
- * Sums. The vectorised version has sixteen partial sums, tap j in sum j mod 16, by fused multiply-adds where
- * the machine has them, added pairwise at the end; so results do not depend on how the output is cut. Cost: 2
- * * taps flop an output.
+ * Sums. The order of the sum of an output depends only on its position: the vectorised version adds up the
+ * outer taps first and the middle last, or where up or down is large or taps are interpolated, has sixteen
+ * partial sums, tap j in sum j mod 16. It has fused multiply-adds where the machine does. So results do not
+ * depend on how the output is cut. Cost: 2 * taps flop an output.
  *
  * Views: sound, any strides and element types, N = Y = 1. `in` begins at the position of the output's first
  * element, floor(o * down / up), and is readable `before` elements ahead and taps - 1 - before beyond the

@@ -108,6 +108,11 @@ FC_INLINE vec packed(vec a, vec b, int pass) {
 
 /* ---- down columns --------------------------------------------------------------- */
 
+/* Values whose order is that of unpacklo_epi8 and unpackhi_epi8. */
+FC_INLINE void store_both(int16_t *to, vec low, vec high) {
+  STOREV(to, FIRST_OF_LANES(low, high)), STOREV(to + LANES, SECOND_OF_LANES(low, high));
+}
+
 FC_INLINE void down_bytes_vector(const uint8_t *const *rows, const int16_t *w, int64_t taps, int16_t *to,
                                  int64_t i) {
   const vec zero = ZERO();
@@ -120,26 +125,54 @@ FC_INLINE void down_bytes_vector(const uint8_t *const *rows, const int16_t *w, i
     ADD_PAIRS(s2, OP(unpacklo_epi8)(high, zero), both);
     ADD_PAIRS(s3, OP(unpackhi_epi8)(high, zero), both);
   }
-  const vec even = packed(s0, s1, 0), odd = packed(s2, s3, 0);
-#if FC_VECTOR_BYTES == 16
-  STOREV(to + i, even), STOREV(to + i + 8, odd);
-#elif FC_VECTOR_BYTES == 32
-  STOREV(to + i, FIRST_OF_LANES(even, odd)), STOREV(to + i + 16, SECOND_OF_LANES(even, odd));
-#else
-  STOREV(to + i, FIRST_OF_LANES(even, odd)), STOREV(to + i + 32, SECOND_OF_LANES(even, odd));
-#endif
+  store_both(to + i, packed(s0, s1, 0), packed(s2, s3, 0));
 }
+
+#define SHORT_PAIRS 32 /* of taps */
+#if defined(__SSSE3__)
+/*
+ * Weights of at most 7 bits, as where an image is halved or quartered, need half as many instructions: pairs
+ * of weights are bytes of an element. Such a weight is 14 bits' multiple of 128, of which (128 sum + 128) >>
+ * 8 is (sum + 1) >> 1; they are not negative, so no partial sum exceeds 255 * 128.
+ */
+static int64_t short_pairs(const int16_t *w, int64_t taps, int16_t pairs[SHORT_PAIRS]) {
+  int none = taps > 2 * SHORT_PAIRS;
+  for (int64_t k = 0; k < taps && !none; k += 2) {
+    none = w[k] < 0 || w[k + 1] < 0 || (w[k] | w[k + 1]) & 0x407f;
+    pairs[k / 2] = (int16_t)(w[k] >> 7 | w[k + 1] << 1);
+  }
+  return none ? 0 : taps / 2;
+}
+
+FC_INLINE void down_bytes_short(const uint8_t *const *rows, const int16_t *pairs, int64_t count, int16_t *to,
+                                int64_t i) {
+  vec low = ZERO(), high = low;
+  for (int64_t k = 0; k < count; k++) {
+    const vec a = LOADV(rows[2 * k] + i), b = LOADV(rows[2 * k + 1] + i), both = OP(set1_epi16)(pairs[k]);
+    low = OP(add_epi16)(low, OP(maddubs_epi16)(OP(unpacklo_epi8)(a, b), both));
+    high = OP(add_epi16)(high, OP(maddubs_epi16)(OP(unpackhi_epi8)(a, b), both));
+  }
+  store_both(to + i, OP(avg_epu16)(low, ZERO()), OP(avg_epu16)(high, ZERO()));
+}
+#else
+#define short_pairs(w, taps, pairs) 0
+#define down_bytes_short            down_bytes_vector
+#endif
 
 /* The remainder is done by a vector that ends at the end and computes some elements a second time. */
 static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
   const uint8_t *const *from = (const uint8_t *const *)rows;
-  int64_t i = 0;
-  if (count < FC_VECTOR_BYTES) {
+  const int64_t last = count - FC_VECTOR_BYTES, step = FC_VECTOR_BYTES;
+  int16_t pairs[SHORT_PAIRS] = {0};
+  const int64_t n = short_pairs(weights, taps, pairs);
+  if (last < 0)
     down_bytes_from(from, weights, taps, to, 0, count);
-    return;
-  }
-  for (; i + FC_VECTOR_BYTES <= count; i += FC_VECTOR_BYTES) down_bytes_vector(from, weights, taps, to, i);
-  if (i < count) down_bytes_vector(from, weights, taps, to, count - FC_VECTOR_BYTES);
+  else if (n == 1) /* a constant, so that rows and weights stay in registers */
+    for (int64_t i = 0; i < count; i += step) down_bytes_short(from, pairs, 1, to, i < last ? i : last);
+  else if (n)
+    for (int64_t i = 0; i < count; i += step) down_bytes_short(from, pairs, n, to, i < last ? i : last);
+  else
+    for (int64_t i = 0; i < count; i += step) down_bytes_vector(from, weights, taps, to, i < last ? i : last);
 }
 
 FC_INLINE void down_values_vector(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
@@ -371,6 +404,14 @@ FC_INLINE void along_pass(const fc_resample_table *table, const fc_resample_grou
       a = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(both));
       b = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(both, 1));
     }
+    if (pass && groups->halves) {
+      const vec other = _mm512_permutex2var_epi16(a, OP(add_epi16)(begin, step), b);
+      const vec sum = OP(add_epi16)(_mm512_permutex2var_epi16(a, begin, b), other);
+      const vec mean = OP(srli_epi16)(OP(add_epi16)(sum, OP(set1_epi16)(1 << FC_RESAMPLE_VALUE_BITS)),
+                                      FC_RESAMPLE_VALUE_BITS + 1);
+      _mm512_mask_cvtepi16_storeu_epi8(to, made, mean), to = (uint8_t *)to + groups->values[i];
+      continue;
+    }
     for (int64_t k = 0; k < groups->pairs; k++, w += 64) {
       const vec one = _mm512_permutex2var_epi16(a, begin, b);
       begin = OP(add_epi16)(begin, step);
@@ -381,7 +422,7 @@ FC_INLINE void along_pass(const fc_resample_table *table, const fc_resample_grou
     }
     const vec result = OP(min_epi16)(OP(max_epi16)(packed(low, high, pass), least), most);
     if (pass)
-      _mm512_mask_cvtepi16_storeu_epi8(to, made, result), to = (uint8_t *)to + groups->values[i];
+      _mm256_mask_storeu_epi8(to, made, _mm512_cvtepi16_epi8(result)), to = (uint8_t *)to + groups->values[i];
     else
       _mm512_mask_storeu_epi16(to, made, result), to = (int16_t *)to + groups->values[i];
   }

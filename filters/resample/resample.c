@@ -169,8 +169,12 @@ static void fill_groups(work *w) {
   const fc_resample_table *t = &w->tx;
   fc_resample_groups *g = &w->groups;
   const int64_t width = w->out->shape[FC_AXIS_X], channels = w->channels;
-  g->count = 0, g->pairs = 1;
-  for (int64_t x = 0; x < width; x++) g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
+  g->count = 0, g->pairs = 1, g->halves = 1;
+  for (int64_t x = 0; x < width; x++) {
+    g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
+    g->halves &= t->taps[x] == 2 && ((const int16_t *)(const void *)t->weights)[x * t->room] ==
+                                        1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
+  }
   for (int64_t x = 0, count; x < width; x += count, g->count++) {
     const int64_t base = t->first[x];
     memset(g->begin + 32 * g->count, 0, 32 * sizeof *g->begin);

@@ -26,6 +26,7 @@ typedef struct fc_resample_table {
 /* The same in groups of at most 32 values of which the windows lie within 64 values of the input. */
 typedef struct fc_resample_groups {
   int64_t count, pairs; /* pairs of taps a window */
+  int64_t halves;       /* whether each output is the mean of two inputs */
   int64_t *first;       /* a group: the value of the input that it begins with, */
   int64_t *values;      /* and how many it makes */
   uint16_t *begin;      /* 32 a group: of each value where its window begins, from there on */

@@ -94,6 +94,11 @@ typedef struct fc_audio_spec {
 
 /* Whether a frame of the output is not the frame of the input with its number. */
 gboolean fc_audio_is_moved(const fc_audio_spec *spec);
+/* The text for the time of day of bext: a number of frames since midnight. */
+#define FC_TIME_REFERENCE "TIME_REFERENCE"
+/* Makes a text of the tags that of the output: a time reference is that of its first frame, with a value of
+ * its own (g_free). FALSE for one that does not hold any more, which is named in spec->lost. */
+gboolean fc_audio_move_text(const fc_audio_spec *spec, fc_tag_text *text, char **own);
 
 /* Takes dense frames of the samples' dtype, already rounded to their bits. */
 typedef struct fc_encoder fc_encoder;

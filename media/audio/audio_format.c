@@ -237,3 +237,23 @@ gboolean fc_audio_is_moved(const fc_audio_spec *spec) {
   gboolean shorter = spec->frames != FC_UNKNOWN && tags->frames != FC_UNKNOWN && spec->frames < tags->frames;
   return tags->rate != spec->rate || spec->unrelated || spec->lead != 0 || shorter;
 }
+
+/* Chapters and cue sheets of comments count time, and the time reference of bext counts frames. */
+gboolean fc_audio_move_text(const fc_audio_spec *spec, fc_tag_text *text, char **own) {
+  const char *name = text->name ? text->name : "";
+  const gboolean clock = g_ascii_strcasecmp(name, FC_TIME_REFERENCE) == 0;
+  const gboolean counts = (g_ascii_strncasecmp(name, "CHAPTER", 7) == 0 && g_ascii_isdigit(name[7])) ||
+                          g_ascii_strcasecmp(name, "CUESHEET") == 0;
+  guint64 frames;
+  *own = NULL;
+  if (!(clock || counts) || !fc_audio_is_moved(spec)) return TRUE;
+  if (clock && spec->tags->rate == spec->rate && !spec->unrelated &&
+      g_ascii_string_to_unsigned(text->value, 10, 0, G_MAXINT64, &frames, NULL) &&
+      (gint64)frames + spec->lead >= 0) {
+    text->value = *own = g_strdup_printf("%" G_GINT64_FORMAT, (gint64)frames + spec->lead);
+    text->size = strlen(*own);
+    return TRUE;
+  }
+  fc_media_add_word(spec->lost, fc_tag_text_title(text));
+  return FALSE;
+}

@@ -98,20 +98,30 @@ static void read_info(fc_tags *tags, const fc_chunk_layout *layout, const guint8
   }
 }
 
+/* The texts of bext; the last is as long as it likes. */
+static const struct {
+  const char *name;
+  guint16 at, size;
+} bext_texts[] = {{"DESCRIPTION", 0, 256},           {"ORIGINATOR", 256, 32},
+                  {"ORIGINATOR_REFERENCE", 288, 32}, {"ORIGINATION_DATE", 320, 10},
+                  {"ORIGINATION_TIME", 330, 8},      {"CODING_HISTORY", 602, 0}};
+enum {
+  CLOCK_AT = 338,
+  VERSION_AT = 346,
+  UMID_AT = 348,
+  LOUDNESS_AT = 412,
+  LOUDNESS_END = 422,
+  BEXT_SIZE = 602
+};
+
 static void read_bext(fc_tags *tags, const guint8 *data, gsize size) {
-  static const struct {
-    const char *name;
-    guint16 at, size;
-  } fields[] = {{"DESCRIPTION", 0, 256},
-                {"ORIGINATOR", 256, 32},
-                {"ORIGINATOR_REFERENCE", 288, 32},
-                {"ORIGINATION_DATE", 320, 10},
-                {"ORIGINATION_TIME", 330, 8}};
-  enum { HISTORY_AT = 602 };
-  for (gsize i = 0; i < G_N_ELEMENTS(fields); i++)
-    if (size >= (gsize)fields[i].at + fields[i].size)
-      add_text(tags, fields[i].name, data + fields[i].at, fields[i].size);
-  if (size > HISTORY_AT) add_text(tags, "CODING_HISTORY", data + HISTORY_AT, size - HISTORY_AT);
+  for (gsize i = 0; i < G_N_ELEMENTS(bext_texts); i++) {
+    const gsize at = bext_texts[i].at, most = bext_texts[i].size ? bext_texts[i].size : size - MIN(at, size);
+    if (size >= at + most) add_text(tags, bext_texts[i].name, data + at, most);
+  }
+  const guint64 clock = size >= VERSION_AT ? fc_little(data + CLOCK_AT, 8) : 0;
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, clock);
+  if (clock) fc_tags_add_text(tags, FC_TIME_REFERENCE, text, -1);
 }
 
 /* Pairs of a key and a text. */
@@ -204,7 +214,6 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
 
 /* The time of day of a part of the sound is that of its first sample. */
 static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
-  enum { CLOCK_AT = 338 };
   if (bext->size < CLOCK_AT + 8 || !spec->lead || spec->unrelated || spec->tags->rate != spec->rate) return;
   guint8 *clock = bext->data + CLOCK_AT;
   fc_put_little(clock, fc_little(clock, 8) + (guint64)spec->lead, 8);
@@ -242,6 +251,57 @@ static void put_caf_text(fc_blob *to, const char *id, const fc_tag_text *text) {
   fc_blob_put(to, utf8, strlen(utf8) + 1);
 }
 
+/* A text of the tags as the output has it, or NULL. */
+static const char *text_now(const fc_audio_spec *spec, const char *name, char **own) {
+  for (guint i = 0; i < spec->tags->texts->len; i++) {
+    fc_tag_text text = g_array_index(spec->tags->texts, fc_tag_text, i);
+    if (text.name && *text.value && g_ascii_strcasecmp(text.name, name) == 0)
+      return fc_audio_move_text(spec, &text, own) ? text.value : NULL;
+  }
+  return NULL;
+}
+
+/* A chunk bext, where there are texts that have their place nowhere else: what it does not hold is named.
+ * Returns the description that it has, or NULL. */
+static const char *put_bext(const fc_audio_spec *spec, fc_tags *to) {
+  enum { VERSION = 1 };
+  g_autofree char *moved = NULL;
+  guint8 head[BEXT_SIZE] = {[VERSION_AT] = VERSION};
+  const char *history = "", *description = NULL, *clock = text_now(spec, FC_TIME_REFERENCE, &moved);
+  gboolean needed = FALSE;
+  guint64 frames;
+  if (clock && g_ascii_string_to_unsigned(clock, 10, 0, G_MAXUINT64, &frames, NULL)) {
+    needed = TRUE;
+    fc_put_little(head + CLOCK_AT, frames, 8);
+  } else if (clock)
+    fc_media_add_word(spec->lost, FC_TIME_REFERENCE);
+  for (gsize i = 0; i < G_N_ELEMENTS(bext_texts); i++) {
+    const char *text = fc_tags_text(spec->tags, bext_texts[i].name);
+    if (!text) continue;
+    if (!bext_texts[i].size) history = text;
+    if (strlen(text) <= bext_texts[i].size) {
+      memcpy(head + bext_texts[i].at, text, strlen(text));
+      if (!i) description = text;
+    } else if (i && bext_texts[i].size)
+      fc_media_add_word(spec->lost, bext_texts[i].name);
+    needed |= i > 0;
+  }
+  if (!needed) return NULL;
+  const gsize size = *history ? strlen(history) + 1 : 0;
+  guint8 *body = fc_tags_add_chunk(to, "bext", sizeof head + size, TRUE);
+  if (!body) return NULL;
+  memcpy(body, head, sizeof head);
+  memcpy(body + sizeof head, history, size);
+  return description;
+}
+
+/* Is it in bext and nowhere else? */
+static gboolean is_of_bext(const char *name) {
+  for (gsize i = 1; name && i < G_N_ELEMENTS(bext_texts); i++)
+    if (g_ascii_strcasecmp(name, bext_texts[i].name) == 0) return TRUE;
+  return name && g_ascii_strcasecmp(name, FC_TIME_REFERENCE) == 0;
+}
+
 /* In CAF every text has a place; behind a zero there is none in it. */
 static void put_texts(const fc_audio_spec *spec, fc_tag_family family, fc_tags *to) {
   const fc_tags *tags = spec->tags;
@@ -249,9 +309,14 @@ static void put_texts(const fc_audio_spec *spec, fc_tag_family family, fc_tags *
   guint32 count = 0;
   if (family == FC_TAGS_RIFF) fc_blob_put(&body, "INFO", 4);
   if (family == FC_TAGS_CAF) fc_blob_put_big(&body, 0, 4);
+  const char *description = family == FC_TAGS_RIFF ? put_bext(spec, to) : NULL;
   for (guint i = 0; i < tags->texts->len; i++) {
-    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
-    if (fc_comments_is_mask(text)) continue;
+    g_autofree char *moved = NULL;
+    fc_tag_text holds = g_array_index(tags->texts, fc_tag_text, i);
+    const fc_tag_text *text = &holds;
+    if (fc_comments_is_mask(text) || text->value == description ||
+        (family == FC_TAGS_RIFF && is_of_bext(text->name)) || !fc_audio_move_text(spec, &holds, &moved))
+      continue;
     g_autofree char *own = text->name ? g_ascii_strdown(text->name, -1) : NULL;
     const char *id = id_of(family, text->name);
     if (!id && family == FC_TAGS_CAF) id = own;
@@ -275,6 +340,9 @@ void fc_chunk_tags_name_lost(const fc_tags *tags, GString *lost) {
     const gboolean speakers =
         fc_id_is_among(chunk->id, "CHAN chan") && (tags->speakers || tags->channels == 1);
     if (!holds_texts(tags->family, chunk) && !speakers) fc_media_add_word(lost, title);
+    if (memcmp(chunk->id, "bext", 4) != 0 || chunk->size < LOUDNESS_END) continue;
+    for (gsize at = UMID_AT; at < LOUDNESS_END; at++)
+      if (chunk->data[at]) fc_media_add_word(lost, at < LOUDNESS_AT ? "UMID" : "loudness");
   }
 }
 

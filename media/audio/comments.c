@@ -118,15 +118,13 @@ static void put_field(field_writer *writer, const char *name, const void *value,
   writer->count++;
 }
 
-/* Chapters and cue sheets count time. */
-static gboolean counts_time(const char *name) {
-  return name && ((g_ascii_strncasecmp(name, "CHAPTER", 7) == 0 && g_ascii_isdigit(name[7])) ||
-                  g_ascii_strcasecmp(name, "CUESHEET") == 0);
-}
-
 /* What other families say is made UTF-8; what comments say goes over byte for byte. */
 static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_tag_text *text) {
   const gboolean own = spec->tags->family == FC_TAGS_FLAC || spec->tags->family == FC_TAGS_OGG;
+  g_autofree char *moved = NULL;
+  fc_tag_text holds = *text;
+  if (!fc_audio_move_text(spec, &holds, &moved)) return;
+  text = &holds;
   g_autofree char *utf8 = own ? NULL : fc_text_to_utf8(text->value, text->size);
   if (!own && !utf8) {
     writer->fields.failed = TRUE;
@@ -134,8 +132,7 @@ static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_t
   }
   const gsize size = own ? text->size : strlen(utf8);
   const gboolean mask = fc_comments_is_mask(text) && spec->tags->channels != spec->channels;
-  if (mask || (counts_time(text->name) && fc_audio_is_moved(spec)) ||
-      !has_room(writer, size + (text->name ? strlen(text->name) + 1 : 0)))
+  if (mask || !has_room(writer, size + (text->name ? strlen(text->name) + 1 : 0)))
     fc_media_add_word(spec->lost, fc_tag_text_title(text));
   else
     put_field(writer, text->name, own ? text->value : utf8, size);

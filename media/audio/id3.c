@@ -185,11 +185,13 @@ static void put_picture(fc_blob *to, const fc_blob *block) {
   put_frame(to, "APIC", &body);
 }
 
-void fc_id3_put(const fc_tags *tags, fc_blob *to) {
+void fc_id3_put(const fc_audio_spec *spec, fc_blob *to) {
+  const fc_tags *tags = spec->tags;
   g_auto(fc_blob) frames = {0};
   for (guint i = 0; tags && i < tags->texts->len; i++) {
-    const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
-    if (text->size) put_text(&frames, text);
+    g_autofree char *own = NULL;
+    fc_tag_text text = g_array_index(tags->texts, fc_tag_text, i);
+    if (fc_audio_move_text(spec, &text, &own) && text.size) put_text(&frames, &text);
   }
   for (guint i = 0; tags && i < tags->pictures->len; i++)
     put_picture(&frames, &g_array_index(tags->pictures, fc_blob, i));

@@ -8,6 +8,7 @@
 
 #include <mpg123.h>
 
+#include "media/audio/audio.h"
 #include "media/file/blob.h"
 #include "media/file/input.h"
 #include "media/file/tags.h"
@@ -30,7 +31,7 @@ void fc_id3_read(fc_tags *tags, mpg123_handle *decoder);
 void fc_id3_name_others(fc_tags *tags, fc_input *input);
 
 /* Appends a tag (2.4) with the texts and pictures; nothing if there are none. */
-void fc_id3_put(const fc_tags *tags, fc_blob *to);
+void fc_id3_put(const fc_audio_spec *spec, fc_blob *to);
 
 G_END_DECLS
 

@@ -212,7 +212,7 @@ static gboolean put_tags(sndfile_encoder *encoder, GError **error) {
   }
   if (!is_major(encoder, FC_SF_MPEG)) return TRUE;
   g_auto(fc_blob) tag = {0};
-  fc_id3_put(spec->tags, &tag);
+  fc_id3_put(spec, &tag);
   encoder->ahead = (gint64)tag.size;
   return fc_blob_check(&tag, encoder->name, error) &&
          fc_output_write(encoder->output, tag.data, tag.size, error);

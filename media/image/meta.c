@@ -61,11 +61,28 @@ static gsize text_at(const guint8 *type, const guint8 *body, gsize size, gboolea
   return behind_zero(body, size, behind_zero(body, size, MIN(at + 2, size)));
 }
 
-/* For files of other kinds: a comment, and XMP. */
+static const fc_image_text known_texts[] = {
+    {"Comment", "COMMENT", 0},     {"Title", "TITLE", 269},   {"Description", "DESCRIPTION", 270},
+    {"Software", "SOFTWARE", 305}, {"Author", "ARTIST", 315}, {"Copyright", "COPYRIGHT", 33432}};
+
+const fc_image_text *fc_image_text_of(const guint8 *chunk, gsize size) {
+  for (gsize i = 0; i < G_N_ELEMENTS(known_texts); i++)
+    if (fc_begins(chunk, size, known_texts[i].keyword, strlen(known_texts[i].keyword) + 1))
+      return &known_texts[i];
+  return NULL;
+}
+
+const fc_image_text *fc_image_text_named(const char *name) {
+  for (gsize i = 0; name && i < G_N_ELEMENTS(known_texts); i++)
+    if (strcmp(known_texts[i].name, name) == 0) return &known_texts[i];
+  return NULL;
+}
+
+/* For files of other kinds: XMP, a comment, and texts that EXIF data have too. */
 static void take_text(meta_reader *r, const guint8 *type, const guint8 *body, gsize size) {
-  const gboolean xmp = fc_begins(body, size, "XML:com.adobe.xmp", 18),
-                 comment = fc_begins(body, size, "Comment", 8);
-  if (!xmp && !comment) return;
+  const gboolean xmp = fc_begins(body, size, "XML:com.adobe.xmp", 18);
+  const fc_image_text *known = fc_image_text_of(body, size);
+  if (!xmp && !known) return;
   gboolean packed;
   gsize at = text_at(type, body, size, &packed);
   g_auto(fc_blob) text = {0};
@@ -75,8 +92,8 @@ static void take_text(meta_reader *r, const guint8 *type, const guint8 *body, gs
     unpack(r, &text, body + at, size - at);
   if (xmp && !r->tags->xmp.size)
     fc_blob_join(&r->tags->xmp, &text);
-  else if (comment && text.size)
-    fc_tags_add_text(r->tags, "COMMENT", text.data, (gssize)text.size);
+  else if (known && text.size)
+    fc_tags_add_text(r->tags, known->name, text.data, (gssize)text.size);
   r->tags->failed |= text.failed;
 }
 
@@ -228,8 +245,8 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
     UNIT = 296,
     XMP = 700,
     IPTC = 33723,
-    ICC = 34675,
-    EXIF = 34665
+    PHOTOSHOP = 34377,
+    ICC = 34675
   };
   fc_tiff_field field;
   fc_tags *tags = r->tags;
@@ -239,14 +256,9 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
     fc_tags_add_text(tags, "COMMENT", file + field.at,
                      (gssize)strnlen((const char *)file + field.at, field.size));
   if (fc_tiff_has_more(file, size)) fc_tags_lose(tags, "further pictures");
-  static const struct {
-    guint tag;
-    const char *name;
-  } more[] = {{EXIF, "EXIF"},    {271, "Make"},   {272, "Model"},
-              {305, "Software"}, {315, "Artist"}, {33432, "Copyright"}};
-  for (gsize i = 0; i < G_N_ELEMENTS(more); i++)
-    if (fc_tiff_find(file, size, more[i].tag, &field)) fc_tags_lose(tags, more[i].name);
+  if (!fc_exif_of_tiff(file, size, &tags->exif)) fc_tags_lose(tags, "EXIF");
   if (fc_tiff_find(file, size, IPTC, &field)) fc_tags_lose(tags, "IPTC");
+  if (fc_tiff_find(file, size, PHOTOSHOP, &field)) fc_tags_lose(tags, "Photoshop");
   const guint32 unit = fc_tiff_number(file, size, UNIT, 2);
   const double metre = unit == 2 ? 1 / 0.0254 : 100, x = read_rational(file, size, X_DENSITY) * metre,
                y = read_rational(file, size, Y_DENSITY) * metre;

@@ -7,6 +7,7 @@
 #include "media/file/warn.h"
 #include "media/image/meta.h"
 
+#define DESCRIPTION 270   /* a tag of EXIF data */
 #define SEGMENT_MAX 65533 /* a JPEG segment's largest content */
 
 #define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
@@ -42,19 +43,24 @@ static gboolean put_jfif(const fc_density *density, guint8 to[5]) {
   return TRUE;
 }
 
+/* What a format can hold. */
+enum { HAS_ICC = 1, HAS_EXIF = 2, HAS_XMP = 4, HAS_COMMENT = 8, HAS_DENSITY = 16 };
+
 /* ---- chunks of another family --------------------------------------------- */
 
 /* Chunks of a PNG that the tags' own fields do not cover, or that could not be unpacked; or NULL. Colour
  * information other than a profile, and backgrounds, are dropped between formats. */
-static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, char name[5]) {
+static const char *name_png(const fc_tags *tags, const fc_tag_chunk *chunk, int has, char name[8]) {
   memcpy(name, chunk->id, 4);
   name[4] = 0;
   if (strcmp(name, "iCCP") == 0) return tags->icc.size ? NULL : "colour profile";
   if (fc_id_is_among(chunk->id, "gAMA cHRM sRGB cICP bKGD")) return NULL;
   if (!fc_id_is_among(chunk->id, "tEXt zTXt iTXt")) return name;
   if (fc_begins(chunk->data, chunk->size, "XML:com.adobe.xmp", 18)) return tags->xmp.size ? NULL : "XMP";
-  if (fc_begins(chunk->data, chunk->size, "Comment", 8))
-    return fc_tags_text(tags, "COMMENT") ? NULL : "comment";
+  const fc_image_text *known = fc_image_text_of(chunk->data, chunk->size);
+  const gboolean kept = known && fc_tags_text(tags, known->name);
+  if (known && !known->exif) return kept ? NULL : "comment";
+  if (kept && (has & HAS_EXIF)) return NULL;
   return fc_begins(chunk->data, chunk->size, "date:", 5)
              ? NULL
              : "texts"; /* the modification time does not apply to another file */
@@ -70,11 +76,12 @@ static const char *name_jpeg(const fc_tag_chunk *chunk, char name[8]) {
   return name;
 }
 
-static void name_chunks(const fc_tags *tags, GString *lost) {
+static void name_chunks(const fc_tags *tags, int has, GString *lost) {
   char name[8];
   for (guint i = 0; i < tags->chunks->len; i++) {
     const fc_tag_chunk *chunk = &g_array_index(tags->chunks, fc_tag_chunk, i);
-    const char *word = tags->family == FC_TAGS_PNG ? name_png(tags, chunk, name) : name_jpeg(chunk, name);
+    const char *word =
+        tags->family == FC_TAGS_PNG ? name_png(tags, chunk, has, name) : name_jpeg(chunk, name);
     if (word) fc_media_add_word(lost, lost->len < 200 ? word : "further chunks");
   }
 }
@@ -149,7 +156,7 @@ static void write_png(const fc_tags *tags, const fc_meta_form *form, fc_encode_m
     put_text(pieces, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0", 22, &to->xmp);
     put_comment(pieces, &to->comment);
   }
-  if (tags->exif.size) put_chunk(pieces, "eXIf", tags->exif.data, tags->exif.size);
+  if (to->exif.size) put_chunk(pieces, "eXIf", to->exif.data, to->exif.size);
 }
 
 /* ---- JPEG -------------------------------------------------------------- */
@@ -201,8 +208,11 @@ static void write_jpeg(const fc_tags *tags, const fc_meta_form *form, fc_encode_
 
 /* ---- all --------------------------------------------------------------- */
 
-/* Which fields the other formats support. */
-enum { HAS_ICC = 1, HAS_EXIF = 2, HAS_XMP = 4, HAS_COMMENT = 8, HAS_DENSITY = 16 };
+/* A whole number, where that is the same number per metre. */
+static double per_inch(guint32 per_metre) {
+  const double inch = per_metre * 0.0254, whole = (double)(guint64)(inch + 0.5);
+  return (guint32)(whole / 0.0254 + 0.5) == per_metre ? whole : inch;
+}
 
 static void write_others(const fc_tags *tags, int has, fc_encode_metadata *to, GString *lost) {
   const fc_density *d = &tags->density;
@@ -216,41 +226,78 @@ static void write_others(const fc_tags *tags, int has, fc_encode_metadata *to, G
     return;
   }
   to->per_metre_x = d->x, to->per_metre_y = d->y;
-  to->per_inch_x = d->x * 0.0254, to->per_inch_y = d->y * 0.0254;
+  to->per_inch_x = per_inch(d->x), to->per_inch_y = per_inch(d->y);
 }
 
-static void join_comments(const fc_tags *tags, fc_blob *to) {
+/* Comments are joined; the other texts become EXIF data, where the format has these. */
+static void place_texts(const fc_tags *tags, gboolean exif, fc_encode_metadata *to) {
   for (guint i = 0; i < tags->texts->len; i++) {
     const fc_tag_text *text = &g_array_index(tags->texts, fc_tag_text, i);
-    if (g_strcmp0(text->name, "COMMENT") != 0) continue;
-    if (to->size) fc_blob_put(to, "\n", 1);
-    fc_blob_put(to, text->value, text->size);
+    const fc_image_text *known = fc_image_text_named(text->name);
+    if (!known) continue;
+    if (known->exif) {
+      g_autofree char *utf8 = exif ? fc_text_to_utf8(text->value, text->size) : NULL;
+      if (utf8) fc_exif_add_text(&to->exif, known->exif, utf8);
+      to->exif.failed |= exif && !utf8;
+      continue;
+    }
+    if (to->comment.size) fc_blob_put(&to->comment, "\n", 1);
+    fc_blob_put(&to->comment, text->value, text->size);
   }
+}
+
+/* A comment that EXIF data have as description is in them already; a TIFF file has one description. */
+static void join_comment(gboolean tiff, fc_encode_metadata *to, GString *lost) {
+  fc_tiff_field field;
+  const fc_blob *exif = &to->exif;
+  if (!to->comment.size || !fc_tiff_find(exif->data, exif->size, DESCRIPTION, &field)) return;
+  const gboolean same = strnlen((const char *)exif->data + field.at, field.size) == to->comment.size &&
+                        memcmp(exif->data + field.at, to->comment.data, to->comment.size) == 0;
+  if (tiff && !same) fc_media_add_word(lost, "comment");
+  if (tiff || same) fc_blob_clear(&to->comment);
+}
+
+static int abilities(const char *format) {
+  static const struct {
+    const char *format;
+    int has;
+  } table[] = {{"png", HAS_ICC | HAS_EXIF | HAS_XMP | HAS_COMMENT | HAS_DENSITY},
+               {"jpg", HAS_ICC | HAS_EXIF | HAS_XMP | HAS_COMMENT | HAS_DENSITY},
+               {"webp", HAS_ICC | HAS_EXIF | HAS_XMP},
+               {"tiff", HAS_ICC | HAS_EXIF | HAS_XMP | HAS_COMMENT | HAS_DENSITY},
+               {"bmp", HAS_DENSITY}};
+  for (gsize i = 0; i < G_N_ELEMENTS(table); i++)
+    if (strcmp(table[i].format, format) == 0) return table[i].has;
+  return 0;
 }
 
 void fc_image_tags_write(const fc_tags *tags, const fc_meta_form *form, fc_encode_metadata *to,
                          GString *lost) {
-  const gboolean png = strcmp(form->format, "png") == 0, jpeg = strcmp(form->format, "jpg") == 0;
+  const gboolean png = strcmp(form->format, "png") == 0, jpeg = strcmp(form->format, "jpg") == 0,
+                 tiff = strcmp(form->format, "tiff") == 0;
+  const gboolean copied = (png && tags->family == FC_TAGS_PNG) || (jpeg && tags->family == FC_TAGS_JPEG);
   const gboolean same_kind = (form->channels < 3) == (form->like_channels < 3);
+  const int has = abilities(form->format);
   if (same_kind)
     fc_blob_join(&to->icc, &tags->icc);
   else if (tags->icc.size)
     fc_media_add_word(lost, "colour profile");
   fc_blob_join(&to->exif, &tags->exif);
   fc_blob_join(&to->xmp, &tags->xmp);
-  join_comments(tags, &to->comment);
-  if (!(png && tags->family == FC_TAGS_PNG) && !(jpeg && tags->family == FC_TAGS_JPEG))
-    name_chunks(tags, lost);
+  if (tiff && to->exif.size && !fc_exif_is_valid(to->exif.data, to->exif.size)) {
+    fc_media_add_word(lost, "EXIF");
+    fc_blob_clear(&to->exif);
+  }
+  if (tiff && fc_tiff_has_more(to->exif.data, to->exif.size)) fc_media_add_word(lost, "thumbnail");
+  place_texts(tags, !copied && (has & HAS_EXIF), to);
+  if (!copied) name_chunks(tags, has, lost);
+  if (!png && !jpeg) join_comment(tiff, to, lost);
   if (png)
     write_png(tags, form, to, lost);
   else if (jpeg)
     write_jpeg(tags, form, to, lost);
-  else if (strcmp(form->format, "webp") == 0)
-    write_others(tags, HAS_ICC | HAS_EXIF | HAS_XMP, to, lost);
-  else if (strcmp(form->format, "tiff") == 0)
-    write_others(tags, HAS_ICC | HAS_XMP | HAS_COMMENT | HAS_DENSITY, to, lost);
   else
-    write_others(tags, strcmp(form->format, "bmp") == 0 ? HAS_DENSITY : 0, to, lost);
+    write_others(tags, has, to, lost);
 }
 
 void fc_encode_metadata_clear(fc_encode_metadata *metadata) {

@@ -7,7 +7,7 @@
 
 #include "media/file/blob.h"
 #include "media/file/output.h"
-#include "media/image/image.h"
+#include "media/image/meta.h"
 
 const fc_file_option fc_tiff_writing[] = {{"compression", "none|lzw|deflate", "deflate", "all are lossless"},
                                           {NULL, NULL, NULL, NULL}};
@@ -60,13 +60,16 @@ static gboolean write_rows(TIFF *tiff, const fc_picture *p) {
   return TIFFWriteDirectory(tiff) == 1;
 }
 
-/* Into a file in memory, for libtiff goes back to its beginning. */
+/* A file in memory, for libtiff goes back to its beginning. It begins with the EXIF data, whose offsets so
+ * hold as they are; libtiff replaces their header, and what it writes follows them, in their byte order. */
 static gboolean make(const char *name, int file, const fc_picture *p, const fc_encode_settings *settings,
                      const fc_encode_metadata *metadata) {
+  const fc_blob *exif = &metadata->exif;
   TIFFSetErrorHandler(NULL);
   TIFFSetWarningHandler(NULL);
+  if (exif->size && pwrite(file, exif->data, exif->size, 0) != (ssize_t)exif->size) return FALSE;
   const int own = dup(file); /* which libtiff closes */
-  TIFF *tiff = own < 0 ? NULL : TIFFFdOpen(own, name, "w");
+  TIFF *tiff = own < 0 ? NULL : TIFFFdOpen(own, name, exif->size && exif->data[0] == 'M' ? "wb" : "wl");
   if (!tiff && own >= 0) close(own);
   if (!tiff) return FALSE;
   set_form(tiff, p, settings);
@@ -79,12 +82,15 @@ static gboolean make(const char *name, int file, const fc_picture *p, const fc_e
 gboolean fc_encode_tiff(const char *name, struct fc_output *output, const fc_picture *p,
                         const fc_encode_settings *settings, const fc_encode_metadata *metadata,
                         GError **error) {
+  g_auto(fc_blob) directory = {0};
   const int file = memfd_create("filterchain-tiff", MFD_CLOEXEC);
   const gboolean made = file >= 0 && make(name, file, p, settings, metadata);
   const off_t size = made ? lseek(file, 0, SEEK_END) : 0;
-  void *bytes = size > 0 ? mmap(NULL, (gsize)size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  const gboolean done = bytes != MAP_FAILED
-                            ? fc_output_write(output, bytes, (gsize)size, error)
+  void *bytes = size > 0 ? mmap(NULL, (gsize)size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  if (bytes != MAP_FAILED) fc_exif_into_tiff(bytes, (gsize)size, &metadata->exif, &directory);
+  const gboolean done = bytes != MAP_FAILED && !directory.failed
+                            ? fc_output_write(output, bytes, (gsize)size, error) &&
+                                  fc_output_write(output, directory.data, directory.size, error)
                             : fc_fail(error, FC_NO_MEMORY, "%s: no memory to encode it", name);
   if (bytes != MAP_FAILED) munmap(bytes, (gsize)size);
   if (file >= 0) close(file);

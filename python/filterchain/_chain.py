@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Chains, their stages, and files in and out."""
 import array as arrays
+import concurrent.futures
 import numbers
 import os
 
@@ -134,6 +135,43 @@ class Chain(_filterchain.Chain):
         are wanted. Options of files follow their names, as in "out.jpg:quality=85"."""
         return _tidy(self._run_file(source, to, 0, **options))
 
+    def run_files(self, pairs, **options):
+        """`run` for many pairs of files, several at a time on `threads` threads: a list with the dict that `run` returns, or the
+        `fc.Error`, for each. A file that fails does not stop the others. `progress` counts files."""
+        return [each if isinstance(each, _filterchain.Error) else _tidy(each) for each in self._run_files(list(pairs), **options)]
+
+    def each(self, inputs, *, names=None, layout=None, rate=None, dtype=None, threads=None):
+        """The results of many inputs - files in memory, paths (texts), or arrays with `layout` and `rate` - several at a time on
+        `threads` threads: a list with an array, or the exception, for each. `names` are the random_name of each. On a GPU images in
+        memory that have the same size are processed by one call."""
+        inputs, names = list(inputs), [None] * len(inputs) if names is None else list(names)
+        threads = threads or self.options.get("threads") or len(os.sched_getaffinity(0))
+        options = {"dtype": dtype, "threads": max(threads // max(len(inputs), 1), 1)}
+        contents = [_is_content(x) for x in inputs]
+        apart = self.options.get("device", "auto") in ("auto", "cpu") or names.count(None) < len(names) or not all(contents)
+
+        def call(x, name, content):
+            if not content and not isinstance(x, (str, os.PathLike)):
+                return _attempt(self, x, layout=layout, rate=rate, random_name=name, **options)
+            return _attempt(self.decode if content else self.read, x, random_name=name, **options)
+        with concurrent.futures.ThreadPoolExecutor(max(min(threads, len(inputs)), 1)) as pool:
+            if apart:
+                return list(pool.map(call, inputs, names, contents))
+            return self._together(list(pool.map(lambda x: _attempt(decode, x), inputs)), dtype)
+
+    def _together(self, found, dtype):
+        """Results of decoded images; those of one size are one call."""
+        sizes = {}
+        for i, x in enumerate(found):
+            sizes.setdefault(getattr(x, "shape", None), []).append(i)
+        for rows in (rows for size, rows in sizes.items() if size is not None):
+            together = _filterchain.stack([found[i] for i in rows])
+            made = _attempt(self, together, dtype=dtype) if together else None
+            made = _filterchain.unstack(made) if isinstance(made, _filterchain.Array) else None
+            for i, result in zip(rows, made or [_attempt(self, found[i], dtype=dtype) for i in rows]):
+                found[i] = result
+        return found
+
     def explain(self, source=None, to=None, json=False, **options):
         """Describes what `run` would do, as text or as JSON; nothing is written."""
         return self._run_file(source, to, 2 if json else 1, **options)
@@ -149,6 +187,20 @@ class Chain(_filterchain.Chain):
         if isinstance(x, (str, os.PathLike)):
             return self.run(x, None, **options)["measured"]
         return _tidy(self._save(_helpers.lend(x), None, **options))["measured"]
+
+
+def _is_content(x):
+    """Whether it holds an encoded file, rather than being a path or an array."""
+    return isinstance(x, (bytes, bytearray, memoryview)) or not (
+        isinstance(x, (str, os.PathLike)) or hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"))
+
+
+def _attempt(call, *arguments, **options):
+    """The result, or the exception that an input caused."""
+    try:
+        return call(*arguments, **options)
+    except (_filterchain.Error, TypeError) as error:
+        return error
 
 
 def _remake_chain(stages, options):

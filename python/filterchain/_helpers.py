@@ -29,9 +29,11 @@ def _current_stream(x, ordinal):
     return 1
 
 
-def _check_gradient(x):
+def _check_tensor(x):
     if getattr(x, "requires_grad", False) is True:
         raise TypeError("the tensor requires a gradient, which filterchain does not have: call it with x.detach()")
+    if hasattr(x, "is_neg") and x.is_neg() is True:  # which DLPack cannot say
+        raise TypeError("the tensor's values are stored with the opposite sign: call it with x.resolve_neg()")
 
 
 def _take_dlpack(x, stream):
@@ -56,7 +58,7 @@ def _take_interface(x, interface, ordinal):
 
 def _take(x):
     """(Array, stream or None) on the memory that an object exports."""
-    _check_gradient(x)
+    _check_tensor(x)
     if isinstance(x, _filterchain.Array):
         return x, None if x.device == "cpu" else 1
     if hasattr(x, "__dlpack__"):

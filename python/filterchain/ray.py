@@ -19,44 +19,36 @@ class _Rows:
             raise ValueError(f"on_error={on_error}: expected raise, drop or column")
         self.chain, self.on_error, self.asked = fc.chain(*stages, device=device, **options), on_error, asked
 
-    def each(self, rows, call):
-        """(results, errors, which rows stay)"""
-        found = []
-        for row in rows:
-            try:
-                found.append((call(row), None))
-            except (fc.Error, TypeError) as error:
-                if self.on_error == "raise":
-                    raise
-                found.append((None, str(error)))
-        results, errors = map(list, zip(*found)) if found else ([], [])
+    def sort(self, found, convert=lambda result: result):
+        """(results, errors, which rows stay) of a list of results and exceptions"""
+        errors = [str(each) if isinstance(each, Exception) else None for each in found]
+        if self.on_error == "raise" and any(errors):
+            raise next(each for each in found if isinstance(each, Exception))
+        results = [None if error else convert(each) for each, error in zip(found, errors)]
         return results, errors, [i for i, e in enumerate(errors) if e is None or self.on_error == "column"]
 
 
 class Chain(_Rows):
     """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). In each row `column` holds the content of
     a file, a path (a string), or samples; the result is stored in the column `to`, in a table as a list of numbers with its
-    shape in TO_shape. Images of one size, in an array, are processed by one call. Random operators depend on `seed`, `epoch` and
-    the column `key` (an id), not on which rows share a batch."""
+    shape in TO_shape. Rows are decoded on `threads` threads; images of one size are one call if they come in an array or go to a
+    GPU. Random operators depend on `seed`, `epoch` and the column `key` (an id), not on which rows share a batch."""
 
     def __init__(self, *stages, column="bytes", to="data", key=None, on_error="raise", device="cpu", layout=None, rate=None,
                  dtype=None, **options):
         super().__init__(stages, on_error, device, options, rate=rate, dtype=dtype)
         self.column, self.to, self.key, self.layout = column, to, key, layout
 
-    def _row(self, pair):
-        row = pair[0].as_buffer() if hasattr(pair[0], "as_buffer") else pair[0].as_py() if hasattr(pair[0], "as_py") else pair[0]
-        by = {"random_name": str(pair[1])} if self.key else {}
-        if isinstance(row, numpy.ndarray):
-            return self.chain(row, layout=self.layout, **self.asked, **by)
-        return numpy.asarray((self.chain.read if isinstance(row, str) else self.chain.decode)(row, dtype=self.asked["dtype"], **by))
+    def _rows(self, rows, names):
+        rows = [row.as_buffer() if hasattr(row, "as_buffer") else row.as_py() if hasattr(row, "as_py") else row for row in rows]
+        return self.chain.each(rows, names=map(str, names) if self.key else None, layout=self.layout, **self.asked)
 
     def __call__(self, batch):
         values, names = batch[self.column], batch[self.key or self.column]
         if isinstance(batch, dict) and values.ndim >= 3 and values.dtype != object and not self.key:
             results, errors, keep = self.chain(values, layout="n" + (self.layout or "hwc"[:values.ndim - 1]), **self.asked), [None] * len(values), slice(None)
         else:
-            results, errors, keep = self.each(zip(values, names), self._row)
+            results, errors, keep = self.sort(self._rows(values, names), numpy.asarray)
         return (self._numpy if isinstance(batch, dict) else self._arrow)(batch, results, errors, keep)
 
     def _numpy(self, batch, results, errors, keep):
@@ -76,15 +68,17 @@ class Chain(_Rows):
 
 
 class Files(_Rows):
-    """Filters the files in the column `path` into those in the column `out`. Existing outputs are not made again: outputs are
-    complete or missing, so that an interrupted job continues where it stopped."""
+    """Filters the files in the column `path` into those in the column `out`, several at a time. Existing outputs are not made again:
+    outputs are complete or missing, so that an interrupted job continues where it stopped."""
 
     def __init__(self, *stages, resume=True, on_error="column", device="cpu", **options):
         super().__init__(stages, on_error, device, options, resume=resume)
 
     def __call__(self, batch):
-        pairs, resume = zip(map(str, batch["path"]), map(str, batch["out"])), self.asked["resume"]
-        _, errors, keep = self.each(pairs, lambda pair: (resume and os.path.exists(pair[1])) or self.chain.run(*pair))
+        pairs = list(zip(map(str, batch["path"]), map(str, batch["out"])))
+        missing = [i for i, pair in enumerate(pairs) if not (self.asked["resume"] and os.path.exists(pair[1]))]
+        made = dict(zip(missing, self.chain.run_files([pairs[i] for i in missing])))
+        _, errors, keep = self.sort([made.get(i) for i in range(len(pairs))])
         return {"path": batch["path"][keep], "out": batch["out"][keep], "error": numpy.array(errors, object)[keep]}
 
 

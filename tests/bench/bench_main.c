@@ -26,10 +26,11 @@ static int usage(const char *what, const char *text) {
 static void help(void) {
   puts("usage: filterchain bench [-p OPERATOR]... [options]\n"
        "       filterchain bench --ladder reduction|conv1d|winstat|gemm [options]\n\n"
-       "Measures operators in memory, relative to the machine's copy speed; or all versions of an\n"
-       "algorithm (a ladder, from the simplest to the one in use) on the same data, and checks\n"
-       "that they give the same answer. Exit status 1 when an answer is wrong.\n\n"
-       "  -p OPERATOR       as in filterchain -p; may be repeated; without it all operators\n" DEVICE_HELP
+       "Measures operators in memory, relative to the machine's copy speed; or all\n"
+       "versions of an algorithm (a ladder, from the simplest to the one in use) on the\n"
+       "same data, and checks that they give the same answer. Exit status 1 when an\n"
+       "answer is wrong.\n\n"
+       "  -p OPERATOR       as in filterchain -p; may be repeated; default: all\n" DEVICE_HELP
        "  --size N          size of the data: elements, or rows of a matrix or an image\n"
        "  --taps N          taps of the conv1d ladder's mask (default 31)\n"
        "  --window N        window of the winstat ladder (default 15)\n"

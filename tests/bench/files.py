@@ -75,16 +75,14 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     builds = {"ours": arguments.build} | ({"before": arguments.before} if arguments.before else {})
-    result = {"machine": rivals_cpu.machine(), "threads": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "megabytes": arguments.size}
+    run, result = rivals_cpu.circumstances(os.cpu_count()), {"megabytes": arguments.size}
+    rivals_cpu.say(run)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         result["wav to wav, s"] = copy_wav(builds, folder, arguments.size, arguments.rounds)
         if shutil.which("strace"):
             result["ogg, read of its size"] = read_ogg(arguments.build, folder)
     print(json.dumps(result, indent=1))
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-            file.write("\n")
+    rivals_cpu.store(arguments.json, run, **result)
 
 
 if __name__ == "__main__":

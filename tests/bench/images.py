@@ -11,7 +11,6 @@ start. All make RGB of 8 bits, in memory. Needs opencv-python-headless, Pillow a
 import argparse
 import ctypes
 import ctypes.util
-import json
 import os
 import shutil
 import subprocess
@@ -25,7 +24,7 @@ from PIL import Image
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import rivals_cpu  # noqa: E402 - for the name of the machine
+import rivals_cpu  # noqa: E402 - for what a record says of its run
 
 KINDS = [("12 MP", 4000, 3000), ("0.2 MP", 512, 384)]
 
@@ -210,16 +209,13 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     build, vips = os.path.abspath(arguments.build), Vips()
-    print(f"{rivals_cpu.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; OpenCV {cv2.__version__}")
+    run = rivals_cpu.circumstances(os.cpu_count())
+    rivals_cpu.say(run)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         made = make(folder, arguments.files)
         rows = (compare_reading(build, made, arguments.rounds, vips) + compare_quarters(build, made, arguments.rounds, vips)
                 + compare_writing(build, folder, made, arguments.rounds, vips))
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": rivals_cpu.machine(), "threads": os.cpu_count(), "load": os.getloadavg()[0], "files": arguments.files, "rows": rows},
-                      file, indent=1)
-            file.write("\n")
+    rivals_cpu.store(arguments.json, run, files=arguments.files, opencv=cv2.__version__, rows=rows)
 
 
 if __name__ == "__main__":

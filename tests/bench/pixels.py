@@ -7,7 +7,6 @@
 Times are of the processor, medians of N rounds (15), so that what else runs on the machine shows little. Results are
 compared first. Needs NumPy; opencv-python-headless and Pillow where they are to be the rivals."""
 import argparse
-import json
 import os
 import statistics
 import time
@@ -75,6 +74,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
+    run = rivals_cpu.circumstances(1)
     cv2.setNumThreads(1)
     rows = []
     print(f"{WIDTH} x {HEIGHT} of 8 bits, one core\n{'work':22}{'ours':>10}  {'rival':8}{'its time':>10}  ratio")
@@ -98,10 +98,7 @@ def main():
         print(f"{name:22}{mine:7.2f} ms  {rival:8}{its:7.2f} ms  {its / mine:5.2f}", flush=True)
         rows.append({"work": name, "stage": stage, "channels": channels, "ms": round(mine, 3), "rival": rival, "rival_ms": round(its, 3),
                      "ratio": round(its / mine, 2), "largest_difference": int(off.max())})
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": rivals_cpu.machine(), "threads": 1, "load": os.getloadavg()[0], "opencv": cv2.__version__,
-                       "size": [WIDTH, HEIGHT], "rows": rows}, file, indent=1)
+    rivals_cpu.store(args.json, run, opencv=cv2.__version__, size=[WIDTH, HEIGHT], rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,44 +1,191 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a call from Python costs beside the call of the library, and the package beside SciPy and OpenCV on the same
+"""What a call from Python costs beside the call of the library, and the package beside other libraries on the same
 arrays, in turns. One thread each, where they can be told.
 
-    python_call.py CALL_COST [--most US] [--rivals]
+    python_call.py CALL_COST [--most US] [--rivals] [--cuda] [--command FILTERCHAIN] [--json FILE]
 
-CALL_COST is the program built from call_cost.c. --most fails where a call costs more microseconds beside the library's.
-Needs numpy; --rivals takes what there is of scipy, cv2 and torch, whose results are compared with ours first.
+CALL_COST is the program built from call_cost.c. --most fails where a call on arrays in host memory costs more microseconds beside the
+library's. --rivals takes what there is of scipy, cv2, torch, torchaudio and torchvision, whose results are compared with ours first.
+--cuda adds tensors of torch and cupy on a GPU: what a call costs, and that it is enqueued on the current stream behind a kernel that
+is still running, without waiting for it. --command adds images a second from JPEG, as cluster.py does it, without Ray. On a machine
+with a GPU and no network, within a minute:
+
+    PYTHONPATH=build/python tests/bench/python_call.py build/tests/bench/call_cost --cuda --command build/cli/filterchain \
+      --device cuda --json FILE
 """
 import argparse
+import datetime
+import json
+import os
 import statistics
 import subprocess
 import sys
 import time
 import timeit
 
+import cluster
 import filterchain as fc
 import numpy as np
+import rivals_cpu
 
-CALLS, ROUNDS = 2000, 7
+CALLS, ROUNDS = 200, 300  # as in call_cost.c
+REPEATS = 7
 SIZES = ((1, 1, 1), (64, 64, 3))
+STAGE = "gain:0.5"
 
 
-def overhead(program, stage, size):
-    """(us of the library's call, us of Python's, of Python's into a given array) on one thread."""
-    ours = min(float(subprocess.run([program, stage, *map(str, size), "1"], stdout=subprocess.PIPE, check=True, text=True).stdout)
-               for _ in range(5))
-    image, chain = np.zeros(size, "u1"), fc.chain(stage, device="cpu", threads=1)
-    out = np.zeros(size, "f4")
-    if size[0] < 5:
-        image, out = image[:, :, 0], out[:, :, 0]
+def by_library(program, size, *device):
+    """us of the library's own call"""
+    words = [program, STAGE, *map(str, size), "1", *device]
+    return float(subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout)
 
-    def cost(call):
-        return min(timeit.repeat(call, number=CALLS, repeat=ROUNDS)) / CALLS * 1e6
-    return ours, cost(lambda: chain(image)), cost(lambda: chain(image, out=out))
+
+def cost(call, wait=lambda: None):
+    """us of a call, in the fastest of the rounds"""
+    times = []
+    for _ in range(ROUNDS):
+        times.append(timeit.timeit(call, number=CALLS) / CALLS * 1e6)
+        wait()
+    return min(times)
+
+
+def overhead(what, size, library, python, into):
+    row = {"arrays": what, "size": "x".join(map(str, size)), "library_us": round(library, 2), "python_us": round(python, 2), "out_us": round(into, 2),
+           "more_us": round(max(python, into) - library, 2)}
+    print(f"{STAGE} on {row['size']} u8, {what}: the library's call {library:.2f} us, from Python {python:.2f} us (+{python - library:.2f}), "
+          f"with out= {into:.2f} us (+{into - library:.2f})", flush=True)
+    return row
+
+
+def overheads(program):
+    """On arrays in host memory: NumPy's, and tensors of PyTorch where that is."""
+    torch = library("torch")
+    for size in SIZES:
+        base, chain = by_library(program, size), fc.chain(STAGE, device="cpu", threads=1)
+        image = np.zeros(size if size[0] > 4 else size[:2], "u1")
+        out = np.zeros(image.shape, "f4")
+        yield overhead("numpy", size, base, cost(lambda: chain(image)), cost(lambda: chain(image, out=out)))
+        if torch:
+            tensor, to = torch.from_numpy(image), torch.from_numpy(out)
+            yield overhead("torch", size, base, cost(lambda: chain(tensor)), cost(lambda: chain(tensor, out=to)))
+
+
+# ---- tensors on a GPU ------------------------------------------------------------------------
+
+
+class Torch:
+    """What is asked of a library of tensors on a GPU."""
+    name = "torch"
+
+    def __init__(self):
+        import torch
+        self.lib, self.stream = torch, torch.cuda.Stream()
+        self.wait = torch.cuda.synchronize
+
+    def on_stream(self):
+        return self.lib.cuda.stream(self.stream)
+
+    def zeros(self, shape, dtype):
+        return self.lib.zeros(shape, dtype=getattr(self.lib, dtype), device="cuda")
+
+    def busy(self, seconds):
+        """A kernel that runs so long, on the current stream."""
+        self.lib.cuda._sleep(int(seconds * 1.6e9))
+
+    def fill(self, x, value):
+        x.fill_(value)
+
+    def is_idle(self):
+        return self.stream.query()
+
+    def host(self, x):
+        return x.cpu().numpy()
+
+
+class Cupy(Torch):
+    name = "cupy"
+
+    def __init__(self):
+        import cupy
+        self.lib, self.stream = cupy, cupy.cuda.Stream(non_blocking=True)
+        self.wait = cupy.cuda.Device().synchronize
+        self.spin = cupy.RawKernel("extern \"C\" __global__ void spin(long long n) "
+                                   "{ long long from = clock64(); while (clock64() - from < n) ; }", "spin")
+
+    def on_stream(self):
+        return self.stream
+
+    def zeros(self, shape, dtype):
+        return self.lib.zeros(shape, dtype)
+
+    def busy(self, seconds):
+        self.spin((1,), (1,), (np.int64(seconds * 1.6e9),))
+
+    def fill(self, x, value):
+        x.fill(value)
+
+    def is_idle(self):
+        return self.stream.done
+
+    def host(self, x):
+        return x.get()
+
+
+def gpu_libraries():
+    for maker in (Torch, Cupy):
+        try:
+            yield maker()
+        except (ImportError, AttributeError, RuntimeError) as why:
+            print(f"without {maker.name} on a GPU: {why}")
+
+
+def gpu_overheads(program):
+    """A call enqueues; how long it takes until it returns."""
+    for size in SIZES:
+        base = by_library(program, size, "cuda")
+        for tensors in gpu_libraries():
+            shape = size if size[0] > 4 else size[:2]
+            x, out, chain = tensors.zeros(shape, "uint8"), tensors.zeros(shape, "float32"), fc.chain(STAGE)
+            chain(x, out=out)
+            yield overhead(f"{tensors.name} on a GPU", size, base, cost(lambda: chain(x), tensors.wait),
+                           cost(lambda: chain(x, out=out), tensors.wait))
+
+
+def on_current_stream(tensors, seconds=0.3):
+    """Queues a kernel that runs for `seconds`, then one that fills the input, then the chain: it must return at once, and
+    its result be of the filled input. Returns a row; exits where that is not so."""
+    chain = fc.chain("conv1d:[1,2,1]/4:border=replicate", "gain:2")
+    with tensors.on_stream():
+        x = tensors.zeros((1 << 20,), "float32")
+        for _ in range(10):  # prepared, and what is compiled in the background is loaded
+            chain(x)
+            time.sleep(0.2)
+        tensors.stream.synchronize()
+        tensors.busy(seconds)
+        tensors.fill(x, 3)
+        began = time.perf_counter()
+        y = chain(x)
+        took = time.perf_counter() - began
+        running = not tensors.is_idle()
+        tensors.stream.synchronize()
+        waited = time.perf_counter() - began
+        right = bool((tensors.host(y) == 6).all())
+    row = {"library": tensors.name, "returned_ms": round(took * 1e3, 3), "stream_idle_ms": round(waited * 1e3, 1), "still_running": running,
+           "result_right": right, "same_library": type(y) is type(x)}
+    print(f"{tensors.name}: behind a kernel of {waited * 1e3:.0f} ms a call returned after {took * 1e3:.2f} ms, result {'right' if right else 'WRONG'}",
+          flush=True)
+    if not (running and right and row["same_library"] and took < seconds / 4 < waited):
+        sys.exit(f"{tensors.name}: the call was not enqueued on the current stream, or waited: {row}")
+    return row
+
+
+# ---- other libraries on the CPU ----------------------------------------------------------------
 
 
 def median_ms(call):
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(REPEATS):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
@@ -100,8 +247,34 @@ def library(name):
     try:
         __import__(name)
     except ImportError:
-        print(f"without {name}, which is not here")
+        if name not in absent:
+            print(f"without {name}, which is not here")
+        absent.add(name)
     return sys.modules.get(name)
+
+
+absent = set()
+
+
+def compared():
+    """A row for each rival."""
+    for what, ours, name, theirs in rivals():
+        difference = float(np.abs(np.asarray(ours(), "f8") - np.asarray(theirs(), "f8")).max())
+        mine, its = median_ms(ours), median_ms(theirs)
+        print(f"{what}: {mine:.2f} ms, {name} {its:.2f} ms, ratio {its / mine:.2f}; largest difference {difference:.3g}", flush=True)
+        yield {"work": what, "rival": name, "ours_ms": round(mine, 3), "theirs_ms": round(its, 3), "ratio": round(its / mine, 2), "difference": difference}
+
+
+def commit():
+    try:
+        return subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=os.path.dirname(os.path.abspath(__file__)), text=True).strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def versions():
+    names = ("numpy", "scipy", "cv2", "torch", "torchaudio", "torchvision", "cupy")
+    return {name: sys.modules[name].__version__ for name in names if name in sys.modules}
 
 
 def main():
@@ -109,17 +282,29 @@ def main():
     parser.add_argument("call_cost")
     parser.add_argument("--most", type=float)
     parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--command", type=os.path.abspath)
+    parser.add_argument("--json")
+    parser.add_argument("--commit", help="for the record, where there is no Git")
+    cluster.add_arguments(parser, 256, 0)
     given = parser.parse_args()
-    worst = 0
-    for size in SIZES:
-        ours, python, into = overhead(given.call_cost, "gain:0.5", size)
-        worst = max(worst, python - ours, into - ours)
-        print(f"gain on {'x'.join(map(str, size))} u8: the library's call {ours:.2f} us, from Python {python:.2f} us "
-              f"(+{python - ours:.2f}), with out= {into:.2f} us (+{into - ours:.2f})")
-    for what, ours, name, theirs in rivals() if given.rivals else ():
-        difference = np.abs(np.asarray(ours(), "f8") - np.asarray(theirs(), "f8")).max()
-        mine, its = median_ms(ours), median_ms(theirs)
-        print(f"{what}: {mine:.2f} ms, {name} {its:.2f} ms, ratio {its / mine:.2f}; largest difference {difference:.3g}")
+    if given.cuda and not fc.has_cuda:
+        sys.exit("--cuda: this build has no CUDA backend")
+    began, load = time.perf_counter(), os.getloadavg()[0]
+    told = {"date": datetime.date.today().isoformat(), "commit": given.commit or commit(), "machine": rivals_cpu.machine(), "cores": os.cpu_count(),
+            "load": round(load, 1), "calls": list(overheads(given.call_cost))}
+    if given.cuda:
+        told["calls"] += gpu_overheads(given.call_cost)
+        told["streams"] = [on_current_stream(tensors) for tensors in gpu_libraries()]
+    if given.rivals:
+        told["rivals"] = list(compared())
+    if given.command:
+        told["images"] = cluster.figures(given)
+    told["versions"], told["seconds"] = versions(), round(time.perf_counter() - began, 1)
+    if given.json:
+        with open(given.json, "w", encoding="utf-8") as file:
+            json.dump(told, file, indent=1)
+    worst = max(row["more_us"] for row in told["calls"] if row["arrays"] in ("numpy", "torch"))
     if given.most is not None and worst > given.most:
         sys.exit(f"a call costs {worst:.2f} us beside the library's, more than {given.most}")
 

@@ -12,9 +12,9 @@ least time of either, their ratio and the target. Needs sox, ffmpeg, NumPy, SciP
 are named and left out. Exit status 1 when two answers differ, never for a slow one.
 """
 import argparse
+import datetime
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -24,6 +24,10 @@ import time
 import numpy as np
 
 from library import AUDIO, IMAGE, Library, text_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "record"))
+import results  # noqa: E402 - the recorder's, found by the line above
 
 
 class Table:
@@ -185,14 +189,22 @@ def memory(table, args, _):
 GROUPS = {"fir": fir_files, "start": start, "sep": sep, "box": box, "dense": dense, "memory": memory}
 
 
-def machine():
-    name = platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            name = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return name
+def circumstances(threads):
+    """What every record says of its run."""
+    return {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": results.commit(HERE),
+            "machine": results.host()["cpu"], "threads": threads, "load": round(os.getloadavg()[0], 1)}
+
+
+def say(run):
+    print(f"{run['machine']}, {run['threads']} threads of {os.cpu_count()}; load {run['load']}")
+
+
+def store(path, run, **figures):
+    """As a record, if there is a path."""
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(run | figures, file, indent=1)
+            file.write("\n")
 
 
 def main():
@@ -211,7 +223,8 @@ def main():
     args.build = os.path.abspath(args.build)
     args.command = os.path.join(args.build, "cli", "filterchain")
     args.engine = Library(args.build, args.threads)
-    print(f"{machine()}, {args.threads} threads of {os.cpu_count()}; load {os.getloadavg()[0]:.1f}")
+    run = circumstances(args.threads)
+    say(run)
     table = Table()
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         for name in args.only.split(","):
@@ -221,10 +234,7 @@ def main():
                 print(f"{name}: left out, {missing}")
     met = sum(row["met"] for row in table.rows)
     print(f"{met} of {len(table.rows)} targets met, {table.wrong} answers differ")
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": machine(), "threads": args.threads, "load": os.getloadavg()[0],
-                       "folder": args.folder, "rows": table.rows}, file, indent=1)
+    store(args.json, run, folder=args.folder, rows=table.rows)
     return 1 if table.wrong else 0
 
 

@@ -10,7 +10,6 @@ to 224 x 224 (`resize:256`, `crop:224`), into .npy files and into archives. Of t
 processors shows what else runs on the machine less.
 Needs Pillow and NumPy."""
 import argparse
-import json
 import os
 import resource
 import shutil
@@ -66,6 +65,7 @@ def main():
     parser.add_argument("--folder")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
+    start = rivals_cpu.circumstances(args.threads)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         make(folder, args.images)
         rows = []
@@ -87,10 +87,8 @@ def main():
             os.link(os.path.join(folder, "unlike", name), os.path.join(half, name))
         few, all_of_them = (run(args.build, folder, name, "", args.threads)[2] for name in ("half", "unlike"))
         print(f"memory of a quarter of the images {few:.0f} MB, of all {all_of_them:.0f} MB")
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": rivals_cpu.machine(), "threads": args.threads, "load": os.getloadavg()[0], "images": args.images,
-                       "each": ["seconds", "seconds of processors", "MB"], "rows": rows, "memory_mb": {"quarter": few, "all": all_of_them}}, file, indent=1)
+    rivals_cpu.store(args.json, start, images=args.images, each=["seconds", "seconds of processors", "MB"], rows=rows,
+                     memory_mb={"quarter": few, "all": all_of_them})
 
 
 if __name__ == "__main__":

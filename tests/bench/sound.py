@@ -29,7 +29,7 @@ import time
 
 import numpy as np
 
-from rivals_cpu import in_turns, machine, shell
+from rivals_cpu import circumstances, in_turns, say, shell
 
 BANDS = [(60, 1, 3), (120, 1.4, -2), (250, 1, 4), (500, 2, -3), (1000, 1, 2), (2000, 1.4, -4), (4000, 1, 3), (8000, 2, -2),
          (12000, 1, 2), (16000, 1.4, -3)]
@@ -315,12 +315,6 @@ def memory(table, args, folder):
             print(line, flush=True)
 
 
-def commit():
-    root = os.path.dirname(os.path.abspath(__file__))
-    told = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return told.stdout.strip() or None
-
-
 GROUPS = {"resample": resample, "filters": filters, "rates": rates, "live": live, "spectrogram": spectrogram, "memory": memory}
 
 
@@ -335,13 +329,16 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="a record; groups that are not run stay in it as they are")
     args = parser.parse_args()
     args.command = os.path.join(os.path.abspath(args.build), "cli", "filterchain")
-    print(f"{machine()}, {args.threads} threads of {os.cpu_count()}; load {os.getloadavg()[0]:.1f}")
+    run = circumstances(args.threads)
+    say(run)
     table, runs = Table(), {}
     groups = args.only.split(",")
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         for name in groups:
             first = len(table.rows)
-            runs[name] = {"date": time.strftime("%Y-%m-%d"), "commit": commit(), "load": round(os.getloadavg()[0], 1), "repeats": args.repeats}
+            run = circumstances(args.threads)
+            runs[name] = {"date": run["date"][:10], "commit": run["commit"][:7] if run["commit"] else None, "load": run["load"],
+                          "repeats": args.repeats}
             GROUPS[name](table, args, folder)
             for row in table.rows[first:]:
                 row["group"] = name
@@ -353,7 +350,7 @@ def main():
         runs = {**kept["groups"], **runs}
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"machine": machine(), "threads": args.threads, "groups": runs, "rows": table.rows, "memory": table.memory}, file, indent=1)
+            json.dump({"machine": run["machine"], "threads": args.threads, "groups": runs, "rows": table.rows, "memory": table.memory}, file, indent=1)
     return 1 if table.wrong else 0
 
 

@@ -75,9 +75,26 @@ class Clipped(harness.Case):
         self.assertEqual(self.counted("-i", "in.wav", *chain("normalize:peak=6dB"), "-o", "two.wav")[0][1], every)
 
     def test_made_twice(self):
-        """A share only, where stages behind it look further than a chunk: values are made for both."""
-        done = self.run_command("-i", "in.png", *chain("gain:1.7", "convert:u8", "gauss:3"), "--chunk", "9", "-o", "out.png")
-        self.assertRegex(done.stderr, r"convert: about \d+ % of the values exceeded the range of u8 and were clipped, up to [\d.]+: lower the gain\n")
+        """Stages behind it look further than a chunk, so that values are made for both: they are counted once."""
+        count, every, most = self.expected("in.png", chain("gain:1.7"), 0, 255, 1)
+        self.assertGreater(count, 100)
+        for after in (["gauss:3"], ["winstat:window=15", "flip:y"], ["gauss:2", "rotate:180", "gauss:1"], ["rotate:90", "gauss:2"], ["resize:25x35"]):
+            for how in ([], ["-j", "1"], ["-j", "3", "--chunk", "20"], ["--chunk", "9"], ["--chunk", "1"]):
+                with self.subTest(after=after, how=how):
+                    (got,) = self.counted("-i", "in.png", *chain("gain:1.7", "convert:u8", *after), *how, "-o", "out.png")
+                    self.assertEqual(got[:2], (count, every))
+                    self.assertRegex(got[2], f"up to {most:.5g}: divide the gain by 1\\.7")
+        count, every, most = self.expected("in.wav", chain("gain:5"), -32768, 32767, 32768)
+        for how in ([], ["-j", "1"], ["-j", "3", "--chunk", "200"], ["--chunk", "77"]):
+            with self.subTest(how=how):
+                (got,) = self.counted("-i", "in.wav", *chain("gain:5", "convert:i16", "conv1d:[1,2,3,2,1]/9", "reverse", "winstat:301"), *how, "-o", "out.wav")
+                self.assertEqual(got[:2], (count, every))
+
+    def test_what_is_not_made_is_not_counted(self):
+        """Of a crop only what it shows, and what the stages before it need for that."""
+        count, every, _ = self.expected("in.png", chain("gain:1.7", "crop:width=50:height=30:y=20"), 0, 255, 1)
+        (got,) = self.counted("-i", "in.png", *chain("gain:1.7", "convert:u8", "crop:width=50:height=30:y=20"), "--chunk", "7", "-o", "out.png")
+        self.assertEqual(got[:2], (count, every))
 
     def test_infinite_values(self):
         harness.write_npy(self.path("in.npy"), (2, 3), [0, math.inf, 300, -5, 7, 8])

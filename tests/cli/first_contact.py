@@ -3,6 +3,7 @@
 """Tasks of a new user's first ten minutes, with only the README: on the command line, with an operator of one's own, and in
 Python. Each ends in a result, or in a line that says what to do instead; where such a line names a command or a stage, that
 is tried too. tests/cli/readme.py runs the README's own commands, describe.py those of inspect."""
+import json
 import os
 import re
 import shlex
@@ -40,7 +41,7 @@ class FirstContact(harness.Case):
 
     def test_slips(self):
         self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", "lowpas:3k", "-o", "out.wav"),
-                         'no operator "lowpas" (filterchain list shows all)')
+                         'no operator "lowpas": did you mean "biquad:lowpass" or "fir:lowpass=3k"?')
         for stage, hint in (("rate:48k", '"resample:RATE"'), ("highpass:80", '"biquad:highpass"'), ("normalize:-1dB", "peak=-1dB"),
                             ("pad:1s", "before=1s or after=1s"), ("crop:0.5s", "start=0.5s or length=0.5s"), ("fade:2s", "in=2s or out=2s"), ("equalizer:100:3dB", "gain=3dB"),
                             ("fir:3k", "lowpass=3k or highpass=3k or bandpass=3k")):
@@ -54,16 +55,42 @@ class FirstContact(harness.Case):
         self.refused('did you mean "--device"', "-i", "speech.wav", "--devise", "cpu", "-o", "out.wav")
         self.refused("no output: give one with -o FILE", "-i", "speech.wav", "-p", "gain:2")
 
+    def test_names_of_other_programs(self):
+        """A name that another program has for it leads to the operator; a stage that is suggested can be run."""
+        for word, names in (("denoise", ["gate", "median"]), ("reverb", ["conv1d"]), ("volume", ["gain"]), ("volum", ["gain"]), ("scale", ["resize"]),
+                            ("grayscale", ["gray"]), ("compressor", ["compand"]), ("echo", ["delay"]), ("unsharp", ["sharpen"])):
+            line = self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav")
+            self.assertEqual(re.findall(r"(?:see|or) (\w+) \(", line), names, line)
+        for word, stages in (("invert", ["gain:-1", "levels:out_black=255:out_white=0"]), ("hflip", ["flip:x"]), ("highpas", ["biquad:highpass", "fir:highpass=80"])):
+            self.assertEqual(re.findall(r'(?:mean| or) "([^"]+)"', self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav")), stages)
+        for word in ("pitch", "tempo", "frobnicate"):  # nothing does that, and nothing is suggested
+            self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"), f'no operator "{word}" (filterchain list shows all)')
+        names = {line.split()[0] for line in self.succeed("list").splitlines()}
+        stages = 0
+        for operator in json.loads(self.succeed("inspect", *sorted(names), "--json")):
+            for word, _, stage in (keyword.partition("=") for keyword in operator["keywords"]):
+                self.assertNotIn(word, names)
+                if not stage:
+                    continue
+                stages += 1
+                with self.subTest(word=word, stage=stage):
+                    self.assertIn(f'"{stage}"', self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"))
+                    inputs = [[]] if operator["generator"] else [["-i", "speech.wav", "-p", "mix:0,0"], ["-i", "picture.png"]]
+                    done = [self.run_command(*words, "-p", stage, "-o", "out.npy") for words in inputs]
+                    self.assertIn((0, ""), [(one.returncode, one.stderr) for one in done])
+        self.assertGreater(stages, 20)
+
     # ---- sound
 
     def test_too_loud(self):
         """The warning tells how much, and by how much the gain is to be lowered."""
-        self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain",
+        self.warns(r"gain: 392 of 48640 values \(0\.81 %\) exceeded the range of i16 and were clipped, the peak by 6\.4 dB: lower the gain by 6\.5 dB",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.wav")
         self.warns(r"out.flac: 392 of 48640 values .* 24 bits .* the peak by 6\.4 dB: add gain:-6\.5dB to the chain",
                    "-i", "speech.wav", "-p", "gain:3", "-o", "out.flac:dtype=i24")
         done = self.run_command("-i", "speech.wav", "-p", "gain:3", "-p", "gain:-6.5dB", "-o", "out.wav")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.warns(r"biquad: .*: lower the gain of biquad, or add gain:-\d+\.\ddB to the chain", "-i", "speech.wav", "-p", "biquad:peak:freq=300:gain=30dB", "-o", "out.wav")
         shutil.copy(self.path("speech.wav"), self.path("second.wav"))
         batch = self.run_command("-i", "speech.wav", "second.wav", "-p", "gain:3", "-o", "many/")
         self.assertEqual((batch.returncode, batch.stderr.count("392 of 48640 values")), (0, 2))
@@ -104,7 +131,7 @@ class FirstContact(harness.Case):
             self.succeed("-i", name, "-p", mix, "-p", luma, "-o", "out.png")
 
     def test_too_bright(self):
-        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped, up to 510: lower the gain",
+        self.warns(r"gain: 103236 of 192000 values \(54 %\) exceeded the range of u8 and were clipped, up to 510: divide the gain by 2, or",
                    "-i", "picture.png", "-p", "gain:2", "-o", "out.png")
         self.warns(r"sharpen: 552 of 192000 values .* up to 314\.59: add clip:min=0:max=255 to the chain if .*\(-o NAME\.npy\)",
                    "-i", "picture.png", "-p", "sharpen", "-o", "out.png")

@@ -6,6 +6,7 @@ import itertools
 import re
 import struct
 import unittest
+import zlib
 
 import harness
 
@@ -68,23 +69,191 @@ def cart(*timers):
     return bytes(684) + entries + bytes(64 - len(entries)) + bytes(1300)
 
 
+class Directories:
+    """A TIFF structure, as a file or as EXIF data: directories of fields, which are put together and taken apart here."""
+    SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 10: 8, 13: 4}
+    POINTERS = {0x8769, 0x8825, 0xa005}
+
+    def __init__(self, order="<"):
+        self.order = order
+        self.data = (b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, 0)
+
+    def pack(self, kind, *values):
+        return struct.pack(f"{self.order}{len(values)}{'H' if kind == 3 else 'I'}", *values)
+
+    def put(self, body):
+        self.data += bytes(len(self.data) % 2) + body
+        return len(self.data) - len(body)
+
+    def directory(self, fields, next_one=0):
+        """Of {tag: (type, bytes)}; returns its offset."""
+        entries = b""
+        for tag, (kind, body) in sorted(fields.items()):
+            place = body.ljust(4, b"\0") if len(body) <= 4 else struct.pack(self.order + "I", self.put(body))
+            entries += struct.pack(self.order + "HHI", tag, kind, len(body) // self.SIZES[kind]) + place
+        return self.put(struct.pack(self.order + "H", len(fields)) + entries + struct.pack(self.order + "I", next_one))
+
+    def end(self, fields, next_one=0):
+        at = self.directory(fields, next_one)
+        return self.data[:4] + struct.pack(self.order + "I", at) + self.data[8:]
+
+    @classmethod
+    def read(cls, data, at=None):
+        """{tag: bytes, or for another directory such a table}."""
+        order = "<" if data[:2] == b"II" else ">"
+        at = struct.unpack(order + "I", data[4:8])[0] if at is None else at
+        fields = {}
+        for i in range(struct.unpack_from(order + "H", data, at)[0]):
+            tag, kind, count, place = struct.unpack_from(order + "HHII", data, at + 2 + 12 * i)
+            size = cls.SIZES[kind] * count
+            fields[tag] = cls.read(data, place) if tag in cls.POINTERS else data[place:place + size] if size > 4 else data[
+                at + 10 + 12 * i:at + 10 + 12 * i + size]
+        assert list(fields) == sorted(fields), fields
+        return fields
+
+
+def exif_in(data):
+    """EXIF data of a file."""
+    if data[:2] == b"\xff\xd8":
+        at = data.index(b"Exif\0\0") + 6
+        return data[at:at - 8 + struct.unpack_from(">H", data, at - 8)[0]]
+    at = data.index(b"eXIf" if data[:4] == b"\x89PNG" else b"EXIF") + 4
+    if data[:4] == b"\x89PNG":
+        return data[at:at + struct.unpack_from(">I", data, at - 8)[0]]
+    return data[at + 4:at + 4 + struct.unpack_from("<I", data, at)[0]]
+
+
 class Tiff(harness.Case):
-    def test_fields_without_a_place_are_named(self):
+    TEXTS = {0x010d: b"A title\0", 0x010e: b"Described\0", 0x010f: b"Maker\0", 0x0110: b"M1\0", 0x0131: b"Program\0",
+             0x0132: b"2026:01:02 03:04:05\0", 0x013b: b"Painter\0", 0x8298: b"(c)\0"}
+
+    def setUp(self):
+        super().setUp()
         if "tiff" not in self.succeed("formats"):
             self.skipTest("a build without TIFF")
-        strings = {271: b"Maker\0", 315: b"Painter\0"}
-        numbers = {256: 1, 257: 1, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1, 279: 1}
-        at = 8 + 2 + 12 * (len(numbers) + len(strings) + 1) + 4
-        fields, behind = {tag: struct.pack("<HHII", tag, 3, 1, value) for tag, value in numbers.items()}, b""
-        for tag, text in strings.items():
-            fields[tag] = struct.pack("<HHII", tag, 2, len(text), at + len(behind))
-            behind += text
-        fields[273] = struct.pack("<HHII", 273, 4, 1, at + len(behind))
-        self.write("in.tif", b"II*\0" + struct.pack("<IH", 8, len(fields)) + b"".join(fields[tag] for tag in sorted(fields))
-                   + bytes(4) + behind + b"\x80")
-        done = self.run_command("-i", "in.tif", "-o", "out.png")
-        self.assertEqual((done.returncode, done.stderr),
-                         (0, "filterchain: warning: out.png: metadata of the input that is left out: Make, Artist\n"))
+
+    def exif(self, order):
+        """What a camera writes: with an orientation, a resolution and a thumbnail."""
+        made = Directories(order)
+        interop = made.directory({1: (2, b"R98\0")})
+        exif = made.directory({0x829a: (5, made.pack(4, 1, 125)), 0x9003: (2, b"2026:02:03 04:05:06\0"), 0x927c: (7, b"note of a maker"),
+                               0xa002: (4, made.pack(4, 8)), 0xa003: (4, made.pack(4, 4)), 0xa005: (4, made.pack(4, interop))})
+        gps = made.directory({1: (2, b"N\0"), 2: (5, made.pack(4, 1, 1, 2, 1, 7, 2))})
+        fields = {tag: (2, text) for tag, text in self.TEXTS.items()}
+        fields |= {0x0112: (3, made.pack(3, 6)), 0x011a: (5, made.pack(4, 300, 1)), 0x011b: (5, made.pack(4, 200, 1)),
+                   0x0128: (3, made.pack(3, 2)), 0x0213: (3, made.pack(3, 1)), 0x8769: (4, made.pack(4, exif)), 0x8825: (13, made.pack(4, gps))}
+        return made.end(fields, made.directory({0x0103: (3, made.pack(3, 6))}))
+
+    def check(self, fields, order, turned=True):
+        """The fields that exif() has, of a picture that was turned upright."""
+        pack = Directories(order).pack
+        for tag, text in self.TEXTS.items():
+            self.assertEqual(fields[tag], text)
+        exif = fields[0x8769]
+        self.assertEqual((exif[0x829a], exif[0x9003], exif[0x927c]), (pack(4, 1, 125), b"2026:02:03 04:05:06\0", b"note of a maker"))
+        self.assertEqual((exif[0xa002], exif[0xa003], exif[0xa005]), (pack(4, 4), pack(4, 8), {1: b"R98\0"}))
+        self.assertEqual(fields[0x8825], {1: b"N\0", 2: pack(4, 1, 1, 2, 1, 7, 2)})
+        self.assertIn(fields.get(0x0112), (None, pack(3, 1)))
+
+    def copied(self, name, out, said=""):
+        done = self.run_command("-i", name, "-o", out)
+        self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: {out}: {LOST}{said}\n"))
+        return self.read(out)
+
+    def pixels(self, name):
+        self.succeed("-q", "-i", name, "-o", "pixels.npy")
+        return self.read("pixels.npy")
+
+    def test_exif(self):
+        """Into TIFF, with the fields of a camera and author where TIFF readers look for them, and out of it into every format."""
+        harness.write_png(self.path("plain.png"), [bytes(range(9 * y, 9 * y + 8)) for y in range(4)], 1)
+        self.succeed("-i", "plain.png", "-o", "plain.jpg")
+        plain = self.read("plain.jpg")
+        for order in "<>":
+            exif = b"Exif\0\0" + self.exif(order)
+            self.write("in.jpg", plain[:2] + b"\xff\xe1" + struct.pack(">H", 2 + len(exif)) + exif + plain[2:])
+            made = Directories.read(self.copied("in.jpg", "out.tif", "thumbnail"))
+            self.check(made, order)
+            pack = Directories(order).pack
+            self.assertEqual((made[0x0100], made[0x0101], made[0x011a], made[0x011b]), (pack(3, 4), pack(3, 8), pack(4, 200, 1), pack(4, 300, 1)))
+            self.assertNotIn(0x0213, made)  # how the JPEG was coded
+            self.assertEqual(self.pixels("out.tif"), self.pixels("in.jpg"))
+            for out in ("out.png", "out.jpg") + (("out.webp:lossless",) if "webp" in self.succeed("formats") else ()):
+                said = "resolution" if "webp" in out else ""
+                name = out.partition(":")[0]
+                done = self.run_command("-i", "out.tif", "-o", out)
+                self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: {name}: {LOST}{said}\n"))
+                block = exif_in(self.read(name))
+                self.assertLess(len(block), len(exif))
+                self.check(Directories.read(block), order)
+            again = Directories.read(self.copied("out.tif", "again.tif"))
+            self.check(again, order)
+            self.assertEqual((again[0x011a], again[0x011b]), (made[0x011a], made[0x011b]))
+            self.assertEqual(self.pixels("again.tif"), self.pixels("in.jpg"))
+
+    def test_texts_of_png(self):
+        """Those that EXIF has too go into TIFF and JPEG; the rest is named."""
+        harness.write_png(self.path("plain.png"), [b"12", b"34"], 1)
+        plain = self.read("plain.png")
+        texts = [b"Title\0A title", b"Description\0Described", b"Software\0Program", b"Author\0Zo\xeb"]
+        for exif in (b"", self.exif(">")):
+            chunks = [b"tEXt" + text for text in texts] + [b"iTXtCopyright\0\0\0\0\0\xc2\xa9"] + ([b"eXIf" + exif] if exif else [])
+            body = b"".join(struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one)) for one in chunks)
+            self.write("in.png", plain[:33] + body + plain[33:])
+            for out in ("out.tif", "out.jpg"):
+                data = self.copied("in.png", out, "thumbnail" if exif and out == "out.tif" else "")
+                made = Directories.read(data if out == "out.tif" else exif_in(data))
+                if exif:
+                    self.check(made, ">")
+                else:
+                    self.assertEqual([made[tag] for tag in (0x010d, 0x010e, 0x0131, 0x013b, 0x8298)],
+                                     [b"A title\0", b"Described\0", b"Program\0", "Zo\u00eb\0".encode(), "\u00a9\0".encode()])
+            self.copied("in.png", "out.bmp", "texts, EXIF" if exif else "texts")
+        self.write("in.png", plain[:33] + struct.pack(">I", 9) + b"tEXtMood\0calm" + struct.pack(">I", zlib.crc32(b"tEXtMood\0calm")) + plain[33:])
+        self.copied("in.png", "out.tif", "texts")
+
+    def test_one_description(self):
+        """A comment is the description of a TIFF file that has no other."""
+        harness.write_png(self.path("plain.png"), [b"12", b"34"], 1)
+        plain = self.read("plain.png")
+        for text, said in ((b"", ""), (b"a comment", ""), (b"another", "comment")):
+            one = b"tEXtComment\0a comment"
+            body = struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one))
+            if text:
+                one = b"tEXtDescription\0" + text
+                body += struct.pack(">I", len(one) - 4) + one + struct.pack(">I", zlib.crc32(one))
+            self.write("in.png", plain[:33] + body + plain[33:])
+            made = Directories.read(self.copied("in.png", "out.tif", said))
+            self.assertEqual(made[0x010e], (text or b"a comment") + b"\0")
+
+    def image(self, fields, order="<"):
+        """A file of one pixel."""
+        made = Directories(order)
+        numbers = {256: 1, 257: 1, 258: 8, 259: 1, 262: 1, 277: 1, 278: 1, 279: 1, 273: made.put(b"\x80")}
+        return made.end({tag: (3, made.pack(3, value)) for tag, value in numbers.items()} | fields)
+
+    def test_odd_directories(self):
+        """A directory that points to itself, to nothing or beyond the end; values that overlap are more than the file."""
+        pack = Directories().pack
+        loop = self.image({0x8769: (4, pack(4, 8)), 0x010f: (2, b"Maker\0")})
+        own = struct.unpack("<I", loop[4:8])[0]
+        for at, found in ((own, True), (0, False), (7, False), (len(loop) - 1, False), (len(loop) + 9, False), (0xffffffff, False)):
+            self.write("in.tif", loop.replace(struct.pack("<HHII", 0x8769, 4, 1, 8), struct.pack("<HHII", 0x8769, 4, 1, at)))
+            made = Directories.read(exif_in(self.copied("in.tif", "out.png")))
+            self.assertEqual((made[0x010f], 0x8769 in made), (b"Maker\0", found))
+        many = Directories()
+        text = many.put(b"x" * 5000)
+        entries = b"".join(struct.pack("<HHII", tag, 2, 5000, text) for tag in range(40000, 40100))
+        whole = self.image({})
+        at = struct.unpack("<I", whole[4:8])[0]
+        rest = whole[at + 2:at + 2 + 12 * 9]
+        head = many.data + struct.pack("<H", 109) + rest + entries + bytes(4)
+        self.write("in.tif", head[:4] + struct.pack("<I", text + 5000) + head[8:])
+        self.copied("in.tif", "out.png", "EXIF")
+
+    def test_fields_without_a_place_are_named(self):
+        self.write("in.tif", self.image({33723: (7, b"a caption of the press"), 34377: (7, b"8BIM of Photoshop")}))
+        self.copied("in.tif", "out.png", "IPTC, Photoshop")
 
 
 class Wav(harness.Case):
@@ -127,10 +296,55 @@ class Wav(harness.Case):
         """Texts go over, of bext too; the rest is named."""
         self.assertEqual(self.filtered(self.rich(), out="out.aiff",
                                        said=LOST + "cart, cue, smpl, labels, plst, ORIGINATOR, ORIGINATOR_REFERENCE, ORIGINATION_DATE, "
-                                       "ORIGINATION_TIME")[b"ANNO"], b"take")
+                                       "ORIGINATION_TIME, TIME_REFERENCE")[b"ANNO"], b"take")
         self.filtered(self.rich(), out="out.flac", said=LOST + "cart, cue, smpl, labels, plst")
         for text in (b"DESCRIPTION=take", b"ORIGINATOR=us", b"ORIGINATION_DATE=2026-01-01"):
             self.assertIn(text, self.read("out.flac"))
+
+    def test_bext_there_and_back(self):
+        """Its texts go into comments and CAF, and back; the time reference is that of the first frame that is kept."""
+        whole = bytearray(bext(5 << 32) + b"A=PCM,F=8000\r\n\0")
+        whole[346] = 1  # the version
+        for middle in ("flac", "ogg", "caf", "mp3"):
+            for stages, lead in (((), 0), (("crop:start=100:length=400",), 100), (("crop:length=300",), 0)):
+                self.filtered(wav(chunk(b"bext", bytes(whole))), *stages, out="out." + middle)
+                for name in ("back.wav", "back.w64"):
+                    self.succeed("-q", "-i", "out." + middle, "-o", name)
+                expected = bytes(whole[:338]) + struct.pack("<Q", (5 << 32) + lead) + bytes(whole[346:])
+                back = chunks_of(self.read("back.wav"))
+                self.assertEqual((back[b"bext"], back.get(b"INFO", b"").count(b"take")), (expected, 0), (middle, stages))
+                self.assertIn(expected, self.read("back.w64"))
+        self.filtered(wav(chunk(b"bext", bytes(whole))), "resample:rate=4000", said=LOST + "TIME_REFERENCE", out="out.flac")
+        whole[348] = whole[412] = 1
+        self.filtered(wav(chunk(b"bext", bytes(whole))), said=LOST + "UMID, loudness", out="out.flac")
+
+    def test_what_bext_cannot_hold(self):
+        """A text that is too long, and a time that is no number, are named; a long description goes into a comment."""
+        self.filtered(wav(chunk(b"bext", bext(7))), out="out.flac")
+        data = self.read("out.flac")
+        for name, value, said in ((b"ORIGINATOR=us", b"us" * 17, "ORIGINATOR"), (b"TIME_REFERENCE=7", b"noon", "TIME_REFERENCE"),
+                                  (b"DESCRIPTION=take", b"take" * 65, "")):
+            at = data.index(name)
+            key = name[:name.index(b"=") + 1]
+            body = data[:at - 4] + struct.pack("<I", len(key + value)) + key + value + data[at + len(name):]
+            more = len(key + value) - len(name)
+            start = next(place for place in self.blocks(data) if place[1] == 4)[0]
+            size = int.from_bytes(body[start + 1:start + 4], "big") + more
+            self.write("in.flac", body[:start + 1] + size.to_bytes(3, "big") + body[start + 4:])
+            done = self.run_command("-i", "in.flac", "-o", "out.wav")
+            self.assertEqual((done.returncode, done.stderr), (0, said and f"filterchain: warning: out.wav: {LOST}{said}\n"))
+            made = chunks_of(self.read("out.wav"))
+            self.assertEqual(made[b"bext"][320:330], b"2026-01-01")
+            self.assertEqual(value in made.get(b"INFO", b""), not said)
+
+    @staticmethod
+    def blocks(data):
+        """Offset and kind of each block of a FLAC file."""
+        at, found = 4, []
+        while not found or not data[found[-1][0]] & 128:
+            found.append((at, data[at] & 127))
+            at += 4 + int.from_bytes(data[at + 1:at + 4], "big")
+        return found
 
     def test_more_chunks_than_are_looked_at(self):
         """Behind the samples they are left out with a word, ahead of them nothing is found."""

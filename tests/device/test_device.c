@@ -795,11 +795,8 @@ static void test_several(void) {
   }
 }
 
-/* A stage that only looks, and has no version for the device, is shown what lies there, and leaves it alone.
- */
-static void test_looks_only(void) {
-  static const char *const stages[] = {"gain:0.5", "stats", NULL};
-  const job j = {sound.in, sound.out, NULL, 1000, stages};
+static void check_looks(const char *const *stages, gint64 chunk) {
+  const job j = {sound.in, sound.out, NULL, chunk, stages};
   g_autofree char *good = expected_output(&j);
   g_autoptr(GError) error = NULL;
   ready_chain c = parse(stages, "stats");
@@ -808,6 +805,20 @@ static void test_looks_only(void) {
   g_assert_no_error(error);
   check_complete(&j, good);
   drop(&c, 0);
+}
+
+/* A stage that only looks, and has no version for the device, is shown what lies there, and leaves it alone.
+ */
+static void test_looks_only(void) {
+  static const char *const stages[] = {"gain:0.5", "stats", NULL};
+  check_looks(stages, 1000);
+}
+
+/* Two of them ahead of a mirrored border: in the memory that they share the source keeps more of the past
+ * than they look at. Blocks are rounded up, so that only some lengths show a copy of all that. */
+static void test_looks_twice(void) {
+  static const char *const stages[] = {"stats", "stats", "winstat:window=121:stat=max:border=reflect", NULL};
+  for (gint64 chunk = 100; chunk < 400; chunk += 12) check_looks(stages, chunk);
 }
 
 enum { SIDES = 100, SIZES = SIDES * SIDES, FEW = 1000, DOUBLINGS = 6 };
@@ -877,6 +888,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/device/several", test_several);
   g_test_add_func("/device/sizes", test_sizes);
   g_test_add_func("/device/looks-only", test_looks_only);
+  g_test_add_func("/device/looks-twice", test_looks_twice);
   g_test_add_func("/device/left-alone", test_left_alone);
   g_test_add_func("/device/allocates-first", test_allocates_first);
   g_test_add_func("/device/standard-input", test_standard_input);

@@ -137,6 +137,25 @@ static void test_blocks_that_shrink(void) {
   walk_all(units, 2);
 }
 
+/* Chunks are whole blocks of all stages, where that does not take many times the largest: blocks of 512 and of
+ * 10922 (sums of 24 channels) have 2.8 million elements in common. */
+static void test_blocks_of_two_lengths(void) {
+  static const struct {
+    gint64 one, other, chunk;
+  } cases[] = {{512, 10922, 8 * 10922}, {10922, 512, 8 * 10922}, {512, 16384, 16384}, {48, 64, 4224}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    unit units[] = {{.reach = {0, 0, 1, 1, cases[i].one}, .border = FC_BORDER_ZERO},
+                    {.reach = {0, 0, 1, 1, cases[i].other}, .border = FC_BORDER_ZERO, .measure_bytes = 8}};
+    fc_chain *chain = chain_of(units, 2);
+    {
+      g_autoptr(fc_plan) plan = plan_of(chain, 100000000, 4096);
+      g_assert_cmpint(plan->chunk, ==, cases[i].chunk);
+      for (guint s = 0; s < 2; s++) g_assert_cmpfloat(fc_plan_rework(plan, s), <, 1.26);
+    }
+    fc_chain_free(chain);
+  }
+}
+
 /* Whether an operator may answer so once the end is known: what it has let the host make stays, and images
  * lie no further back than it said. */
 static void test_ends(void) {
@@ -200,6 +219,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new_with(NULL);
   g_test_add_func("/plan/blocks-that-shrink", test_blocks_that_shrink);
+  g_test_add_func("/plan/blocks-of-two-lengths", test_blocks_of_two_lengths);
   g_test_add_func("/plan/ends", test_ends);
   g_test_add_func("/plan/random-chains", test_random);
   const int status = g_test_run();

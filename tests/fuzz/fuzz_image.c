@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
+#include "media/file/bytes.h"
 #include "media/image/decoder/child.h"
 #include "media/image/meta.h"
 
@@ -61,6 +62,23 @@ static guint8 *with_checksums(const guint8 *data, gsize size) {
   return file;
 }
 
+/* EXIF data as the beginning of a TIFF file, whose first directory then has their fields in order. */
+static void join_exif(const fc_blob *exif) {
+  g_autofree guint8 *file = g_memdup2(exif->data, exif->size);
+  g_auto(fc_blob) directory = {0};
+  fc_exif_into_tiff(file, exif->size, exif, &directory);
+  g_assert_cmpint(directory.size != 0, ==, fc_exif_is_valid(exif->data, exif->size));
+  if (!directory.size) return;
+  const gboolean big = file[0] == 'M';
+  const guint8 *at = directory.data + exif->size % 2;
+  g_assert_cmpuint((big ? fc_big : fc_little)(file + 4, 4), ==, exif->size + exif->size % 2);
+  const gsize count = (gsize)(big ? fc_big : fc_little)(at, 2);
+  g_assert_cmpuint(directory.size, ==, exif->size % 2 + 2 + 12 * count + 4);
+  for (gsize i = 1; i < count; i++)
+    g_assert_cmpuint((big ? fc_big : fc_little)(at + 2 + 12 * i - 12, 2), <,
+                     (big ? fc_big : fc_little)(at + 2 + 12 * i, 2));
+}
+
 static void read_meta(const guint8 *file, gsize size, const fc_image_header *header) {
   static const char *const formats[] = {"png", "jpg", "webp", "tiff", "bmp", "tga"};
   g_autoptr(fc_tags) tags = fc_image_tags_read(file, size, header);
@@ -70,6 +88,7 @@ static void read_meta(const guint8 *file, gsize size, const fc_image_header *hea
     g_autoptr(GString) lost = g_string_new(NULL);
     fc_encode_metadata metadata = {0};
     fc_image_tags_write(tags, &form, &metadata, lost);
+    if (metadata.exif.size) join_exif(&metadata.exif);
     fc_encode_metadata_clear(&metadata);
   }
 }

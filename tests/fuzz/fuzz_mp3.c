@@ -11,8 +11,9 @@
 
 static void write_tag(fc_source *source) {
   fc_blob tag = {0};
-  const fc_tags *tags = fc_source_tags(source);
-  fc_id3_put(tags, &tag);
+  g_autoptr(GString) lost = g_string_new(NULL);
+  const fc_audio_spec spec = {.tags = fc_source_tags(source), .lost = lost};
+  fc_id3_put(&spec, &tag);
   if (tag.size) {
     gsize size = 0;
     for (int i = 6; i < 10; i++) size = size << 7 | tag.data[i];

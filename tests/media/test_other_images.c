@@ -174,7 +174,8 @@ static void test_grey_tiff(void) {
 
 /* A PNG with a profile, XMP, EXIF, a comment and a density. */
 static void make_rich_png(const char *npy, const char *path) {
-  static const guint8 exif[] = "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0";
+  static const guint8 exif[] = "MM\0*\0\0\0\x08\0\x02\x01\x0f\0\x02\0\0\0\x04us!\0"
+                               "\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0";
   g_autoptr(GByteArray) png = g_byte_array_new();
   guint8 packed[64] = "p\0";
   uLongf size = sizeof packed - 3;
@@ -186,7 +187,7 @@ static void make_rich_png(const char *npy, const char *path) {
   put_chunk(png, "iCCP", packed, 3 + size);
   put_chunk(png, "iTXt", "XML:com.adobe.xmp\0\0\0\0\0<x:xmpmeta/>", 34);
   put_chunk(png, "tEXt", "Comment\0a comment", 17);
-  put_chunk(png, "eXIf", exif, 26);
+  put_chunk(png, "eXIf", exif, sizeof exif);
   g_byte_array_append(png, b.data + 33, (guint)b.size - 33);
   store(path, png->data, png->len);
   clear_bytes(&b);
@@ -204,13 +205,22 @@ static void test_metadata(void) {
   assert_copy_says(png, webp, of_webp);
   assert_copy_says(webp, from_webp, "");
   g_assert_true(contains(from_webp, "<x:xmpmeta/>", 12) && contains(from_webp, "iCCP", 4));
-  g_assert_true(contains(from_webp, "eXIfII*", 7));
+  g_assert_true(contains(from_webp, "eXIfMM\0*", 8));
 #endif
 #ifdef FC_WITH_TIFF
   g_autofree char *tiff = scratch("m.tiff"), *from_tiff = scratch("mt.png");
-  g_autofree char *of_tiff = g_strconcat(lost, "EXIF", NULL);
-  assert_copy_says(png, tiff, of_tiff);
-  assert_copy_says(tiff, from_tiff, "");
+  for (int wide = 0; wide < 2; wide++) { /* samples too are in the byte order of the EXIF data */
+    make_image(npy, 3, wide, 20);
+    make_rich_png(npy, png);
+    assert_copy_says(png, tiff, "");
+    assert_copy_says(tiff, from_tiff, "");
+    fc_format before, after;
+    g_autoptr(GArray) expected = read_file(png, NULL, &before), values = read_file(tiff, NULL, &after);
+    g_assert_cmpint(after.dtype, ==, wide ? FC_U16 : FC_U8);
+    g_assert_cmpmem(values->data, values->len * sizeof(double), expected->data,
+                    expected->len * sizeof(double));
+  }
+  g_assert_true(contains(tiff, "MM\0*", 4) && contains(from_tiff, "\x01\x0f\0\x02\0\0\0\x04us!\0", 12));
   g_assert_true(contains(from_tiff, "<x:xmpmeta/>", 12) && contains(from_tiff, "iCCP", 4));
   g_assert_true(contains(from_tiff, "Comment\0a comment", 17));
   g_assert_true(contains(from_tiff, "pHYs\0\0\x2e\x23\0\0\x0b\x13\1", 13)); /* turned */

@@ -48,6 +48,7 @@ constexpr fc_operator op = {sizeof(fc_operator),
                             nullptr,
                             nullptr,
                             nullptr,
+                            nullptr,
                             nullptr};
 constexpr const fc_operator *operators[] = {&op};
 

@@ -112,6 +112,85 @@ class Files(unittest.TestCase):
             fc.write(self.folder / "no.wav", x)  # without a rate
 
 
+class Many(unittest.TestCase):
+    """Several inputs at a time."""
+
+    def setUp(self):
+        held = tempfile.TemporaryDirectory(prefix="filterchain-python-")
+        self.addCleanup(held.cleanup)
+        self.folder = pathlib.Path(held.name)
+
+    def test_run_files(self):
+        chain = fc.chain("gauss:2", "stats:max", threads=2)
+        (self.folder / "bad.png").write_bytes(b"broken")
+        pairs = [(PICTURE, self.folder / f"{i}.png") for i in range(9)]
+        pairs[4] = (self.folder / "bad.png", self.folder / "4.png")
+        told = []
+        made = chain.run_files(pairs, progress=lambda done, total: told.append((done, total)))
+        self.assertEqual(told, [(i + 1, 9) for i in range(9)])
+        self.assertIsInstance(made[4], fc.Error)
+        self.assertIn("bad.png", str(made[4]))
+        did = chain.run(PICTURE, self.folder / "one.png")
+        for i in (0, 1, 2, 3, 5, 6, 7, 8):
+            self.assertEqual(made[i]["measured"], did["measured"])
+            self.assertEqual((self.folder / f"{i}.png").read_bytes(), (self.folder / "one.png").read_bytes())
+        self.assertFalse((self.folder / "4.png").exists())
+        self.assertEqual(chain.run_files([]), [])
+        with self.assertRaises(TypeError):
+            chain.run_files([(PICTURE,)])
+        with self.assertRaisesRegex(fc.Error, "stopped"):
+            chain.run_files(pairs, progress=lambda done, total: False)
+
+        def fail(done, total):
+            raise LookupError("mine")
+        with self.assertRaisesRegex(LookupError, "mine"):
+            chain.run_files(pairs, progress=fail)
+
+    def contents(self):
+        """Encoded images of two sizes, one gray, and one that is damaged."""
+        made = []
+        for name, stage in (("a", "gain:1"), ("b", "flip"), ("c", "gray"), ("d", "crop:100x50"), ("e", "gain:0.5")):
+            fc.chain(stage).run(PICTURE, self.folder / f"{name}.png")
+            made.append((self.folder / f"{name}.png").read_bytes())
+        return [*made, b"broken"]
+
+    def test_each(self):
+        chain = fc.chain("gauss:2", threads=3)
+        contents = self.contents()
+        made = chain.each(contents)
+        for content, y in zip(contents[:-1], made):
+            self.assertEqual(bytes(y), bytes(chain.decode(content)))
+        self.assertIsInstance(made[-1], fc.Error)
+        made = chain.each([PICTURE, pathlib.Path(PICTURE), fc.read(PICTURE)])
+        for y in made:
+            self.assertEqual((y.shape, bytes(y)), ((200, 320, 3), bytes(chain.read(PICTURE))))
+        random = fc.chain("noise:8", seed=1)
+        twice = random.each([contents[0]] * 2, names=["x", "y"])
+        self.assertNotEqual(bytes(twice[0]), bytes(twice[1]))
+        self.assertEqual(bytes(twice[1]), bytes(random.decode(contents[0], random_name="y")))
+        self.assertEqual(chain.each([]), [])
+
+    def test_together(self):
+        """As on a GPU: those of one size are one call, with the result of each by itself, whatever the chain makes of it."""
+        contents = self.contents()
+        for stages in (["gauss:2"], ["gray"], ["resize:20x30", "normalize:mean=0.5:std=0.25"], ["equalize"], ["winstat:5x5:stat=mean,std"],
+                       ["otsu"], ["histogram:16"], ["crop:1x1"], ["dct"], ["color:ycbcr", "convert:u8"], ["layout:chw"]):
+            calls = []
+
+            class Counted(fc.Chain):
+                def __call__(self, x, **options):
+                    calls.append(x.shape)
+                    return super().__call__(x, **options)
+            chain = Counted(*stages)
+            with self.subTest(stages):
+                apart = [fc.chain(*stages).decode(content) for content in contents[:-1]]
+                decoded = [fc.decode(content) for content in contents[:-1]]
+                made = chain._together([*decoded, ValueError("kept")], None)
+                self.assertEqual([(y.shape, y.dtype, y.layout, bytes(y)) for y in made[:-1]], [(y.shape, y.dtype, y.layout, bytes(y)) for y in apart])
+                self.assertIsInstance(made[-1], ValueError)
+                self.assertIn((3, 200, 320, 3), calls)
+
+
 class Waiting(unittest.TestCase):
     def long(self):
         return fc.array([0.0] * 3, layout="t"), fc.chain("tone:noise:length=30000000:rate=8000", *LONG, threads=1)
