@@ -125,13 +125,6 @@ static guint take(batch *b, fc_task **taken, gsize *index) {
   return n;
 }
 
-void fc_task_set_options(fc_task *task, fc_options *options) {
-  if (task->format) options->out_format = task->format;
-  if (task->random_name) options->random_name = task->random_name;
-  options->in_bytes = task->content;
-  options->out_bytes = task->keep ? &task->made : NULL;
-}
-
 static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks, guint n) {
   fc_options options = b->options;
   if (b->devices[number]) options.device = b->devices[number];

@@ -26,8 +26,6 @@ typedef struct fc_task {
 } fc_task;
 
 void fc_task_free(fc_task *task); /* NULL is allowed */
-/* Sets what concerns this task alone in the options of all. */
-void fc_task_set_options(fc_task *task, fc_options *options);
 
 typedef struct fc_tasks {
   /* Returns the next task, or NULL at the end. Any thread, one call at a time. */
