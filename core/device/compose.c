@@ -564,9 +564,9 @@ static guint places_of(const window *w, const fc_composition *c, guint resident)
   return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
 }
 
-/* Chooses the threads of a block of march.cuh for rows of `width` elements: as few as possible in total, in
- * blocks as large as possible. A thread has room for few of the elements at the ends of rows, which are
- * loaded one by one. Returns the number of warps. */
+/* Chooses the threads of a block of march.cuh for rows of `width` elements: as many as can be, or fewer where
+ * that saves more than an eighth of all threads. A thread has room for few of the elements at the ends of
+ * rows, which are loaded one by one. Returns the number of warps. */
 static gint64 fit_threads(window *w, gint64 width) {
   enum { FEW = 4 };
   const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
@@ -575,7 +575,7 @@ static gint64 fit_threads(window *w, gint64 width) {
     const gint64 each = width_of(w, threads);
     if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
     const gint64 cost = (width + each - 1) / each * threads;
-    if (cost < least) least = cost, best = threads;
+    if (cost < least / 8 * 7) least = cost, best = threads;
   }
   w->threads = best, w->width = width_of(w, best);
   return best / 32;

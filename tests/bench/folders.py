@@ -14,7 +14,6 @@ run once with each decoder; the library of nvJPEG must be found (LD_LIBRARY_PATH
 thousand images."""
 import argparse
 import importlib.util
-import json
 import multiprocessing
 import os
 import shutil
@@ -26,6 +25,7 @@ import time
 import numpy as np
 
 import images
+import rivals_cpu
 
 MEAN, DEVIATION = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
 CHAIN = ["resize:256", "crop:224", "normalize:imagenet", "layout:chw"]
@@ -236,13 +236,12 @@ def main():
     options = parser.parse_args()
     options.device = options.device or ["cpu"]
     options.build = os.path.abspath(options.build)
+    run = rivals_cpu.circumstances(options.jobs)
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
         rows = compare(options, scratch)
     for row in sorted(rows, key=lambda row: -row["images_per_second"]):
         print(f"{row['images_per_second']:10.1f} images/s  {row['program']:48} " + ("" if row["mean_difference"] is None else f"differs by {row['mean_difference']:.4f} on average"))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
+    rivals_cpu.store(options.json, run, rows=rows)
 
 
 if __name__ == "__main__":

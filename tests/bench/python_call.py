@@ -15,7 +15,6 @@ with a GPU and no network, within a minute:
       --device cuda --json FILE
 """
 import argparse
-import datetime
 import json
 import os
 import statistics
@@ -265,13 +264,6 @@ def compared():
         yield {"work": what, "rival": name, "ours_ms": round(mine, 3), "theirs_ms": round(its, 3), "ratio": round(its / mine, 2), "difference": difference}
 
 
-def commit():
-    try:
-        return subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=os.path.dirname(os.path.abspath(__file__)), text=True).strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
 def versions():
     names = ("numpy", "scipy", "cv2", "torch", "torchaudio", "torchvision", "cupy")
     return {name: sys.modules[name].__version__ for name in names if name in sys.modules}
@@ -290,9 +282,9 @@ def main():
     given = parser.parse_args()
     if given.cuda and not fc.has_cuda:
         sys.exit("--cuda: this build has no CUDA backend")
-    began, load = time.perf_counter(), os.getloadavg()[0]
-    told = {"date": datetime.date.today().isoformat(), "commit": given.commit or commit(), "machine": rivals_cpu.machine(), "cores": os.cpu_count(),
-            "load": round(load, 1), "calls": list(overheads(given.call_cost))}
+    began, told = time.perf_counter(), rivals_cpu.circumstances(os.cpu_count())
+    told["commit"] = given.commit or told["commit"]
+    told["calls"] = list(overheads(given.call_cost))
     if given.cuda:
         told["calls"] += gpu_overheads(given.call_cost)
         told["streams"] = [on_current_stream(tensors) for tensors in gpu_libraries()]
