@@ -262,7 +262,8 @@ static gboolean parse_shard_size(const char *text, fc_batch_spec *spec, GError *
 
 /* Options for batches are refused for one file. */
 static gboolean check_alone(const arguments *a, GError **error) {
-  const char *const flags[] = {a->shard_size ? "--shard-size" : NULL, a->failed ? "--failed" : NULL};
+  const char *const flags[] = {a->shard_size ? "--shard-size" : NULL, a->failed ? "--failed" : NULL,
+                               a->decode ? "--decode" : NULL};
   for (guint i = 0; i < G_N_ELEMENTS(flags); i++)
     if (flags[i])
       return refuse(error, "%s is for a batch: name several inputs, a folder or an archive", flags[i]);

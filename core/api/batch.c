@@ -125,13 +125,6 @@ static guint take(batch *b, fc_task **taken, gsize *index) {
   return n;
 }
 
-void fc_task_set_options(fc_task *task, fc_options *options) {
-  if (task->format) options->out_format = task->format;
-  if (task->random_name) options->random_name = task->random_name;
-  options->in_bytes = task->content;
-  options->out_bytes = task->keep ? &task->made : NULL;
-}
-
 static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks, guint n) {
   fc_options options = b->options;
   if (b->devices[number]) options.device = b->devices[number];
@@ -195,23 +188,35 @@ static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_cond_destroy(&b->changed);
 }
 
+/* Whether the user has chosen a device for the chain. */
+static gboolean on_device(const fc_options *o) {
+  return o->device && g_str_has_prefix(o->device, "cuda");
+}
+
+gboolean fc_tasks_check(fc_chain *chain, const fc_options *o, GError **error) {
+  if (o->decode != FC_DECODE_GPU) return TRUE;
+  if (!on_device(o))
+    return fc_fail(error, FC_INVALID,
+                   "--decode gpu: images are decoded on the GPU that the chain runs on: add --device cuda");
+  const fc_media *media = chain->context->media; /* it is there: nothing else has files */
+  g_autofree char *name = media->decoder(chain->context, error);
+  return name != NULL;
+}
+
 /* Runs the workers, each with an equal share of the threads. */
 gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_options *options, GError **error) {
   fc_context *context = chain->context;
   batch b = {.tasks = tasks, .options = fc_full_options(options), .memory_most = context->max_memory / 4};
   const int threads = fc_pool_size(b.options.threads);
   const guint workers = (guint)CLAMP(tasks->most ? tasks->most : G_MAXINT, 1, threads);
-  g_autofree char *decoder = NULL;
   gboolean ok = TRUE;
-  if (b.options.decode == FC_DECODE_GPU && context->media->decoder) {
-    if (!(decoder = context->media->decoder(context, error))) return -1;
-  }
+  if (!fc_tasks_check(chain, &b.options, error)) return -1;
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
   b.caller = g_thread_self();
   b.workers = workers;
   /* On the CPU images gain nothing by being together, and `auto` chooses it for a single one. */
-  b.together = b.options.device && g_str_has_prefix(b.options.device, "cuda") ? FC_GATHER_MOST : 1;
+  b.together = on_device(&b.options) ? FC_GATHER_MOST : 1;
   b.ahead = workers * AHEAD_EACH * b.together;
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);

@@ -26,8 +26,6 @@ typedef struct fc_task {
 } fc_task;
 
 void fc_task_free(fc_task *task); /* NULL is allowed */
-/* Sets what concerns this task alone in the options of all. */
-void fc_task_set_options(fc_task *task, fc_options *options);
 
 typedef struct fc_tasks {
   /* Returns the next task, or NULL at the end. Any thread, one call at a time. */
@@ -38,6 +36,9 @@ typedef struct fc_tasks {
   void *data;
   gint64 most; /* upper bound on the number of tasks; 0: not known */
 } fc_tasks;
+
+/* Whether a batch can have these options; fc_chain_run_tasks asks too. */
+gboolean fc_tasks_check(fc_chain *chain, const fc_options *options, GError **error);
 
 /* Returns how many tasks failed; -1 with an error when none could be begun. Inputs and results that wait
  * take at most a quarter of the context's memory, besides one of each per worker. */

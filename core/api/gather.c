@@ -76,6 +76,13 @@ static void run_alone(fc_gather *g, item *it) {
   free_item(it);
 }
 
+void fc_task_set_options(fc_task *task, fc_options *options) {
+  if (task->format) options->out_format = task->format;
+  if (task->random_name) options->random_name = task->random_name;
+  options->in_bytes = task->content;
+  options->out_bytes = task->keep ? &task->made : NULL;
+}
+
 static item *open_item(fc_gather *g, fc_task *task, const fc_options *options) {
   item *it = g_new0(item, 1);
   it->task = task, it->options = *options;

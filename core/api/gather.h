@@ -25,6 +25,9 @@ G_BEGIN_DECLS
 
 typedef struct fc_gather fc_gather;
 
+/* Sets what concerns this task alone in the options of all. */
+void fc_task_set_options(fc_task *task, fc_options *options);
+
 /* For one thread and one chain, which outlives it. */
 fc_gather *fc_gather_new(fc_chain *chain);
 void fc_gather_free(fc_gather *gather); /* NULL is allowed */

@@ -272,7 +272,7 @@ typedef struct fc_result {
   gint64 bytes_up, bytes_down; /* transfers to and from the device */
   gsize n_measured;
   const fc_measured *const *measured;
-  const char *decoder; /* what decoded the input on a device: "nvJPEG 13.0.1"; NULL: nothing has */
+  const char *decoder; /* what decoded the input on a device: "nvJPEG 13.0.1, engines"; NULL: nothing has */
 } fc_result;
 
 FC_API void fc_result_free(fc_result *result);

@@ -52,9 +52,9 @@ static char *id_of(const fc_batch *b) {
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   const fc_options *o = &b->options;
   const fc_batch_spec *s = &b->spec;
-  const gint64 numbers[] = {o->precision, o->allow_truncated, s->part,
-                            s->parts,     s->shard_items,     s->shard_bytes,
-                            s->recursive, (gint64)o->seed,    (gint64)o->epoch};
+  const gint64 numbers[] = {o->precision,     o->allow_truncated, s->part,      s->parts,
+                            s->shard_items,   s->shard_bytes,     s->recursive, (gint64)o->seed,
+                            (gint64)o->epoch, o->decode};
   add_text(sum, fc_version());
   for (guint i = 0; s->stages && s->stages[i]; i++) add_text(sum, s->stages[i]);
   add_files(sum, b->chain);
@@ -190,6 +190,7 @@ static gboolean is_stopped(const fc_batch *b) {
 
 static gint64 run(fc_batch *b, GError **error) {
   gint64 before = 0;
+  if (!fc_tasks_check(b->chain, &b->options, error)) return -1;
   if (!open_record(b, error) || !open_collect(b, &before, error)) return -1;
   if (b->collect && !fc_batch_need_folder(b, b->pattern, error)) return -1;
   const gint64 most = fc_batch_count(b);

@@ -75,6 +75,7 @@ struct fc_nvjpeg {
   GCond changed;
   gboolean tried, none; /* none: it was loaded, and cannot be started */
   guint started;        /* instances */
+  const char *means;    /* what they decode by; "" before the first */
   api api;              /* without a library if there is none */
   GQueue idle;          /* fc_device_decoder */
 };
@@ -142,12 +143,14 @@ static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
   const gboolean fresh = !found && me->api.library && !me->none;
   me->started += fresh;
   g_mutex_unlock(&me->mutex);
-  if (!fresh || (found = start(&me->api, device))) return found;
+  if (!fresh) return found;
+  found = start(&me->api, device);
   g_mutex_lock(&me->mutex);
-  me->none = TRUE;
+  me->none = !found;
+  if (found) me->means = found->hardware ? ", engines" : ", CUDA";
   g_cond_broadcast(&me->changed);
   g_mutex_unlock(&me->mutex);
-  return NULL;
+  return found;
 }
 
 void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
@@ -212,9 +215,10 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
   int version[3] = {0, 0, 0};
   g_mutex_lock(&me->mutex);
   const gboolean there = load(me);
+  const char *means = me->means;
   g_mutex_unlock(&me->mutex);
   for (int i = 0; i < 3 && there; i++) me->api.get_property(i, &version[i]);
-  if (there) return g_strdup_printf("nvJPEG %d.%d.%d", version[0], version[1], version[2]);
+  if (there) return g_strdup_printf("nvJPEG %d.%d.%d%s", version[0], version[1], version[2], means);
   fc_fail(error, FC_UNSUPPORTED,
           "--decode gpu: nvJPEG (libnvjpeg.so) was not found: install it with the CUDA toolkit, name its "
           "folder in "
@@ -224,6 +228,7 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
 
 fc_nvjpeg *fc_nvjpeg_new(void) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
+  me->means = "";
   g_mutex_init(&me->mutex);
   g_cond_init(&me->changed);
   return me;

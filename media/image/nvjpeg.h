@@ -23,7 +23,8 @@ typedef struct fc_nvjpeg fc_nvjpeg;
 fc_nvjpeg *fc_nvjpeg_new(void);
 void fc_nvjpeg_free(fc_nvjpeg *nvjpeg, const fc_driver *driver); /* NULL is allowed */
 
-/* "nvJPEG 13.0.1"; g_free. NULL with FC_UNSUPPORTED where it is not installed. */
+/* "nvJPEG 13.0.1", and after its first images what it decodes by: ", engines" or ", CUDA"; g_free. NULL with
+ * FC_UNSUPPORTED where it is not installed. */
 char *fc_nvjpeg_name(fc_nvjpeg *nvjpeg, GError **error);
 
 /* As fc_media.decode has it: images of one format, dense frames. */

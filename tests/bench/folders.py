@@ -166,13 +166,12 @@ def ours(options, source, out, device, decode, shards):
     command += ["-j", str(options.jobs), "--device", device, "--format", "npy"] + (["--decode", decode] if decode else [])
     command += ["-o", os.path.join(out, "{shard:06}.tar"), "--shard-size", str(options.shard_size)] if shards else ["-o", out + "/"]
     environment = {**os.environ, "FILTERCHAIN_PLUGIN_PATH": os.path.join(options.build, "plugins")}
-    if not options.verbose:
-        return timed(lambda: subprocess.run(command, check=True, env=environment))
-    seconds = []
-    seconds.append(timed(lambda: seconds.append(subprocess.run([*command, "-v"], check=True, env=environment, stderr=subprocess.PIPE, text=True))))
-    workers = [line for line in seconds[0].stderr.splitlines() if "a worker:" in line]
-    print(f"{seconds[1]:.2f} s, {' '.join(command[3:])}", *workers, sep="\n", file=sys.stderr)
-    return seconds[1]
+    seconds = timed(lambda: subprocess.run(command, check=True, env=environment))
+    if options.verbose: # not timed
+        said = subprocess.run([*command, "-v"], check=True, env=environment, stderr=subprocess.PIPE, text=True).stderr.splitlines()
+        print(f"{seconds:.2f} s, {' '.join(command[3:])}", *[line for line in said if "a worker:" in line],
+              *[line for line in said if "decoded by" in line or "one by one" in line][:2], sep="\n", file=sys.stderr)
+    return seconds
 
 
 def programs(options, source, paths):
@@ -231,7 +230,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--shard-size", type=int, default=1000)
-    parser.add_argument("--verbose", action="store_true", help="of ours, where the time of each worker went")
+    parser.add_argument("--verbose", action="store_true", help="of ours, where the time of each worker goes")
     parser.add_argument("--folder", help="where to work, as /dev/shm (the system's folder of temporary files)")
     parser.add_argument("--json")
     options = parser.parse_args()

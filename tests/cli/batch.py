@@ -341,6 +341,13 @@ class Resume(Batch):
         self.succeed(*command)
         self.assertEqual(self.read("out/1.png"), before)
 
+    def test_a_decoder_that_cannot_be(self):
+        """Nothing is written for it."""
+        self.assertRegex(self.fails(2, "-i", "p", "-o", "out/", "--decode", "gpu", "--device", "cpu"), "add --device cuda")
+        self.assertFalse(os.path.exists(self.path("out")))
+        self.assertEqual(self.fails(2, "-i", "p/0.png", "-o", "one.png", "--decode", "auto"),
+                         "--decode is for a batch: name several inputs, a folder or an archive")
+
     def test_another_chain_is_noticed(self):
         self.write("mask.txt", "0.25 0.5 0.25")
         command = ["-i", "p", "-p", "sepconv:mask.txt", "-o", "out/"]
@@ -348,6 +355,8 @@ class Resume(Batch):
         self.assertRegex(self.fails(2, "-i", "p", "-p", "gain:0.25", "-o", "out/", "--resume"),
                          r"\Aout/.filterchain-batch-[0-9a-f]{12}: belongs to another batch \(-p sepconv:mask.txt -o out/\): "
                          "name another output, or leave out --resume to start from the beginning\\Z")
+        # Another decoder makes other samples.
+        self.fails(2, *command, "--resume", "--decode", "auto")
         self.succeed(*command, "--resume")
         self.write("mask.txt", "0.5 0.25 0.25")
         self.fails(2, *command, "--resume")

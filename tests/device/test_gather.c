@@ -20,6 +20,7 @@ static fc_context *context;
 static GPtrArray *warnings;
 static const char *source = "png", *ending = "png"; /* of the inputs, and the outputs */
 static int decoding = FC_DECODE_CPU;
+static gboolean by_engines;
 
 static void log_line(fc_log_level level, const char *message, void *data) {
   if (level == FC_LOG_WARNING) g_ptr_array_add(warnings, g_strdup(message));
@@ -65,7 +66,7 @@ static gboolean keep(gsize index, const fc_result *result, const GError *error, 
   o->errors[index] = error ? g_error_copy(error) : NULL;
   o->devices[index] = result ? g_strdup(result->device) : NULL;
   if (result && result->decoder) {
-    g_assert_cmpstr(result->decoder, ==, "nvJPEG 1.2.3");
+    g_assert_cmpstr(result->decoder, ==, by_engines ? "nvJPEG 1.2.3, engines" : "nvJPEG 1.2.3, CUDA");
     o->decoded++;
   }
   return TRUE;
@@ -233,7 +234,7 @@ static guint check_decoded(int how, gboolean engines) {
   fake_device_set(NULL);
   decoding = FC_DECODE_CPU;
   outcome good = run(plain, "good", "cpu");
-  decoding = how;
+  decoding = how, by_engines = engines;
   *fake = (fake_nvjpeg){.engines = engines, .lies = fake->lies, .handles = fake->handles};
   fake_device_set(NULL);
   outcome made = run(plain, "made", "cuda");
@@ -266,14 +267,20 @@ static void test_decoded(void) {
   fake->lies = 0;
 }
 
-/* Without engines only those who insist get it. Instances are kept, so these are a context's first. */
-static void test_engines(void) {
-  use_jpeg();
+/* Instances are kept by the context. */
+static void restart_media(void) {
   context->media->stop(context, context->media_kept);
   g_assert_cmpint(fake->handles, ==, 0);
   context->media_kept = context->media->start(context);
+}
+
+/* Without engines only those who insist get it. */
+static void test_engines(void) {
+  use_jpeg();
+  restart_media();
   g_assert_cmpuint(check_decoded(FC_DECODE_AUTO, FALSE), ==, 0);
   g_assert_cmpuint(check_decoded(FC_DECODE_GPU, FALSE), ==, FILES);
+  restart_media();
 }
 
 /* Replaces an input by another. */
