@@ -132,13 +132,15 @@ static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
+ * lines, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  if (s->channels_in == 1 && s->channels_out == 1)
-    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
+  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
+  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
+  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
   const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
@@ -379,6 +381,7 @@ enum {
   MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
+  MARCH_FEW = 100, /* more leave a multiprocessor eight warps or fewer */
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
   MARCH_DENSE = 256,
@@ -429,7 +432,7 @@ static gboolean choose_vector(window *w) {
   const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
-  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
+  while (w->v > least && kept(w) > MARCH_FEW) w->v /= 2;
   /* Both sides of a vector of pixels must be whole words. */
   while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
          w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
@@ -439,7 +442,9 @@ static gboolean choose_vector(window *w) {
   w->threads = most_threads(w);
   w->batch = w->v < 16 ? 4 : 2;
   while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
-  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
+  /* Rows of a dense mask that are unrolled keep its taps in registers, up to twice as many in all. */
+  const gint64 sums = dense ? 3 * taps : w->f->window_x + w->f->window_y;
+  w->unroll = sums * w->v > 600 ? 1 : w->batch;
   w->width = width_of(w, w->threads);
   return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }

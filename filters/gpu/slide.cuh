@@ -251,15 +251,19 @@ struct fc_slide {
     piece rest = counted(fc_lane_behind(total, 1), GROUP - 1 - place);
     if (place == GROUP - 1) rest = P::none();
     if constexpr (WHOLE > 1) {
+      constexpr int COUNT = WHOLE - 1; // groups, of which `by` lanes have every by-th
+      const auto held = [](int i, int by) { return i < COUNT ? (COUNT - i + by - 1) / by * GROUP : 0; };
       piece middle = P::none();
 #pragma unroll 1
       for (int k = 1 + lane; k < WHOLE; k += LANES) middle = P::join(middle, group(k));
 #pragma unroll
       for (int by = LANES / 2; by > 0; by /= 2) {
-        const piece other = fc_lane_behind(middle, by);
-        if (lane < by) middle = P::join(middle, other);
+        if (by >= COUNT) continue;
+        const piece other = counted(fc_lane_behind(middle, by), held(lane + by, 2 * by));
+        if (lane < by && lane + by < COUNT)
+          middle = counted(P::join_some(counted(middle, held(lane, 2 * by)), other), held(lane, by));
       }
-      rest = P::join(rest, counted(fc_lane_first(middle), (WHOLE - 1) * GROUP));
+      rest = P::join(rest, counted(fc_lane_first(middle), COUNT * GROUP));
     }
     if (place + REST >= GROUP) rest = P::join(rest, group(WHOLE));
     const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
