@@ -57,6 +57,19 @@ static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
   return !PyErr_Occurred();
 }
 
+/* For calls in other threads, which Ctrl-C does not reach. */
+static gboolean set_stop(request *r, PyObject *flag) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(flag, &buffer, PyBUF_WRITABLE) < 0) return FALSE;
+  const gboolean fits = buffer.len == sizeof(int);
+  if (fits)
+    r->stop = buffer.buf;
+  else
+    PyErr_SetString(PyExc_TypeError, "_stop is one int");
+  PyBuffer_Release(&buffer);
+  return fits;
+}
+
 static gboolean set_request(request *r, const char *name, PyObject *value) {
   if (value == Py_None) return TRUE;
   if (strcmp(name, "layout") == 0) return (r->layout = fc_py_text(value)) != NULL;
@@ -66,6 +79,7 @@ static gboolean set_request(request *r, const char *name, PyObject *value) {
   if (strcmp(name, "dtype") == 0) return (r->dtype = fc_py_dtype_of(value)) >= 0;
   if (strcmp(name, "out") == 0) return r->out = value, TRUE;
   if (strcmp(name, "progress") == 0) return r->progress = value, TRUE;
+  if (strcmp(name, "_stop") == 0) return set_stop(r, value);
   for (size_t i = 0; i < G_N_ELEMENTS(options); i++)
     if (strcmp(name, options[i].name) == 0) return set_option(&r->options, i, value);
   PyErr_Format(PyExc_TypeError, "there is no argument \"%s\"", name);
@@ -109,7 +123,7 @@ static void on_interrupt(int number, siginfo_t *info, void *machine) {
 }
 
 gboolean fc_py_begin_call(request *r, gint64 work) {
-  r->options.cancel = &r->cancel;
+  r->options.cancel = r->stop ? r->stop : &r->cancel;
   if (work < LONG_RUN || syscall(SYS_gettid) != getpid()) return FALSE;
   if (sigaction(SIGINT, NULL, &handler_before) != 0) return FALSE;
   if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) return FALSE;

@@ -14,6 +14,7 @@ typedef struct request {
   int dtype; /* of the result; -1: the chain's own */
   PyObject *out, *progress;
   int cancel;
+  const int *stop; /* argument `_stop`, a writable buffer of one int that outlives the call; or NULL */
 } request;
 
 /* Reads keyword arguments (NULL: none); FALSE with an exception. */

@@ -11,6 +11,8 @@
  * takes twice as long to make as to move. */
 #define TILES_EACH 2
 #define TILE_LEAST 8192
+#define TILE_WORK  5e8
+#define HALO_WORTH 4
 #define TILE_LIGHT 24000.0
 
 int fc_measured_axis(const fc_format *f) {
@@ -32,13 +34,23 @@ static gint64 worth_waking(double work) {
   return work > 0 ? MAX((gint64)(TILE_LIGHT / (1 + work / 5)), TILE_LEAST) : TILE_LEAST;
 }
 
-gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads) {
+/* Rows of a tile that takes some hundredths of a second, since a run that is to stop does so between tiles;
+ * but with fewer than HALO_WORTH times the rows that neighbouring tiles look at too, too much would be
+ * computed twice. */
+static gint64 soon_done(const fc_reach *reach, double work, gint64 across) {
+  if (fc_reach_is_whole(reach) || work <= 0) return G_MAXINT64;
+  return MAX((gint64)(TILE_WORK / work) / across, HALO_WORTH * (reach->before + reach->after)) + 1;
+}
+
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, const fc_reach *reach, double work,
+                      int threads) {
   gint64 length = MAX(shape[axis], 1), across = 1;
   for (int a = 0; a < FC_AXES; a++)
     if (a != axis) across *= MAX(shape[a], 1);
   gint64 tile = fc_scale_ceil(length, 1, threads > 1 ? (gint64)threads * TILES_EACH : 1);
+  tile = MIN(tile, soon_done(reach, work, across));
   tile = MAX(tile, fc_scale_ceil(worth_waking(work), 1, across));
-  return fc_scale_ceil(tile, 1, align) * align;
+  return fc_scale_ceil(tile, 1, reach->align) * reach->align;
 }
 
 /* ---- scratch ------------------------------------------------------------------ */
@@ -97,10 +109,10 @@ static void choose_tiles(fc_state *state, const fc_plan *plan, guint s, const fc
   fc_plan_capacity(plan, s + 1, capacity);
   const int axis = state->tile_axis =
       first ? first->tile_axis : choose_tile_axis(ps, &plan->links[s + 1], capacity);
-  const gint64 align = ps->reach[axis].align;
+  const fc_reach *reach = &ps->reach[axis];
   /* What carries state is run in one piece. */
-  state->tile = fc_tile_length(capacity, axis, align, ps->work, ps->carry_bytes ? 1 : fc_plan_width(plan));
-  if (first) state->tile = MIN(state->tile, fc_scale_floor(first->tile, 1, align) * align);
+  state->tile = fc_tile_length(capacity, axis, reach, ps->work, ps->carry_bytes ? 1 : fc_plan_width(plan));
+  if (first) state->tile = MIN(state->tile, fc_scale_floor(first->tile, 1, reach->align) * reach->align);
 }
 
 static gboolean prepare(fc_states *states, guint s, guint device, const fc_state *first, GError **error) {

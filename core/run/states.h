@@ -38,7 +38,7 @@ void fc_states_unref(fc_states *states); /* NULL is allowed; in the chain's thre
 fc_plan *fc_plan_fit(fc_plan *plan, GError **error);
 
 /* The length of the pieces into which a stage's output is cut for this many threads. */
-gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, gint64 align, double work, int threads);
+gint64 fc_tile_length(const gint64 shape[FC_AXES], int axis, const fc_reach *reach, double work, int threads);
 
 /* Threads that share the tiles of one chunk. */
 static inline int fc_plan_width(const fc_plan *plan) {

@@ -330,6 +330,12 @@ typedef struct call {
   gint status;    /* atomic: the first failure */
 } call;
 
+/* Whether the run is to stop; for a stage without an operator only the next one knows. */
+static gboolean is_cancelled(const call *c) {
+  const fc_host *host = c->ps->op ? &c->ps->stage->host.base : NULL;
+  return host && host->cancelled(host);
+}
+
 static fc_runner *cpu_of(fc_workspace *w) {
   return w->helper ? fc_lease_runner(w->helper) : w->runner;
 }
@@ -400,7 +406,7 @@ static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 
  * ones are counted once. */
 static void run_tile(guint index, guint thread, void *data) {
   call *c = data;
-  if (g_atomic_int_get(&c->status) != FC_OK) return;
+  if (g_atomic_int_get(&c->status) != FC_OK || is_cancelled(c)) return;
   const int axis = c->state->tile_axis, cut = (int)c->plan->cut;
   const gint64 lo = c->out.origin[axis] + index * c->tile, end = c->out.origin[axis] + c->out.shape[axis];
   piece tile = {.out = c->out, .in = c->in};
@@ -431,8 +437,8 @@ static fc_range counted_part(const call *c) {
 static gboolean run_on_cpu(call *c, GError **error) {
   fc_runner *cpu = cpu_of(c->work);
   const int axis = c->state->tile_axis;
-  c->tile = MIN(c->state->tile,
-                fc_tile_length(c->out.shape, axis, c->ps->reach[axis].align, c->ps->work, cpu->threads));
+  c->tile =
+      MIN(c->state->tile, fc_tile_length(c->out.shape, axis, &c->ps->reach[axis], c->ps->work, cpu->threads));
   if (c->carry) c->tile = MAX(c->out.shape[axis], 1);
   c->tiles = fc_scale_ceil(c->out.shape[axis], 1, c->tile);
   c->first = counted_part(c);
@@ -441,6 +447,7 @@ static gboolean run_on_cpu(call *c, GError **error) {
                      fc_view_count(&c->out) / MAX(c->out.shape[c->plan->cut], 1) * fc_range_length(c->first),
                      __ATOMIC_RELAXED);
   if (!c->ps->op) return TRUE;
+  if (is_cancelled(c)) return fc_fail(error, FC_IO, "interrupted");
   return fc_stage_host_check(&c->ps->stage->host, c->ps->name, "processing", (fc_status)c->status, error);
 }
 

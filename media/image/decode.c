@@ -111,6 +111,7 @@ static gboolean take_result(const char *name, const fc_decode_request *request, 
   if (result == FC_DECODERS_NONE)
     return fc_fail(error, FC_IO, "%s: the program that decodes images (filterchain-decode) does not start",
                    name);
+  if (result == FC_DECODERS_STOPPED) return fc_fail(error, FC_IO, "interrupted");
   if (answer->problem)
     return fc_fail(error, FC_NO_MEMORY, "%s: no process for the decoder: %s", name,
                    g_strerror(answer->problem));
@@ -132,7 +133,8 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
     fc_decode_answer answer = {0};
     *warning = NULL;
     const fc_decoders_result result =
-        there ? fc_decoders_run(decoders, &request, memory, patience, &answer) : FC_DECODERS_NONE;
+        there ? fc_decoders_run(decoders, &request, memory, patience, wish->cancel, &answer)
+              : FC_DECODERS_NONE;
     const gboolean done =
         there && take_result(name, &request, result, &answer, memory->at, error) &&
         fc_image_take_report(name, memory->at, file_at, header, wish, picture, warning, error);
@@ -145,7 +147,7 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
     /* A helper that was killed meanwhile, which no file can cause, is replaced; and an error found by a
      * child that has decoded other images is checked by a new one, so that one file cannot cause an error
      * in another. */
-    if (!first || !(used || result == FC_DECODERS_LOST)) return FALSE;
+    if (!first || result == FC_DECODERS_STOPPED || !(used || result == FC_DECODERS_LOST)) return FALSE;
     g_clear_error(error);
     g_clear_pointer(warning, g_free);
     memset(picture, 0, sizeof *picture);

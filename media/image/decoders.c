@@ -33,6 +33,8 @@
 #define IN_USE_MOST  128
 /* For a helper to say its first word, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
+/* How often a wait looks whether the run is to stop. */
+#define LOOK_UP (G_USEC_PER_SEC / 50)
 
 typedef struct helper {
   pid_t pid;
@@ -84,13 +86,15 @@ static void end(helper *h) {
   g_free(h);
 }
 
-static fc_decoders_result listen_to(const helper *h, gint64 patience, fc_decode_answer *answer) {
+static fc_decoders_result listen_to(const helper *h, gint64 patience, const int *cancel,
+                                    fc_decode_answer *answer) {
   gint64 late = g_get_monotonic_time() + patience;
   for (;;) {
     gint64 left = late - g_get_monotonic_time();
     if (left <= 0) return FC_DECODERS_LATE;
     struct pollfd ready = {h->socket, POLLIN, 0};
-    if (poll(&ready, 1, (int)(left / 1000) + 1) > 0) break;
+    if (poll(&ready, 1, (int)(MIN(left, cancel ? LOOK_UP : left) / 1000) + 1) > 0) break;
+    if (cancel && g_atomic_int_get(cancel)) return FC_DECODERS_STOPPED;
   }
   gssize got;
   do got = recv(h->socket, answer, sizeof *answer, 0);
@@ -112,7 +116,7 @@ static helper *start(const char *program) {
     g_free(h);
     return NULL;
   }
-  if (listen_to(h, START_PATIENCE, &hello) == FC_DECODERS_ANSWERED) return h;
+  if (listen_to(h, START_PATIENCE, NULL, &hello) == FC_DECODERS_ANSWERED) return h;
   end(h);
   return NULL;
 }
@@ -288,7 +292,7 @@ static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory, const f
 }
 
 fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *request, fc_decode_memory *memory,
-                                   gint64 patience, fc_decode_answer *answer) {
+                                   gint64 patience, const int *cancel, fc_decode_answer *answer) {
   fc_decode_request asked = *request;
   asked.memory = memory->size;
   if (!memory->helper) memory->served = 0;
@@ -308,7 +312,7 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
     h = engage(d, &asked, memory->fd);
   }
   if (!h) return FC_DECODERS_NONE;
-  fc_decoders_result result = listen_to(h, patience, answer);
+  fc_decoders_result result = listen_to(h, patience, cancel, answer);
   if (result == FC_DECODERS_ANSWERED && answer->kept && !asked.keep) result = FC_DECODERS_LOST; /* a lie */
   if (result != FC_DECODERS_ANSWERED)
     end(h);

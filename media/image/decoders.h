@@ -52,6 +52,7 @@ typedef enum fc_decoders_result {
   FC_DECODERS_NONE,     /* there is no helper available */
   FC_DECODERS_ANSWERED, /* the child has ended, or waits for the next image */
   FC_DECODERS_LATE,     /* the same: it was killed, with its helper, for taking too long */
+  FC_DECODERS_STOPPED,  /* the same, because the run is to stop */
   FC_DECODERS_LOST      /* the helper has died */
 } fc_decoders_result;
 
@@ -78,9 +79,11 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, const fc_decode
 /* `keep`: no failed child may still write into it. */
 void fc_decoders_give_memory(fc_decoders *decoders, fc_decode_memory *memory, gboolean keep);
 
-/* Has the memory's child decode it, or a new one of the helper, within this many microseconds. */
+/* Has the memory's child decode it, or a new one of the helper, within this many microseconds and while
+ * `cancel` (or NULL) is zero. */
 fc_decoders_result fc_decoders_run(fc_decoders *decoders, const fc_decode_request *request,
-                                   fc_decode_memory *memory, gint64 patience, fc_decode_answer *answer);
+                                   fc_decode_memory *memory, gint64 patience, const int *cancel,
+                                   fc_decode_answer *answer);
 
 /* Number of idle helpers, with or without a kept child. */
 guint fc_decoders_idle(fc_decoders *decoders);

@@ -96,6 +96,7 @@ typedef struct fc_decode_wish {
   int scale;               /* 1; of JPEG also 2, 4, 8: a picture of 1/scale of the size, rounded up */
   gboolean lenient;        /* a picture that is not whole is wanted; what is missing is zero */
   fc_decode_window window; /* what is looked at of it; the rest may be anything. Not with lenient */
+  const int *cancel;       /* non-zero ends the child; or NULL */
 } fc_decode_wish;
 
 /*

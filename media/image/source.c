@@ -239,7 +239,8 @@ static gboolean open_loaded(image_source *source, fc_input *input, const fc_file
                    input->name);
   const gboolean later = header->kind == FC_IMAGE_JPEG;
   const int scale = later ? scale_of(options) : 1;
-  source->wish = (fc_decode_wish){.scale = MAX(scale, 1), .lenient = options->allow_truncated};
+  source->wish = (fc_decode_wish){
+      .scale = MAX(scale, 1), .lenient = options->allow_truncated, .cancel = options->cancel};
   source->head.tags = fc_image_tags_read(source->file, source->size, header);
   if (!fc_tags_check(source->head.tags, input->name, error)) return FALSE;
   if (!scale) source->head.base.shrink = image_shrink;

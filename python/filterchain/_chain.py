@@ -146,7 +146,8 @@ class Chain(_filterchain.Chain):
         memory that have the same size are processed by one call."""
         inputs, names = list(inputs), [None] * len(inputs) if names is None else list(names)
         threads = threads or self.options.get("threads") or len(os.sched_getaffinity(0))
-        options = {"dtype": dtype, "threads": max(threads // max(len(inputs), 1), 1)}
+        stop = arrays.array("i", [0])
+        options = {"dtype": dtype, "threads": max(threads // max(len(inputs), 1), 1), "_stop": stop}
         contents = [_is_content(x) for x in inputs]
         apart = self.options.get("device", "auto") in ("auto", "cpu") or names.count(None) < len(names) or not all(contents)
 
@@ -155,9 +156,13 @@ class Chain(_filterchain.Chain):
                 return _attempt(self, x, layout=layout, rate=rate, random_name=name, **options)
             return _attempt(self.decode if content else self.read, x, random_name=name, **options)
         with concurrent.futures.ThreadPoolExecutor(max(min(threads, len(inputs)), 1)) as pool:
-            if apart:
-                return list(pool.map(call, inputs, names, contents))
-            return self._together(list(pool.map(lambda x: _attempt(decode, x), inputs)), dtype)
+            try:
+                if apart:
+                    return list(pool.map(call, inputs, names, contents))
+                return self._together(list(pool.map(lambda x: _attempt(decode, x, _stop=stop), inputs)), dtype)
+            except BaseException:  # Ctrl-C
+                stop[0] = 1
+                raise
 
     def _together(self, found, dtype):
         """Results of decoded images; those of one size are one call."""

@@ -182,7 +182,7 @@ static void test_child_crashes(void) {
   fc_decode_memory *memory = fc_decoders_take_memory(d, &wild, FALSE);
   wild.room = (guint64)1 << 40; /* far beyond its end */
   for (int i = 0; i < 3; i++) {
-    g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, &answer), ==,
+    g_assert_cmpint(fc_decoders_run(d, &wild, memory, 20 * G_USEC_PER_SEC, NULL, &answer), ==,
                     FC_DECODERS_ANSWERED);
     g_assert_false(answer.kept);
     g_assert_false(WIFEXITED(answer.status) && WEXITSTATUS(answer.status) == 0);
@@ -203,8 +203,15 @@ static void test_late(void) {
   const fc_decode_request request = {
       .magic = FC_DECODE_MAGIC, .seconds = 5, .scale = 1, .room = 4096, .file_size = 100};
   fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
-  g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, &answer), ==, FC_DECODERS_LATE);
+  g_assert_cmpint(fc_decoders_run(d, &request, memory, 0, NULL, &answer), ==, FC_DECODERS_LATE);
   g_assert_cmpuint(fc_decoders_idle(d), ==, 0);
+  assert_no_children();
+  fc_decoders_give_memory(d, memory, FALSE);
+  /* Likewise when the run is to stop. */
+  const int cancel = 1;
+  memory = fc_decoders_take_memory(d, &request, FALSE);
+  g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &cancel, &answer), ==,
+                  FC_DECODERS_STOPPED);
   assert_no_children();
   fc_decoders_give_memory(d, memory, FALSE);
   bytes file = make_png(30, 6);
@@ -219,7 +226,8 @@ static void test_another_version(void) {
   fc_decode_answer answer;
   const fc_decode_request request = {.magic = FC_DECODE_MAGIC + 1, .room = 4096};
   fc_decode_memory *memory = fc_decoders_take_memory(d, &request, FALSE);
-  g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, &answer), ==, FC_DECODERS_LOST);
+  g_assert_cmpint(fc_decoders_run(d, &request, memory, 20 * G_USEC_PER_SEC, NULL, &answer), ==,
+                  FC_DECODERS_LOST);
   fc_decoders_give_memory(d, memory, FALSE);
   fc_decoders_free(d);
   assert_no_children();

@@ -213,35 +213,45 @@ class Waiting(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "mine"):
             chain(progress=fail)
 
-    def interrupt(self, call):
-        """How long it takes from SIGINT to KeyboardInterrupt."""
-        sent = []
+    def assert_interrupted(self, what, call):
+        """From SIGINT to KeyboardInterrupt this process works for less than 100 ms, which is how long it takes where nothing
+        else runs on the machine; and it takes less than a second."""
+        sent, best = [], (1e9, 1e9)
 
         def send():
             time.sleep(0.3)
-            sent.append(time.monotonic())
+            sent.append((time.process_time(), time.monotonic()))
             os.kill(os.getpid(), signal.SIGINT)
-        thread = threading.Thread(target=send)
-        thread.start()
-        with self.assertRaises(KeyboardInterrupt):
-            call()
-        took = time.monotonic() - sent[0]
-        thread.join()
-        return took
+        for _ in range(3):
+            thread = threading.Thread(target=send)
+            thread.start()
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+            best = min(best, (time.process_time() - sent[-1][0], time.monotonic() - sent[-1][1]))
+            thread.join()
+        print(f"{what}: interrupted after {best[0] * 1e3:.0f} ms of work, {best[1] * 1e3:.0f} ms", file=sys.stderr)
+        self.assertLess(best[0], 0.1, what)
+        self.assertLess(best[1], 1, what)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_interrupt(self):
-        """Of what is made, of a file, and of an array."""
+        """Of what is made, of a file, of many, of an array, and while one image is decoded or filtered."""
         _x, chain = self.long()
-        self.assertLess(self.interrupt(chain), 1)
+        self.assert_interrupted("generator", chain)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.wav")
-            self.assertLess(self.interrupt(lambda: chain.run(None, path)), 1)
-            self.assertEqual(os.listdir(folder), [])
+            self.assert_interrupted("file", lambda: chain.run(None, path))
+            self.assert_interrupted("many files", lambda: fc.chain("gauss:20").run_files([(PICTURE, os.path.join(folder, f"{i}.png")) for i in range(2000)]))
+            self.assertFalse([name for name in os.listdir(folder) if not name.endswith(".png")])
+            large = os.path.join(folder, "large.png")
+            fc.chain("resize:5000x5000").run(PICTURE, large)
+            content = pathlib.Path(large).read_bytes()
+        self.assert_interrupted("images decoded", lambda: [fc.decode(content) for _ in range(50)])
+        self.assert_interrupted("each", lambda: fc.chain("gauss:3", threads=2).each([content] * 50))
         x = memoryview(bytearray(4 * 30000000)).cast("f")
-        took = min(self.interrupt(lambda: fc.chain(*LONG, threads=1)(x)) for _ in range(3))
-        print(f"interrupted within {took * 1e3:.0f} ms", file=sys.stderr)
-        self.assertLess(took, 1)
-        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        self.assert_interrupted("array", lambda: fc.chain(*LONG, threads=1)(x))
+        pixels = fc.decode(content)
+        self.assert_interrupted("one image", lambda: [fc.chain("median:31", threads=1)(pixels) for _ in range(9)])
 
     def test_handler_that_raises_nothing(self):
         """The run goes on, and the handler was called."""
