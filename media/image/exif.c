@@ -243,6 +243,28 @@ static GArray *entries_of(const tiff_file *tiff, gsize at) {
   return entries;
 }
 
+void fc_tiff_name_others(const guint8 *file, gsize size, fc_tags *tags) {
+  enum { FIRST = 32768 }; /* those below say how samples are stored, but for texts and density */
+  static const struct {
+    guint tag;
+    const char *name;
+  } known[] = {{33550, "GeoTIFF"}, {33922, "GeoTIFF"}, {34264, "GeoTIFF"},  {34735, "GeoTIFF"},
+               {34736, "GeoTIFF"}, {33723, "IPTC"},    {34377, "Photoshop"}};
+  tiff_file tiff;
+  if (!open_tiff(&tiff, (guint8 *)file, size)) return;
+  const gsize first = get(&tiff, 4, 4) + 2;
+  g_autoptr(GArray) entries = entries_of(&tiff, first - 2);
+  for (guint i = 0; i < entries->len; i++) {
+    const guint tag = get(&tiff, first + i * ENTRY, 2), type = get(&tiff, first + i * ENTRY + 2, 2);
+    if (tag < FIRST || tag == FC_TIFF_ICC || is_described(tag, type)) continue;
+    g_autofree char *number = g_strdup_printf("TIFF field %u", tag);
+    const char *name = number;
+    for (gsize k = 0; k < G_N_ELEMENTS(known); k++)
+      if (known[k].tag == tag) name = known[k].name;
+    fc_tags_lose(tags, name);
+  }
+}
+
 void fc_exif_into_tiff(guint8 *file, gsize size, const fc_blob *exif, fc_blob *to) {
   enum { X_DENSITY = 282, Y_DENSITY, UNIT = 296 };
   tiff_file tiff, more;
