@@ -28,10 +28,12 @@ static guint32 get(const tiff_file *tiff, gsize at, int bytes) {
   return (guint32)(tiff->big ? fc_big : fc_little)(tiff->data + at, bytes);
 }
 
+#define FIELDS_MAX 4096 /* more than any real directory has */
+
 /* Entries of the directory at `at`, as far as they are there; and the offset of one of them. */
 static guint count_at(const tiff_file *tiff, gsize at) {
   if (at < 8 || at > tiff->size || tiff->size - at < 2) return 0;
-  return (guint)MIN(get(tiff, at, 2), (tiff->size - at - 2) / ENTRY);
+  return (guint)MIN(MIN(get(tiff, at, 2), FIELDS_MAX), (tiff->size - at - 2) / ENTRY);
 }
 
 static gsize entry_at(gsize directory, guint i) {
@@ -176,7 +178,7 @@ static gsize append_directory(const tiff_file *tiff, GArray *entries, gsize next
   guint8 number[4];
   guint count = 0;
   g_byte_array_append(made, number, 2);
-  for (guint i = 0; i < entries->len && count < G_MAXUINT16; i++) {
+  for (guint i = 0; i < entries->len; i++) {
     const tiff_entry *entry = &g_array_index(entries, tiff_entry, i);
     if (i && by_tag(entry - 1, entry, (gpointer)tiff) == 0) continue;
     g_byte_array_append(made, entry->raw, ENTRY);
