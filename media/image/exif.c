@@ -4,7 +4,7 @@
  * exchanged for a picture that was rotated by 90 degrees; EXIF data taken out of a TIFF file and put into
  * one.
  */
-#include "media/image/meta.h"
+#include "media/image/exif.h"
 
 #include <string.h>
 

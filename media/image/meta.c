@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "media/file/bytes.h"
+#include "media/image/exif.h"
 
 /* Of all that a file has packed; a profile is to fit a JPEG file's 16 MB. */
 #define UNPACKED_MAX ((gsize)32 << 20)

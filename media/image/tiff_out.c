@@ -7,7 +7,8 @@
 
 #include "media/file/blob.h"
 #include "media/file/output.h"
-#include "media/image/meta.h"
+#include "media/image/exif.h"
+#include "media/image/image.h"
 
 const fc_file_option fc_tiff_writing[] = {{"compression", "none|lzw|deflate", "deflate", "all are lossless"},
                                           {NULL, NULL, NULL, NULL}};
