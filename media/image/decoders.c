@@ -25,9 +25,12 @@
 #define KEPT_TOTAL ((gsize)512 << 20)
 #define KEPT_SIZE  ((gsize)128 << 20)
 #define KEPT_LEAST ((gsize)2 << 20)
-/* A child that is kept ends after so many images, and has a heap for images of at least and at most so many
+/* A child that is kept ends after so many images of less than LARGE pixels, of which a larger one counts for
+ * some: a new child costs as much as a small image. Its heap is for images of at least and at most so many
  * pixels. None is kept while more pieces of memory than this are in use. */
-#define SERVED_MOST  32
+#define SERVED_MOST  128
+#define LARGE        ((guint64)1 << 20)
+#define LARGE_COUNTS 4
 #define PIXELS_LEAST ((guint64)1 << 21)
 #define PIXELS_MOST  ((guint64)1 << 25)
 #define IN_USE_MOST  128
@@ -121,14 +124,15 @@ static helper *start(const char *program) {
   return NULL;
 }
 
+/* `memory`: its descriptor, or -1 for a child that has it. */
 static gboolean ask(const helper *h, const fc_decode_request *request, int memory) {
   union {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
   } control = {0};
   struct iovec part = {(void *)request, sizeof *request};
-  struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (memory >= 0) message.msg_control = &control, message.msg_controllen = sizeof control;
   control.header = (struct cmsghdr){
       .cmsg_len = CMSG_LEN(sizeof memory), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
   memcpy(CMSG_DATA(&control.header), &memory, sizeof memory);
@@ -283,10 +287,14 @@ void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean 
   }
 }
 
+static guint counts_for(const fc_decode_request *request) {
+  return request->pixels < LARGE ? 1 : LARGE_COUNTS;
+}
+
 static gboolean may_keep(fc_decoders *d, const fc_decode_memory *memory, const fc_decode_request *request) {
   if (request->pixels > PIXELS_MOST || memory->size > KEPT_SIZE) return FALSE;
   g_mutex_lock(&d->mutex);
-  const gboolean may = d->in_use <= IN_USE_MOST && memory->served < SERVED_MOST - 1;
+  const gboolean may = d->in_use <= IN_USE_MOST && memory->served + counts_for(request) < SERVED_MOST;
   g_mutex_unlock(&d->mutex);
   return may;
 }
@@ -303,7 +311,7 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
       break;
     }
   helper *h = g_steal_pointer(&memory->helper);
-  if (h && !ask(h, &asked, memory->fd)) {
+  if (h && !ask(h, &asked, -1)) {
     end(h);
     return FC_DECODERS_LOST; /* its images are still in the memory, which no other child may see */
   }
@@ -320,7 +328,7 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
     memory->helper = h;
   else
     give_back(d, h);
-  memory->served++;
+  memory->served += counts_for(request);
   return result;
 }
 

@@ -9,8 +9,8 @@
  *
  * A child is kept for the next images of its kind that are not larger than its first one, which it gets
  * through the same memory: a new process takes 1.5 times as long for 12 megapixels, and twice as long for
- * 0.2. It ends at the first image that is not complete, and after some dozens; an image that a used child
- * refuses is given to a new one by decode.c.
+ * 0.2. It ends at the first image that is not complete, and after 32 of a megapixel or more, or 128 smaller
+ * ones; an image that a used child refuses is given to a new one by decode.c.
  *
  * Helpers are kept for further images, as many as were busy at a time, up to a limit. They end with the
  * caller, however that ends.
@@ -71,7 +71,7 @@ typedef struct fc_decode_memory {
   struct helper *helper; /* whose child was kept with it, or NULL */
   int kind;              /* what that child decodes, */
   guint64 pixels;        /* with up to this many pixels, */
-  guint served;          /* and the number of images it has decoded */
+  guint served;          /* and the images that it has decoded, large ones counted more than once */
 } fc_decode_memory;
 /* `fresh`: memory that no child has seen. */
 fc_decode_memory *fc_decoders_take_memory(fc_decoders *decoders, const fc_decode_request *request,

@@ -4,7 +4,7 @@
  * exchanged for a picture that was rotated by 90 degrees; EXIF data taken out of a TIFF file and put into
  * one.
  */
-#include "media/image/meta.h"
+#include "media/image/exif.h"
 
 #include <string.h>
 
@@ -28,13 +28,36 @@ static guint32 get(const tiff_file *tiff, gsize at, int bytes) {
   return (guint32)(tiff->big ? fc_big : fc_little)(tiff->data + at, bytes);
 }
 
+#define FIELDS_MAX 4096 /* more than any real directory has */
+
+/* Entries of the directory at `at`, as far as they are there; and the offset of one of them. */
+static guint count_at(const tiff_file *tiff, gsize at) {
+  if (at < 8 || at > tiff->size || tiff->size - at < 2) return 0;
+  return (guint)MIN(MIN(get(tiff, at, 2), FIELDS_MAX), (tiff->size - at - 2) / ENTRY);
+}
+
+static gsize entry_at(gsize directory, guint i) {
+  return directory + 2 + (gsize)i * ENTRY;
+}
+
 /* The offset of a tag's entry in the directory at `at`, or 0. */
 static gsize find(const tiff_file *tiff, gsize at, guint tag) {
-  if (at < 8 || at > tiff->size || tiff->size - at < 2) return 0;
-  guint32 count = get(tiff, at, 2);
-  for (at += 2; count-- && tiff->size - at >= ENTRY; at += ENTRY)
-    if (get(tiff, at, 2) == tag) return at;
+  for (guint i = 0, count = count_at(tiff, at); i < count; i++)
+    if (get(tiff, entry_at(at, i), 2) == tag) return entry_at(at, i);
   return 0;
+}
+
+/* The first directory. */
+static gsize main_of(const tiff_file *tiff) {
+  return get(tiff, 4, 4);
+}
+
+/* The directory behind another one; 0: none. */
+static gsize next_of(const tiff_file *tiff, gsize directory) {
+  const guint count = count_at(tiff, directory);
+  const gsize end = entry_at(directory, count);
+  const gboolean whole = count && get(tiff, directory, 2) == count;
+  return whole && tiff->size - end >= 4 ? get(tiff, end, 4) : 0;
 }
 
 /* Opens it; FALSE without a valid header. */
@@ -66,17 +89,14 @@ static gboolean read_field(const tiff_file *tiff, gsize at, fc_tiff_field *field
 gboolean fc_tiff_find(const guint8 *data, gsize size, guint tag, fc_tiff_field *field) {
   tiff_file tiff;
   if (!open_tiff(&tiff, (guint8 *)data, size)) return FALSE;
-  const gsize at = find(&tiff, get(&tiff, 4, 4), tag);
+  const gsize at = find(&tiff, main_of(&tiff), tag);
   return at && read_field(&tiff, at, field);
 }
 
 gboolean fc_tiff_has_more(const guint8 *data, gsize size) {
   tiff_file tiff;
   if (!open_tiff(&tiff, (guint8 *)data, size)) return FALSE;
-  const gsize at = get(&tiff, 4, 4);
-  if (at < 8 || at > size || size - at < 2) return FALSE;
-  const gsize next = at + 2 + (gsize)get(&tiff, at, 2) * ENTRY;
-  return next <= size && size - next >= 4 && get(&tiff, next, 4);
+  return next_of(&tiff, main_of(&tiff)) != 0;
 }
 
 guint32 fc_tiff_number(const guint8 *data, gsize size, guint tag, guint32 otherwise) {
@@ -120,7 +140,7 @@ static void exchange(const tiff_file *tiff, gsize directory, guint first) {
 void fc_exif_exchange_sides(guint8 *data, gsize size) {
   tiff_file tiff;
   if (!open_tiff(&tiff, data, size)) return;
-  gsize main_at = get(&tiff, 4, 4), pointer = find(&tiff, main_at, EXIF_DIR);
+  gsize main_at = main_of(&tiff), pointer = find(&tiff, main_at, EXIF_DIR);
   exchange(&tiff, main_at, 0x0100); /* image width and length */
   exchange(&tiff, main_at, 0x011a); /* resolution */
   gsize exif_at = pointer ? get(&tiff, pointer + 8, 4) : 0;
@@ -152,13 +172,13 @@ static gsize append(fc_blob *to, const void *from, gsize size) {
 }
 
 /* In the order of the tags; of entries with one tag the first. `next` is the following directory. */
-static gsize append_directory(const tiff_file *tiff, GArray *entries, guint32 next, fc_blob *to) {
+static gsize append_directory(const tiff_file *tiff, GArray *entries, gsize next, fc_blob *to) {
   g_array_sort_with_data(entries, by_tag, (gpointer)tiff);
   g_autoptr(GByteArray) made = g_byte_array_sized_new(2 + entries->len * ENTRY + 4);
   guint8 number[4];
   guint count = 0;
   g_byte_array_append(made, number, 2);
-  for (guint i = 0; i < entries->len && count < G_MAXUINT16; i++) {
+  for (guint i = 0; i < entries->len; i++) {
     const tiff_entry *entry = &g_array_index(entries, tiff_entry, i);
     if (i && by_tag(entry - 1, entry, (gpointer)tiff) == 0) continue;
     g_byte_array_append(made, entry->raw, ENTRY);
@@ -195,12 +215,11 @@ static gboolean is_directory(tiff_copy *copy, guint tag, guint within) {
 }
 
 /* Returns its offset; 0 for one without fields. Values that are not within the file are left out. */
-static gsize copy_directory(tiff_copy *copy, gsize at, guint within) {
+static gsize copy_directory(tiff_copy *copy, gsize directory, guint within) {
   const tiff_file *from = &copy->from;
   g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(tiff_entry));
-  if (at < 8 || at > from->size || from->size - at < 2) return 0;
-  guint32 count = get(from, at, 2);
-  for (at += 2; count-- && from->size - at >= ENTRY && copy->to->size < copy->most; at += ENTRY) {
+  for (guint i = 0, count = count_at(from, directory); i < count && copy->to->size < copy->most; i++) {
+    const gsize at = entry_at(directory, i);
     const guint tag = get(from, at, 2), type = get(from, at + 2, 2);
     tiff_entry entry;
     fc_tiff_field field;
@@ -222,7 +241,7 @@ gboolean fc_exif_of_tiff(const guint8 *file, gsize size, fc_blob *to) {
   tiff_copy copy = {.to = to, .most = 2 * size};
   if (!open_tiff(&copy.from, (guint8 *)file, size)) return TRUE;
   fc_blob_put(to, file, 8);
-  const gsize directory = copy_directory(&copy, get(&copy.from, 4, 4), 0);
+  const gsize directory = copy_directory(&copy, main_of(&copy.from), 0);
   const gboolean fits = to->size < copy.most;
   if (to->failed) return TRUE;
   if (directory && fits)
@@ -234,13 +253,33 @@ gboolean fc_exif_of_tiff(const guint8 *file, gsize size, fc_blob *to) {
 
 /* ---- fields that are added -------------------------------------------------- */
 
-static GArray *entries_of(const tiff_file *tiff, gsize at) {
+static GArray *entries_of(const tiff_file *tiff, gsize directory) {
   GArray *entries = g_array_new(FALSE, FALSE, sizeof(tiff_entry));
-  if (at < 8 || at > tiff->size || tiff->size - at < 2) return entries;
-  guint32 count = get(tiff, at, 2);
-  for (at += 2; count-- && tiff->size - at >= ENTRY; at += ENTRY)
-    g_array_append_vals(entries, tiff->data + at, 1);
+  const guint count = count_at(tiff, directory);
+  if (count) g_array_append_vals(entries, tiff->data + entry_at(directory, 0), count);
   return entries;
+}
+
+void fc_tiff_name_others(const guint8 *file, gsize size, fc_tags *tags) {
+  enum { FIRST = 32768 }; /* those below say how samples are stored, but for texts and density */
+  static const struct {
+    guint tag;
+    const char *name;
+  } known[] = {{33550, "GeoTIFF"}, {33922, "GeoTIFF"}, {34264, "GeoTIFF"},  {34735, "GeoTIFF"},
+               {34736, "GeoTIFF"}, {33723, "IPTC"},    {34377, "Photoshop"}};
+  tiff_file tiff;
+  if (!open_tiff(&tiff, (guint8 *)file, size)) return;
+  const gsize directory = main_of(&tiff);
+  for (guint i = 0, count = count_at(&tiff, directory); i < count; i++) {
+    const gsize at = entry_at(directory, i);
+    const guint tag = get(&tiff, at, 2), type = get(&tiff, at + 2, 2);
+    if (tag < FIRST || tag == FC_TIFF_ICC || is_described(tag, type)) continue;
+    g_autofree char *number = g_strdup_printf("TIFF field %u", tag);
+    const char *name = number;
+    for (gsize k = 0; k < G_N_ELEMENTS(known); k++)
+      if (known[k].tag == tag) name = known[k].name;
+    fc_tags_lose(tags, name);
+  }
 }
 
 void fc_exif_into_tiff(guint8 *file, gsize size, const fc_blob *exif, fc_blob *to) {
@@ -248,11 +287,10 @@ void fc_exif_into_tiff(guint8 *file, gsize size, const fc_blob *exif, fc_blob *t
   tiff_file tiff, more;
   fc_tiff_field field;
   if (!open_tiff(&tiff, file, size) || !open_tiff(&more, exif->data, exif->size)) return;
-  g_autoptr(GArray) entries = entries_of(&tiff, get(&tiff, 4, 4));
-  const gsize first = get(&more, 4, 4) + 2;
-  g_autoptr(GArray) described = entries_of(&more, first - 2);
-  for (guint i = 0; i < described->len; i++) {
-    const gsize at = first + i * ENTRY;
+  g_autoptr(GArray) entries = entries_of(&tiff, main_of(&tiff));
+  const gsize directory = main_of(&more);
+  for (guint i = 0, count = count_at(&more, directory); i < count; i++) {
+    const gsize at = entry_at(directory, i);
     const guint tag = get(&more, at, 2);
     const gboolean density = tag == X_DENSITY || tag == Y_DENSITY || tag == UNIT;
     if ((density || is_described(tag, get(&more, at + 2, 2))) && read_field(&more, at, &field))
@@ -269,11 +307,10 @@ void fc_exif_add_text(fc_blob *exif, guint tag, const char *text) {
   tiff_file tiff;
   if (!exif->size) fc_blob_put(exif, "II*\0\0\0\0\0", 8);
   if (!open_tiff(&tiff, exif->data, exif->size)) return;
-  const gsize at = get(&tiff, 4, 4), size = strlen(text) + 1;
+  const gsize at = main_of(&tiff), size = strlen(text) + 1;
   if (find(&tiff, at, tag)) return;
   g_autoptr(GArray) entries = entries_of(&tiff, at);
-  const gsize end = at + 2 + entries->len * ENTRY;
-  const guint32 next = entries->len && exif->size - end >= 4 ? get(&tiff, end, 4) : 0;
+  const gsize next = next_of(&tiff, at);
   tiff_entry entry = {{0}};
   put(&tiff, entry.raw, tag, 2);
   put(&tiff, entry.raw + 2, TEXT, 2);

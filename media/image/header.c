@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "media/file/bytes.h"
+#include "media/image/exif.h"
 #include "media/image/image.h"
 
 typedef struct image_file {

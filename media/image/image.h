@@ -27,7 +27,7 @@ typedef enum fc_image_kind {
   FC_IMAGE_TGA
 } fc_image_kind;
 
-/* ---- headers (header.c, exif.c) ------------------------------------------ */
+/* ---- headers (header.c) -------------------------------------------------- */
 
 typedef struct fc_image_header {
   fc_image_kind kind;
@@ -44,23 +44,6 @@ typedef struct fc_image_header {
  * variety that is not decoded. */
 gboolean fc_image_read_header(const char *name, fc_image_kind kind, const guint8 *file, gsize size,
                               fc_image_header *header, GError **error);
-
-/* The orientation in a TIFF structure, as EXIF has it; 1 when it says none. */
-int fc_exif_orientation(const guint8 *tiff, gsize size);
-/* Makes it say 1. */
-void fc_exif_set_upright(guint8 *tiff, gsize size);
-
-/* A field of the first directory of a TIFF structure: its values' type and number, and where the first one
- * is; FALSE when there is none, or it does not lie within. */
-typedef struct fc_tiff_field {
-  guint type;
-  gsize count, at, size; /* in bytes from the beginning */
-} fc_tiff_field;
-gboolean fc_tiff_find(const guint8 *tiff, gsize size, guint tag, fc_tiff_field *field);
-/* The first value of such a field of whole numbers; `otherwise` where there is none. */
-guint32 fc_tiff_number(const guint8 *tiff, gsize size, guint tag, guint32 otherwise);
-/* Is there another directory behind the first? */
-gboolean fc_tiff_has_more(const guint8 *tiff, gsize size);
 
 /* ---- coded (source.c) ---------------------------------------------------- */
 

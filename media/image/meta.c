@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "media/file/bytes.h"
+#include "media/image/exif.h"
 
 /* Of all that a file has packed; a profile is to fit a JPEG file's 16 MB. */
 #define UNPACKED_MAX ((gsize)32 << 20)
@@ -238,16 +239,7 @@ static double read_rational(const guint8 *file, gsize size, guint tag) {
 }
 
 static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
-  enum {
-    DESCRIPTION = 270,
-    X_DENSITY = 282,
-    Y_DENSITY,
-    UNIT = 296,
-    XMP = 700,
-    IPTC = 33723,
-    PHOTOSHOP = 34377,
-    ICC = 34675
-  };
+  enum { DESCRIPTION = 270, X_DENSITY = 282, Y_DENSITY, UNIT = 296, XMP = 700, ICC = FC_TIFF_ICC };
   fc_tiff_field field;
   fc_tags *tags = r->tags;
   if (fc_tiff_find(file, size, ICC, &field)) fc_blob_put(&tags->icc, file + field.at, field.size);
@@ -257,8 +249,7 @@ static void read_tiff(meta_reader *r, const guint8 *file, gsize size) {
                      (gssize)strnlen((const char *)file + field.at, field.size));
   if (fc_tiff_has_more(file, size)) fc_tags_lose(tags, "further pictures");
   if (!fc_exif_of_tiff(file, size, &tags->exif)) fc_tags_lose(tags, "EXIF");
-  if (fc_tiff_find(file, size, IPTC, &field)) fc_tags_lose(tags, "IPTC");
-  if (fc_tiff_find(file, size, PHOTOSHOP, &field)) fc_tags_lose(tags, "Photoshop");
+  fc_tiff_name_others(file, size, tags);
   const guint32 unit = fc_tiff_number(file, size, UNIT, 2);
   const double metre = unit == 2 ? 1 / 0.0254 : 100, x = read_rational(file, size, X_DENSITY) * metre,
                y = read_rational(file, size, Y_DENSITY) * metre;

@@ -40,20 +40,6 @@ typedef struct fc_meta_form {
 void fc_image_tags_write(const fc_tags *tags, const fc_meta_form *form, fc_encode_metadata *to,
                          GString *lost);
 
-/* EXIF data are a TIFF structure of their own (exif.c). */
-gboolean fc_exif_is_valid(const guint8 *data, gsize size);
-/* Exchanges width and height, for a picture that was rotated by 90 degrees. */
-void fc_exif_exchange_sides(guint8 *data, gsize size);
-/* The texts of a TIFF file and its EXIF and GPS directories; nothing where there are none. FALSE, and
- * nothing, when they are larger than the file. */
-gboolean fc_exif_of_tiff(const guint8 *file, gsize size, fc_blob *to);
-/* Adds a text of the first directory, unless there is one of that tag. */
-void fc_exif_add_text(fc_blob *exif, guint tag, const char *text);
-/* For a TIFF file that begins with these EXIF data, but with a header of its own: makes a first directory
- * that has the fields of both, which is to follow the file, and sets the header so. Nothing without such
- * data. */
-void fc_exif_into_tiff(guint8 *file, gsize size, const fc_blob *exif, fc_blob *to);
-
 G_END_DECLS
 
 #endif

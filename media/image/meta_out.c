@@ -5,6 +5,7 @@
 
 #include "media/file/bytes.h"
 #include "media/file/warn.h"
+#include "media/image/exif.h"
 #include "media/image/meta.h"
 
 #define DESCRIPTION 270   /* a tag of EXIF data */

@@ -7,7 +7,8 @@
 
 #include "media/file/blob.h"
 #include "media/file/output.h"
-#include "media/image/meta.h"
+#include "media/image/exif.h"
+#include "media/image/image.h"
 
 const fc_file_option fc_tiff_writing[] = {{"compression", "none|lzw|deflate", "deflate", "all are lossless"},
                                           {NULL, NULL, NULL, NULL}};
@@ -18,17 +19,21 @@ static void set_blob(TIFF *tiff, ttag_t tag, const fc_blob *blob) {
   if (blob->size) TIFFSetField(tiff, tag, (uint32_t)blob->size, blob->data);
 }
 
-static void set_metadata(TIFF *tiff, const fc_encode_metadata *with) {
+/* FALSE when there is no memory. */
+static gboolean set_metadata(TIFF *tiff, const fc_encode_metadata *with) {
   set_blob(tiff, TIFFTAG_ICCPROFILE, &with->icc);
   set_blob(tiff, TIFFTAG_XMLPACKET, &with->xmp);
   if (with->comment.size) {
-    g_autofree char *text = g_strndup((const char *)with->comment.data, with->comment.size);
+    g_autofree char *text = g_try_malloc0(with->comment.size + 1);
+    if (!text) return FALSE;
+    memcpy(text, with->comment.data, with->comment.size);
     TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, text);
   }
-  if (with->per_inch_x <= 0 || with->per_inch_y <= 0) return;
+  if (with->per_inch_x <= 0 || with->per_inch_y <= 0) return TRUE;
   TIFFSetField(tiff, TIFFTAG_XRESOLUTION, with->per_inch_x);
   TIFFSetField(tiff, TIFFTAG_YRESOLUTION, with->per_inch_y);
   TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+  return TRUE;
 }
 
 static void set_form(TIFF *tiff, const fc_picture *p, const fc_encode_settings *settings) {
@@ -73,8 +78,7 @@ static gboolean make(const char *name, int file, const fc_picture *p, const fc_e
   if (!tiff && own >= 0) close(own);
   if (!tiff) return FALSE;
   set_form(tiff, p, settings);
-  set_metadata(tiff, metadata);
-  const gboolean made = write_rows(tiff, p);
+  const gboolean made = set_metadata(tiff, metadata) && write_rows(tiff, p);
   TIFFClose(tiff);
   return made;
 }

@@ -252,8 +252,10 @@ class Tiff(harness.Case):
         self.copied("in.tif", "out.png", "EXIF")
 
     def test_fields_without_a_place_are_named(self):
-        self.write("in.tif", self.image({33723: (7, b"a caption of the press"), 34377: (7, b"8BIM of Photoshop")}))
-        self.copied("in.tif", "out.png", "IPTC, Photoshop")
+        fields = {33723: (7, b"a caption of the press"), 34377: (7, b"8BIM of Photoshop"), 33550: (5, bytes(16)), 34735: (3, b"geo!"), 65000: (4, b"1234")}
+        self.write("in.tif", self.image(fields))
+        for out in ("out.png", "out.tif"):
+            self.copied("in.tif", out, "GeoTIFF, IPTC, Photoshop, TIFF field 65000")
 
 
 class Wav(harness.Case):
@@ -319,7 +321,7 @@ class Wav(harness.Case):
         self.filtered(wav(chunk(b"bext", bytes(whole))), said=LOST + "UMID, loudness", out="out.flac")
 
     def test_what_bext_cannot_hold(self):
-        """A text that is too long, and a time that is no number, are named; a long description goes into a comment."""
+        """A text that is too long, and a time that cannot be read, are named; a long description goes into a comment."""
         self.filtered(wav(chunk(b"bext", bext(7))), out="out.flac")
         data = self.read("out.flac")
         for name, value, said in ((b"ORIGINATOR=us", b"us" * 17, "ORIGINATOR"), (b"TIME_REFERENCE=7", b"noon", "TIME_REFERENCE"),

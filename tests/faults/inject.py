@@ -219,6 +219,8 @@ for kind, length in (("wav", 300000), ("flac", 300000), ("png", 20000)):
     add_test(kind, "large", size=length, metadata=600000)
 for kind, other in (("flac", "ogg"), ("opus", "flac"), ("opus", "ogg")):  # libvorbis asks for comments, and does not look
     add_test(kind, "large", size=300000, metadata=600000, to=other)
+if "tiff" in HAVE:
+    add_test("png", "large", size=20000, metadata=600000, to="tiff")
 for kind, length in (("npy", 300000), ("aiff", 300000), ("jpg", 20000), ("webp", 16000), ("tiff", 20000), ("bmp", 20000), ("tga", 20000)):
     if kind not in HAVE:
         continue

@@ -17,7 +17,7 @@ EVERYTHING = ASKED or not harness.sanitized()
 
 
 def with_metadata(data, size):
-    """A WAV, FLAC or PNG file with a chunk or picture of so many bytes more."""
+    """A WAV, FLAC or PNG file with a chunk or picture of so many bytes more, or two texts."""
     body = bytes(size)
     if data[:4] == b"RIFF":
         data += b"iXML" + struct.pack("<I", size) + body
@@ -25,8 +25,9 @@ def with_metadata(data, size):
     if data[:4] == b"fLaC":
         picture = struct.pack(">II9s6I", 3, 9, b"image/png", 0, 1, 1, 24, 0, size) + body
         return data[:42] + b"\6" + struct.pack(">I", len(picture))[1:] + picture + data[42:]
-    chunk = b"zTXt" + body
-    return data[:33] + struct.pack(">I", size) + chunk + struct.pack(">I", zlib.crc32(chunk)) + data[33:]
+    texts = [b"tEXt" + keyword + b"\0" + b"x" * size for keyword in (b"Author", b"Comment")]
+    chunks = b"".join(struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text)) for text in texts)
+    return data[:33] + chunks + data[33:]
 
 
 def with_texts(data):

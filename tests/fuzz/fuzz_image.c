@@ -12,6 +12,7 @@
 
 #include "media/file/bytes.h"
 #include "media/image/decoder/child.h"
+#include "media/image/exif.h"
 #include "media/image/meta.h"
 
 #define PIXELS ((gint64)1 << 16)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/image/exif.h"
 #include "media/image/decoder/child.h"
 #include "tests/media/support.h"
 

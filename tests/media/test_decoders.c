@@ -100,6 +100,29 @@ static void test_in_turn(void) {
   assert_no_children();
 }
 
+/* A child serves 128 small images or 32 large ones; with the last it ends. */
+static void test_served(void) {
+  const struct {
+    int side;
+    guint images;
+  } cases[] = {{20, 128}, {1000, 32}};
+  fc_decoders *d = fc_decoders_new(program);
+  for (gsize k = 0; k < G_N_ELEMENTS(cases); k++) {
+    bytes file = make_png(cases[k].side, 5);
+    for (guint i = 1; i <= 2 * cases[k].images + 1; i++) {
+      fc_picture picture = {0};
+      g_assert_true(decode(d, &file, cases[k].side, &picture, NULL));
+      g_assert_cmpint(picture.memory->helper != NULL, ==, i % cases[k].images != 0);
+      fc_picture_clear(&picture);
+    }
+    clear_bytes(&file);
+    fc_decoders_free(d);
+    d = fc_decoders_new(program);
+  }
+  fc_decoders_free(d);
+  assert_no_children();
+}
+
 static gpointer decode_thread(gpointer data) {
   bytes file;
   g_autofree char *png = scratch("threads.png");
@@ -265,7 +288,7 @@ static void test_child_is_kept(void) {
     g_test_skip("/proc does not tell the children here");
   } else {
     assert_confined(first);
-    for (int i = 1; i < 31; i++) assert_decodes(d, &file, 30, 10);
+    for (int i = 1; i < 127; i++) assert_decodes(d, &file, 30, 10);
     g_assert_cmpint(grandchild(), ==, first);
     for (int i = 0; i < 2; i++) assert_decodes(d, &file, 30, 10);
     const pid_t second = grandchild();
@@ -403,6 +426,7 @@ int main(int argc, char **argv) {
   g_assert_nonnull(program);
   scratch_init();
   g_test_add_func("/media/decoders/in-turn", test_in_turn);
+  g_test_add_func("/media/decoders/served", test_served);
   g_test_add_func("/media/decoders/from-threads", test_from_threads);
   g_test_add_func("/media/decoders/no-helper", test_no_helper);
   g_test_add_func("/media/decoders/helper-dies", test_helper_dies);

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "media/image/exif.h"
 #include "media/image/image.h"
 #include "tests/media/images.h"
 

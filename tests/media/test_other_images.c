@@ -5,7 +5,7 @@
 
 #include "media/file/bytes.h"
 #include "media/file/options.h"
-#include "media/image/image.h"
+#include "media/image/exif.h"
 #include "tests/media/images.h"
 
 #if defined(FC_WITH_WEBP) || defined(FC_WITH_TIFF)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "media/image/exif.h"
 #include "media/image/meta.h"
 #include "tests/media/images.h"
 
