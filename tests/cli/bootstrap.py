@@ -10,13 +10,14 @@ import harness
 
 STUBS = {
     "meson": 'if [ "$1" = setup ]; then for last; do previous=$folder; folder=$last; done; mkdir -p "$previous"; : >"$previous/build.ninja"; fi',
-    "ninja": 'mkdir -p "$2/cli"; printf "#!/bin/sh\\necho filter >>\\"$LOG\\"\\n" >"$2/cli/filterchain"; chmod +x "$2/cli/filterchain"',
+    "ninja": 'mkdir -p "$2/cli"; printf "#!/bin/sh\\ncase \\$* in *cuda*) echo gpu ;; *) echo filter ;; esac >>\\"$LOG\\"\\n" >"$2/cli/filterchain"; chmod +x "$2/cli/filterchain"',
     "nvcc": "",
     "pkg-config": "",
     "apt-get": "exit 1",
 }
 CPU = "-Dcuda=disabled"
-H200 = "-Dcuda=enabled -Dgpu_arch=90"
+H200 = "-Dcuda=enabled -Dgpu_arch=90 -Dgpu_kernels=composed"
+ALL = "-Dcuda=enabled -Dgpu_arch=90 -Dgpu_kernels=built"
 
 
 class Bootstrap(harness.Case):
@@ -55,13 +56,16 @@ class Bootstrap(harness.Case):
         """No CUDA code is compiled for a demo, whether or not there is nvcc; a second time nothing is set up again."""
         self.assertEqual(self.run_bootstrap("demo"), [CPU, "build", "filter"])
         self.assertEqual(self.run_bootstrap("demo"), ["build", "filter"])
-        self.assertEqual(self.run_bootstrap("install prefix"), ["-Dcuda=enabled -Dgpu_arch=portable", "build"])
+        self.assertEqual(self.run_bootstrap("install prefix"), ["-Dcuda=enabled -Dgpu_arch=portable -Dgpu_kernels=built", "build"])
         self.assertEqual(self.run_bootstrap("demo"), ["build", "filter"])  # stays what it is
 
     def test_a_gpu(self):
-        """The first result comes from the CPU; then the backend is built for this GPU alone, in the same folder."""
-        self.assertEqual(self.run_bootstrap("demo", "9.0"), [CPU, "build", "filter", H200, "build", "filter"])
-        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "filter"])
+        """The first result comes from the CPU; then what runs on this GPU is built in the same folder, without the kernels that
+        take half an hour; an installation has them, and a demo after it keeps them."""
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), [CPU, "build", "filter", H200, "build", "gpu"])
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "gpu"])
+        self.assertEqual(self.run_bootstrap("install prefix", "9.0"), [ALL, "build"])
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "gpu"])
         self.assertEqual(self.run_bootstrap("install prefix", "9.0"), ["build"])
 
     def test_the_variable(self):
