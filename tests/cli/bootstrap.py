@@ -5,6 +5,7 @@ down their arguments."""
 import os
 import shutil
 import subprocess
+import sys
 
 import harness
 
@@ -77,6 +78,20 @@ class Bootstrap(harness.Case):
         os.makedirs(self.path("build"))
         self.write("build/build.ninja", "")
         self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "filter"])
+
+
+    def test_python(self):
+        """A demo builds the Python package that the README uses: its headers are installed ahead of the first setup, and only of
+        a Python that can load it. Without them it goes on."""
+        version = self.path("version")
+        self.stub("python3", f'case "$*" in *version_info*) exit "$(cat {version})" ;; *Python.h*) exit 1 ;; esac\nexec {sys.executable} "$@"')
+        self.stub("sudo", 'exec "$@"')
+        for status, asked in (("0", True), ("1", False)):
+            self.write("version", status)
+            shutil.rmtree(self.path("build"), ignore_errors=True)
+            steps = self.run_bootstrap("demo")
+            self.assertEqual("apt-get" in steps, asked, steps)
+            self.assertEqual(steps[-3:], [CPU, "build", "filter"])
 
 
 if __name__ == "__main__":
