@@ -60,12 +60,12 @@ static gboolean write_rows(TIFF *tiff, const fc_picture *p) {
   return TIFFWriteDirectory(tiff) == 1;
 }
 
-/* Into a file in memory, for libtiff goes back to its beginning. */
+/* Into a file in memory, since libtiff seeks back to its beginning. */
 static gboolean make(const char *name, int file, const fc_picture *p, const fc_encode_settings *settings,
                      const fc_encode_metadata *metadata) {
   TIFFSetErrorHandler(NULL);
   TIFFSetWarningHandler(NULL);
-  const int own = dup(file); /* which libtiff closes */
+  const int own = dup(file); /* closed by libtiff */
   TIFF *tiff = own < 0 ? NULL : TIFFFdOpen(own, name, "w");
   if (!tiff && own >= 0) close(own);
   if (!tiff) return FALSE;
