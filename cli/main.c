@@ -120,6 +120,10 @@ static const command *find_command(char ***argv) {
   const char *word = (*argv)[1];
   ++*argv;
   if (!word || word[0] == '-') return &commands[0];
+  if (strcmp(word, "help") == 0) {
+    (*argv)[0] = "--help";
+    return &commands[0];
+  }
   const char *names[G_N_ELEMENTS(commands)];
   gsize n = 0;
   for (const command *c = commands + 1; c->usage; c++) {

@@ -85,6 +85,10 @@ static gboolean latency_of(const arguments *a, double *to, GError **error) {
 
 /* Checks that do not need the chain. */
 static gboolean check_arguments(const arguments *a, GError **error) {
+  const char *last = a->stages->len ? g_ptr_array_index(a->stages, a->stages->len - 1) : "";
+  if (a->operands->len && strchr(last, '[') && !strchr(last, ']'))
+    return refuse(error, "%s: the value is cut at a blank: put the stage in quotes, -p '%s %s...'", last,
+                  last, (const char *)g_ptr_array_index(a->operands, 0));
   if (a->operands->len)
     return refuse(error, "unexpected \"%s\": inputs are named with -i, operators with -p, the output with -o",
                   (const char *)g_ptr_array_index(a->operands, 0));

@@ -17,6 +17,9 @@ static fc_status design(const fc_host *host, arguments args, const fc_format *in
   if (status == FC_INVALID)
     return host->fail(host, FC_INVALID,
                       "%.10g Hz to %.10g Hz: rates must be multiples of a thousandth of a Hz", from, to);
+  if (status == FC_UNSUPPORTED && to >= 8 && to < 400) /* kHz */
+    return host->fail(host, FC_INVALID, "%.10g Hz to %.10g Hz is too large a ratio: did you mean %.10gk?",
+                      from, to, to);
   if (status == FC_UNSUPPORTED)
     return host->fail(
         host, FC_INVALID,

@@ -162,6 +162,11 @@ static gboolean fail_value(const parsing *p, const char *word, gsize length, con
   if (others)
     return fc_fail(error, FC_INVALID, "%s: %s: %.*s %s: did you mean %s?", p->op, p->param->name, (int)length,
                    word, wrong, others);
+  const char *star = memchr(word, '*', length);
+  if (star && p->param->flags & FC_PARAM_LIST && strspn(word, "0123456789*") >= length)
+    return fc_fail(error, FC_INVALID, "%s: %s: %.*s %s: did you mean %.*sx%.*s?", p->op, p->param->name,
+                   (int)length, word, wrong, (int)(star - word), word, (int)(word + length - star - 1),
+                   star + 1);
   g_autofree char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
@@ -340,6 +345,12 @@ static gboolean parse_table(const parsing *p, value *v, const fc_stage_arg *arg,
     v->names_file = TRUE;
     /* Any error in the file is FC_IO: the command itself was valid. */
     if (why && why->code != FC_NO_MEMORY) why->code = FC_IO;
+    if (why && !g_file_test(arg->value, G_FILE_TEST_EXISTS) &&
+        !arg->value[strspn(arg->value, "0123456789.,;+-eE/")] && strpbrk(arg->value, ",;")) {
+      g_clear_error(&why);
+      fc_fail(&why, FC_IO, "%s: there is no such file; numbers are written in brackets: [%s]", arg->value,
+              arg->value);
+    }
   } else
     fc_fail(&why, FC_UNSUPPORTED, "%s: files are not read here: write the table out", arg->value);
   if (v->table) return TRUE;

@@ -446,6 +446,21 @@ static char *hint_for(const GPtrArray *all, const char *word) {
   return best;
 }
 
+static gboolean is_operator(const GPtrArray *all, const char *name, gsize length) {
+  for (guint i = 0; i < all->len; i++) {
+    const char *its = ((const fc_operator *)all->pdata[i])->name;
+    if (strlen(its) == length && strncmp(its, name, length) == 0) return TRUE;
+  }
+  return FALSE;
+}
+
+/* ": did you mean "gain:0.5"?" for gain=0.5 and "gain 0.5"; NULL: the name is not cut so. g_free. */
+static char *colon_hint(const GPtrArray *all, const char *name) {
+  const gsize length = strcspn(name, "= ,");
+  if (!name[length] || !name[length + 1] || !is_operator(all, name, length)) return NULL;
+  return g_strdup_printf(": did you mean \"%.*s:%.40s\"?", (int)length, name, name + length + 1);
+}
+
 /* The same for the nearest word by its spelling, of names, choices and keywords; "": none is near. */
 static char *spelling_hint(const GPtrArray *all, const char *typed) {
   g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
@@ -462,16 +477,17 @@ static char *spelling_hint(const GPtrArray *all, const char *typed) {
   }
   g_ptr_array_add(words, NULL);
   const char *near = fc_suggest(typed, (const char *const *)words->pdata);
-  for (guint i = 0; near && i < all->len; i++)
-    if (strcmp(((const fc_operator *)all->pdata[i])->name, near) == 0)
-      return g_strdup_printf(": did you mean \"%s\"?", near);
-  char *hint = near ? hint_for(all, near) : NULL;
+  if (!near) return g_strdup("");
+  if (is_operator(all, near, strlen(near))) return g_strdup_printf(": did you mean \"%s\"?", near);
+  /* There are many of these words, so one is nearly always near. */
+  char *hint = fc_edit_distance(typed, near) > 1 ? NULL : hint_for(all, near);
   return hint ? hint : g_strdup("");
 }
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   g_autoptr(GPtrArray) all = all_operators(r);
-  g_autofree char *hint = hint_for(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  g_autofree char *hint = colon_hint(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  if (!hint) hint = hint_for(all, name);
   if (!hint) hint = spelling_hint(all, name);
   if (strchr(name, '/'))
     fail_qualified(r, shown, strrchr(name, '/') + 1, error);

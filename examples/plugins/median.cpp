@@ -19,7 +19,7 @@ namespace {
 
 constexpr int MOST = 9; // a side of the window
 
-// Sorts by insertion: n^2 / 4 steps, and what becomes of NaN is the same everywhere.
+// Sorts by insertion, in n^2 / 4 steps; NaN is treated the same on the CPU and the GPU.
 template <typename F> ON_BOTH F middle_of(F *v, int n) {
   for (int i = 1; i < n; i++) {
     const F x = v[i];
@@ -70,7 +70,7 @@ private:
 };
 
 #ifdef __CUDACC__
-// A thread an element, which loads its window and sorts it.
+// One thread for each element: it loads its window and sorts it.
 template <typename F>
 __global__ void median_kernel(fc_dev_view in, fc_dev_view out, int across, int down, fc_dev_map<F> load,
                               fc_dev_map<F> store, uint32_t *notes) {
@@ -105,7 +105,7 @@ auto describe() {
   fc::op<median> op("median");
   op.flags(FC_OP_KEEPS_MEANING).summary("median of a window").example("median:3").example("median:5");
   op.doc("Replaces each sample by the median of those around it: side x side pixels of a channel, or side "
-         "samples of sound. Beyond an end stands the last sample.");
+         "samples of sound. Beyond an end the last sample is repeated.");
   op.param(fc::integer("side").main().preset("3").between(1, MOST).doc("Of the window, in samples; odd."));
 #ifdef __CUDACC__
   op.backend(FC_ON_CUDA(FC_BACKEND_GRAPH, nullptr, nullptr, nullptr, process_cuda));

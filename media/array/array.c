@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * array.c - see array.h. Elements are fetched in pieces of some pixels, brought into
- * this machine's order and type, and laid into the view; what lies in the file as it is wanted in a
- * dense view is read straight into that. Where a file's order is not
- * ours (planar, Fortran) each piece is gathered from a whole copy in memory, but for
- * planar sound, whose channels are read where they lie.
+ * array.c - see array.h. Elements are read in pieces of some pixels, converted to this machine's byte order
+ * and type, and copied into the view; if the file's layout is that of a dense view, they are read directly
+ * into it. If the order of axes differs (planar, Fortran), each piece is gathered from a copy of the whole
+ * file in memory; planar sound is read channel by channel from the file.
  */
 #include "media/array/array.h"
 
@@ -30,8 +29,8 @@ typedef struct array_source {
 
 /* ---- fetching ---------------------------------------------------------- */
 
-/* `count` items of one channel, into every C-th place of the piece. FALSE with an error
- * where the file has become shorter since it was opened. */
+/* Reads `count` items of one channel into every C-th element of the piece. FALSE with an error if the file
+ * has become shorter since it was opened. */
 static gboolean fetch_channel(array_source *source, gint64 at, gint64 count, gint64 channel, GError **error) {
   gint64 size = source->file.item->size, step = source->file.stride[FC_AXIS_X];
   gint64 channels = source->head.base.format.extent[FC_AXIS_C];
@@ -47,7 +46,7 @@ static gboolean fetch_channel(array_source *source, gint64 at, gint64 count, gin
   return TRUE;
 }
 
-/* `count` pixels from (n, y, x) on into source->raw; returns how many were there. */
+/* Reads `count` pixels from (n, y, x) on into source->raw; returns how many the file has. */
 static gint64 fetch(array_source *source, gint64 n, gint64 y, gint64 x, gint64 count, GError **error) {
   const fc_array_file *file = &source->file;
   gint64 channels = source->head.base.format.extent[FC_AXIS_C], pixel = channels * file->item->size;
@@ -86,7 +85,7 @@ static gboolean convert(array_source *source, gsize count, GError **error) {
                  source->head.base.name, source->elements + bad);
 }
 
-/* One row of the view; returns how many of its pixels were there. */
+/* One row of the view; returns how many of its pixels the file has. */
 static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint64 y, gint64 count,
                        GError **error) {
   gint64 channels = source->head.base.format.extent[FC_AXIS_C], piece = MAX(PIECE / MAX(channels, 1), 1),
@@ -107,7 +106,7 @@ static gint64 read_row(array_source *source, const fc_view *into, gint64 n, gint
   return done;
 }
 
-/* Bytes of all elements but for the outermost axis; -1: more than can be counted. */
+/* Bytes of one element of the outermost axis; -1: overflow. */
 static gint64 bytes_each(const fc_array_file *file) {
   gint64 bytes = file->item->size;
   for (int axis = 0; axis < FC_AXES; axis++) {
@@ -119,7 +118,7 @@ static gint64 bytes_each(const fc_array_file *file) {
   return bytes;
 }
 
-/* The end has come before the first image is whole, or the first row of an only one. */
+/* The file ends within the first image, or within the first row of a single image. */
 static gboolean fail_nothing(const array_source *source, gint64 there, GError **error) {
   static const char *const units[FC_AXES] = {"frame", "row", "element", "channel"};
   const fc_array_file *file = &source->file;
@@ -130,7 +129,7 @@ static gboolean fail_nothing(const array_source *source, gint64 there, GError **
                  source->head.base.name, there, image ? "image" : units[file->outermost], bytes_each(file));
 }
 
-/* The end came within something, or before what was promised. */
+/* The file ends within an element, or before the length in its header. */
 static gboolean end_well(array_source *source, gboolean within, GError **error) {
   const fc_format *format = &source->head.base.format;
   const gint64 promised = format->extent[fc_source_axis(&source->head.base)];
@@ -140,11 +139,11 @@ static gboolean end_well(array_source *source, gboolean within, GError **error) 
           ? g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " frames",
                             source->position, promised)
           : g_strdup_printf("is cut off: it ends after %" G_GINT64_FORMAT " elements", source->elements);
-  source->cut_told = TRUE; /* the end may be asked for again */
+  source->cut_told = TRUE; /* further reads find the end again */
   return fc_media_judge(&source->options, source->head.base.name, fault, error);
 }
 
-/* Whether so many rows of the view are in memory what they are in the file. */
+/* Whether so many rows of the view have the file's layout in memory. */
 static gboolean lies_alike(const array_source *source, const fc_view *into, gint64 rows, gint64 columns) {
   fc_view some = *into;
   some.shape[FC_AXIS_N] = 1, some.shape[FC_AXIS_Y] = rows, some.shape[FC_AXIS_X] = columns;
@@ -152,8 +151,7 @@ static gboolean lies_alike(const array_source *source, const fc_view *into, gint
          fc_is_dense(&some);
 }
 
-/* Rows of so many pixels; returns how many pixels there were. At once where they lie in the file as they are
- * wanted. */
+/* Rows of so many pixels; returns how many pixels the file has. In one read if the layouts agree. */
 static gint64 read_pixels(array_source *source, const fc_view *into, gint64 n, gint64 rows, gint64 columns,
                           GError **error) {
   const gint64 channels = source->head.base.format.extent[FC_AXIS_C],
@@ -177,13 +175,13 @@ static gint64 read_audio(array_source *source, const fc_view *into, gint64 wante
   const gint64 got = read_pixels(source, into, 0, 1, wanted, error);
   if (got < 0) return -1;
   const gint64 frame = source->head.base.format.extent[FC_AXIS_C] * source->file.item->size;
-  /* Behind a header without a length the last frame may be in part. */
+  /* After a header without a length the last frame may be incomplete. */
   const gboolean within = !source->head.tags && (source->input->position - source->file.offset) % frame != 0;
   source->position += got;
   return got < wanted && !end_well(source, within, error) ? -1 : got;
 }
 
-/* Whole frames, or rows of a single one; returns how many. */
+/* Whole frames, or rows of a single frame; returns how many. */
 static gint64 read_frames(array_source *source, const fc_view *into, gint64 wanted, GError **error) {
   const gboolean by_rows = source->head.base.by_rows;
   const gint64 columns = source->head.base.format.extent[FC_AXIS_X],
@@ -194,7 +192,7 @@ static gint64 read_frames(array_source *source, const fc_view *into, gint64 want
     if (got < 0) return -1;
     if (got == rows * columns) continue;
     const gboolean within = by_rows ? got % columns > 0 : got > 0;
-    /* Of a list, which is one row, what is there can be taken. */
+    /* A list is one row, of which the readable part can be used. */
     const gboolean list = source->file.outermost > FC_AXIS_Y;
     if (within && !list && source->position == 0 && n == 0 && (!by_rows || got < columns))
       return fail_nothing(source, source->input->position - source->file.offset, error) ? 0 : -1;
@@ -243,8 +241,8 @@ int fc_array_source_dims(const fc_source *source) {
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* What a pipe brings less than it promises is told before it is used: an extent that turns out
- * shorter would be too late for whoever goes by it. */
+/* A pipe that is shorter than its header says is an error before the samples are used: later stages rely on
+ * the extent. */
 static gboolean spool_if_cuttable(array_source *source, gint64 bytes, GError **error) {
   if (source->input->seekable || !source->options.allow_truncated) return TRUE;
   if (!fc_input_spool(source->input, bytes, error)) return FALSE;
@@ -252,7 +250,7 @@ static gboolean spool_if_cuttable(array_source *source, gint64 bytes, GError **e
   return TRUE;
 }
 
-/* Compares what the file should have with its size, where it has one. */
+/* Compares the length in the header with the file's size, if it has one. */
 static gboolean check_size(array_source *source, GError **error) {
   fc_array_file *file = &source->file;
   gint64 *extent = &source->head.base.format.extent[file->outermost], each = bytes_each(file);
@@ -281,7 +279,7 @@ static gboolean check_size(array_source *source, GError **error) {
   return TRUE;
 }
 
-/* Planar sound is read where it lies; what is in another order is gathered from memory. */
+/* Planar sound is read channel by channel; other orders are gathered from memory. */
 static gboolean prepare_strided(array_source *source, GError **error) {
   fc_array_file *file = &source->file;
   if (!file->strided || file->stride[FC_AXIS_X] == file->item->size) return TRUE;
@@ -298,7 +296,7 @@ static gboolean prepare_strided(array_source *source, GError **error) {
                               source->head.base.name, got, size));
 }
 
-/* Memory for one piece: of an array without elements none for the channels that it says it would have. */
+/* Memory for one piece; none for an array without elements, whatever number of channels it claims. */
 static gboolean reserve_piece(array_source *source, GError **error) {
   const gint64 *extent = source->head.base.format.extent;
   gboolean empty = extent[FC_AXIS_N] == 0 || extent[FC_AXIS_Y] == 0 || extent[FC_AXIS_X] == 0;

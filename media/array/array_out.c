@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * array_out.c - plain elements as .npy or raw: whatever the chain makes, as it makes it.
+ * array_out.c - plain elements as .npy or raw, in the chain's element type.
  *
  * .npy of sound is (frames, channels), or (frames) when mono; of an image (Y, X, C), or
- * (Y, X) when it has one channel; of an array what the input was, if it was .npy and
- * that still holds it all, else as many dimensions as are needed, at least two. The
- * header is written again at the end where the length was not known. Raw is the
- * elements alone, little-endian, in the order N, Y, X, C.
+ * (Y, X) when it has one channel; an array has the dimensions of its .npy input if these suffice, else as
+ * many as are needed, at least two. If the length was not known, the header is written again at the end. Raw
+ * is the elements alone, little-endian, in the order N, Y, X, C.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "media/file/output.h"
 #include "media/array/quantise.h"
 
-#define ALIGN    64 /* of the first element, as NumPy does */
+#define ALIGN    64 /* offset of the first element, as NumPy aligns it */
 #define PIECE    65536
 #define DIMS_MAX 4
 
@@ -25,8 +24,8 @@ typedef struct array_sink {
   fc_media_options options; /* its strings are not used */
   unsigned flags;
   gboolean npy;
-  int raw_like;  /* the integer type of a raw sound that came in, or -1 */
-  int like_dims; /* of the .npy file that came in, or less */
+  int raw_like;  /* the integer type of raw sound input, or -1 */
+  int like_dims; /* dimensions of the .npy input; 0 or less: none */
   fc_format format;
   int dims;
   gsize header_size;
@@ -36,14 +35,14 @@ typedef struct array_sink {
   gsize scratch_size;
 } array_sink;
 
-/* What it is given comes piece by piece along this axis. */
+/* The axis along which pieces arrive. */
 static int axis_of(const array_sink *sink) {
   return (int)fc_sink_axis(&sink->base, sink->format.kind);
 }
 
 /* ---- header ------------------------------------------------------------ */
 
-/* How few dimensions hold everything. */
+/* The least number of dimensions that holds everything. */
 static int dims_needed(const fc_format *format) {
   const gint64 *extent = format->extent;
   if (format->kind == FC_AUDIO) return extent[FC_AXIS_C] == 1 ? 1 : 2;
@@ -68,8 +67,7 @@ static void axes_of(const array_sink *sink, int axes[DIMS_MAX]) {
   memcpy(axes, from, sizeof(int) * DIMS_MAX);
 }
 
-/* `length` on the stream axis. The text takes the same room for any length up to
- * `room`. */
+/* `length` on the stream axis. The text has the same size for any length up to `room`. */
 static char *npy_header(const array_sink *sink, gint64 length, gint64 room) {
   int axes[DIMS_MAX], stream = axis_of(sink);
   const char *name = fc_dtype_name(sink->format.dtype);
@@ -108,7 +106,7 @@ static gboolean put_header(array_sink *sink, gint64 length, GError **error) {
 
 /* ---- the sink ---------------------------------------------------------- */
 
-/* Raw sound stays of the input's integer type, as that of a WAV file does; an array keeps what was computed.
+/* Raw sound keeps the input's integer type, like WAV; an array keeps the computed type.
  */
 static gboolean keeps_type(const array_sink *sink, const fc_format *format) {
   return sink->raw_like >= 0 && format->kind == FC_AUDIO && fc_dtype_is_float(format->dtype) &&
@@ -155,7 +153,7 @@ static gboolean write_elements(array_sink *sink, const void *from, gsize count, 
   return TRUE;
 }
 
-/* Rows whose elements lie side by side as they are, need no copy. */
+/* Rows whose elements are adjacent need no copy. */
 static gboolean write_rows(array_sink *sink, const fc_view *from, GError **error) {
   gsize row = (gsize)(from->shape[FC_AXIS_X] * from->shape[FC_AXIS_C]);
   for (gint64 n = 0; n < from->shape[FC_AXIS_N]; n++)

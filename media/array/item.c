@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * item.c - elements of files as element types of ours, without loss.
+ * item.c - lossless conversion of file elements to our element types.
  */
 #include "media/array/item.h"
 
@@ -45,7 +45,7 @@ static float half_to_float(guint16 half) {
   return sign * (exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24));
 }
 
-/* Three bytes, the lowest of which comes first on a little-endian machine, to the upper ones of four. */
+/* Three bytes in native order become the upper three of four. */
 static void widen(const void *from, gsize count, void *to) {
   const guint8 *at = from;
   guint32 *out = to;
@@ -57,8 +57,8 @@ static void widen(const void *from, gsize count, void *to) {
 
 /* ---- ITU-T G.711 ------------------------------------------------------------- */
 
-/* A sign, three bits of a segment, whose steps are twice those of the one below, and four of a step in it.
- * u-law: all bits inverted, and magnitudes have 132 added, so that there is no linear segment. */
+/* A sign, three bits for the segment, whose steps are twice those of the one below, and four bits for the
+ * step in it. u-law inverts all bits and adds 132 to magnitudes, so that there is no linear segment. */
 enum { SIGN = 0x80, SEGMENT = 7, STEP = 15, BIAS = 132, ALTERNATE = 0x55, LINEAR = 256 };
 
 static float from_ulaw(guint8 code) {
@@ -73,7 +73,7 @@ static float from_alaw(guint8 code) {
   return (float)(bits & SIGN ? magnitude : -magnitude) / 32768;
 }
 
-/* Of magnitudes of 2^7 and more. */
+/* For magnitudes of 2^7 and more. */
 static int segment_of(int magnitude) {
   return (int)g_bit_storage((gulong)magnitude) - 8;
 }
@@ -100,7 +100,7 @@ guint8 fc_alaw_of(gint16 sample) {
   }                                                                                                          \
   return -1
 
-/* The same, for integers that f64 may not hold. */
+/* The same, for integers that f64 may not represent. */
 #define EACH_WIDE(type, beyond)                                                                              \
   for (gsize i = 0; i < count; i++) {                                                                        \
     type value;                                                                                              \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * item.h - an element as it lies in a file, and the element type it becomes without
- * loss.
+ * item.h - an element as stored in a file, and the element type that represents it exactly.
  */
 #ifndef FC_MEDIA_ITEM_H
 #define FC_MEDIA_ITEM_H
@@ -13,17 +12,17 @@
 G_BEGIN_DECLS
 
 typedef struct fc_item {
-  char kind; /* 'u', 'i', 'f', 'b' for a byte that is true or false; of sound, left-justified when delivered:
-              * 'p' with a sign, 'o' with an offset of half the range; 'm' u-law, 'a' A-law */
+  char kind; /* 'u', 'i', 'f'; 'b' a byte that is true or false; of sound, delivered left-justified: 'p'
+                signed, 'o' with an offset of half the range; 'm' u-law, 'a' A-law */
   int size;  /* bytes */
-  int dtype; /* what it is delivered as */
+  int dtype; /* the element type that it is delivered as */
   int bits;  /* that carry information */
 } fc_item;
 
 /* The item of a kind and size, or NULL. */
 const fc_item *fc_item_find(char kind, int size);
 
-/* Is it one of our element types as it lies? */
+/* Is it one of our element types without conversion? */
 gboolean fc_item_is_plain(const fc_item *item);
 
 /* Reverses the bytes of each of `count` items. */

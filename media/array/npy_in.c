@@ -3,8 +3,8 @@
  * npy_in.c - NumPy's array files, versions 1 to 3, either byte order, C and Fortran
  * order. One dimension is X, two are (Y, X), three (Y, X, C), four (N, Y, X, C).
  *
- * The header is the text of a Python dictionary with three keys. It is read by a small
- * parser that knows nothing else, whatever the file says of its length.
+ * The header is the text of a Python dictionary with three keys. A small parser reads just that, within
+ * bounds, whatever length the file claims.
  */
 #include <string.h>
 
@@ -93,7 +93,7 @@ static gboolean take_entry(const char **at, npy_header *header) {
   header->seen |= bit;
   if (bit == SEEN_DESCR) {
     skip_blanks(at);
-    if (**at == '[') { /* a structure: it is enough to know that it is none of ours */
+    if (**at == '[') { /* a structured type, which is not supported */
       strcpy(header->descr, "a structure");
       header->seen = SEEN_ALL;
       return FALSE;
@@ -128,7 +128,7 @@ static const fc_item *item_of(const npy_header *header, gboolean *swap) {
   return fc_item_find(descr[1], (int)size);
 }
 
-/* Which of our axes are the file's, first to last. */
+/* Our axes in the order of the file's dimensions. */
 static const int *axes_of(int dims) {
   static const int axes[] = {FC_AXIS_N, FC_AXIS_Y, FC_AXIS_X, FC_AXIS_C};
   static const int flat[] = {FC_AXIS_X};
@@ -147,7 +147,7 @@ static gboolean lay_out(const char *name, const npy_header *header, fc_array_fil
                    header->dims, DIMS_MAX);
   file->format = (fc_format){
       .size = sizeof(fc_format), .kind = FC_ARRAY, .layout = FC_INTERLEAVED, .extent = {1, 1, 1, 1}};
-  file->dims = MAX(header->dims, 1); /* of none it is a single number */
+  file->dims = MAX(header->dims, 1); /* no dimension: a single number */
   const int *axes = axes_of(header->dims);
   file->outermost = axes[0];
   file->strided = header->fortran && header->dims > 1;
@@ -185,7 +185,7 @@ static gboolean read_header(fc_input *input, npy_header *header, GError **error)
   if (got < 0) return FALSE;
   if ((gsize)got < length || !got)
     return fc_fail(error, FC_IO, "%s: is cut off within its header", input->name);
-  /* A structure stops the parser, but says enough of itself. */
+  /* A structured type stops the parser, which has seen enough for the message. */
   gboolean parsed = strlen(text) == length && parse(text, header);
   if (!parsed && strcmp(header->descr, "a structure") != 0)
     return fc_fail(error, FC_IO, "%s: its header is damaged", input->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quantise.c - see quantise.h. The engine's own conversion (core/base/buffer.h); but integers of sound of
- * which only the upper bits are kept, as 24 of 32, are rounded here.
+ * which only the upper bits are stored, such as 24 of 32, are rounded here.
  */
 #include "media/array/quantise.h"
 
@@ -14,13 +14,13 @@
 /* Values rounded at a time. */
 #define BLOCK 512
 
-/* Half to even, for magnitudes below 2^51: what is added leaves no bits for a
- * fraction. rint() would be a call for each sample on the oldest x86-64. */
+/* Rounds half to even, for magnitudes below 2^51: the added constant leaves no bits for a fraction. On
+ * baseline x86-64 rint() would be a function call for each sample. */
 #define TO_INTEGER 6755399441055744.0 /* 1.5 * 2^52 */
 
 /* ---- dense elements ------------------------------------------------------------ */
 
-/* Elements of such a shape and type that lie in the order N, Y, X, C with nothing between them. */
+/* Dense elements of such a shape and type, in the order N, Y, X, C. */
 static fc_view dense_view(const fc_view *like, int dtype, void *data) {
   fc_view dense = *like;
   gint64 step = (gint64)fc_dtype_size(dtype);
@@ -55,7 +55,7 @@ static gboolean is_nan(const fc_view *view, const gint64 at[FC_AXES]) {
   return isnan(fc_value_decode(fc_view_at(view, at[0], at[1], at[2], at[3]), view->kind, view->dtype));
 }
 
-/* Where the first one is; FALSE. */
+/* Reports the position of the first one; FALSE. */
 static gboolean fail_nan(const char *name, const fc_view *from, gint64 first, GError **error) {
   gint64 at[FC_AXES] = {0};
   while (at[FC_AXIS_N] < from->shape[FC_AXIS_N] && !is_nan(from, at))
@@ -73,7 +73,7 @@ static gboolean fail_nan(const char *name, const fc_view *from, gint64 first, GE
 
 /* ---- rounding ---------------------------------------------------------------------- */
 
-/* To so many bits; counts values that lie more than a step beyond their range. */
+/* Rounds to so many bits; counts values that are more than a step beyond the range. */
 static void round_block(double *values, gint64 count, int bits, fc_clipping *clipped) {
   const double steps = ldexp(1, bits - 1), step = 1 / steps, top = steps - 1;
   for (gint64 i = 0; clipped && i < count; i++) {
@@ -88,7 +88,7 @@ static void round_block(double *values, gint64 count, int bits, fc_clipping *cli
   }
 }
 
-/* Pieces of frames, and of channels where one frame has more than a piece. */
+/* In pieces of frames, and of channels if one frame is larger than a piece. */
 static void convert_narrow(const fc_view *to, const fc_view *from, int bits, fc_clipping *clipped,
                            guint32 *notes) {
   const gint64 channels = MIN(from->shape[FC_AXIS_C], BLOCK), frames = BLOCK / MAX(channels, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * audio_in.c - a sound is opened by what it is: MP3 by mp3_in.c, FLAC and Ogg by coded_in.c, all that has a
- * header of chunks by pcm_in.c, which gives what is coded inside to the other two.
+ * audio_in.c - opens a sound by its format: MP3 with mp3_in.c, FLAC and Ogg with coded_in.c, all formats of
+ * chunks with pcm_in.c, which passes coded samples on to the other two.
  */
 #include "media/audio/audio.h"
 #include "media/audio/id3.h"

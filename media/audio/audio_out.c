@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * audio_out.c - the sink for sound: chooses the sample format, brings what arrives
- * into it, and hands it to an encoder that writes to a checked output.
+ * audio_out.c - the sink for sound: chooses the sample format, converts the samples to it, and passes them to
+ * an encoder, which writes to a checked output.
  */
 #include "media/audio/audio.h"
 
@@ -29,7 +29,7 @@ const fc_file_option fc_ogg_writing[] = {{"quality", "0..10", "4", "quality of V
 const fc_file_option fc_opus_writing[] = {BITRATE, {NULL}};
 const fc_file_option fc_mp3_writing[] = {BITRATE, {NULL}};
 
-/* "96k" or "96000"; 0: it is none. */
+/* "96k" or "96000"; 0: not a bit rate. */
 static double bits_per_second(const char *text) {
   char *end;
   const double number = g_ascii_strtod(text, &end);
@@ -42,12 +42,12 @@ typedef struct audio_sink {
   const fc_file_format *file;
   fc_media_options options;
   char *path;
-  int subtype;    /* what the user asked for, or 0 */
+  int subtype;    /* requested by the user, or 0 */
   double bitrate; /* likewise */
   fc_tags *tags;
   GString *lost;
   fc_audio_samples samples;
-  gboolean chosen, like_source; /* the samples are those of the source where they can be */
+  gboolean chosen, like_source; /* samples keep the source's format if possible */
   fc_audio_spec spec;
   fc_output *output;
   fc_encoder *encoder;
@@ -61,8 +61,8 @@ static int like_of(const audio_sink *sink) {
   return sink->tags && sink->like_source ? sink->tags->sndfile : 0;
 }
 
-/* How much libsndfile is to compress, of 1, for the bit rate asked for: by its own scales, which end where
- * those of the encoders do. FALSE with an error beyond them. */
+/* libsndfile's compression level, 0 to 1, for the requested bit rate: by its own scales, whose ends are those
+ * of the encoders. FALSE with an error beyond them. */
 static gboolean take_bitrate(audio_sink *sink, const fc_format *format, GError **error) {
   const gboolean mp3 = sink->file->sndfile == FC_SF_MPEG;
   const double channels = (double)format->extent[FC_AXIS_C], rate = format->rate;
@@ -79,7 +79,7 @@ static gboolean take_bitrate(audio_sink *sink, const fc_format *format, GError *
                  sink->base.name, sink->file->title, least / 1000, most / 1000, sink->bitrate / 1000);
 }
 
-/* A type that the user chose counts for more than that of the source. */
+/* A type chosen by the user takes precedence over the source's. */
 static gboolean choose(audio_sink *sink, const fc_format *format, GError **error) {
   fc_format wanted = *format;
   if (format->stored) {
@@ -94,14 +94,14 @@ static gboolean choose(audio_sink *sink, const fc_format *format, GError **error
   return sink->bitrate == 0 || take_bitrate(sink, format, error);
 }
 
-/* Integers of fewer bits than their type, as 8 and 24. Floats that become such are rounded here, once: on the
- * way through 16 or 32 bits they would be rounded twice, and one of 512 samples to the wrong side. So are
- * integers of more bits than the type, as floats that hold them. */
+/* Integers of fewer bits than their type, such as 8 and 24. Floats are rounded to them here, once: through 16
+ * or 32 bits they would be rounded twice, and one of 512 samples wrongly. Integers of more bits, and floats
+ * that represent them, are rounded here too. */
 static gboolean is_narrow(const fc_audio_samples *samples) {
   return !fc_dtype_is_float(samples->dtype) && samples->bits < 8 * (int)fc_dtype_size(samples->dtype);
 }
 
-/* Our own encoder writes these. */
+/* Formats that our own encoder writes. */
 static gboolean is_plain(const fc_audio_samples *samples) {
   return fc_audio_item_of(samples->format) && (samples->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_FLAC;
 }
@@ -127,13 +127,13 @@ static double audio_room(const fc_sink *base) {
   return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
-/* Decodes to floats without holding such. */
+/* Formats that are decoded to floats without storing floats. */
 static gboolean is_codec(const fc_audio_samples *samples) {
   int subtype = samples->format & SF_FORMAT_SUBMASK;
   return fc_dtype_is_float(samples->dtype) && subtype != SF_FORMAT_FLOAT && subtype != SF_FORMAT_DOUBLE;
 }
 
-/* Says what is lost on the way into a container that holds less than the input had. */
+/* Warns of what is lost in a container that holds less than the input. */
 static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
   const int like = sink->subtype ? 0 : like_of(sink);
   fc_audio_samples was = fc_audio_samples_of(like);
@@ -141,7 +141,7 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
   gboolean codec = is_codec(&was);
   gboolean less = sink->samples.bits < was.bits ||
                   (fc_dtype_is_float(was.dtype) && !fc_dtype_is_float(sink->samples.dtype));
-  /* Whoever asks for a lossy codec knows that it does not keep the samples. */
+  /* No warning for lossy codecs, which are known not to keep the samples. */
   if (exact && !codec && less && !is_codec(&sink->samples))
     fc_media_warn(&sink->options, "%s: %s holds %s samples at most: rounded from %s", sink->base.name,
                   sink->file->title, fc_audio_samples_name(sink->samples.format),
@@ -151,7 +151,7 @@ static void warn_of_loss(const audio_sink *sink, const fc_format *format) {
                   format->rate);
 }
 
-/* Others want their header again at the end, and a pipe gets them when they are complete. */
+/* Others rewrite their header at the end; into a pipe they are written when complete. */
 static gboolean streams(const fc_audio_samples *samples, gint64 frames, gboolean live) {
   int major = samples->format & SF_FORMAT_TYPEMASK;
   if (is_plain(samples))
@@ -159,7 +159,8 @@ static gboolean streams(const fc_audio_samples *samples, gint64 frames, gboolean
   return major == SF_FORMAT_OGG || major == SF_FORMAT_FLAC;
 }
 
-/* Pictures go into FLAC, Ogg and MP3, texts into all but AU; the input's chunks into files of its family. */
+/* Pictures go into FLAC, Ogg and MP3, texts into all but AU; the input's chunks into files of the same
+ * family. */
 static void name_lost(const audio_sink *sink) {
   const fc_tags *tags = sink->tags;
   const int major = sink->samples.format & SF_FORMAT_TYPEMASK;
@@ -201,7 +202,7 @@ static gboolean audio_begin(fc_sink *base, const fc_format *format, GError **err
   return sink->encoder != NULL;
 }
 
-/* Vorbis and Opus make noise of what is not a number. */
+/* Vorbis and Opus turn NaN into noise. */
 static gboolean check_finite(const audio_sink *sink, const float *samples, gsize count, GError **error) {
   if (!is_codec(&sink->samples)) return TRUE;
   gsize i = 0;
@@ -217,7 +218,7 @@ static gboolean check_finite(const audio_sink *sink, const float *samples, gsize
 static gboolean audio_write(fc_sink *base, const fc_view *from, GError **error) {
   audio_sink *sink = (audio_sink *)base;
   const fc_audio_samples *samples = &sink->samples;
-  /* What the last operator stores as integers is looked at by the run. */
+  /* If the last operator stores integers, the run checks for NaN. */
   fc_clipping *clipped = fc_dtype_is_float(from->dtype) && is_narrow(samples) ? &sink->clipped : NULL;
   const void *dense = fc_dense_bits(base->name, from, sink->position, samples->dtype, samples->bits,
                                     &sink->scratch, &sink->scratch_size, clipped, error);
@@ -263,7 +264,7 @@ static void audio_free(fc_sink *base) {
   g_free(sink);
 }
 
-/* FALSE with an error when one makes no sense. */
+/* FALSE with an error for an invalid one. */
 static gboolean take_options(audio_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
   const fc_file_option *table = sink->file->writing;

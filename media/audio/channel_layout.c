@@ -18,9 +18,9 @@ enum {
   MOST = 8
 };
 
-/* Of as many channels; those of Vorbis and Opus too. */
+/* Default masks by number of channels, also of Vorbis and Opus. */
 static const guint32 usual[MOST + 1] = {0, 0x4, 0x3, 0x7, 0x33, 0x37, 0x3f, 0x70f, 0x63f};
-/* Surround of FLAC is at the back or at the sides: so as flac and ffmpeg take it. */
+/* FLAC's surround channels are at the back or at the sides: as flac and ffmpeg interpret it. */
 static const guint32 of_flac[MOST + 1] = {0, 0x4, 0x3, 0x7, 0x33, 0x607, 0x60f, 0x70f, 0x63f};
 
 static gboolean is_ogg_codec(int format) {
@@ -34,7 +34,7 @@ guint32 fc_channel_mask_of_codec(int format, int channels) {
   return is_ogg_codec(format) ? usual[channels] : 0;
 }
 
-/* The back for the sides, or the other way round, where that moves no channel. */
+/* Exchanges back and side, if that changes no channel's position. */
 static guint32 exchanged(guint32 mask) {
   const guint32 pairs = mask & (BACK | SIDES);
   const gboolean one = pairs == BACK || pairs == SIDES;
@@ -51,12 +51,12 @@ static gboolean is_usual(guint32 mask, int channels) {
 #define BY_BITS   (1u << 16)
 #define TAG(n, c) ((guint32)(n) << 16 | (c))
 
-/* Lists of channels that stand as in WAV. Those that are not written are known to few readers. */
+/* Layouts in WAV's channel order. Those that few readers know are not written. */
 static const struct {
   guint32 tag, mask;
   gboolean written;
 } layouts[] = {
-    {TAG(100, 1), 0, FALSE},     /* mono says nothing */
+    {TAG(100, 1), 0, FALSE},     /* mono has no position */
     {TAG(101, 2), 0x3, TRUE},    /* stereo */
     {TAG(113, 3), 0x7, TRUE},    /* MPEG 3.0 A */
     {TAG(131, 3), 0x103, TRUE},  /* ITU 2.1 */
@@ -77,7 +77,7 @@ static const struct {
     {TAG(189, 8), 0x63f, FALSE}, /* WAVE 7.1 */
 };
 
-/* The bit of a label, which counts from 1; 0: it has none. */
+/* The mask bit of a label, which counts from 1; 0: none. */
 static guint32 bit_of(guint32 label) {
   enum { REAR = 33, REAR_RIGHT = 34, MONO = 42, REAR_BIT = 4 };
   if (label == MONO) return FRONT_CENTRE;
@@ -85,7 +85,7 @@ static guint32 bit_of(guint32 label) {
   return label >= 1 && label <= CORE_AUDIO_BITS ? 1u << (label - 1) : 0;
 }
 
-/* 0 where a label has no bit, or they do not stand as in WAV. */
+/* 0 if a label has no bit, or the order is not WAV's. */
 static guint32 mask_of_labels(const guint8 *chunk, gsize size, int channels) {
   enum { HEAD = FC_CHAN_SIZE, LABEL = 20 };
   const guint32 count = (guint32)fc_big(chunk + 8, 4);
@@ -123,14 +123,14 @@ gboolean fc_channel_mask_put_chan(guint32 mask, int channels, guint8 chan[FC_CHA
 
 /* ---- writing ------------------------------------------------------------------- */
 
-/* In WAV and FLAC any mask has a place, in CAF and AIFF complete ones, in Vorbis and Opus what they imply. */
+/* WAV and FLAC hold any mask, CAF and AIFF complete ones, Vorbis and Opus what they imply. */
 static gboolean has_place(const fc_audio_spec *spec, guint32 mask) {
   guint8 chan[FC_CHAN_SIZE];
   const gboolean plain = fc_audio_item_of(spec->samples.format) != NULL;
   switch (spec->samples.format & SF_FORMAT_TYPEMASK) {
   case SF_FORMAT_WAV:
   case SF_FORMAT_RF64: return plain;
-  /* libsndfile takes all of that form in W64 for integers. */
+  /* libsndfile reads all samples of that form in W64 as integers. */
   case SF_FORMAT_W64: return fc_audio_is_pcm(spec->samples.format) && !fc_dtype_is_float(spec->samples.dtype);
   case SF_FORMAT_FLAC: return TRUE;
   case SF_FORMAT_CAF:
@@ -148,7 +148,7 @@ guint32 fc_channel_mask_choose(const fc_audio_spec *spec) {
   const fc_tag_family family = spec->tags->family;
   const gboolean comments = (family == FC_TAGS_FLAC || family == FC_TAGS_OGG) &&
                             (major == SF_FORMAT_FLAC || major == SF_FORMAT_OGG);
-  /* Its own chunk or comment goes over, or is named, itself. */
+  /* Its own chunk or comment is copied, or named as lost, by other code. */
   if (comments || (major == SF_FORMAT_CAF && family == FC_TAGS_CAF) ||
       (major == SF_FORMAT_AIFF && family == FC_TAGS_AIFF))
     return 0;

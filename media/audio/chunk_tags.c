@@ -6,7 +6,7 @@
 
 #include "media/file/bytes.h"
 
-/* One text in every family; of several rows with a name the first is written. */
+/* A text's name in every family; of several rows with a name the first is written. */
 static const struct {
   const char *name, *riff, *aiff, *caf;
 } texts[] = {{"TITLE", "INAM", "NAME", "title"},
@@ -32,10 +32,10 @@ static const struct {
 /* Which chunks of a family are about the samples. */
 typedef struct chunk_rules {
   fc_tag_family family;
-  const char *layout;    /* how they lie, or made from them: written anew */
-  const char *positions; /* count samples */
-  const char *channels;  /* count channels */
-  const char *texts;     /* hold nothing but texts that are tags too */
+  const char *layout;    /* the format, or derived from the samples: written anew */
+  const char *positions; /* have sample positions */
+  const char *channels;  /* are about channels */
+  const char *texts;     /* only texts, which are tags too */
 } chunk_rules;
 
 static const chunk_rules rules[] = {
@@ -55,7 +55,7 @@ static const char *id_in(gsize row, fc_tag_family family) {
   return family == FC_TAGS_RIFF ? texts[row].riff : family == FC_TAGS_AIFF ? texts[row].aiff : texts[row].caf;
 }
 
-/* By what a file of the family calls it; an unknown one has the name that it has there. */
+/* By its id in the family; an unknown id is the name. */
 static const char *name_of(fc_tag_family family, const char *id) {
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     if (id_in(i, family) && g_ascii_strcasecmp(id_in(i, family), id) == 0) return texts[i].name;
@@ -70,13 +70,13 @@ static const char *id_of(fc_tag_family family, const char *name) {
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* Up to the first zero; empty ones are none. */
+/* Up to the first zero; empty texts are ignored. */
 static void add_text(fc_tags *tags, const char *name, const guint8 *value, gsize size) {
   const gsize length = strnlen((const char *)value, size);
   if (length) fc_tags_add_text(tags, name, value, (gssize)length);
 }
 
-/* Whether an entry of a LIST may begin at a place: it has a name, and is all there. */
+/* Whether an entry of a LIST can begin at this position: it has a name and is complete. */
 static gboolean is_entry_at(const fc_chunk_layout *layout, const guint8 *data, gsize size, gsize at) {
   if (at > size || size - at < 8) return FALSE;
   for (gsize i = 0; i < 4; i++)
@@ -84,7 +84,7 @@ static gboolean is_entry_at(const fc_chunk_layout *layout, const guint8 *data, g
   return fc_chunk_get(layout, data + at + 4, 4) <= size - at - 8;
 }
 
-/* Some writers leave out the byte that makes an odd size even. */
+/* Some writers omit the padding byte after an odd size. */
 static void read_info(fc_tags *tags, const fc_chunk_layout *layout, const guint8 *data, gsize size) {
   gsize at = 4;
   while (at < size && size - at >= 8) {
@@ -137,7 +137,7 @@ static void read_caf_info(fc_tags *tags, const guint8 *data, gsize size) {
   }
 }
 
-/* COMT, as sox writes it: each comment has a date, the marker that it is about or 0, and its length. */
+/* COMT, as sox writes it: each comment has a date, a marker's number or 0, and its length. */
 static void read_comments(fc_tags *tags, const guint8 *data, gsize size) {
   enum { MARKER_AT = 4, SIZE_AT = 6, HEAD = 8, COUNT = 2 };
   guint64 left = size >= COUNT ? fc_big(data, COUNT) : 0;
@@ -161,14 +161,14 @@ static void read_texts(fc_tags *tags, const fc_chunk_layout *layout, const fc_ta
     add_text(tags, name_of(FC_TAGS_AIFF, id), chunk->data, chunk->size);
 }
 
-/* Nothing but texts, which are tags too. */
+/* Only texts, which are tags too. */
 static gboolean holds_texts(fc_tag_family family, const fc_tag_chunk *chunk) {
   const gboolean list = memcmp(chunk->id, "LIST", 4) == 0 && chunk->size >= 4;
   return (family == FC_TAGS_RIFF && list && memcmp(chunk->data, "INFO", 4) == 0) ||
          fc_id_is_among(chunk->id, rules_of(family)->texts);
 }
 
-/* What a chunk is called in a warning: by number where its id is no word. */
+/* The name of a chunk in warnings: a number if its id is not printable. */
 static char *title_of(const fc_tag_chunk *chunk) {
   const guint8 *id = chunk->id;
   gboolean word = id[0] != ' ', labels = memcmp(id, "LIST", 4) == 0 && chunk->size >= 4;
@@ -178,7 +178,7 @@ static char *title_of(const fc_tag_chunk *chunk) {
               : g_strdup_printf("0x%02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
 }
 
-/* The chunks of RIFX have their numbers in the other order, and only their texts are taken. */
+/* RIFX chunks have big-endian numbers, so only their texts are used. */
 static void drop_last(fc_tags *tags) {
   const fc_tag_chunk *last = &g_array_index(tags->chunks, fc_tag_chunk, tags->chunks->len - 1);
   if (!holds_texts(FC_TAGS_RIFF, last)) {
@@ -212,7 +212,7 @@ gboolean fc_chunk_tags_read(fc_tags *tags, const fc_chunk_layout *layout, const 
 
 /* ---- writing ------------------------------------------------------------------ */
 
-/* The time of day of a part of the sound is that of its first sample. */
+/* The time of day of an excerpt is that of its first sample. */
 static void move_clock(const fc_audio_spec *spec, fc_tag_chunk *bext) {
   if (bext->size < CLOCK_AT + 8 || !spec->lead || spec->unrelated || spec->tags->rate != spec->rate) return;
   guint8 *clock = bext->data + CLOCK_AT;
@@ -302,7 +302,7 @@ static gboolean is_of_bext(const char *name) {
   return name && g_ascii_strcasecmp(name, FC_TIME_REFERENCE) == 0;
 }
 
-/* In CAF every text has a place; behind a zero there is none in it. */
+/* CAF holds every text; a zero ends it. */
 static void put_texts(const fc_audio_spec *spec, fc_tag_family family, fc_tags *to) {
   const fc_tags *tags = spec->tags;
   g_auto(fc_blob) body = {0};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * coded_in.c - sounds that libsndfile decodes: FLAC, Vorbis and Opus in Ogg, ADPCM, GSM, ALAC,
- * in the element type in which their samples are exact. libsndfile's own conversions change values, and none
- * is used. It reads through callbacks that count their calls, for there are headers that send it round for
- * minutes.
+ * in the element type in which their samples are exact. libsndfile's conversions change values and are not
+ * used. It reads through callbacks that count their calls, since some headers keep it looping for minutes.
  *
- * libsndfile says nothing of a file that was cut off. What chunks say was compared with the file before; an
- * Ogg stream is verified page by page; of FLAC a short read is noticed.
+ * libsndfile does not report truncated files. The sizes of chunks have been compared with the file's before;
+ * an Ogg stream is verified page by page; for FLAC a short read is an error.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,12 +18,12 @@
 #include "media/audio/ogg_stream.h"
 #include "media/file/bytes.h"
 
-/* Longer than any recording, shorter than what libsndfile says when it does not know. */
+/* Longer than any recording, shorter than libsndfile's value for an unknown length. */
 #define FRAMES_MAX ((gint64)1 << 48)
-/* Reads and moves that opening any sound may take, and one more for so many bytes or samples. */
+/* Limit of reads and seeks for opening a sound, plus one for each so many bytes or samples. */
 #define CALLS       ((gint64)1 << 20)
 #define CALLS_EVERY 64
-/* Milliseconds that a pipe is waited for when all that was promised has come. */
+/* Milliseconds to wait for a pipe after everything announced has arrived. */
 #define PATIENCE 1000
 
 typedef struct coded_source {
@@ -32,11 +31,11 @@ typedef struct coded_source {
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
   fc_audio_place place;
-  gint64 at;            /* where libsndfile reads */
-  gint64 calls;         /* that it has left */
-  gboolean in_order;    /* an Ogg stream that is read so, and never sought in */
+  gint64 at;            /* libsndfile's read position */
+  gint64 calls;         /* calls left */
+  gboolean in_order;    /* an Ogg stream that is read in order and never sought in */
   fc_ogg_verifier *ogg; /* or NULL */
-  GError *problem;      /* of reading in order */
+  GError *problem;      /* of sequential reading */
   SNDFILE *decoder;
   SF_INFO info;
   const guint8 *order;       /* of the channels; NULL: WAV's */
@@ -65,7 +64,7 @@ static sf_count_t vio_tell(void *data) {
   return ((coded_source *)data)->at;
 }
 
-/* In a stream to where it is, and nowhere else. */
+/* A stream cannot seek, except to its current position. */
 static sf_count_t vio_seek(sf_count_t offset, int whence, void *data) {
   coded_source *source = data;
   if (source->in_order)
@@ -83,9 +82,9 @@ static void patch(const coded_source *source, guint8 *to, gint64 size) {
     }
 }
 
-/* libsndfile reads lists of cues, in a chunk named LIST or INFO, and some of those, with a size that is a
- * lie, keep it going without a call. Nothing of what it finds in lists is used: it is given a chunk of
- * another name. It reads a name at once. */
+/* libsndfile parses lists of cues, in chunks named LIST or INFO, and with some false sizes it loops there
+ * without a callback. Nothing in these lists is used, so it is given a chunk with another name. It reads a
+ * name in one call. */
 static void hide_lists(const coded_source *source, guint8 *bytes, gint64 size) {
   const gint64 begin = source->place.offset - source->at,
                end = source->place.bytes < 0 ? size : begin + source->place.bytes;
@@ -101,7 +100,8 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   coded_source *source = data;
   if (!may_go_on(source) || size <= 0) return 0;
   gssize got;
-  /* What begins among the samples ends with them: blocks that are not whole would be filled from behind. */
+  /* A read that begins within the samples ends with them: else an incomplete block would be filled with what
+   * follows. */
   const gint64 end = source->place.offset + source->place.bytes;
   if (source->place.bytes > 0 && source->at >= source->place.offset && source->at < end)
     size = MIN(size, end - source->at);
@@ -123,7 +123,7 @@ static sf_count_t vio_write(const void *from, sf_count_t size, void *data) {
 
 static SF_VIRTUAL_IO vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
 
-/* FALSE with an error when something failed that libsndfile may have taken for the end. */
+/* FALSE with an error if a failed read may have looked like the end to libsndfile. */
 static gboolean check(const coded_source *source, GError **error) {
   const char *name = source->file.base.name;
   if (source->problem && error) *error = g_error_copy(source->problem);
@@ -140,7 +140,7 @@ static gboolean judge(coded_source *source, const char *fault, GError **error) {
   return fc_media_judge(&source->options, source->file.base.name, fault, error);
 }
 
-/* What was seen of an Ogg stream. */
+/* The state of an Ogg stream so far. */
 static gboolean judge_stream(coded_source *source, GError **error) {
   const char *remark = fc_ogg_verifier_remark(source->ogg);
   g_autofree char *damage = fc_ogg_verifier_fault(source->ogg);
@@ -150,8 +150,7 @@ static gboolean judge_stream(coded_source *source, GError **error) {
   return TRUE;
 }
 
-/* The pages that libsndfile has not asked for: up to the end of the stream, and what follows where streams
- * do. */
+/* Reads the pages that libsndfile has not requested: to the end of the stream, and of those chained to it. */
 static gboolean end_pipe(coded_source *source, GError **error) {
   guint8 rest[4096];
   const fc_ogg_verifier *ogg = source->ogg;
@@ -162,9 +161,9 @@ static gboolean end_pipe(coded_source *source, GError **error) {
   return check(source, error) && judge_stream(source, error);
 }
 
-/* The end, or a fault: which of them, and whether it will be taken. */
+/* Decides whether this is the end or damage, and whether that is accepted. */
 static gboolean end_well(coded_source *source, GError **error) {
-  if (source->end_told) return TRUE; /* it may be asked for again */
+  if (source->end_told) return TRUE; /* it may be read again */
   source->end_told = TRUE;
   const int problem = sf_error(source->decoder);
   if (source->in_order && !source->input->seekable && !end_pipe(source, error)) return FALSE;
@@ -200,7 +199,7 @@ static gint64 coded_read(fc_source *base, const fc_view *into, GError **error) {
   if (source->order) fc_channel_order_undo(source->order, source->info.channels, into->data, got);
   source->position += got;
   if (!check(source, error) ||
-      /* Behind damage libsndfile returns zeros for as many frames as were asked for. */
+      /* After damage libsndfile returns zeros for as many frames as were requested. */
       ((got < wanted || sf_error(source->decoder)) && !end_well(source, error)))
     return -1;
   return got;
@@ -235,8 +234,8 @@ static gboolean fail_open(coded_source *source, const fc_file_format *format, GE
                  source->place.missing ? "is cut off, and " : "", format->title, why);
 }
 
-/* An Ogg file is gone through once. Of several streams, or one without an end, libsndfile reads the first
- * where it cannot seek. */
+/* An Ogg file is read once, in order. Where it cannot seek, libsndfile reads the first of several streams,
+ * and one without an end. */
 static gboolean prepare_ogg(coded_source *source, GError **error) {
   fc_ogg_verifier *ogg = source->ogg = g_new0(fc_ogg_verifier, 1);
   if (source->input->seekable &&
@@ -260,7 +259,7 @@ static gboolean open_decoder(coded_source *source, const fc_file_format *format,
 static void set_format(coded_source *source) {
   const SF_INFO *info = &source->info;
   const fc_audio_samples samples = fc_audio_samples_of(info->format);
-  /* Opus has streams of sound fields, whose channels have no order. */
+  /* Opus has ambisonic streams, whose channels have no speaker order. */
   const gboolean surround = !source->ogg || source->ogg->mapping <= 1;
   source->order = surround ? fc_channel_order_of(info->format, info->channels) : NULL;
   source->file.base.format = (fc_format){.size = sizeof(fc_format),
@@ -272,13 +271,13 @@ static void set_format(coded_source *source) {
                                          .rate = info->samplerate};
 }
 
-/* libsndfile counts what fills up the last block as samples. */
+/* libsndfile counts the padding of the last block as samples. */
 static gint64 count_frames(const coded_source *source) {
   gint64 frames = source->info.frames;
   if (frames < 0 || frames > FRAMES_MAX) return FC_UNKNOWN;
   const gint64 said = source->place.frames, packet = source->place.packet;
   const gboolean alac = fc_audio_is_alac(source->info.format);
-  /* Some writers count the last packet as if it were full. */
+  /* Some writers count the last packet as full. */
   const gboolean filled = packet && said % packet == 0 && said - frames < packet;
   if (said > 0) frames = !alac ? MIN(frames, said) : filled ? frames : MAX(frames, said);
   return frames;
@@ -291,7 +290,7 @@ static gboolean find_length(coded_source *source, GError **error) {
   if (place->missing)
     fault = g_strdup_printf("is cut off: %" G_GINT64_FORMAT " bytes are missing", place->missing);
   if (fault && !judge(source, fault, error)) return FALSE;
-  /* What the file promises may still not be there; only a known end can be announced. */
+  /* The file may be shorter than announced; only a known end can be passed on. */
   source->file.base.format.extent[FC_AXIS_X] =
       source->options.allow_truncated ? FC_UNKNOWN : source->promised;
   return TRUE;
@@ -306,7 +305,7 @@ static gboolean take_tags(coded_source *source, GError **error) {
   if (flac && !fc_flac_blocks_read(tags, source->input)) fc_tags_lose(tags, "damaged blocks");
   if (source->ogg && !fc_ogg_verifier_tags(source->ogg, tags)) fc_tags_lose(tags, "damaged comments");
   tags->sndfile = info->format;
-  /* Others find their place to a block, or have to hear what comes before. */
+  /* Other codecs seek to a block only, or must decode what precedes. */
   if (flac) source->file.base.seek = coded_seek;
   tags->channels = info->channels;
   tags->rate = info->samplerate;

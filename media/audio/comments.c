@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* comments.c - see audio_tags.h. Lengths and counts are of 32 bits, the low ones first; in pictures the high
- * ones. */
+/* comments.c - see audio_tags.h. Lengths and counts have 32 bits, little-endian; in pictures big-endian. */
 #include "media/audio/audio_tags.h"
 
 #include <string.h>
@@ -12,13 +11,13 @@ enum { NUMBER = 4 };
 
 #define PICTURE "METADATA_BLOCK_PICTURE"
 #define MASK    "WAVEFORMATEXTENSIBLE_CHANNEL_MASK"
-/* Which libsndfile puts ahead of all that it writes into Vorbis: of the library, not of a program. */
+/* libsndfile puts this before the name that it writes into Vorbis: the library's, not a program's. */
 #define LIBRARY "libsndfile"
-/* Of one block of FLAC, less than the encoder's name needs; and libFLAC reads no file with more fields. */
+/* Limit of one FLAC block, less the encoder's name; libFLAC refuses files with more fields. */
 #define FLAC_BYTES_MAX  ((gsize)0xffffff - 4096)
 #define FLAC_FIELDS_MAX 100000
 
-/* The length of a body's first text, as far as it is there. */
+/* The length of a body's first text, as far as it is present. */
 static gsize first_length(const guint8 *body, gsize size) {
   return size >= NUMBER ? MIN((gsize)fc_little(body, NUMBER), size - NUMBER) : 0;
 }
@@ -71,7 +70,7 @@ static void add_field(fc_tags *tags, const guint8 *field, gsize size) {
   const guint8 *equals = size ? memchr(field, '=', size) : NULL;
   const gsize name = equals ? (gsize)(equals - field) : 0, head = equals ? name + 1 : 0;
   const guint8 *value = field + head;
-  if (name > FC_TAG_NAME_MAX) { /* it goes over as a whole */
+  if (name > FC_TAG_NAME_MAX) { /* it is copied as a whole */
     fc_tags_add_text(tags, NULL, field, (gssize)size);
     return;
   }
@@ -118,7 +117,7 @@ static void put_field(field_writer *writer, const char *name, const void *value,
   writer->count++;
 }
 
-/* What other families say is made UTF-8; what comments say goes over byte for byte. */
+/* Texts of other families are converted to UTF-8; comments are copied byte for byte. */
 static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_tag_text *text) {
   const gboolean own = spec->tags->family == FC_TAGS_FLAC || spec->tags->family == FC_TAGS_OGG;
   g_autofree char *moved = NULL;
@@ -140,7 +139,7 @@ static void put_text(field_writer *writer, const fc_audio_spec *spec, const fc_t
 
 static void put_picture(field_writer *writer, const fc_blob *block) {
   gint state = 0, save = 0;
-  /* GLib writes no lines here, but asks for room as if it did. */
+  /* GLib writes no line breaks here, but requires space for them. */
   const gsize size = (block->size + 2) / 3 * 4;
   g_autofree char *text = g_try_malloc(size + 8);
   writer->fields.failed |= !text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flac_blocks.c - see audio_tags.h. Blocks after RFC 9639: a byte with the kind, whose upper bit marks the
- * last one, three bytes of length, and the content.
+ * flac_blocks.c - see audio_tags.h. Blocks after RFC 9639: one byte for the kind, whose upper bit marks the
+ * last block, three bytes for the length, and the content.
  */
 #include "media/audio/audio_tags.h"
 
@@ -58,7 +58,7 @@ gboolean fc_flac_blocks_read(fc_tags *tags, fc_input *input) {
 
 /* ---- writing ------------------------------------------------------------------ */
 
-/* Size of the front, once its last block is there; else 0. */
+/* Size of the beginning, once its last block has arrived; else 0. */
 static gsize front_size(const fc_blob *held) {
   gsize at = MARK;
   while (at + HEAD <= held->size) {
@@ -101,7 +101,7 @@ static void mark_last(fc_blob *front) {
   front->data[last] |= LAST;
 }
 
-/* The encoder's own blocks, with our comments in the place of its, then pictures and what else there is. */
+/* The encoder's blocks, with our comments instead of its own, then pictures and other blocks. */
 static void join(const fc_flac_front *front, fc_blob *joined) {
   const guint8 *own = front->held.data;
   fc_blob_put(joined, own, MARK);

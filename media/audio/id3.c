@@ -8,7 +8,7 @@
 
 enum { TAG_HEAD = 10, FRAME_HEAD = 4, EXTENDED = 0x40, FOOTER = 0x10 };
 
-#define TAGS_MAX   64   /* one behind the other: more than anybody puts ahead of a sound */
+#define TAGS_MAX   64   /* tags in a row: more than any real file has */
 #define FRAMES_MAX 4096 /* more than any real tag has */
 #define ZEROS_MAX  ((gint64)1 << 20)
 
@@ -19,7 +19,7 @@ static const struct {
              {"TSSE", "ENCODER"},    {"TENC", "ENCODED-BY"}, {"TCOM", "COMPOSER"},    {"TPE2", "ALBUMARTIST"},
              {"TPOS", "DISCNUMBER"}, {"TPUB", "PUBLISHER"},  {"TSRC", "ISRC"},        {"TBPM", "BPM"}};
 
-/* Of 7 bits a byte in 2.4, and in any tag's head. */
+/* 7 bits in each byte, in 2.4 and in every tag's header. */
 static gint64 number(const guint8 *at, int bytes, int bits) {
   gint64 value = 0;
   for (int i = 0; i < bytes; i++) value = value << bits | (at[i] & ((1 << bits) - 1));
@@ -65,13 +65,13 @@ static gboolean is_empty(const mpg123_string *string) {
   return !string->p || !*string->p;
 }
 
-/* A frame may hold several texts, each behind a zero. */
+/* A frame may hold several texts, separated by zeros. */
 static void add_text(fc_tags *tags, const char *name, const mpg123_string *text) {
   for (gsize at = 0; text->p && at < text->fill; at += strlen(text->p + at) + 1)
     if (text->p[at]) fc_tags_add_text(tags, name, text->p + at, -1);
 }
 
-/* The length in TLEN is that of another file. */
+/* TLEN would be the length of the original file. */
 static void add_frame(fc_tags *tags, const mpg123_text *text) {
   char id[5] = "";
   memcpy(id, text->id, 4);
@@ -92,7 +92,7 @@ static void add_picture(fc_tags *tags, const mpg123_picture *picture) {
   fc_blob_put(&block, mime, strlen(mime));
   fc_blob_put_big(&block, strlen(description), 4);
   fc_blob_put(&block, description, strlen(description));
-  for (int i = 0; i < 4; i++) fc_blob_put_big(&block, 0, 4); /* width, height, depth, colours: not known */
+  for (int i = 0; i < 4; i++) fc_blob_put_big(&block, 0, 4); /* width, height, depth, colours: unknown */
   fc_blob_put_big(&block, picture->size, 4);
   fc_blob_put(&block, picture->data, picture->size);
   tags->failed |= block.failed;
@@ -109,7 +109,7 @@ void fc_id3_read(fc_tags *tags, mpg123_handle *decoder) {
   for (gsize i = 0; i < v2->pictures; i++) add_picture(tags, &v2->picture[i]);
 }
 
-/* Texts, pictures and links to the file itself go over, or are nothing. */
+/* Texts, pictures and links to the file itself are converted, or mean nothing elsewhere. */
 static gboolean is_read(const char *id) {
   static const char *const known[] = {"COM", "COMM", "APIC", "ULT", "USLT"};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
@@ -149,7 +149,7 @@ static void put_frame(fc_blob *to, const char *id, const fc_blob *body) {
   fc_blob_join(to, body);
 }
 
-/* What has no frame of its own is a user's text (TXXX) with its name. */
+/* Texts without a frame of their own become TXXX frames with their name. */
 static void put_text(fc_blob *to, const fc_tag_text *text) {
   enum { UTF8 = 3 };
   g_auto(fc_blob) body = {0};
@@ -166,7 +166,7 @@ static void put_text(fc_blob *to, const fc_tag_text *text) {
   put_frame(to, comment ? "COMM" : id, &body);
 }
 
-/* Of a block of FLAC: kind, MIME type, description, four numbers, and the image. */
+/* From a FLAC block: kind, MIME type, description, four numbers, and the image. */
 static void put_picture(fc_blob *to, const fc_blob *block) {
   enum { UTF8 = 3 };
   g_auto(fc_blob) body = {0};

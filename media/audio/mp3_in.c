@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mp3_in.c - MPEG audio through libmpg123, by itself or in WAV. The frames are walked through when the file
- * is opened: their headers tell the length exactly, and where the file ends within a frame.
+ * mp3_in.c - MPEG audio through libmpg123, in its own file or in WAV. All frame headers are read when the
+ * file is opened: they give the exact length, and show whether the file ends within a frame.
  */
 #include <mpg123.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "media/audio/id3.h"
 #include "media/file/bytes.h"
 
-/* Behind tags that do not count what fills them up. */
+/* After tags whose size does not include their padding. */
 #define RESYNC_LIMIT (1 << 20)
 
 typedef struct mp3_source {
@@ -19,7 +19,7 @@ typedef struct mp3_source {
   fc_input *input;
   fc_media_options options; /* its strings are not used after opening */
   mpg123_handle *decoder;
-  gint64 offset, size, at; /* of the stream in the file, and where the decoder reads in it */
+  gint64 offset, size, at; /* the stream's offset in the file, and the decoder's position in it */
   gint64 position, frames;
   gboolean cut_told;
 } mp3_source;
@@ -45,7 +45,7 @@ static off_t seek_stream(void *data, off_t offset, int whence) {
 
 static gboolean fail_read(mp3_source *source, GError **error) {
   if (!fc_input_check(source->input, error)) return FALSE;
-  if (source->cut_told) return TRUE; /* the end may be asked for again */
+  if (source->cut_told) return TRUE; /* further reads find the end again */
   g_autofree char *fault =
       g_strdup_printf("is cut off or damaged after frame %" G_GINT64_FORMAT, source->position);
   source->cut_told = TRUE;
@@ -76,14 +76,14 @@ static void mp3_close(fc_file_source *file) {
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/* What the first frame says of all, as LAME and others write it; 0: it does not. */
+/* The counts in the first frame, as LAME and others write them; 0: none. */
 typedef struct mp3_counts {
   guint64 frames, bytes;
 } mp3_counts;
 
 static mp3_counts counts_in(const guint8 *frame, gsize size) {
   enum { FRAMES = 1, BYTES = 2 };
-  static const guint8 side_info[] = {9, 17, 17, 32}; /* by MPEG 2 or 1, and mono or not */
+  static const guint8 side_info[] = {9, 17, 17, 32}; /* for MPEG 2 or 1, mono or not */
   const gboolean mono = frame[3] >> 6 == 3, first = (frame[1] >> 3 & 3) == 3;
   const guint8 *at = frame + 4 + side_info[2 * first + !mono];
   mp3_counts counts = {0};
@@ -96,12 +96,12 @@ static mp3_counts counts_in(const guint8 *frame, gsize size) {
 }
 
 typedef struct mp3_walk {
-  guint64 frames;   /* all but the one that counts */
+  guint64 frames;   /* without the frame that has the counts */
   gint64 end;       /* of the last one */
-  gint64 left_over; /* bytes behind it that begin another one */
+  gint64 left_over; /* bytes after it that begin another frame */
 } mp3_walk;
 
-/* Through all frames, without decoding them. */
+/* Walks through all frames without decoding them. */
 static mp3_walk walk_frames(mp3_source *source) {
   mp3_walk walk = {0};
   struct mpg123_frameinfo info;
@@ -153,7 +153,7 @@ static gboolean open_decoder(mp3_source *source) {
          mpg123_open_handle(decoder, source) == MPG123_OK && set_format(source);
 }
 
-/* The counts, of which `bytes` is made the place where the stream ends. */
+/* The counts; `bytes` becomes the offset of the stream's end. */
 static mp3_counts find_counts(mp3_source *source) {
   guint8 first[64] = {0};
   const gint64 start = fc_id3_skip(source->input, source->offset);
@@ -164,8 +164,8 @@ static mp3_counts find_counts(mp3_source *source) {
   return counts;
 }
 
-/* Whether the stream is all there: as many bytes, or else frames, as the first frame counts, and no part of
- * one more frame. Encoders differ in whether they count the first frame as one. */
+/* Whether the stream is complete: it has the bytes, or else the frames, that the first frame counts, and no
+ * part of a further frame. Encoders differ in whether they count the first frame. */
 static char *find_fault(const mp3_source *source, const fc_audio_place *place, const mp3_walk *walk,
                         const mp3_counts *counts) {
   const gint64 missing = place && place->missing ? place->missing : (gint64)counts->bytes - source->size;
@@ -177,8 +177,8 @@ static char *find_fault(const mp3_source *source, const fc_audio_place *place, c
   return walk->left_over ? g_strdup("is cut off within its last frame of MPEG") : NULL;
 }
 
-/* Where the frames are counted, libmpg123 knows the length without what the encoder has added at both ends;
- * told of another number of frames it would leave that in. */
+/* If the frames are counted, libmpg123 knows the length without the encoder's padding at both ends; given
+ * another number of frames it would keep the padding. */
 static gboolean measure(mp3_source *source, const fc_audio_place *place, GError **error) {
   const mp3_counts counts = find_counts(source);
   const gint64 length = counts.frames ? mpg123_length(source->decoder) : 0;
@@ -195,7 +195,7 @@ static gboolean measure(mp3_source *source, const fc_audio_place *place, GError 
   return fc_input_check(source->input, error);
 }
 
-/* Of a stream in WAV the tags are those of the file. */
+/* A stream in WAV has the file's tags. */
 static gboolean take_tags(mp3_source *source, const fc_audio_place *place, GError **error) {
   const fc_format *format = &source->file.base.format;
   fc_tags *tags = source->file.tags = place && place->tags ? place->tags : fc_tags_new(FC_TAGS_OTHER);

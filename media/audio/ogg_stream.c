@@ -9,7 +9,7 @@
 
 #define BLOCK 65536
 
-/* How the packets of headers begin, and how many they are. */
+/* The beginnings of header packets, and their number. */
 static const struct {
   const char *identification, *comments;
   int count;
@@ -34,7 +34,7 @@ static void find_damage(fc_ogg_verifier *verifier) {
   verifier->damaged = TRUE;
 }
 
-/* What it is, and the comments: the rest is the decoder's. */
+/* Reads the codec and the comments; the decoder reads the rest. */
 static void take_headers(fc_ogg_verifier *verifier, ogg_page *page) {
   enum { WANTED = 2, MAPPING_AT = 18 };
   ogg_packet packet;
@@ -50,8 +50,8 @@ static void take_headers(fc_ogg_verifier *verifier, ogg_page *page) {
   }
 }
 
-/* A page that is missing, or there twice, has a checksum that is right. Who joins a live stream is given its
- * headers, and then what comes now. */
+/* Missing and repeated pages have valid checksums. A live stream that is joined late has its headers,
+ * followed by the current pages. */
 static void count_page(fc_ogg_verifier *verifier, const ogg_page *page) {
   const int number = (int)ogg_page_pageno(page);
   const gboolean joins = verifier->at_headers && number > verifier->number;
@@ -111,7 +111,7 @@ void fc_ogg_verifier_clear(fc_ogg_verifier *verifier) {
   fc_blob_clear(&verifier->comments);
 }
 
-/* Behind the end of the stream a piece of a page is one of another stream that was cut off. */
+/* After the end of the stream, part of a page belongs to another, truncated stream. */
 gboolean fc_ogg_verifier_is_whole(const fc_ogg_verifier *verifier) {
   enum { MARK = 4 };
   const ogg_sync_state *sync = &verifier->sync;
@@ -145,7 +145,7 @@ gboolean fc_ogg_verifier_tags(const fc_ogg_verifier *verifier, fc_tags *tags) {
 
 /* ---- writing ------------------------------------------------------------------ */
 
-/* The encoder's own serial numbers are drawn at random. */
+/* The encoder draws its serial numbers at random. */
 enum { SERIAL = 1 };
 
 static gboolean fail_memory(const fc_ogg_writer *writer, GError **error) {
@@ -166,7 +166,7 @@ static gboolean write_page(fc_ogg_writer *writer, ogg_page *page, GError **error
          fc_output_write(writer->output, page->body, (gsize)page->body_len, error);
 }
 
-/* Codecs make no empty packets: libogg does of one that it had no memory for. */
+/* Codecs make no empty packets: libogg makes one when memory is lacking. */
 static gboolean has_empty_packet(const ogg_page *page) {
   const guint8 *sizes = page->header + 27;
   int before = ogg_page_continued(page) ? 255 : 0;
@@ -175,7 +175,7 @@ static gboolean has_empty_packet(const ogg_page *page) {
   return FALSE;
 }
 
-/* The comments of the encoder are replaced by ours; its name of itself stays. */
+/* The encoder's comments are replaced by ours; its name is kept. */
 static gboolean put_header(fc_ogg_writer *writer, ogg_packet *packet, GError **error) {
   g_auto(fc_blob) body = {0};
   ogg_packet out = *packet;
@@ -190,7 +190,7 @@ static gboolean put_header(fc_ogg_writer *writer, ogg_packet *packet, GError **e
       return fc_fail(error, FC_FATAL, "%s: an Ogg header is damaged", writer->name);
     fc_blob_put(&body, packet->packet, head);
     fc_comments_put(writer->spec, packet->packet + head, (gsize)packet->bytes - head, &body);
-    if (vorbis) fc_blob_put_little(&body, 1, 1); /* a bit that says that they are all */
+    if (vorbis) fc_blob_put_little(&body, 1, 1); /* a bit that marks their end */
     if (!fc_blob_check(&body, writer->name, error)) return FALSE;
     out.packet = body.data;
     out.bytes = (long)body.size;
@@ -200,7 +200,7 @@ static gboolean put_header(fc_ogg_writer *writer, ogg_packet *packet, GError **e
   if (ogg_stream_packetin(&writer->rewritten, &out) != 0) return fail_memory(writer, error);
   writer->packets++;
   ogg_page page;
-  /* The first has a page to itself, and samples begin in a new one. */
+  /* The first has its own page, and samples begin on a new one. */
   while (writer->packets == 1 || writer->packets == writer->header_packets) {
     if (!ogg_stream_flush(&writer->rewritten, &page)) break;
     if (!write_page(writer, &page, error)) return FALSE;

@@ -14,7 +14,7 @@
 
 enum { MOST_CHANNELS = 65535 };
 
-/* Of one of libsndfile's subtypes; 0 leaves it unknown. */
+/* For one of libsndfile's subtypes; 0 leaves it unknown. */
 static void set_samples(fc_pcm_header *header, int subtype, gboolean big) {
   header->item = fc_audio_item_of(subtype);
   header->swap = big != (G_BYTE_ORDER == G_BIG_ENDIAN);
@@ -25,7 +25,7 @@ static int floats_of(int bytes) {
   return bytes == 4 ? SF_FORMAT_FLOAT : bytes == 8 ? SF_FORMAT_DOUBLE : 0;
 }
 
-/* ---- WAV and its kin ------------------------------------------------------------- */
+/* ---- WAV, RF64, RIFX, W64 -------------------------------------------------------- */
 
 static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const guint8 *fmt, gsize size) {
   enum {
@@ -42,7 +42,7 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
   };
   static const guint8 tails[2][14] = {
       {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71},
-      {0, 0, 0x21, 0x07, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0}}; /* of a sound field */
+      {0, 0, 0x21, 0x07, 0xd3, 0x11, 0x86, 0x44, 0xc8, 0xc1, 0xca, 0, 0, 0}}; /* ambisonic */
   int tag = (int)fc_chunk_get(layout, fmt, 2);
   const int bits = (int)fc_chunk_get(layout, fmt + 14, 2), frame = (int)fc_chunk_get(layout, fmt + 12, 2);
   header->channels = (int)fc_chunk_get(layout, fmt + 2, 2);
@@ -63,7 +63,7 @@ static void read_fmt(fc_pcm_header *header, const fc_chunk_layout *layout, const
   if (tag == U_LAW || tag == A_LAW)
     set_samples(header, tag == U_LAW ? SF_FORMAT_ULAW : SF_FORMAT_ALAW, layout->big_endian);
   if ((tag == PCM || tag == FLOAT) && header->channels) {
-    /* 12 or 20 bits are left-justified in the bytes that hold them. */
+    /* 12 or 20 bits are left-justified in their bytes. */
     const gboolean whole = frame % header->channels == 0 && frame / header->channels * 8 >= bits;
     const int bytes = whole && frame ? frame / header->channels : (bits + 7) / 8;
     const int integers = bytes == 1 && bits <= 8 ? SF_FORMAT_PCM_U8 : fc_audio_integers(bytes);
@@ -82,7 +82,7 @@ static double extended(const guint8 *at) {
 static void read_comm(fc_pcm_header *header, const guint8 *comm, gsize size, gboolean compressed) {
   static const struct {
     const char *id;
-    int subtype; /* 0: as the bits say */
+    int subtype; /* 0: by the bits */
     gboolean little;
   } kinds[] = {{"NONE", 0, FALSE},
                {"twos", 0, FALSE},
@@ -132,7 +132,7 @@ static void read_kuki(fc_pcm_header *header, const guint8 *kuki, gsize size) {
 
 /* ---- chunks ------------------------------------------------------------------------ */
 
-/* A number of frames, no larger than what can be multiplied by the bytes of one. */
+/* A number of frames, limited so that its product with the bytes of a frame does not overflow. */
 static gint64 count_of(guint64 said) {
   return (gint64)MIN(said, (guint64)1 << 40);
 }
@@ -148,7 +148,7 @@ static gboolean read_known(fc_pcm_header *header, fc_input *input, const fc_chun
   guint8 body[512] = {0};
   gsize i = 0, size = (gsize)MIN(chunk->size, (gint64)sizeof body);
   while (i < G_N_ELEMENTS(known) && memcmp(chunk->id, known[i].id, 4) != 0) i++;
-  if (i < 3 && header->channels) return TRUE; /* the first counts */
+  if (i < 3 && header->channels) return TRUE; /* the first is used */
   if (i == G_N_ELEMENTS(known) || chunk->size < (gint64)known[i].least) return TRUE;
   const int there = fc_chunk_read(input, chunk->offset, body, size, error);
   if (there <= 0) return there == 0;
@@ -266,7 +266,7 @@ gboolean fc_pcm_header_read(fc_pcm_header *header, fc_input *input, GError **err
   *header = (fc_pcm_header){.tags = fc_tags_new(layout && !rifx ? layout->family : FC_TAGS_OTHER)};
   if (!layout && !au) return TRUE;
   if (!(layout ? read_chunks(header, input, layout, error) : read_au(header, input, error))) return FALSE;
-  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* CAF may say that it is not a number */
+  if (!(header->rate >= 0 && header->rate < 1e9)) header->rate = 0; /* in CAF it may be NaN */
   header->tags->channels = header->channels;
   header->tags->rate = (int)header->rate;
   return fc_tags_check(header->tags, input->name, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pcm_in.c - WAV, RF64, RIFX, W64, AIFF, CAF and AU. Samples that are stored one by one are handed to the
- * array source: an offset, a type and a stride. What is coded goes on to libmpg123 or libsndfile, together
- * with what the header says.
+ * pcm_in.c - WAV, RF64, RIFX, W64, AIFF, CAF and AU. Samples that are stored individually are read by the
+ * array source: an offset, a type and a stride. Coded samples are passed to libmpg123 or libsndfile, with the
+ * header's contents.
  */
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "media/audio/pcm_header.h"
 #include "media/file/bytes.h"
 
-/* How many frames there are (FC_UNKNOWN: in a pipe), and whether they are all there. */
+/* The number of frames (FC_UNKNOWN: in a pipe), and whether the file is complete. */
 static gboolean count_frames(const fc_pcm_header *header, const fc_input *input,
                              const fc_media_options *options, gint64 *frames, GError **error) {
   const gint64 frame = header->item->size * header->channels;
   const gboolean aiff = header->tags->family == FC_TAGS_AIFF;
   gint64 size = header->size, missing = header->missing, there = MAX(input->size - header->offset, 0);
   *frames = size < 0 ? FC_UNKNOWN : size / frame;
-  /* AIFF counts its frames a second time. W64 may count padding as samples, which its fact chunk does not. */
+  /* AIFF also counts frames. W64 may include padding in the samples' size, but not in its fact chunk. */
   const gboolean counted = header->counted > 0 && !fc_chunk_size_is_placeholder((guint64)header->counted) &&
                            !fc_chunk_size_is_placeholder((guint64)(header->counted * frame));
   if (aiff && counted && (size < 0 || header->counted < *frames)) *frames = header->counted;
@@ -27,7 +27,7 @@ static gboolean count_frames(const fc_pcm_header *header, const fc_input *input,
   if (padded && size - header->counted * frame < 8) *frames = header->counted;
   if (!input->seekable) return TRUE;
   if (*frames == FC_UNKNOWN || *frames > there / frame) *frames = there / frame;
-  /* 0xffffffff is what streams have; other sizes that were never set are those of a recording that broke off.
+  /* 0xffffffff stands for a stream; other placeholders are those of an interrupted recording.
    */
   if (size < 0 && header->size_said != (header->size_bytes == 4 ? G_MAXUINT32 : G_MAXUINT64))
     fc_media_warn(options, "%s: the header does not say how long it is; read to the end of the file",
@@ -36,7 +36,7 @@ static gboolean count_frames(const fc_pcm_header *header, const fc_input *input,
   return !missing || fc_media_judge(options, input->name, fault, error);
 }
 
-/* Takes over the input, also when it fails. */
+/* Takes ownership of the input, also on failure. */
 static fc_source *open_samples(fc_input *input, const fc_pcm_header *header, const fc_media_options *options,
                                GError **error) {
   gint64 frames;
@@ -64,7 +64,7 @@ static fc_source *open_samples(fc_input *input, const fc_pcm_header *header, con
   return fc_array_source_new(input, &file, options, error);
 }
 
-/* What libsndfile must be told that the header does not say. */
+/* Corrections of the header for libsndfile. */
 static fc_audio_place place_of(fc_pcm_header *header, const fc_input *input) {
   fc_audio_place place = {.missing = header->missing,
                           .offset = header->offset,
@@ -73,7 +73,7 @@ static fc_audio_place place_of(fc_pcm_header *header, const fc_input *input) {
   const gint64 there = MAX(input->size - header->offset, 0),
                bytes = header->size < 0 ? there : MIN(header->size, there);
   const fc_chunk_layout *layout = fc_chunk_layout_at(input);
-  /* The content of the samples' chunk begins ahead of the samples in AIFF and CAF, with W64's own header. */
+  /* In AIFF and CAF the chunk's content begins before the samples, in W64 with the chunk's header. */
   const gint64 ahead = header->offset - header->size_at - header->size_bytes +
                        (layout && layout->counts_header ? layout->id_bytes + layout->size_bytes : 0);
   const gboolean big = layout ? layout->big_endian : input->head[0] == '.';
@@ -86,7 +86,7 @@ static fc_audio_place place_of(fc_pcm_header *header, const fc_input *input) {
   }
   if (header->block_bytes && header->block_frames) {
     const gint64 all = (bytes + header->block_bytes - 1) / header->block_bytes * header->block_frames;
-    /* Of several channels libsndfile itself writes how many frames there are, divided by them. */
+    /* For several channels libsndfile writes the number of frames divided by the number of channels. */
     const gboolean divided = header->channels > 1 && header->counted == all / header->channels;
     const gboolean last = header->counted > all - header->block_frames && header->counted <= all;
     place.frames = last && !divided ? header->counted : all;
@@ -112,7 +112,7 @@ static fc_source *open_coded(fc_input *input, fc_pcm_header *header, const fc_fi
   return fc_coded_open(input, format, &place, options, error);
 }
 
-/* Why there is no sound in it; FALSE. */
+/* Fails with the reason why there is no sound in it. */
 static gboolean fail_header(const fc_input *input, const fc_pcm_header *header, const fc_file_format *format,
                             GError **error) {
   const char *why = header->unknown  ? "its samples are of an unknown format"
@@ -122,7 +122,7 @@ static gboolean fail_header(const fc_input *input, const fc_pcm_header *header, 
                  header->missing ? "is cut off, and " : "", format->title, why);
 }
 
-/* A rate and channels, and samples that are known. */
+/* It has a rate and channels, and samples of a known kind. */
 static gboolean is_sound(const fc_pcm_header *header) {
   return header->found && header->channels && header->rate >= 0.5 && header->rate < 1e9 && !header->unknown;
 }
@@ -132,7 +132,7 @@ fc_source *fc_pcm_open(fc_input *input, const fc_file_format *format, const fc_m
   fc_pcm_header header = {0};
   fc_source *source = NULL;
   gboolean read = fc_pcm_header_read(&header, input, error);
-  /* What is not plain, or has its format behind the samples, is kept in a file. */
+  /* Coded samples, and formats that follow the samples, are copied into a temporary file. */
   if (read && !input->seekable && !(is_sound(&header) && header.item)) {
     fc_pcm_header_clear(&header);
     read = fc_input_make_seekable(input, error) && fc_pcm_header_read(&header, input, error);

@@ -3,9 +3,9 @@
  * pcm_out.c - integers, floats, u-law and A-law into WAV, RF64 beyond 4 GiB, W64, AIFF, CAF and AU: after
  * Microsoft's RIFF, EBU Tech 3306, Sonic Foundry's, Apple's and Sun's descriptions.
  *
- * The header is final from the start when the length is known, so that it may go into a pipe; when it is not,
- * it is written again at the end, and in WAV room is left for the sizes of RF64. libsndfile's own writers
- * wrap sizes at 4 GiB, and get odd sizes wrong in AIFF and CAF.
+ * If the length is known, the header is final from the start and can be written to a pipe; else it is written
+ * again at the end, and WAV reserves space for RF64's sizes. libsndfile's writers wrap sizes at 4 GiB, and
+ * pad odd sizes wrongly in AIFF and CAF.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "media/file/bytes.h"
 
 #define DS64_SIZE 28
-/* libsndfile, and what is built on it, does not find the samples of a W64 file behind more metadata than
- * about this. */
+/* libsndfile, and programs that use it, do not find the samples of a W64 file after more metadata than about
+ * this. */
 #define W64_AHEAD_MAX ((gsize)64 << 10)
 #define BLOCK         16384 /* samples packed at a time */
 
@@ -32,11 +32,11 @@ typedef struct pcm_encoder {
   int sample_bytes;
   gint64 frames;
   gsize header_size; /* up to the first sample */
-  gboolean open;     /* WAV that goes into a pipe before its length is known: sizes are placeholders */
-  gboolean room;     /* for the sizes of RF64, which it is or may turn out to be */
+  gboolean open;     /* WAV written to a pipe with an unknown length: sizes are placeholders */
+  gboolean room;     /* space for RF64's sizes, used or reserved */
   fc_tags *chunks;   /* nothing but these */
   guint32 mask;
-  gboolean extensible; /* WAV has the form with a mask and a sub-format */
+  gboolean extensible; /* WAVEFORMATEXTENSIBLE */
 } pcm_encoder;
 
 static int subtype_of(const pcm_encoder *pcm) {
@@ -51,7 +51,7 @@ static gboolean is_w64(const pcm_encoder *pcm) {
   return pcm->major == SF_FORMAT_W64;
 }
 
-/* All but WAV and its kin have the highest byte first. */
+/* All but WAV, RF64 and W64 are big-endian. */
 static gboolean is_big(const pcm_encoder *pcm) {
   return !pcm->layout || pcm->layout->big_endian;
 }
@@ -62,7 +62,7 @@ static guint64 data_bytes(const pcm_encoder *pcm, gint64 frames) {
 
 /* ---- WAV, RF64, W64 ------------------------------------------------------------- */
 
-/* More than two channels need the extensible form; fewer keep it. */
+/* More than two channels need the extensible form; fewer keep it if the input had it. */
 static void put_fmt(fc_blob *to, const pcm_encoder *pcm) {
   enum { PCM = 1, FLOAT = 3, A_LAW = 6, U_LAW = 7, EXTENSIBLE = 0xfffe };
   static const guint8 guid_tail[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
@@ -91,7 +91,7 @@ static void put_fmt(fc_blob *to, const pcm_encoder *pcm) {
   fc_chunk_put_padding(to, pcm->layout);
 }
 
-/* What is not PCM says its frames. */
+/* Formats other than PCM have a count of frames. */
 static void put_fact(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   if (fc_audio_is_pcm(pcm->spec->samples.format) && !is_floating(pcm)) return;
   fc_chunk_put_head(to, pcm->layout, "fact", pcm->layout->size_bytes);
@@ -102,7 +102,7 @@ static void put_fact(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
                      pcm->layout->size_bytes);
 }
 
-/* The room for RF64's sizes: used, or kept free. */
+/* The space for RF64's sizes: used, or reserved. */
 static void put_ds64(fc_blob *to, const pcm_encoder *pcm, gboolean wide, guint64 riff, gint64 frames) {
   fc_chunk_put_head(to, pcm->layout, wide ? "ds64" : "JUNK", DS64_SIZE);
   fc_blob_put_little(to, wide ? riff : 0, 8);
@@ -111,7 +111,7 @@ static void put_ds64(fc_blob *to, const pcm_encoder *pcm, gboolean wide, guint64
   fc_blob_put_little(to, 0, 4);
 }
 
-/* From the format to the last chunk ahead of the samples. */
+/* From the format to the last chunk before the samples. */
 static void put_ahead(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   put_fmt(to, pcm);
   put_fact(to, pcm, frames);
@@ -132,7 +132,7 @@ static void put_w64(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
   fc_blob_join(to, &ahead);
 }
 
-/* What the size in the file's header counts. */
+/* The bytes that the size in the file's header counts. */
 static guint64 riff_size(const pcm_encoder *pcm, gint64 frames, gsize ahead) {
   guint64 behind = 0;
   for (guint i = 0; i < pcm->chunks->chunks->len; i++) {
@@ -164,7 +164,7 @@ static void put_riff(fc_blob *to, const pcm_encoder *pcm, gint64 frames) {
 
 /* ---- AIFF ------------------------------------------------------------------------ */
 
-/* 80 bits: sign and exponent, and a mantissa that shows its first bit. */
+/* 80-bit extended: sign and exponent, and a mantissa with an explicit first bit. */
 static void put_extended(fc_blob *to, double value) {
   int exponent;
   const double mantissa = frexp(value, &exponent);
@@ -172,7 +172,7 @@ static void put_extended(fc_blob *to, double value) {
   fc_blob_put_big(to, (guint64)ldexp(mantissa, 64), 8);
 }
 
-/* What has its highest byte first and a sign is plain AIFF, else it is AIFF-C. */
+/* Signed big-endian integers are plain AIFF, everything else is AIFF-C. */
 static const char *compression_of(const pcm_encoder *pcm) {
   switch (subtype_of(pcm)) {
   case SF_FORMAT_FLOAT: return "fl32";
@@ -273,7 +273,7 @@ static void put_header(fc_blob *to, const pcm_encoder *pcm, gint64 frames, gbool
 
 /* ---- samples ----------------------------------------------------------------------- */
 
-/* The upper bytes of left-justified integers; those of WAV of one byte have an offset instead of a sign. */
+/* The upper bytes of left-justified integers; WAV's 8-bit samples have an offset instead of a sign. */
 static void pack(const pcm_encoder *pcm, guint8 *to, const void *from, gsize count) {
   const gsize bytes = (gsize)pcm->sample_bytes, size = fc_dtype_size(pcm->spec->samples.dtype);
   const gboolean big = is_big(pcm);
@@ -327,11 +327,11 @@ static gboolean check_size(const pcm_encoder *pcm, gint64 frames, GError **error
                  "%s: would exceed the 4 GiB that its format holds; use .rf64, .w64 or .caf", pcm->name);
 }
 
-/* What follows the samples: a byte that makes them even, and metadata. */
+/* After the samples: a padding byte, and metadata. */
 static gboolean write_behind(pcm_encoder *pcm, GError **error) {
   g_auto(fc_blob) behind = {0};
   if (!pcm->layout || pcm->open)
-    return TRUE; /* behind samples without an end nothing can be told from them */
+    return TRUE; /* after samples of unknown length nothing can be distinguished from them */
   fc_chunk_tags_put(pcm->chunks, pcm->layout, FALSE, &behind);
   const gsize odd = !is_w64(pcm) && pcm->layout->align == 2 ? data_bytes(pcm, pcm->frames) & 1 : 0;
   return fc_blob_check(&behind, pcm->name, error) && fc_output_write(pcm->output, "", odd, error) &&
@@ -359,8 +359,8 @@ static void pcm_free(fc_encoder *base) {
   g_free(pcm);
 }
 
-/* In W64 all chunks stand ahead of the samples, else where they stood; but libsndfile loses its way behind a
- * chunk of odd size in RF64. */
+/* In W64 all chunks precede the samples, else they keep their side; but libsndfile fails after a chunk of odd
+ * size in RF64. */
 static void place_chunks(pcm_encoder *pcm) {
   gsize ahead = 0;
   for (guint i = 0; i < pcm->chunks->chunks->len; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sndfile_out.c - FLAC, Vorbis and Opus in Ogg, MP3, and the old block codecs, through libsndfile, which
- * writes into our output so that every write is checked.
+ * writes into our checked output.
  */
 #include "media/audio/audio.h"
 
@@ -14,8 +14,8 @@
 #include "media/audio/id3.h"
 #include "media/audio/ogg_stream.h"
 
-/* libvorbis looks ahead as far as it has been given samples, and what it makes of them shows: it always gets
- * so many frames, whatever the chunks. The others gather what they need themselves. */
+/* libvorbis looks ahead as far as it has samples, so its result depends on the sizes of writes: it always
+ * gets so many frames, whatever the chunks. The other encoders buffer by themselves. */
 #define GATHERED ((gint64)1024)
 
 typedef struct sndfile_encoder {
@@ -26,15 +26,15 @@ typedef struct sndfile_encoder {
   SNDFILE *file;
   gint64 position; /* as libsndfile sees it */
   gint64 size;
-  gint64 ahead;        /* bytes of ours, a tag, ahead of libsndfile's file */
+  gint64 ahead;        /* bytes of our tag before libsndfile's file */
   gint64 frames;       /* written */
   const guint8 *order; /* of the codec's channels; or NULL */
-  float *gathered;     /* for Vorbis, and where there is an order: frames that wait for others; else NULL */
+  float *gathered;     /* for Vorbis, and if channels are reordered: frames that wait for others; else NULL */
   gint64 waiting;      /* how many */
   fc_flac_front front; /* FLAC */
   fc_ogg_writer ogg;
   fc_tags *chunks; /* to append; or NULL */
-  GError *problem; /* of a write inside libsndfile */
+  GError *problem; /* error of a write inside libsndfile */
 } sndfile_encoder;
 
 /* ---- libsndfile's file ------------------------------------------------- */
@@ -65,7 +65,7 @@ static sf_count_t vio_read(void *to, sf_count_t size, void *data) {
   return MAX(got, 0);
 }
 
-/* Until the front is complete it is held back. */
+/* The beginning is held back until it is complete. */
 static gboolean take_flac(sndfile_encoder *encoder, const void *from, gsize size) {
   fc_flac_front *front = &encoder->front;
   if (!front->before)
@@ -101,7 +101,7 @@ static SF_VIRTUAL_IO vio = {vio_size, vio_seek, vio_read, vio_write, vio_tell};
 
 /* ---- the encoder ------------------------------------------------------- */
 
-/* A failed write says more than libsndfile's word about it. */
+/* The error of a failed write is more precise than libsndfile's. */
 static gboolean fail_encoder(sndfile_encoder *encoder, GError **error) {
   if (encoder->problem) {
     g_propagate_error(error, g_steal_pointer(&encoder->problem));
@@ -150,12 +150,12 @@ static gboolean sndfile_write(fc_encoder *base, const void *frames, gint64 count
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* The chunks of a family can be appended to its files; W64 has libsndfile take them for samples. */
+/* A family's chunks can be appended to its files; not in W64, where libsndfile reads them as samples. */
 static const fc_chunk_layout *layout_of(const sndfile_encoder *encoder) {
   return is_major(encoder, SF_FORMAT_W64) ? NULL : fc_chunk_layout_of(encoder->spec->samples.format);
 }
 
-/* Opus counts at 48 kHz, of which all rates that it takes are whole parts. */
+/* Opus counts at 48 kHz, a multiple of all rates that it accepts. */
 static gboolean is_whole(const sndfile_encoder *encoder) {
   gboolean opus = (encoder->spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS;
   gint64 position = encoder->frames * (opus ? 48000 / encoder->spec->rate : 1);
@@ -175,7 +175,7 @@ static gboolean append_chunks(sndfile_encoder *encoder, GError **error) {
 static gboolean sndfile_finish(fc_encoder *base, GError **error) {
   sndfile_encoder *encoder = (sndfile_encoder *)base;
   if (encoder->waiting && !write_now(encoder, encoder->gathered, encoder->waiting, error)) return FALSE;
-  /* FLAC's header waits for the first samples. */
+  /* FLAC's header is written with the first samples. */
   if (encoder->size == 0 && is_major(encoder, SF_FORMAT_FLAC))
     sf_command(encoder->file, SFC_UPDATE_HEADER_NOW, NULL, 0);
   if (encoder->frames == 0 && (encoder->spec->samples.format & SF_FORMAT_SUBMASK) == SF_FORMAT_OPUS)
@@ -202,10 +202,10 @@ static void sndfile_free(fc_encoder *base) {
 
 /* ---- the beginning -------------------------------------------------------- */
 
-/* What goes over beside the samples, but for what comments and blocks hold. */
+/* The metadata, except those in comments and blocks. */
 static gboolean put_tags(sndfile_encoder *encoder, GError **error) {
   const fc_audio_spec *spec = encoder->spec;
-  fc_channel_mask_choose(spec); /* names it where it has no place */
+  fc_channel_mask_choose(spec); /* names what cannot be held */
   if (layout_of(encoder)) {
     encoder->chunks = fc_chunk_tags_choose(spec, layout_of(encoder)->family, encoder->name, error);
     return encoder->chunks != NULL;
@@ -229,7 +229,7 @@ static gboolean make_room(sndfile_encoder *encoder, GError **error) {
                  size);
 }
 
-/* The quality of Vorbis, and how much FLAC, Opus and MP3 compress. */
+/* The quality of Vorbis, and the compression of FLAC, Opus and MP3. */
 static void set_options(sndfile_encoder *encoder) {
   double quality = encoder->spec->quality, level = encoder->spec->level;
   int mode = SF_BITRATE_MODE_CONSTANT;
@@ -245,7 +245,7 @@ static gboolean open_file(sndfile_encoder *encoder, GError **error) {
   if (!put_tags(encoder, error) || !make_room(encoder, error)) return FALSE;
   encoder->file = sf_open_virtual(&vio, SFM_WRITE, &info, encoder);
   if (!encoder->file) return fail_encoder(encoder, error);
-  /* It carries the time of day, and equal runs shall give equal files. */
+  /* It contains the time of day, while equal runs must give equal files. */
   sf_command(encoder->file, SFC_SET_ADD_PEAK_CHUNK, NULL, SF_FALSE);
   set_options(encoder);
   return TRUE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.c - batches as filterchain.h has them: inputs are listed, outputs are named and held against each
- * other and against the inputs before anything is written, and all is run by core/api/batch.c. Costs a look
- * at the disk for each output, and for each input if some output is there already.
+ * batch.c - batches, as filterchain.h describes them: inputs are listed, outputs are named and compared with
+ * each other and with the inputs before anything is written, and core/api/batch.c runs them. Costs one stat
+ * for each output, and one for each input if an output exists already.
  */
 #include "media/batch/batch.h"
 #include "media/batch/stack.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40 /* one behind another, as the system has it */
+#define LINKS_MAX 40 /* links in a row, as the system limits them */
 
 /* ---- what it is --------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ gboolean fc_batch_is(const fc_batch_spec *spec) {
   g_autofree char *path = fc_file_split(inputs[0], TRUE, NULL),
                   *output = spec->output ? fc_file_split(spec->output, FALSE, NULL) : NULL;
   if (is_tar(path) || (output && (is_tar(output) || fc_stack_is_zarr(output)))) return TRUE;
-  /* Where one file from standard input has no name to keep, an archive's members have. */
+  /* A single file from standard input has no name, the members of an archive have. */
   return is_stream(path) && output && !is_stream(output) && (is_folder(output) || fc_pattern_is(output));
 }
 
@@ -54,7 +54,7 @@ static const char *format_of(const fc_batch *b) {
   return b->options.out_format;
 }
 
-/* With the extension of the format that was asked for. */
+/* With the extension of the requested format. */
 static char *with_format(const char *name, const char *format) {
   const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
   if (!format) return g_strdup(name);
@@ -62,7 +62,7 @@ static char *with_format(const char *name, const char *format) {
   return g_strdup_printf("%.*s.%s", stem, name, format);
 }
 
-/* What is passed through keeps its own extension whatever the pattern ends in. */
+/* Members that are passed through keep their extension, whatever the pattern ends in. */
 static char *with_own(const char *filled, const char *path) {
   const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
   if (!dot || (slash && dot < slash)) return g_strdup(filled);
@@ -102,7 +102,7 @@ void fc_batch_names(const fc_batch *b, gint64 i, char **input, char **output) {
 
 /* ---- collisions ------------------------------------------------------------------ */
 
-/* Where a link that leads to nothing leads to, through others; g_free. */
+/* The target of a dangling link, through other links; g_free. */
 static char *follow(const char *path) {
   char *at = g_canonicalize_filename(path, NULL);
   for (int i = 0; i < LINKS_MAX; i++) {
@@ -114,8 +114,8 @@ static char *follow(const char *path) {
   return at;
 }
 
-/* The same for all names of one file, there already or not; NULL of what is no file, as a device, which may
- * be named twice. g_free. */
+/* The same key for all names of one file, existing or not; NULL for what is not a file, such as a device,
+ * which may be named twice. g_free. */
 static char *identity_of(const char *path, gboolean *there) {
   struct stat info;
   *there = stat(path, &info) == 0;
@@ -134,7 +134,7 @@ static gboolean refuse_same(const fc_batch *b, gint64 first, gint64 second, GErr
                  one);
 }
 
-/* All outputs, and whether any of them is there already. */
+/* All outputs, and whether any of them exists already. */
 static gboolean name_outputs(fc_batch *b, gboolean *some, GError **error) {
   *some = FALSE;
   for (gint64 i = 0; i < b->inputs.entries->len; i++) {
@@ -153,8 +153,8 @@ static gboolean name_outputs(fc_batch *b, gboolean *some, GError **error) {
   return TRUE;
 }
 
-/* No result may take the place of another one, or of another one's input, by whatever name. Onto its own
- * input an output may go. */
+/* No output may overwrite another output, or another one's input, under any name. An output may replace its
+ * own input. */
 static gboolean check_names(fc_batch *b, GError **error) {
   gboolean some = FALSE, there;
   if (b->target != FC_TO_FILES || b->archives) return TRUE;
@@ -234,8 +234,8 @@ static gboolean check_target(fc_batch *b, GError **error) {
   return TRUE;
 }
 
-/* Words of a name that say something of each output, where several are one file; or {shard}, where they are
- * not. */
+/* Placeholders that differ for each output, although several outputs are one file; or {shard}, although they
+ * are not. */
 static gboolean check_words(fc_batch *b, GError **error) {
   static const char *const of_each[] = {"name", "stem", "ext", "dir", "index"};
   const char *pattern = b->pattern;
@@ -305,7 +305,7 @@ static gboolean is_below(const char *path, const char *folder) {
   return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-/* Where outputs go into a folder below one that was searched, what an earlier run has put there is no input.
+/* If the outputs' folder is below a searched folder, outputs of earlier runs are not inputs.
  */
 static void pass_over_outputs(fc_batch *b) {
   GArray *entries = b->inputs.entries;

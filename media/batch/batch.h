@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.h - what the parts of a batch share: the list and its names (batch.c), what is brought to the
- * executor (bring.c). Internal to media/batch.
+ * batch.h - what the parts of a batch share: the list and its names (batch.c), tasks for the executor
+ * (bring.c). Internal to media/batch.
  */
 #ifndef FC_MEDIA_BATCH_H
 #define FC_MEDIA_BATCH_H
@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* Where outputs go: nowhere, to a file each, to archives, to one array. */
+/* The kind of output: none, a file each, archives, one array. */
 typedef enum fc_batch_target { FC_TO_NOTHING, FC_TO_FILES, FC_TO_SHARDS, FC_TO_ARRAY } fc_batch_target;
 
 struct fc_batch {
@@ -24,38 +24,38 @@ struct fc_batch {
   gboolean archives; /* some input is one */
   fc_batch_target target;
   gboolean folder;
-  char *pattern, *encoder;    /* of the output: the path, and the options behind it */
-  GHashTable *out_identities; /* of files that outputs are, or will be: the number of the input */
+  char *pattern, *encoder;    /* of the output: the path, and its options */
+  GHashTable *out_identities; /* the number of the input for each output file */
 
   /* while it runs */
   fc_batch_fn done;
   void *data;
   fc_record *record;
   fc_collect *collect;
-  GHashTable *folders;   /* that are there */
+  GHashTable *folders;   /* that exist already */
   GPtrArray *made;       /* folders that were made, in this order */
-  GHashTable *written;   /* outputs of members, where no list tells that two are one */
+  GHashTable *written;   /* outputs of members, to find duplicates without a list */
   guint entry;           /* the next input */
-  gint64 index;          /* of the next sample */
-  gint64 resumed, first; /* samples ahead of `first` are in archives that are there */
-  fc_input *stream;      /* standard input, looked at and not read yet; or NULL */
-  fc_tar_reader *tar;    /* the archive at hand, */
-  char *tar_name;        /* as it is called, */
+  gint64 index;          /* number of the next sample */
+  gint64 resumed, first; /* samples before `first` are in existing archives */
+  fc_input *stream;      /* standard input, probed and not read yet; or NULL */
+  fc_tar_reader *tar;    /* the current archive, */
+  char *tar_name;        /* its name, */
   const fc_entry *tar_entry;
-  char *key;     /* and the sample at hand in it */
-  GError *error; /* that ends all */
+  char *key;     /* and its current sample */
+  GError *error; /* that ends the batch */
 };
 
-/* The output of one input; `named` tells which; NULL: there is none. g_free. */
+/* The output of one input, which `named` identifies; NULL: none. g_free. */
 char *fc_batch_output(const fc_batch *batch, const fc_named *named, gboolean found, gboolean pass);
 /* Whether an input is an archive. */
 gboolean fc_batch_is_archive(const fc_batch *batch, const char *path);
 
-/* fc_tasks.next: the next task of this part of the batch that is not there yet. */
+/* fc_tasks.next: the next task of this part of the batch whose output does not exist yet. */
 fc_task *fc_batch_bring(void *batch);
-/* The first one is brought again. */
+/* Starts again with the first one. */
 void fc_batch_rewind(fc_batch *batch);
-/* A path in a folder that is to be there; FALSE with an error. */
+/* Makes the folder of a path; FALSE with an error. */
 gboolean fc_batch_need_folder(fc_batch *batch, const char *path, GError **error);
 
 G_END_DECLS

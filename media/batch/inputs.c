@@ -253,7 +253,7 @@ static gboolean expand_one(fc_inputs *to, const char *argument, gboolean recursi
   if (!(folder ? walk_folder(&s, path, recursive, error) : expand_pattern(&s, path, error))) return FALSE;
   sort_from(to->entries, first);
   if (to->entries->len > first) return TRUE;
-  if (!folder) return fc_fail(error, FC_IO, "%s: there is no file of such a name", path);
+  if (!folder) return fc_fail(error, FC_IO, "%s: no file matches this pattern", path);
   return fc_fail(error, FC_IO, "%s: the folder holds no sound, image or array%s%s", path,
                  to->skipped > skipped ? " among its files" : "",
                  recursive ? "" : " (-r looks in the folders below it too)");

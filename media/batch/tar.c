@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tar.c - see tar.h. A header is a block of 512 bytes; numbers in it are octal, or binary with the highest
- * bit set (GNU). A pax header ("x") ahead of a member, or GNU's "L", says what does not fit: POSIX.1-2017,
+ * bit set (GNU). A pax header ("x") before a member, or GNU's "L", has what does not fit: POSIX.1-2017,
  * pax.
  */
 #include "media/batch/tar.h"
@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #define BLOCK 512
-/* Of a member's headers: names are shorter. */
+/* Limit of a member's extended headers: names are shorter. */
 #define EXTRA_MOST (1 << 20)
-/* Content is taken in pieces, so that a wrong size takes no memory. */
+/* Content is read in pieces, so that a wrong size allocates no memory. */
 #define PIECE      ((gsize)4 << 20)
 #define OCTAL_MOST ((gint64)077777777777)
 
 struct fc_tar_reader {
   fc_input *input;
-  gint64 size, left, padding; /* of the member at hand */
+  gint64 size, left, padding; /* of the current member */
   char *path;                 /* of it, for messages */
 };
 
@@ -31,7 +31,7 @@ static unsigned checksum(const guint8 *block) {
   return sum;
 }
 
-/* -1 for what is not a number of a file's size. */
+/* -1 for an invalid size. */
 static gint64 number(const guint8 *field, int width) {
   guint64 value = 0;
   if (field[0] & 0x80) {
@@ -122,7 +122,7 @@ GBytes *fc_tar_content(fc_tar_reader *tar, gint64 most, GError **error) {
   return NULL;
 }
 
-/* "LENGTH KEY=VALUE\n" again and again: of these `path` and `size`. */
+/* Repeated "LENGTH KEY=VALUE\n": `path` and `size` are used. */
 static gboolean read_pax(const fc_tar_reader *tar, GBytes *bytes, char **path, gint64 *size, GError **error) {
   gsize left;
   const char *at = g_bytes_get_data(bytes, &left);
@@ -215,7 +215,7 @@ gsize fc_tar_key(const char *path) {
 
 /* ---- writing ----------------------------------------------------------------- */
 
-/* Where a path may be cut so that both parts fit into a header; NULL: nowhere. */
+/* Where a path can be cut so that both parts fit into a header; NULL: nowhere. */
 static const char *cut_of(const char *path) {
   const gsize length = strlen(path);
   if (length <= 100) return path;
@@ -229,7 +229,7 @@ static gboolean put_header(fc_output *output, const char *path, char type, gint6
   char text[16];
   const char *name = cut_of(path);
   if (name && name > path) memcpy(block + 345, path, (gsize)(name - path) - 1);
-  if (!name) name = path; /* as much of it as there is room for: a pax header has it whole */
+  if (!name) name = path; /* as much as fits: a pax header has the whole path */
   memcpy(block, name, MIN(strlen(name), 100));
   memcpy(block + 100, "0000644\0000000000\0000000000", 24);
   snprintf(text, sizeof text, "%011" G_GINT64_MODIFIER "o", (guint64)MIN(size, OCTAL_MOST));
@@ -260,7 +260,7 @@ static void add_record(GString *to, const char *key, const char *value) {
   g_string_append_printf(to, "%" G_GSIZE_FORMAT " %s=%s\n", length, key, value);
 }
 
-/* What a header has no room for; "" where there is nothing. */
+/* What does not fit into a header; "" if nothing. */
 static GString *pax_of(const char *path, gint64 size) {
   GString *text = g_string_new(NULL);
   g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, size);

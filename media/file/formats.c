@@ -7,8 +7,8 @@
 
 #include "media/file/media.h"
 
-/* The build says the version of each library: FC_LIB_SNDFILE is "libsndfile 1.2.0". What is not named so is
- * code of our own. */
+/* The build defines the version of each library: FC_LIB_SNDFILE is "libsndfile 1.2.0". Formats without a
+ * library are read by our own code. */
 #define OWN "filterchain " FC_VERSION
 #ifdef FC_WITH_TURBOJPEG
 #define JPEG_READER FC_LIB_TURBOJPEG
@@ -26,7 +26,7 @@
 #define SOUND  fc_audio_open, fc_audio_create
 #define IMAGE  fc_image_open, fc_image_create
 #define CODECS FC_LIB_SNDFILE, FC_LIB_SNDFILE
-/* PCM and floats are our own, what is coded is the library's. */
+/* Our own code reads PCM and floats, the library coded samples. */
 #define PCM OWN " and " FC_LIB_SNDFILE, OWN " and " FC_LIB_SNDFILE
 
 static const fc_file_format formats[] = {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.c - a file opened for reading: its first bytes, its size, and whether it can
- * be read anywhere. Of a pipe what was looked at is kept, so that a decoder which streams sees it from the
- * start.
+ * input.c - a file opened for reading: its first bytes, its size, and whether it is seekable. The probed part
+ * of a pipe is kept, so that a streaming decoder sees it from the start.
  */
 #include "media/file/input.h"
 
@@ -16,11 +15,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Enough of a file to tell its kind; a pipe is waited for until it has given these. */
+/* Enough bytes to recognise a format; a pipe is read until it has delivered these. */
 #define HEAD_WANTED 64
-/* A file may be looked at anywhere later. */
+/* A file can be read anywhere later. */
 #define HEAD_OF_FILE 512
-/* Of the front of a pipe no more is kept: all the metadata that are taken, and what lies between. */
+/* The most that is kept of a pipe's beginning: all metadata that are read, and what is between them. */
 #define TAKEN_MAX ((gsize)65 << 20)
 
 char *fc_display_name(const char *path, const char *standard) {
@@ -44,7 +43,7 @@ static gssize read_some(fc_input *input, void *to, gsize size, GError **error) {
   }
 }
 
-/* Has so many bytes of a pipe taken from its start, or all; not many more, for others may wait to come. */
+/* Reads up to so many bytes from a pipe's start; not many more, since the writer may be waiting. */
 static gboolean take(fc_input *input, gsize size, GError **error) {
   fc_blob *taken = &input->taken;
   if (size > TAKEN_MAX)
@@ -116,8 +115,8 @@ gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to) {
   return to;
 }
 
-/* Of what is free where a temporary file lies, nine tenths may be taken: a pipe without an end is not to
- * leave everybody else without a disk. */
+/* A temporary file may take nine tenths of the free space: an endless pipe must not fill the disk for
+ * everybody else. */
 static gint64 room_for(int file) {
   struct statvfs disk;
   if (fstatvfs(file, &disk) != 0 || disk.f_frsize == 0) return G_MAXINT64;
@@ -132,7 +131,7 @@ static gboolean fail_room(const fc_input *input, gint64 room, GError **error) {
       input->name, most);
 }
 
-/* What of a pipe was read and is still to be given out; returns how many bytes they are. */
+/* The bytes of a pipe that were read and not delivered yet; returns their number. */
 static gsize held(const fc_input *input, const guint8 **from) {
   const gsize taken = input->taken.size, given = (gsize)input->position;
   *from = given < taken ? input->taken.data + given : input->block + input->start;
@@ -199,7 +198,7 @@ static gboolean look_at_file(fc_input *input, const struct stat *info, GError **
   if (!input->seekable && isatty(input->fd))
     return fc_fail(error, FC_INVALID, "%s: is a terminal; name a file or pipe one in", input->name);
   if (S_ISCHR(info->st_mode) || S_ISBLK(info->st_mode)) return look_at_device(input, error);
-  /* One that somebody has read from already is taken from there on. */
+  /* If something was read from it already, it continues from there. */
   if (S_ISREG(info->st_mode) && !fc_input_make_seekable(input, error)) return FALSE;
   return read_head(input, error);
 }
@@ -211,7 +210,7 @@ static int open_path(const char *path, const char *name, GError **error) {
   return fd;
 }
 
-/* How long a wish to stop may go unheard, in milliseconds. */
+/* The longest time before cancellation is noticed, in milliseconds. */
 #define CANCEL_LATENCY 50
 
 gboolean fc_input_wait(const fc_input *input, GError **error) {
@@ -220,11 +219,11 @@ gboolean fc_input_wait(const fc_input *input, GError **error) {
   for (;;) {
     if (g_atomic_int_get(input->cancel)) return fc_fail(error, FC_IO, "interrupted");
     int ready = poll(&there, 1, CANCEL_LATENCY);
-    if (ready > 0 || (ready < 0 && errno != EINTR)) return TRUE; /* the signal itself interrupts it */
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return TRUE; /* a signal interrupts it anyway */
   }
 }
 
-/* What is said of an input that has been opened; takes the descriptor and the name over. */
+/* Describes an opened input; takes ownership of the descriptor and the name. */
 static fc_input *input_of(int fd, char *name, const char *path, const int *cancel, GError **error) {
   g_autoptr(fc_input) input = g_new0(fc_input, 1);
   input->fd = fd;
@@ -252,7 +251,7 @@ fc_input *fc_input_open(const char *path, const int *cancel, GError **error) {
   return input_of(open_path(path, name, error), name, strcmp(path, "-") == 0 ? NULL : path, cancel, error);
 }
 
-/* A file without a name, so that all that reads files reads it. */
+/* An unnamed file, so that everything that reads files can read it. */
 fc_input *fc_input_open_bytes(const char *path, GBytes *content, GError **error) {
   char *name = g_strdup(path);
   gsize size;
@@ -278,7 +277,7 @@ void fc_input_free(fc_input *input) {
 }
 
 guint8 *fc_input_load(fc_input *input, gsize limit, gsize *size, GError **error) {
-  /* A pipe may have no end: one byte more than the limit tells enough. */
+  /* A pipe may be endless: one byte more than the limit suffices. */
   gboolean file = input->seekable;
   if (!file && !fc_input_spool(input, (gint64)limit + 1, error)) return NULL;
   if (input->size < 0 || (guint64)input->size > limit) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h - a file or a pipe that is read: at places, of a pipe near its start, or one byte after the other
- * with one system call a block however small the pieces; and temporary files for what must be read back and
- * forth.
+ * input.h - a file or a pipe for reading: at offsets (of a pipe near its start), or sequentially, with one
+ * system call for each block however small the pieces; and temporary files for formats that need seeking.
  */
 #ifndef FC_MEDIA_INPUT_H
 #define FC_MEDIA_INPUT_H
@@ -21,47 +20,46 @@ typedef struct fc_input {
   char *path; /* NULL for standard input; its extension is a hint */
   int fd;
   gboolean seekable;
-  gint64 begins;     /* of a seekable file so many bytes, a tag, are skipped */
-  gint64 size;       /* bytes, without these; -1 for a pipe */
-  int problem;       /* errno of the first read at a place that failed; 0 */
-  gint64 problem_at; /* and the place */
-  const int *cancel; /* the caller's wish to stop, looked at while a pipe is waited for; or NULL */
+  gint64 begins;     /* bytes skipped at the start of a seekable file: a tag */
+  gint64 size;       /* size without these; -1 for a pipe */
+  int problem;       /* errno of the first failed read at an offset; 0 */
+  gint64 problem_at; /* and the offset */
+  const int *cancel; /* the caller's cancellation flag, checked while waiting for a pipe; or NULL */
   gsize head_size;
   guint8 head[FC_INPUT_HEAD]; /* the first bytes */
 
-  gint64 position; /* bytes given out in order */
-  fc_blob taken;   /* of a pipe: from its start what was read at places, until it is given out in order */
-  guint8 *block;   /* of FC_INPUT_BLOCK bytes, from the first read in order on: what comes next */
+  gint64 position; /* bytes delivered sequentially */
+  fc_blob taken;   /* of a pipe: the bytes from its start that were read at offsets, until they are delivered
+                      sequentially */
+  guint8 *block;   /* FC_INPUT_BLOCK bytes, from the first sequential read on: the next bytes */
   gsize start, end;
 } fc_input;
 
-/* Fails for what is no file to read: a directory, an empty file, a terminal. `cancel` may be NULL. */
+/* Fails for what cannot be read as a file: a directory, an empty file, a terminal. `cancel` may be NULL. */
 fc_input *fc_input_open(const char *path, const int *cancel, GError **error);
-/* The content of a file that somebody has in memory; it is copied. */
+/* The content of a file in memory; it is copied. */
 fc_input *fc_input_open_bytes(const char *name, GBytes *bytes, GError **error);
-/* Waits until a pipe has something to read, or ends; FALSE with an error when the caller wants to stop. */
+/* Waits until a pipe has data or ends; FALSE with an error if the caller cancels. */
 gboolean fc_input_wait(const fc_input *input, GError **error);
 void fc_input_free(fc_input *input); /* NULL is allowed */
 
-/* Copies a pipe into an unlinked temporary file, so that it may be read anywhere. */
+/* Copies a pipe into an unlinked temporary file, to make it seekable. */
 gboolean fc_input_make_seekable(fc_input *input, GError **error);
-/* The same of no more than `most` bytes that are still to come: position 0 is from then on where reading in
- * order stood. */
+/* The same for at most `most` further bytes: the current sequential position becomes position 0. */
 gboolean fc_input_spool(fc_input *input, gint64 most, GError **error);
 
 /* Makes a seekable input begin so many bytes later. */
 gboolean fc_input_begin_at(fc_input *input, gint64 offset, GError **error);
 
-/* The bytes at `offset`: as many as there are, up to `size`; -1 with an error. Of a pipe those near its
- * start, before any are read in order. Whoever takes what cannot be read for the end has fc_input_check
- * called later.
+/* The bytes at `offset`: as many as available, up to `size`; -1 with an error. In a pipe only near its start,
+ * before sequential reading. Callers that treat a failed read as the end must call fc_input_check later.
  */
 gssize fc_input_read_at(fc_input *input, gint64 offset, void *to, gsize size, GError **error);
-/* Of zeros that fill something up so many bytes are looked at. */
+/* At most so many bytes of zero padding are examined. */
 #define FC_INPUT_LOOK_MOST ((gint64)16 << 20)
-/* The first byte from one place up to another that is not 0; the other one where there is none. */
+/* The offset of the first nonzero byte between two offsets; the second one if there is none. */
 gint64 fc_input_skip_zeros(fc_input *input, gint64 from, gint64 to);
-/* FALSE with an error once such a read has failed, whoever asked for it. */
+/* FALSE with an error if any such read has failed. */
 gboolean fc_input_check(const fc_input *input, GError **error);
 
 /* The whole file, at most `limit` bytes; g_free. */
@@ -76,9 +74,9 @@ char *fc_display_name(const char *path, const char *standard);
 
 /* The next bytes; fewer than `size` only at the end; -1 with an error. */
 gssize fc_input_read(fc_input *input, void *to, gsize size, GError **error);
-/* Goes to a place; in a pipe not backwards. */
+/* Seeks; in a pipe only forwards. */
 gboolean fc_input_go_to(fc_input *input, gint64 offset, GError **error);
-/* Whether bytes or the end come within so many milliseconds, so that reading does not wait. */
+/* Whether data or the end arrive within so many milliseconds, so that a read does not block. */
 gboolean fc_input_is_ready(const fc_input *input, int patience);
 
 /* ---- temporary files and whole writes --------------------------------------- */
@@ -86,13 +84,13 @@ gboolean fc_input_is_ready(const fc_input *input, int patience);
 /* An unlinked temporary file, or -1. In $TMPDIR, else /var/tmp (which unlike /tmp is
  * never memory), else /tmp. */
 int fc_spool_create(GError **error);
-/* After a read or write that failed: is it worth another try (poll events say of what)?
- * Waits where a descriptor that somebody else opened is non-blocking. */
+/* After a failed read or write (poll events say which): whether to try again. Waits if an inherited
+ * descriptor is non-blocking. */
 gboolean fc_try_again(int fd, short events);
 /* Writes all of it; FALSE with errno set. */
 gboolean fc_write_all(int fd, const void *from, gsize size);
-/* Copies what is left of `from` to `to`, or its first `most` bytes; FALSE with errno
- * set, *reading telling which side failed. */
+/* Copies the rest of `from`, or its first `most` bytes, to `to`; FALSE with errno set, and *reading says
+ * which side failed. */
 gboolean fc_copy_all(int from, int to, gint64 most, gboolean *reading);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library.c - opening an input, preparing an output: the format is found, and its part of media/ asked; and
- * where media/ and core/ meet: the context of the library is one that opens files so.
+ * library.c - opening an input, preparing an output: finds the format and calls its part of media/. It also
+ * connects media/ and core/: the library's contexts open files this way.
  */
 #include "core/context/context.h"
 

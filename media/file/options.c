@@ -19,7 +19,7 @@ static gboolean is_digits_of_pattern(const char *colon, const char *from) {
   return colon - from >= 6 && (strncmp(colon - 6, "{index", 6) == 0 || strncmp(colon - 6, "{shard", 6) == 0);
 }
 
-/* Up to a colon that is not escaped, or the end. */
+/* To the next unescaped colon, or the end. */
 static char *take_part(const char **at) {
   const char *from = *at;
   GString *part = g_string_new(NULL);
@@ -30,7 +30,7 @@ static char *take_part(const char **at) {
   return g_string_free(part, FALSE);
 }
 
-/* '...' as a whole, or a part. */
+/* A quoted value, or part of one. */
 static char *take_path(const char **at) {
   const char *close = **at == '\'' ? strchr(*at + 1, '\'') : NULL;
   if (!close || (close[1] && close[1] != ':')) return take_part(at);
@@ -124,7 +124,7 @@ static gboolean refuse_key(const char *key, const fc_file_option *table, const c
                  title, there, known->str);
 }
 
-/* "1..100" is a range, "a|b" a choice, all else free. */
+/* "1..100" is a range, "a|b" a choice, anything else free text. */
 static gboolean is_allowed(const char *values, const char *value) {
   const char *dots = strstr(values, "..");
   if (dots) {

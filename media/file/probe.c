@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - which kind of file: the marks that formats begin with, and the marks of
- * files that are often met but not read here, so that the message can say what the
- * file is and what to do.
+ * probe.c - which kind of file: the signatures of supported formats, and of common formats that are not
+ * supported, so that the message can say what the file is and what to do.
  */
 #include "media/audio/id3.h"
 #include "media/file/formats.h"
 
 #include <string.h>
 
-/* Bytes at a place in a file that say what it is. */
+/* A signature: bytes at an offset. */
 typedef struct file_mark {
   const char *bytes;
   guint8 size, at;
   const char *format; /* a name in the table above, or NULL */
-  const char *what;   /* of files not read: what it is, and what to do */
+  const char *what;   /* of unsupported files: what it is, and what to do */
   const char *second; /* bytes that must also be there, at `second_at`; or NULL */
   guint8 second_at;
 } file_mark;
@@ -92,7 +91,7 @@ static const file_mark *mark_of(const fc_input *input) {
   return NULL;
 }
 
-/* UTF-8 without control characters; of more than a character, the last one may be cut. */
+/* UTF-8 without control characters; the last character may be incomplete. */
 static gboolean is_text(const fc_input *input) {
   const char *head = (const char *)input->head, *end;
   for (gsize i = 0; i < input->head_size; i++)
@@ -101,13 +100,13 @@ static gboolean is_text(const fc_input *input) {
   return !left || (end > head && g_utf8_get_char_validated(end, (gssize)left) == (gunichar)-2);
 }
 
-/* A P and a digit, as a PGM begins; told apart from text by name only. */
+/* P and a digit, as PGM begins; only the name distinguishes it from text. */
 static gboolean is_pnm(const fc_input *input) {
   return input->head_size > 2 && input->head[0] == 'P' && input->head[1] >= '1' && input->head[1] <= '7' &&
          g_ascii_isspace(input->head[2]);
 }
 
-/* Whether it ends before it could say that it is of this kind, and has begun so. */
+/* Whether the file is shorter than this signature, and begins like it. */
 static gboolean is_cut(const fc_input *input, const fc_file_format *format) {
   for (gsize i = 0; i < G_N_ELEMENTS(marks); i++) {
     const file_mark *mark = &marks[i];
@@ -127,7 +126,7 @@ static const char *describe(const fc_input *input) {
   return NULL;
 }
 
-/* By the sound of the titles above: "an MP3 file", "an RF64 file". */
+/* By the pronunciation of the titles above: "an MP3 file", "an RF64 file". */
 static const char *article_of(const fc_file_format *format) {
   return strchr("AMOR", format->title[0]) ? "an" : "a";
 }
@@ -154,7 +153,7 @@ static const fc_file_format *fail_unknown(const fc_input *input, GError **error)
   return NULL;
 }
 
-/* Only some kinds have a mark; raw samples and TGA images are told by name. */
+/* Only some formats have a signature; raw samples and TGA images are recognised by name. */
 static gboolean has_mark(const fc_file_format *format) {
   for (gsize i = 0; i < G_N_ELEMENTS(marks); i++)
     if (marks[i].format && fc_format_by_name(marks[i].format) == format) return TRUE;
@@ -178,7 +177,7 @@ gboolean fc_probe_knows(const fc_input *input) {
   return format_at(input) != NULL;
 }
 
-/* An ID3 tag stands ahead of MP3, and some put it ahead of any sound. */
+/* An ID3 tag precedes MP3, and with some writers any sound. */
 static const fc_file_format *format_behind_tags(fc_input *input, GError **error) {
   if (!fc_id3_pass(input, error)) return NULL;
   const fc_file_format *format = format_at(input);
@@ -197,7 +196,7 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
   }
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   if (options->in_raw) return format_named("raw", FALSE, error);
-  if (options->in_options && named && named->open == fc_raw_open) return named; /* they say its layout */
+  if (options->in_options && named && named->open == fc_raw_open) return named; /* they have the layout */
   if (format) return tagged ? format_behind_tags(input, error) : format;
   return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
 }

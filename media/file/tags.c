@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tags.c - see tags.h. Sizes come from files, so memory for content is asked for, never taken for granted. */
+/* tags.c - see tags.h. Sizes come from files, so every allocation for content is checked. */
 #include "media/file/tags.h"
 
 #include <string.h>
@@ -63,10 +63,10 @@ void fc_tags_lose(fc_tags *tags, const char *word) {
   if (tags) fc_media_add_word(tags->lost, word);
 }
 
-/* What an entry takes beside its content: files can have millions without any. */
+/* Overhead of an entry: files can have millions of empty ones. */
 #define ENTRY ((gsize)64)
 
-/* Memory for so many bytes more and a zero; NULL when there is none, or they are too many. */
+/* Allocates so many more bytes and a zero; NULL if memory is lacking, or the limit is exceeded. */
 static guint8 *reserve(fc_tags *tags, gsize size, const char *what) {
   if (!tags) return NULL;
   if (size > FC_TAGS_MAX || tags->bytes + size + ENTRY > FC_TAGS_MAX) {
@@ -113,7 +113,7 @@ void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize si
   if (to && size) memcpy(to, data, size);
 }
 
-/* Windows 1252, of which five bytes are not defined. */
+/* Windows-1252, in which five bytes are undefined. */
 static gunichar windows_character(guint8 byte) {
   static const guint16 low[32] = {0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
                                   0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d, 0x017d, 0x008f,
@@ -123,7 +123,7 @@ static gunichar windows_character(guint8 byte) {
 }
 
 char *fc_text_to_utf8(const char *text, gsize size) {
-  enum { MOST = 3 }; /* bytes of such a character */
+  enum { MOST = 3 }; /* number of bytes of this character */
   gsize length = 0;
   const gboolean as_is = g_utf8_validate_len(text, size, NULL);
   char *to = g_try_malloc((as_is ? 1 : MOST) * size + 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tags.h - what a file says beside its samples, as one value that goes from the input to the output: texts,
+ * tags.h - a file's metadata, as one value that is passed from the input to the output: texts,
  * pictures, profiles, the speaker mask, and the raw chunks of its family.
  *
- * Between files of one family the raw chunks go over byte for byte; between families go texts, pictures,
- * profiles and the speaker mask. What the output cannot hold is named in one warning. A reader fills the tags
- * when it opens its file and attaches them to its source (fc_file_source); a sink takes a reference when it
- * is created. Tags that a sink may see are not changed any more.
+ * Between files of one family the raw chunks are copied byte for byte; between families texts, pictures,
+ * profiles and the speaker mask are converted. What the output cannot hold is named in one warning. A reader
+ * fills the tags when it opens its file and attaches them to its source (fc_file_source); a sink takes a
+ * reference when it is created. Tags are constant once a sink may see them.
  */
 #ifndef FC_MEDIA_TAGS_H
 #define FC_MEDIA_TAGS_H
@@ -26,8 +26,8 @@ typedef enum fc_tag_family {
   FC_TAGS_JPEG
 } fc_tag_family;
 
-/* A name as Vorbis comments have it ("TITLE"; NULL: the file gives none), and UTF-8 where the file says so.
- * `value` has a zero behind its `size` bytes, and may have others. */
+/* A name as in Vorbis comments ("TITLE"; NULL: none), and UTF-8 if the file declares it. `value` has a zero
+ * after its `size` bytes, and may contain others. */
 typedef struct fc_tag_text {
   char *name, *value;
   gsize size;
@@ -38,10 +38,10 @@ typedef struct fc_tag_chunk {
   guint8 id[4]; /* in FLAC the first byte is the kind of the block, in JPEG the marker */
   guint8 *data;
   gsize size;
-  gboolean ahead; /* it stood ahead of the samples */
+  gboolean ahead; /* it preceded the samples */
 } fc_tag_chunk;
 
-/* Pixels a metre of an image, or else only their ratio; 0: not said. */
+/* Pixels per metre of an image, or only their ratio; 0: unknown. */
 typedef struct fc_density {
   guint32 x, y;
   gboolean metres;
@@ -56,17 +56,17 @@ typedef struct fc_tags {
   fc_blob icc, exif, xmp;
 
   /* Of a sound. */
-  int sndfile;              /* libsndfile's format of the samples; 0: it is none */
-  int channels, rate;       /* of the file that the tags are of */
+  int sndfile;              /* libsndfile's format of the samples; 0: not a sound file */
+  int channels, rate;       /* of the tags' file */
   gint64 frames;            /* FC_UNKNOWN */
-  guint32 speakers;         /* WAV's mask; 0: not said */
-  gboolean speakers_stated; /* the file says it; otherwise the codec implies it */
+  guint32 speakers;         /* WAV's mask; 0: unknown */
+  gboolean speakers_stated; /* explicit in the file; otherwise implied by the codec */
 
   fc_density density; /* of an image */
 
   gsize bytes;     /* of texts, pictures and chunks */
-  GString *lost;   /* names of what could not be read, for the warning */
-  gboolean failed; /* there was no memory for some of it */
+  GString *lost;   /* names of unreadable metadata, for the warning */
+  gboolean failed; /* memory was lacking for some */
 } fc_tags;
 
 fc_tags *fc_tags_new(fc_tag_family family);
@@ -76,28 +76,28 @@ void fc_tags_unref(fc_tags *tags);
 /* FALSE with an error that begins with `name` when there was no memory. */
 gboolean fc_tags_check(const fc_tags *tags, const char *name, GError **error);
 
-/* A name that is longer is none. */
+/* Longer names are invalid. */
 #define FC_TAG_NAME_MAX ((gsize)256)
-/* Copies what it is given. Of all tags of a file no more than FC_TAGS_MAX bytes are kept; what does not fit
- * is lost. `size` -1: `value` is a string. */
+/* Copies its arguments. At most FC_TAGS_MAX bytes are kept of a file's tags; the rest is lost. `size` -1:
+ * `value` is a string. */
 #define FC_TAGS_MAX ((gsize)64 << 20)
 void fc_tags_add_text(fc_tags *tags, const char *name, const void *value, gssize size);
 void fc_tags_add_picture(fc_tags *tags, const void *block, gsize size);
-/* Room for the content of a chunk; NULL when there is none. */
+/* Allocates the content of a chunk; NULL if memory is lacking. */
 guint8 *fc_tags_add_chunk(fc_tags *tags, const void *id, gsize size, gboolean ahead);
 /* A whole chunk. */
 void fc_tags_put_chunk(fc_tags *tags, const void *id, const void *data, gsize size, gboolean ahead);
-/* Names something that is left out, once. */
+/* Adds a name to the lost metadata, once. */
 void fc_tags_lose(fc_tags *tags, const char *word);
 
-/* The name of a text for a warning: "texts" where it is no word that can be printed. */
+/* The name of a text for a warning: "texts" if it is not printable. */
 const char *fc_tag_text_title(const fc_tag_text *text);
 
-/* `text` as UTF-8: what is none is taken for what Windows has in its place. g_free; NULL when there is no
+/* `text` as UTF-8: invalid UTF-8 is read as Windows-1252. g_free; NULL when there is no
  * memory. */
 char *fc_text_to_utf8(const char *text, gsize size);
 
-/* The first text of a name in any case, that is not empty, or NULL. */
+/* The first nonempty text of this name, ignoring case, or NULL. */
 const char *fc_tags_text(const fc_tags *tags, const char *name);
 
 /* The one warning: `lost` (and what the tags have lost already) is not in the output `name`. */
@@ -106,8 +106,8 @@ void fc_tags_warn_lost(const fc_tags *tags, const fc_media_options *options, con
 
 /* ---- the source that carries them ----------------------------------------- */
 
-/* What every source of media/ begins with. `base.free` is fc_file_source_free, by which it is known; it
- * frees name, tags and struct after `close` has ended the rest. */
+/* Every source of media/ begins with this. `base.free` is fc_file_source_free, which identifies it; it calls
+ * `close`, and then frees name, tags and struct. */
 typedef struct fc_file_source fc_file_source;
 struct fc_file_source {
   fc_source base;

@@ -35,7 +35,7 @@ gboolean fc_media_judge(const fc_media_options *options, const char *name, const
   return TRUE;
 }
 
-/* Whether it is one of them, and not a piece of one: APP1 is none of APP13. */
+/* Whether the list contains the whole word: APP1 is not in a list of APP13. */
 static gboolean has_word(const GString *words, const char *word) {
   gsize length = strlen(word);
   for (const char *at = words->str; (at = strstr(at, word)); at++) {
@@ -45,7 +45,7 @@ static gboolean has_word(const GString *words, const char *word) {
   return FALSE;
 }
 
-/* Files can have millions of names, and each would be looked for in all the others. */
+/* Files can have millions of names, and each would be compared with all others. */
 void fc_media_add_word(GString *words, const char *word) {
   enum { ENOUGH = 2000 };
   if (!*word || has_word(words, word)) return;

@@ -9,14 +9,14 @@
 
 G_BEGIN_DECLS
 
-/* The end of an error about a file that is cut off. */
+/* The end of an error about a truncated file. */
 #define FC_MEDIA_ADVICE "; --allow-truncated uses the readable part"
 
 /* A warning through the log of the options: one line that starts with the file. */
 void fc_media_warn(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* A file that is not whole: an error, or with --allow-truncated a warning. */
+/* A truncated file: an error, or with --allow-truncated a warning. */
 gboolean fc_media_judge(const fc_media_options *options, const char *name, const char *fault, GError **error);
-/* What -v says. */
+/* A message for -v. */
 void fc_media_note(const fc_media_options *options, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Appends a word to a comma-separated list unless it is there already; a list that grew long ends in "and

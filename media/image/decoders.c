@@ -19,22 +19,22 @@
 #include "media/image/decoder/child.h"
 
 #define IDLE_MOST 128
-/* Of memory as many pieces are kept as were in use at once (workers of a batch), so many at least; together
- * they take no more than the total, none is larger than this, and none made smaller than that. */
+/* As many pieces of memory are kept as were in use at once (workers of a batch), at least so many; in total
+ * at most so many bytes; none is larger than this, and none is made smaller than that. */
 #define KEPT_MOST  4
 #define KEPT_TOTAL ((gsize)512 << 20)
 #define KEPT_SIZE  ((gsize)128 << 20)
 #define KEPT_LEAST ((gsize)2 << 20)
-/* A child that is kept ends after so many images of less than LARGE pixels, of which a larger one counts for
- * some: a new child costs as much as a small image. Its heap is for images of at least and at most so many
- * pixels. None is kept while more pieces of memory than this are in use. */
+/* A child that is kept ends after so many images of less than LARGE pixels, of which a larger one counts as
+ * several, since a new child costs as much as a small image. Its heap is for images of at least and at most
+ * so many pixels. None is kept while more pieces of memory than this are in use. */
 #define SERVED_MOST  128
 #define LARGE        ((guint64)1 << 20)
 #define LARGE_COUNTS 4
 #define PIXELS_LEAST ((guint64)1 << 21)
 #define PIXELS_MOST  ((guint64)1 << 25)
 #define IN_USE_MOST  128
-/* For a helper to say its first word, in microseconds. */
+/* Time limit for a helper's first message, in microseconds. */
 #define START_PATIENCE (10 * G_USEC_PER_SEC)
 /* How often a wait looks whether the run is to stop. */
 #define LOOK_UP (G_USEC_PER_SEC / 50)
@@ -50,17 +50,16 @@ struct fc_decoders {
   GMutex mutex;
   GQueue idle;   /* of helper */
   GQueue memory; /* of fc_decode_memory */
-  guint in_use;  /* pieces of memory that were taken and not given back */
-  guint at_once; /* the most of them there ever were */
+  guint in_use;  /* pieces of memory in use */
+  guint at_once; /* the largest number in use so far */
   gsize kept;    /* bytes of `memory` */
-  pid_t owner;   /* whose children they are */
-  gboolean none; /* the program does not start, or is not ours */
+  pid_t owner;   /* the parent of the children */
+  gboolean none; /* the program does not start, or is another version */
 };
 
 /* ---- one helper -------------------------------------------------------- */
 
-/* In a group of its own: a Ctrl-C at the terminal is the caller's to judge, and helper and
- * child can be killed as one. */
+/* In a process group of its own: the caller handles Ctrl-C, and helper and child can be killed together. */
 static int spawn(const char *program, int socket, pid_t *pid) {
   char *argv[] = {(char *)program, NULL};
   posix_spawnattr_t attributes;
@@ -71,7 +70,7 @@ static int spawn(const char *program, int socket, pid_t *pid) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
   for (int fd = 1; fd < 3; fd++) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  /* The decoders' functions are bound when it starts, not in every child anew. */
+  /* The decoders' symbols are bound when it starts, not in every child. */
   g_auto(GStrv) environment = g_environ_setenv(g_get_environ(), "LD_BIND_NOW", "1", TRUE);
   int failed = posix_spawn(pid, program, &actions, &attributes, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
@@ -79,7 +78,7 @@ static int spawn(const char *program, int socket, pid_t *pid) {
   return failed;
 }
 
-/* The helper and the child that it may have. What a fork left in the new process is another's. */
+/* The helper and its child, if any. After a fork they belong to the parent process. */
 static void end(helper *h) {
   close(h->socket);
   if (h->owner == getpid()) {
@@ -144,9 +143,9 @@ static gboolean ask(const helper *h, const fc_decode_request *request, int memor
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* With a size that nobody can change. */
+/* Its size is sealed. */
 static fc_decode_memory *make_memory(gsize size) {
-  struct rlimit most; /* of files, which this is one of: going beyond it would raise a signal */
+  struct rlimit most; /* RLIMIT_FSIZE applies to it too: exceeding it would raise a signal */
   if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < size || size > (gsize)G_MAXINT64) return NULL;
   int fd = memfd_create("filterchain-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return NULL;
@@ -178,7 +177,7 @@ static void end_idle(fc_decoders *d) {
   d->kept = 0;
 }
 
-/* What a fork left behind in the new process are another's children and memory. */
+/* After a fork, children and memory belong to the parent process. */
 static void forget_others(fc_decoders *d) {
   if (d->owner == getpid()) return;
   d->owner = getpid();
@@ -212,7 +211,7 @@ static void give_back(fc_decoders *d, helper *h) {
   if (!keep) end(h);
 }
 
-/* One that has been told what to do, or NULL. Those that have died since are buried. */
+/* One that has accepted the request, or NULL. Helpers that have died are removed. */
 static helper *engage(fc_decoders *d, const fc_decode_request *request, int memory) {
   gboolean none;
   for (helper *h; (h = take_idle(d, &none));) {
@@ -225,22 +224,22 @@ static helper *engage(fc_decoders *d, const fc_decode_request *request, int memo
   return NULL;
 }
 
-/* 2: the memory's child can do it, which may have been made for larger images; 1: it has none; 0: it has
- * another one, or another size. */
+/* 2: the memory's child can decode it, possibly made for larger images; 1: it has no child; 0: its child or
+ * size does not fit. */
 static int fitness(const fc_decode_memory *memory, gsize size, const fc_decode_request *request) {
   if (memory->size < size) return 0;
   if (memory->helper) return memory->kind == request->kind && memory->pixels >= request->pixels ? 2 : 0;
   return memory->size / 4 <= size + KEPT_LEAST;
 }
 
-/* A power of two, so that images of many sizes find memory that fits. What is not touched takes none. */
+/* A power of two, so that memory fits images of many sizes. Untouched pages take no memory. */
 static gsize rounded(gsize size) {
   gsize room = KEPT_LEAST;
   while (room < size && room < KEPT_SIZE) room *= 2;
   return MAX(room, size);
 }
 
-/* The one that was not used for longest, where too much is kept. Under the mutex. */
+/* The least recently used one, if too much is kept. Under the mutex. */
 static fc_decode_memory *pop_surplus(fc_decoders *d) {
   const guint most = CLAMP(d->at_once, KEPT_MOST, IN_USE_MOST);
   if (g_queue_get_length(&d->memory) <= most && d->kept <= KEPT_TOTAL) return NULL;
@@ -272,7 +271,8 @@ fc_decode_memory *fc_decoders_take_memory(fc_decoders *d, const fc_decode_reques
 
 void fc_decoders_give_memory(fc_decoders *d, fc_decode_memory *memory, gboolean keep) {
   keep = keep && memory->size <= KEPT_SIZE;
-  /* No child sees what others decoded. A kept child has seen its own, so that need not be cleared yet. */
+  /* No child sees what others decoded. A kept child knows its own images, so its memory need not be cleared
+   * yet. */
   if (keep) memset(memory->at, 0, memory->helper ? FC_DECODE_REPORT_SIZE : memory->used);
   if (!memory->helper) memory->used = 0;
   g_mutex_lock(&d->mutex);
@@ -313,7 +313,7 @@ fc_decoders_result fc_decoders_run(fc_decoders *d, const fc_decode_request *requ
   helper *h = g_steal_pointer(&memory->helper);
   if (h && !ask(h, &asked, -1)) {
     end(h);
-    return FC_DECODERS_LOST; /* its images are still in the memory, which no other child may see */
+    return FC_DECODERS_LOST; /* the memory still has its images, which no other child may see */
   }
   if (!h) {
     memory->kind = asked.kind, memory->pixels = asked.pixels;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.h - what the parts of media/ that deal in images share.
+ * image.h - what the parts of media/image share.
  *
- * An image is read in two steps. First its header is read here, in plain bounded loops: kind,
- * size, orientation, whether the file is cut off (header.c). Then a confined child process
- * decodes it (decode.c, decoders.h, decoder/).
+ * An image is read in two steps. First its header is read in this process, in bounded loops: format, size,
+ * orientation, whether the file is truncated (header.c). Then a confined child process decodes it (decode.c,
+ * decoders.h, decoder/).
  */
 #ifndef FC_MEDIA_IMAGE_H
 #define FC_MEDIA_IMAGE_H
@@ -40,8 +40,8 @@ typedef struct fc_image_header {
   gboolean cut;    /* the file ends before the image does */
 } fc_image_header;
 
-/* FALSE with an error that starts with `name` for what is damaged, of another kind than `kind`, or of a
- * variety that is not decoded. */
+/* FALSE with an error that starts with `name` if it is damaged, of another format than `kind`, or of an
+ * unsupported variant. */
 gboolean fc_image_read_header(const char *name, fc_image_kind kind, const guint8 *file, gsize size,
                               fc_image_header *header, GError **error);
 
@@ -58,7 +58,7 @@ gboolean fc_image_encoded(const fc_source *source, fc_encoded *encoded);
 
 /* ---- decoding (decode.c) ------------------------------------------------- */
 
-/* Decoded pixels: rows from the top, channels side by side, u8 or u16. */
+/* Decoded pixels: rows from the top, interleaved channels, u8 or u16. */
 typedef struct fc_decoders fc_decoders;
 
 typedef struct fc_picture {
@@ -70,21 +70,21 @@ typedef struct fc_picture {
   fc_decoders *decoders;           /* whose it is */
 } fc_picture;
 
-/* Pixels of the decoded picture, from its top left; of width 0: all of them. */
+/* A rectangle of the decoded image, from its top left; width 0: the whole image. */
 typedef struct fc_decode_window {
   gint32 left, top, width, height;
 } fc_decode_window;
 
 typedef struct fc_decode_wish {
-  int scale;               /* 1; of JPEG also 2, 4, 8: a picture of 1/scale of the size, rounded up */
-  gboolean lenient;        /* a picture that is not whole is wanted; what is missing is zero */
-  fc_decode_window window; /* what is looked at of it; the rest may be anything. Not with lenient */
+  int scale;               /* 1; for JPEG also 2, 4, 8: an image of 1/scale of the size, rounded up */
+  gboolean lenient;        /* an incomplete image is accepted; missing pixels are zero */
+  fc_decode_window window; /* the part that is used; other pixels are unspecified. Not with lenient */
   const int *cancel;       /* non-zero ends the child; or NULL */
 } fc_decode_wish;
 
 /*
- * Decodes a file whose header was read, in a child process without files, network or time. Works from any
- * thread. `*warning` (g_free) is what is wrong with a picture that is not whole, or NULL.
+ * Decodes a file whose header was read, in a child process without files, network or time. Any thread.
+ * `*warning` (g_free) says why an image is incomplete, or NULL.
  */
 gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const fc_image_header *header,
                          const fc_decode_wish *wish, fc_decoders *decoders, fc_picture *picture,
@@ -92,10 +92,9 @@ gboolean fc_image_decode(const char *name, const guint8 *file, gsize size, const
 void fc_picture_clear(fc_picture *picture);
 
 /*
- * What the child says, read from the memory shared with it (of at least FC_DECODE_REPORT_SIZE bytes).
- * Nothing in there is believed: it was written by a process that the file may have
- * taken over. TRUE only with a picture of the size expected that lies in that memory.
- * Part of fc_image_decode, by itself for tests that lie to it.
+ * The child's report, read from the memory shared with it (of at least FC_DECODE_REPORT_SIZE bytes). It is
+ * not trusted: the file may have taken control of that process. TRUE only for an image of the expected size
+ * within that memory. Part of fc_image_decode, separate for tests with false reports.
  */
 gboolean fc_image_take_report(const char *name, const void *shared, gsize shared_size,
                               const fc_image_header *header, const fc_decode_wish *wish, fc_picture *picture,
@@ -105,18 +104,18 @@ gboolean fc_image_take_report(const char *name, const void *shared, gsize shared
 
 struct fc_output;
 
-/* What the options behind an output's name say, each for the formats that have it. */
+/* The options of an output's name, each for the formats that have it. */
 typedef struct fc_encode_settings {
   const char *format; /* its name, static */
   int quality, level, effort;
   gboolean lossless, progressive;
   const char *subsampling, *compression; /* static */
-  guint8 background[3];                  /* RGB: what alpha is flattened over */
+  guint8 background[3];                  /* RGB: the background that alpha is flattened over */
 } fc_encode_settings;
 
-/* Metadata as the format has them (meta.h). Zeroed: none. */
+/* Metadata in the format's form (meta.h). Zeroed: none. */
 typedef struct fc_encode_metadata {
-  fc_blob pieces;                   /* PNG: chunks behind the header; JPEG: segments behind the first */
+  fc_blob pieces;                   /* PNG: chunks after the header; JPEG: segments after the first */
   fc_blob icc, exif, xmp, comment;  /* WebP, TIFF */
   double per_inch_x, per_inch_y;    /* TIFF; 0: not said */
   guint8 jfif[5];                   /* JPEG: unit and densities; all 0: not said */
@@ -124,24 +123,23 @@ typedef struct fc_encode_metadata {
 } fc_encode_metadata;
 
 void fc_encode_metadata_clear(fc_encode_metadata *metadata);
-/* FALSE with an error when there was no memory for some of it. */
+/* FALSE with an error if memory was lacking for some. */
 gboolean fc_encode_metadata_check(const fc_encode_metadata *metadata, const char *name, GError **error);
 
-/* A whole picture of 8 bits (TIFF: or 16) into an output, complete. `name` is for messages. */
+/* Writes a whole image of 8 bits (TIFF: or 16) to an output. `name` is for messages. */
 typedef gboolean fc_encode_fn(const char *name, struct fc_output *output, const fc_picture *picture,
                               const fc_encode_settings *settings, const fc_encode_metadata *metadata,
                               GError **error);
 fc_encode_fn fc_encode_jpeg, fc_encode_webp, fc_encode_tiff, fc_encode_stb;
 
 /*
- * PNG of 8 or 16 bits, some rows at a time. `picture` says what they are together, without pixels; `chunks`
- * go ahead of these. Both name and output must outlive the writer; NULL: it could not begin. `level` is
- * zlib's.
+ * PNG of 8 or 16 bits, some rows at a time. `picture` describes the whole image, without pixels; `chunks`
+ * precede the pixels. Name and output must outlive the writer; NULL on failure. `level` is zlib's.
  */
 typedef struct fc_png_writer fc_png_writer;
 fc_png_writer *fc_png_begin(const char *name, struct fc_output *output, const fc_picture *picture, int level,
                             const fc_blob *chunks, GError **error);
-/* The next dense rows; with the last the file is complete. */
+/* Writes the next dense rows; the last ones complete the file. */
 gboolean fc_png_write(fc_png_writer *writer, const void *pixels, gint64 rows, GError **error);
 /* NULL is allowed. */
 void fc_png_free(fc_png_writer *writer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sink.c - the sink for one image, over the encoders (png_out.c, jpeg_out.c, webp_out.c, tiff_out.c,
- * stb_out.c). What a format does not hold is brought to what it does, and that is said: 16 bits become 8,
+ * stb_out.c). What a format cannot hold is converted, with a warning: 16 bits become 8,
  * alpha is flattened over a background.
  */
 #include <string.h>
@@ -26,7 +26,7 @@ const fc_file_option fc_jpeg_writing[] = {
      "RRGGBB, or grey of 0 to 255: what transparent pixels are flattened over"},
     {NULL, NULL, NULL, NULL}};
 
-/* What each format holds. */
+/* The capabilities of each format. */
 typedef struct image_form {
   const char *name;
   fc_encode_fn *encode; /* NULL: row by row, by fc_png_writer */
@@ -58,10 +58,10 @@ typedef struct image_sink {
   fc_encode_settings settings;
   char *path;
   unsigned flags;
-  int like;  /* element type of the image that came in, or -1 */
+  int like;  /* element type of the input image, or -1 */
   int dtype; /* that is asked for */
   int like_channels;
-  fc_tags *tags; /* of the image that came in, or NULL */
+  fc_tags *tags; /* of the input image, or NULL */
   fc_encode_metadata metadata;
   fc_output *output;
   gint64 height, written; /* rows */
@@ -72,7 +72,7 @@ typedef struct image_sink {
 
 /* ---- what it takes ----------------------------------------------------- */
 
-/* Floats go back to the depth they came from. */
+/* Floats are stored with the input's depth. */
 static int depth_of(const image_sink *sink, int dtype) {
   if (dtype == FC_U8) return FC_U8;
   if (!fc_dtype_is_float(dtype)) return FC_U16;
@@ -110,7 +110,7 @@ static gboolean drops_alpha(const image_sink *sink, gint64 channels) {
   return (channels == 2 && !sink->form->grey_alpha) || (channels == 4 && !sink->form->alpha);
 }
 
-/* What is done to samples that the format does not hold. */
+/* The conversions of samples that the format cannot hold. */
 static void tell_changes(const image_sink *sink, const fc_format *format, int dtype) {
   const gint64 channels = format->extent[FC_AXIS_C];
   if (dtype == FC_U16 && !sink->form->wide)
@@ -133,7 +133,7 @@ static gboolean image_accept(fc_sink *base, fc_format *format, GError **error) {
   return TRUE;
 }
 
-/* What goes over of the metadata; the rest is told. */
+/* Copies metadata; what is lost is named in a warning. */
 static gboolean place_metadata(image_sink *sink, int channels, GError **error) {
   if (!sink->tags) return TRUE;
   g_autoptr(GString) lost = g_string_new(NULL);
@@ -160,12 +160,12 @@ static gboolean image_begin(fc_sink *base, const fc_format *format, GError **err
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* Code values of 16 bits as ones of 8, rounded. */
+/* 16-bit codes as 8-bit codes, rounded. */
 static void narrow(const guint16 *from, guint8 *to, gsize count) {
   for (gsize i = 0; i < count; i++) to[i] = (guint8)((from[i] + 128u) / 257u);
 }
 
-/* Without its last channel, over a background; grey over its green. */
+/* Removes the last channel, alpha, over a background; grey over the background's green. */
 static void flatten(const guint8 *from, guint8 *to, gsize pixels, int channels, const guint8 background[3]) {
   const int colours = channels - 1;
   for (gsize i = 0; i < pixels; i++, from += channels, to += colours) {
@@ -175,7 +175,7 @@ static void flatten(const guint8 *from, guint8 *to, gsize pixels, int channels, 
   }
 }
 
-/* The picture as the format holds it; what is made anew is the caller's to free. */
+/* The image as the format holds it; the caller frees what was allocated. */
 static gboolean prepare(const image_sink *sink, fc_picture *picture, void **made, GError **error) {
   const gsize pixels = (gsize)(picture->width * picture->height);
   const gboolean wide = picture->dtype == FC_U16 && !sink->form->wide,
@@ -200,7 +200,7 @@ static gboolean encode(image_sink *sink, fc_picture picture, GError **error) {
          sink->form->encode(sink->base.name, sink->output, &picture, &sink->settings, &sink->metadata, error);
 }
 
-/* Some rows from the top, then those that follow. */
+/* Rows in order from the top. */
 static gboolean write_png(image_sink *sink, const fc_picture *rows, GError **error) {
   fc_picture whole = *rows;
   whole.height = sink->height;
@@ -260,7 +260,7 @@ static gboolean parse_background(const char *text, guint8 colour[3]) {
   return TRUE;
 }
 
-/* What the format has no option for stays 0. */
+/* Options that the format does not have stay 0. */
 static gboolean read_settings(image_sink *sink, GError **error) {
   const fc_given_options *given = sink->options.out_options;
   const fc_file_option *table = sink->file->writing;

@@ -65,7 +65,7 @@ static gboolean write_rows(TIFF *tiff, const fc_picture *p) {
   return TIFFWriteDirectory(tiff) == 1;
 }
 
-/* A file in memory, for libtiff goes back to its beginning. It begins with the EXIF data, whose offsets so
+/* A file in memory, since libtiff seeks back to its beginning. It begins with the EXIF data, whose offsets so
  * hold as they are; libtiff replaces their header, and what it writes follows them, in their byte order. */
 static gboolean make(const char *name, int file, const fc_picture *p, const fc_encode_settings *settings,
                      const fc_encode_metadata *metadata) {
@@ -73,7 +73,7 @@ static gboolean make(const char *name, int file, const fc_picture *p, const fc_e
   TIFFSetErrorHandler(NULL);
   TIFFSetWarningHandler(NULL);
   if (exif->size && pwrite(file, exif->data, exif->size, 0) != (ssize_t)exif->size) return FALSE;
-  const int own = dup(file); /* which libtiff closes */
+  const int own = dup(file); /* closed by libtiff */
   TIFF *tiff = own < 0 ? NULL : TIFFFdOpen(own, name, exif->size && exif->data[0] == 'M' ? "wb" : "wl");
   if (!tiff && own >= 0) close(own);
   if (!tiff) return FALSE;

@@ -34,7 +34,7 @@ static gboolean import(WebPPicture *to, const fc_picture *p) {
   return alpha ? WebPPictureImportRGBA(to, from, row) : WebPPictureImportRGB(to, from, row);
 }
 
-/* 0: encoded; else libwebp's error. */
+/* 0 on success, else libwebp's error. */
 static int encode(const fc_picture *p, const fc_encode_settings *settings, WebPMemoryWriter *to) {
   WebPConfig config;
   WebPPicture picture;
@@ -42,7 +42,7 @@ static int encode(const fc_picture *p, const fc_encode_settings *settings, WebPM
   config.quality = (float)settings->quality;
   config.method = settings->effort;
   config.lossless = settings->lossless;
-  config.exact = settings->lossless; /* the colours of transparent pixels too */
+  config.exact = settings->lossless; /* keeps the colours of transparent pixels */
   picture.use_argb = settings->lossless;
   picture.width = (int)p->width, picture.height = (int)p->height;
   picture.writer = WebPMemoryWrite;

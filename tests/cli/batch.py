@@ -140,7 +140,7 @@ class Inputs(Batch):
         self.write("notes.txt", "")
         self.assertEqual(self.fails(1, "-i", ".", "-o", "out/"), ".: the folder holds no sound, image or array among its files "
                          "(-r looks in the folders below it too)")
-        self.assertEqual(self.fails(1, "-i", "*.jpg", "-o", "out/"), "*.jpg: there is no file of such a name")
+        self.assertEqual(self.fails(1, "-i", "*.jpg", "-o", "out/"), "*.jpg: no file matches this pattern")
         self.assertFalse(os.path.exists(self.path("out")))
 
     def test_a_file_without_an_extension(self):

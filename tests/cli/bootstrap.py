@@ -5,18 +5,20 @@ down their arguments."""
 import os
 import shutil
 import subprocess
+import sys
 
 import harness
 
 STUBS = {
     "meson": 'if [ "$1" = setup ]; then for last; do previous=$folder; folder=$last; done; mkdir -p "$previous"; : >"$previous/build.ninja"; fi',
-    "ninja": 'mkdir -p "$2/cli"; printf "#!/bin/sh\\necho filter >>\\"$LOG\\"\\n" >"$2/cli/filterchain"; chmod +x "$2/cli/filterchain"',
+    "ninja": 'mkdir -p "$2/cli"; printf "#!/bin/sh\\ncase \\$* in *cuda*) echo gpu ;; *) echo filter ;; esac >>\\"$LOG\\"\\n" >"$2/cli/filterchain"; chmod +x "$2/cli/filterchain"',
     "nvcc": "",
     "pkg-config": "",
     "apt-get": "exit 1",
 }
 CPU = "-Dcuda=disabled"
-H200 = "-Dcuda=enabled -Dgpu_arch=90"
+H200 = "-Dcuda=enabled -Dgpu_arch=90 -Dgpu_kernels=composed"
+ALL = "-Dcuda=enabled -Dgpu_arch=90 -Dgpu_kernels=built"
 
 
 class Bootstrap(harness.Case):
@@ -55,13 +57,16 @@ class Bootstrap(harness.Case):
         """No CUDA code is compiled for a demo, whether or not there is nvcc; a second time nothing is set up again."""
         self.assertEqual(self.run_bootstrap("demo"), [CPU, "build", "filter"])
         self.assertEqual(self.run_bootstrap("demo"), ["build", "filter"])
-        self.assertEqual(self.run_bootstrap("install prefix"), ["-Dcuda=enabled -Dgpu_arch=portable", "build"])
+        self.assertEqual(self.run_bootstrap("install prefix"), ["-Dcuda=enabled -Dgpu_arch=portable -Dgpu_kernels=built", "build"])
         self.assertEqual(self.run_bootstrap("demo"), ["build", "filter"])  # stays what it is
 
     def test_a_gpu(self):
-        """The first result comes from the CPU; then the backend is built for this GPU alone, in the same folder."""
-        self.assertEqual(self.run_bootstrap("demo", "9.0"), [CPU, "build", "filter", H200, "build", "filter"])
-        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "filter"])
+        """The first result comes from the CPU; then what runs on this GPU is built in the same folder, without the kernels that
+        take half an hour; an installation has them, and a demo after it keeps them."""
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), [CPU, "build", "filter", H200, "build", "gpu"])
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "gpu"])
+        self.assertEqual(self.run_bootstrap("install prefix", "9.0"), [ALL, "build"])
+        self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "gpu"])
         self.assertEqual(self.run_bootstrap("install prefix", "9.0"), ["build"])
 
     def test_the_variable(self):
@@ -73,6 +78,20 @@ class Bootstrap(harness.Case):
         os.makedirs(self.path("build"))
         self.write("build/build.ninja", "")
         self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "filter"])
+
+
+    def test_python(self):
+        """A demo builds the Python package that the README uses: its headers are installed ahead of the first setup, and only of
+        a Python that can load it. Without them it goes on."""
+        version = self.path("version")
+        self.stub("python3", f'case "$*" in *version_info*) exit "$(cat {version})" ;; *Python.h*) exit 1 ;; esac\nexec {sys.executable} "$@"')
+        self.stub("sudo", 'exec "$@"')
+        for status, asked in (("0", True), ("1", False)):
+            self.write("version", status)
+            shutil.rmtree(self.path("build"), ignore_errors=True)
+            steps = self.run_bootstrap("demo")
+            self.assertEqual("apt-get" in steps, asked, steps)
+            self.assertEqual(steps[-3:], [CPU, "build", "filter"])
 
 
 if __name__ == "__main__":

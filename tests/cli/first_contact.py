@@ -80,6 +80,51 @@ class FirstContact(harness.Case):
                     self.assertIn((0, ""), [(one.returncode, one.stderr) for one in done])
         self.assertGreater(stages, 20)
 
+    def test_what_a_beginner_types(self):
+        """One line for each, which says what to type instead; that is tried where it is a whole stage."""
+        sound, image = ("-i", "speech.wav"), ("-i", "picture.png")
+        for arguments, line, instead in (
+                ([], "no input: give one with -i FILE", None),
+                (["speech.wav", "out.wav"], "files are named with -i and -o", None),
+                ([*sound, "-p", "gain", "-o", "out.wav"], 'gain: "gain" is missing: write gain:GAIN, a number', "gain:0.5"),
+                ([*sound, "-p", "gain=0.5", "-o", "out.wav"], 'did you mean "gain:0.5"?', "gain:0.5"),
+                ([*sound, "-p", "gain 0.5", "-o", "out.wav"], 'did you mean "gain:0.5"?', "gain:0.5"),
+                ([*sound, "-p", "gain:loud", "-o", "out.wav"], "gain: gain: \"loud\" is not a finite number: expected a number", None),
+                ([*sound, "-p", "conv1d:1,2,1", "-o", "out.wav"], "numbers are written in brackets: [1,2,1]", "conv1d:[1,2,1]/4"),
+                ([*sound, "-p", "conv1d:[1", "2", "1]", "-o", "out.wav"], "the value is cut at a blank: put the stage in quotes", "conv1d:[1 2 1]/4"),
+                ([*sound, "-p", "fir:lowpass=30000", "-o", "out.wav"], "is not below half the sample rate, 8000 Hz", "fir:lowpass=3000"),
+                ([*sound, "-p", "resample:44.1", "-o", "out.wav"], "did you mean 44.1k?", "resample:44.1k"),
+                ([*sound, "-p", "trim:10s", "-o", "out.wav"], "the sound ends at 48640, 3.040 s", "trim:1s"),
+                ([*sound, "-p", "normalize", "-o", "out.wav"], "give peak, as in normalize:peak=-1dBFS", "normalize:peak=-1dBFS"),
+                ([*sound, "-p", "gauss:3", "-o", "out.wav"], "gauss: works on images and arrays, not on audio", None),
+                ([*sound, "-o", "out.png"], "sound cannot be stored as an image; use .wav or .npy", None),
+                ([*sound, "-o", "speech"], "has no extension to tell a format by", None),
+                ([*sound, "-p", "gain:0.5"], "no output: give one with -o FILE", None),
+                ([*sound, "-o"], "--output needs a value: FILE", None),
+                ([*sound, "--gain", "3", "-o", "out.wav"], 'no option "--gain" (see filterchain --help)', None),
+                ([*sound, "-p", "gain:0.5", "-o", "out.wav", "-j", "0"], "--threads: 0 is not within 1 to 4096", None),
+                ([*image, "-p", "fir:lowpass=3k", "-o", "out.png"], "fir: works on audio, not on images", None),
+                ([*image, "-p", "resize:100*100", "-o", "out.png"], "did you mean 100x100?", "resize:100x100"),
+                ([*image, "-p", "crop:1000", "-o", "out.png"], "the image is 320 x 200, smaller than the 1000 x 1000", "crop:100"),
+                ([*image, "-p", "rotate:45", "-o", "out.png"], "it turns by 90, 180 or 270 degrees only", "rotate:90"),
+                ([*image, "-p", "gauss", "-o", "out.png"], 'gauss: "sigma" is missing: write gauss:SIGMA', "gauss:2"),
+                ([*image, "-o", "out.jpg:qualty=20"], 'no option "qualty" of JPEG: there are quality,', None),
+                ([*image, "-o", "out.jpg:quality=200"], 'quality: expected 1..100, found "200"', None),
+                ([*image, *sound, "-o", "out.wav"], "several inputs need -o to name a folder", None),
+                (["-i", "nowhere.wav", "-o", "out.wav"], "nowhere.wav: cannot be opened: No such file or directory", None),
+                (["-i", "*.jpg", "-o", "out/"], "*.jpg: no file matches this pattern", None),
+                (["inspect", "nosuch"], 'no operator "nosuch" (filterchain list shows all)', None),
+                (["new", "1abc"], "small letters, digits and _, the first a letter", None)):
+            with self.subTest(arguments=arguments):
+                done = self.run_command(*arguments)
+                self.assertIn(done.returncode, (1, 2), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(line, done.stderr)
+                self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("out")])
+                if instead:
+                    self.succeed(*arguments[:2], "-p", instead, "-o", "good" + arguments[-1][3:])
+        self.assertEqual(self.succeed("help"), self.succeed("--help"))
+
     # ---- sound
 
     def test_too_loud(self):

@@ -235,7 +235,7 @@ class Concatenation(harness.Case):
         self.succeed("--concat", "-i", "d/a2.wav", "d/a1*", "-p", "reverse", "-o", "out.wav", "--chunk", "7")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [2] * 10 + [3] * 10)
         self.assertIn("backwards", self.succeed("--concat", "-i", "d", "-p", "reverse", "-o", "out.wav", "--dry-run"))
-        self.assertEqual(self.fails(1, "--concat", "-i", "x*.wav", "-o", "out.wav"), "x*.wav: there is no file of such a name")
+        self.assertEqual(self.fails(1, "--concat", "-i", "x*.wav", "-o", "out.wav"), "x*.wav: no file matches this pattern")
 
     def test_a_stream_among_them(self):
         stream = harness.open_wav_header(1, 8000) + self.read("b.wav")[44:]

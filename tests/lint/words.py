@@ -59,8 +59,11 @@ SHOWN = (
     (r"out of its own", "by itself"),
     (r"ahead of the samples", "before the samples"),
 )
-CODE = (".c", ".h", ".cu", ".cuh", ".hpp")
-PAGES = (".md", ".1", ".7")
+CODE = (".c", ".h", ".cu", ".cuh", ".hpp", ".cpp", ".inc", ".rs", ".c.in", ".cpp.in", ".cu.in", ".h.in")
+PAGES = (".md", ".1", ".7", ".md.in", ".txt.in")
+PYTHON = (".py", ".pyi")
+# Comments from # to the end of the line, and messages: whole files are read.
+SCRIPTS = ("bootstrap", ".ci/run", ".sh", "meson.build", "meson.options", ".build.in", ".toml", ".yml.in", ".conf.in")
 EXEMPT = ("tests/lint/words.py", "LICENSE")
 
 
@@ -97,8 +100,10 @@ def parts_of_python(text):
 def parts_of(path, text):
     if path.endswith(CODE):
         return parts_of_c(text)
-    if path.endswith(".py"):
+    if path.endswith(PYTHON):
         return parts_of_python(text)
+    if path.endswith(SCRIPTS):
+        return [(0, text, True)]
     if path.endswith(PAGES):
         return [(0, re.sub(r"(?m)^\.\\\".*$", lambda m: " " * len(m.group(0)), text), True)]
     return []
@@ -109,7 +114,7 @@ def findings(path, text):
     for offset, part, shown in parts_of(path, text):
         for expression, instead in EVERYWHERE + (SHOWN if shown else []):
             for match in expression.finditer(part):
-                before = part[:match.start()] if path.endswith(PAGES) else ""
+                before = part[:match.start()] if path.endswith(PAGES + SCRIPTS) else ""
                 yield text.count("\n", 0, offset) + before.count("\n") + 1, match.group(0), instead
 
 
@@ -117,6 +122,9 @@ def self_test():
     c = '/* It mends the\n * seam for\n * ever. */ int mend;\nf("10s is no number " "apart by commas");\nlog("is no longer");'
     assert [word for _, word, _ in findings("x.c", c)] == ["mends", "for ever", "apart by", "is no number"], list(findings("x.c", c))
     assert [line for line, _, _ in findings("x.md", "one\ntwo adrift\n")] == [2]
+    assert [line for line, _, _ in findings("bootstrap", "say ok\n# a rim\ndie 'it has no place for it'\n")] == [2, 3]
+    assert [word for _, word, _ in findings("x.rs", "/// A rim.\nlet rim = 1;\n")] == ["rim"]
+    assert [word for _, word, _ in findings("x.pyi", "def f() -> None:\n    'A rim.'\n")] == ["rim"]
     assert [word for _, word, _ in findings("x.py", "rim = 1  # a rim\n")] == ["rim"]
     print("words: self-test passed")
     return 0
@@ -124,7 +132,7 @@ def self_test():
 
 def main(root):
     complaints, checked = [], 0
-    for path in tree.sources(root, CODE + PAGES + (".py",)):
+    for path in tree.sources(root, CODE + PAGES + PYTHON + SCRIPTS):
         if path in EXEMPT:
             continue
         checked += 1

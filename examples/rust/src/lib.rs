@@ -36,7 +36,7 @@ unsafe extern "C" fn process(host: *const fc_host, state: *const c_void, job: *c
 }
 
 static DRIVE: Constant<fc_param> = Constant(fc_param { size: size!(fc_param), type_: FC_FLOAT as i32, flags: FC_PARAM_MAIN,
-    name: text!("drive"), doc: text!("Gain ahead of the bend."), preset: text!("2"), ..zero!(fc_param) });
+    name: text!("drive"), doc: text!("Gain before the bend."), preset: text!("2"), ..zero!(fc_param) });
 static CPU: Constant<fc_backend> = Constant(fc_backend { size: size!(fc_backend), device_kind: FC_KIND_HOST,
     process: Some(process), ..zero!(fc_backend) });
 static PARAMS: Constant<[*const fc_param; 1]> = Constant([&DRIVE.0]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* codec.c - see codec.h: the table of decoders, and what they share. */
+/* codec.c - see codec.h: the table of decoders, and their common code. */
 #include "media/image/decoder/codec.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* `pixel`: bytes of malloc's for each pixel. PNG keeps a few rows; progressive JPEG the coefficients of three
- * components, 2 bytes each, padded to blocks; lossless WebP the picture as ARGB and its transforms; TIFF a
- * strip, which may be all of it, and a copy as RGBA; stb_image up to three pictures of 8 bytes a pixel. */
+/* `pixel`: heap bytes for each pixel. PNG keeps a few rows; progressive JPEG the coefficients of three
+ * components, 2 bytes each, padded to blocks; lossless WebP the image as ARGB and its transforms; TIFF a
+ * strip, which may be the whole image, and a copy as RGBA; stb_image up to three pictures of 8 bytes a pixel.
+ */
 static const struct {
   fc_decode_fn *decode;
   gsize pixel, file;
