@@ -5,7 +5,6 @@
 #include "core/api/ends.h"
 #include "core/api/ready.h"
 #include "core/base/error.h"
-#include "core/base/progress.h"
 #include "core/device/lease.h"
 #include "core/run/memory.h"
 #include "core/run/result.h"
@@ -236,7 +235,7 @@ static gboolean bring(fc_gather *g, piece *p, const views *v, GError **error) {
     fc_ends ends;
     frame.device = FC_HOST;
     frame.data = (char *)g->host_in.memory + ((char *)there.data - (char *)v->in.data);
-    if (fc_cancelled(&it->options, error)) return FALSE;
+    if (fc_run_cancelled(&it->options, error)) return FALSE;
     if (!fc_opened_ends(it->opened, it->plan, &ends, &it->task->why) ||
         ends.source->read(ends.source, &frame, &it->task->why) < 1) {
       if (!it->task->why) fc_fail(&it->task->why, FC_IO, "%s: holds no image", ends.source->name);

@@ -215,7 +215,7 @@ static gboolean acquire_chunk(fc_run *r, worker *me, GError **error) {
   return TRUE;
 }
 
-static gboolean cancelled(const fc_options *options, GError **error) {
+gboolean fc_run_cancelled(const fc_options *options, GError **error) {
   if (!options->cancel || !g_atomic_int_get(options->cancel)) return FALSE;
   fc_fail(error, FC_IO, "interrupted");
   return TRUE;
@@ -223,7 +223,7 @@ static gboolean cancelled(const fc_options *options, GError **error) {
 
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok = !r->over && !stopped(r) && !cancelled(r->options, error) && acquire_chunk(r, me, error);
+  gboolean ok = !r->over && !stopped(r) && !fc_run_cancelled(r->options, error) && acquire_chunk(r, me, error);
   r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
@@ -376,7 +376,7 @@ static gboolean release_chunk(fc_run *r, worker *me, GError **error) {
 /* Progress is reported from the caller's thread only; all workers obey a request to stop. */
 static gboolean report_progress(fc_run *r, GError **error) {
   const fc_options *o = r->options;
-  if (cancelled(o, error)) return FALSE;
+  if (fc_run_cancelled(o, error)) return FALSE;
   const gint64 now = o->progress && g_thread_self() == r->caller ? g_get_monotonic_time() : r->told;
   if (now - r->told < PROGRESS_INTERVAL) return TRUE;
   r->told = now;

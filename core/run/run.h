@@ -54,6 +54,9 @@ gboolean fc_run_check(fc_run *run, const char *name, GError **error);
 /* Whether a value was clipped in it. */
 gboolean fc_run_clips(const fc_run *run);
 
+/* TRUE with the error set when the caller has asked to stop. Any thread. */
+gboolean fc_run_cancelled(const fc_options *options, GError **error);
+
 /* ---- in steps, for a session: one chunk at a time, in the caller's thread ---- */
 
 gboolean fc_run_begin(fc_run *run, const fc_ends *ends, const fc_options *options, GError **error);
