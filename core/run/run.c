@@ -223,7 +223,8 @@ gboolean fc_run_cancelled(const fc_options *options, GError **error) {
 
 static gboolean acquire(fc_run *r, worker *me, GError **error) {
   pthread_mutex_lock(&r->reading);
-  gboolean ok = !r->over && !stopped(r) && !fc_run_cancelled(r->options, error) && acquire_chunk(r, me, error);
+  gboolean ok =
+      !r->over && !stopped(r) && !fc_run_cancelled(r->options, error) && acquire_chunk(r, me, error);
   r->over = !ok;
   pthread_mutex_unlock(&r->reading);
   return ok;
