@@ -168,9 +168,6 @@ static const char *name_of_void(int marker, const guint8 *body, gsize size) {
   return marker == APP14 && fc_begins(body, size, "Adobe", 5) ? "" : NULL;
 }
 
-#define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
-#define ICC_HEAD "ICC_PROFILE\0"
-
 /* `body` without marker and length. A profile comes in numbered pieces, in their order. */
 static void take_segment(meta_reader *r, int marker, const guint8 *body, gsize size) {
   fc_tags *tags = r->tags;

@@ -15,6 +15,10 @@
 
 G_BEGIN_DECLS
 
+/* How segments of JPEG begin that hold XMP, or a piece of a profile. */
+#define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
+#define ICC_HEAD "ICC_PROFILE\0"
+
 /* For a file whose header was read. Metadata that no format supports are in the tags' `lost`. */
 fc_tags *fc_image_tags_read(const guint8 *file, gsize size, const fc_image_header *header);
 

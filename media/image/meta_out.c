@@ -11,9 +11,6 @@
 #define DESCRIPTION 270   /* a tag of EXIF data */
 #define SEGMENT_MAX 65533 /* a JPEG segment's largest content */
 
-#define XMP_HEAD "http://ns.adobe.com/xap/1.0/\0"
-#define ICC_HEAD "ICC_PROFILE\0"
-
 /* ---- density ------------------------------------------------------------- */
 
 /* Pixels with sides of equal length, in any unit, are the default. */
