@@ -119,7 +119,7 @@ static void test_once(void) {
     }
 }
 
-/* Sound that is pushed in pieces cannot be had again either. */
+/* Sound that is pushed in pieces cannot be read again either. */
 static gboolean push_all(fc_chain *chain, GError **error) {
   static float samples[CHUNK];
   const fc_format format = {.size = sizeof format,
