@@ -73,7 +73,6 @@ static gboolean run_plan(attempt *a, fc_plan *wanted, GBytes *key, GError **erro
       run = fit ? fc_run_new(plan, NULL, &why) : NULL;
       short_of = fit && !run && g_error_matches(why, FC_ERROR, FC_NO_MEMORY);
     }
-    fc_result_set_reason(a->result, plan->reason);
     if (run && fc_run_execute(run, a->ends, a->options, a->trace, a->result, &began, &why)) {
       if (fresh) tell_if_shortened(plan, wanted, name, a->result);
       fc_ready_keep(a->chain, key, run);
@@ -400,7 +399,6 @@ static gboolean run_host_once(attempt *a, GError **error) {
   if (!ready) return run_once(a, error);
   gboolean began, ok = check_shape(fc_run_plan(ready), between->out, error);
   fc_ends ends = {.in = between->in, .out = between->out, .name = "output"};
-  fc_result_set_reason(a->result, fc_run_plan(ready)->reason);
   if (ok && !fc_run_execute(ready, &ends, o, NULL, a->result, &began, error)) {
     fc_run_free(ready);
     return FALSE;

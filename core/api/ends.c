@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/run/feed.h"
-#include "core/api/joined.h"
 #include "core/run/memory.h"
 #include "core/api/passes.h"
 

@@ -68,6 +68,14 @@ GBytes *fc_opened_key(const fc_opened *opened);
 GBytes *fc_view_key(const fc_chain *chain, const fc_view *in, int out_dtype, const void *stream,
                     const fc_options *options);
 
+/*
+ * joined.c: several sounds, one after another, as one source. Takes the sources over, also on failure; `n` is
+ * at least 1. Rates, channels and what these mean must agree; the element type is one that holds all of
+ * theirs exactly. The name is the first one's "and 2 more". It has no metadata: a sink that needs the first
+ * source's is opened with that source.
+ */
+fc_source *fc_joined_source(fc_source **sources, guint n, GError **error);
+
 G_END_DECLS
 
 #endif

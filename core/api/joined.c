@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined.c - see joined.h. */
-#include "core/api/joined.h"
+/* joined.c - several sounds as one source; see ends.h. */
+#include "core/api/ends.h"
 
 #include "core/base/error.h"
 #include "core/run/feed.h"

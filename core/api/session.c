@@ -213,10 +213,8 @@ const fc_result *fc_session_result(fc_session *s, GError **error) {
     return NULL;
   }
   if (!s->reported) {
+    fc_result_free(s->result);
     s->result = fc_result_new();
-    fc_result_set_formats(s->result, &s->plan->links[0], &s->plan->links[s->plan->n]);
-    fc_result_set_device(s->result, s->plan->n_devices ? "a device" : "cpu");
-    fc_result_set_reason(s->result, s->plan->reason);
     s->reported = fc_run_report(s->run, s->result, error);
   }
   return s->reported ? s->result : NULL;

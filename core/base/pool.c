@@ -21,7 +21,6 @@
 #include "core/base/pool.h"
 
 #include "core/base/budget.h"
-#include "core/base/groups.h"
 
 #include <pthread.h>
 #include <sched.h>

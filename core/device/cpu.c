@@ -3,7 +3,7 @@
  * cpu.c - the CPU as a runner: the outer lanes are empty, compute runs at once.
  */
 #include "core/base/buffer.h"
-#include "core/device/cpu.h"
+#include "core/device/lease.h"
 #include "core/base/error.h"
 #include "core/base/pool.h"
 

@@ -3,7 +3,6 @@
 #include "core/device/lease.h"
 
 #include "core/base/error.h"
-#include "core/device/cpu.h"
 
 #include <string.h>
 

@@ -22,6 +22,8 @@ fc_lease *fc_lease_new(fc_context *context, gint32 device, void *stream, gsize p
 /* `threads` share tiles on the CPU; the threads belong to the context and are taken at the first use. */
 fc_lease *fc_lease_new_cpu(fc_context *context, int threads);
 fc_runner *fc_lease_runner(fc_lease *lease);
+/* cpu.c: such a runner; `threads` 0: one per core. */
+fc_runner *fc_cpu_runner_new(int threads, fc_context *context);
 
 /* Memory of the device, or `host` memory that its lanes copy from and to; 256-byte aligned. NULL when there
  * is none, even after what lay unused was given back. */

@@ -605,7 +605,6 @@ static gboolean finish(fc_run *r, fc_result *result, GError **error) {
   g_autofree char *clipped = ok ? fc_notes_clipped(r->workspaces, r->n_workspaces, r->now) : NULL;
   if (clipped) fc_result_set_clipped(result, r->ends->name, clipped);
   result->chunks = r->number;
-  fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
   return ok && fc_run_report(r, result, error);
 }
 
@@ -620,21 +619,10 @@ static void rest(fc_run *r) {
   reset_operators(r->plan, NULL);
 }
 
-static char *description_of(const fc_run *r) {
-  if (!on_device(r))
-    return g_strdup_printf("cpu (%d thread%s)", r->plan->threads, r->plan->threads == 1 ? "" : "s");
-  GString *all = g_string_new(NULL);
-  for (guint i = 0; i < r->n_workspaces; i++)
-    g_string_append_printf(all, "%s%s", i ? ", " : "", r->workspaces[i].runner->description);
-  return g_string_free(all, FALSE);
-}
-
 gboolean fc_run_execute(fc_run *r, const fc_ends *ends, const fc_options *options, fc_trace *trace,
                         fc_result *result, gboolean *began, GError **error) {
   GError *why = NULL;
   r->trace = trace;
-  g_autofree char *device = description_of(r);
-  fc_result_set_device(result, device);
   gboolean ok = *began = fc_run_begin(r, ends, options, &why);
   if (ok) {
     run_workers(r);
@@ -653,7 +641,20 @@ static void take_measurement(const fc_measurement *value, void *data) {
   fc_result_add(data, value);
 }
 
+static char *description_of(const fc_run *r) {
+  if (!on_device(r))
+    return g_strdup_printf("cpu (%d thread%s)", r->plan->threads, r->plan->threads == 1 ? "" : "s");
+  GString *all = g_string_new(NULL);
+  for (guint i = 0; i < r->n_workspaces; i++)
+    g_string_append_printf(all, "%s%s", i ? ", " : "", r->workspaces[i].runner->description);
+  return g_string_free(all, FALSE);
+}
+
 gboolean fc_run_report(fc_run *r, fc_result *result, GError **error) {
+  g_autofree char *device = description_of(r);
+  fc_result_set_device(result, device);
+  fc_result_set_reason(result, r->plan->reason);
+  fc_result_set_formats(result, &r->now->links[0], &r->now->links[r->plan->n]);
   for (guint i = 0; i < r->plan->n; i++) {
     const fc_plan_stage *ps = &r->plan->stages[i];
     if (!ps->op || !ps->op->report) continue;

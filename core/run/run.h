@@ -64,7 +64,7 @@ gboolean fc_run_begin(fc_run *run, const fc_ends *ends, const fc_options *option
  * passed once. */
 gboolean fc_run_step(fc_run *run, gint64 have, gboolean ended, GError **error);
 
-/* Collects the measurements of the chain; strings live as long as the result. */
+/* Where and on what it has run, and the measurements of the chain; strings live as long as the result. */
 gboolean fc_run_report(fc_run *run, fc_result *result, GError **error);
 
 G_END_DECLS

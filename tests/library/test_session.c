@@ -262,7 +262,11 @@ static void test_wrong_views(void) {
   g_assert_true(fc_session_drain(s, &error));
   g_assert_cmpint(pull(s, got, 0, 2 * MOST), ==, 200);
   g_assert_cmpmem(got, sizeof(float) * 200 * CHANNELS, expect, sizeof(float) * 200 * CHANNELS);
-  g_assert_nonnull(fc_session_result(s, &error));
+  const fc_result *told = fc_session_result(s, &error);
+  g_assert_no_error(error);
+  g_assert_cmpstr(told->device, ==, "cpu (1 thread)");
+  g_assert_cmpint(told->in->extent[FC_AXIS_X], ==, 200); /* now that the end is known */
+  g_assert_cmpint(told->out->extent[FC_AXIS_X], ==, 200);
   fc_session_free(s);
 }
 

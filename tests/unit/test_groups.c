@@ -3,7 +3,7 @@
  * test_groups.c - limits of control groups, read from files made up as the kernel and container engines have
  * them, of both versions.
  */
-#include "core/base/groups.h"
+#include "core/base/budget.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
