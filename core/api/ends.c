@@ -275,7 +275,7 @@ static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded
   *loaded = FALSE;
   if (plan->whole && o->source && fc_plan_extent(plan, -1) < 0) {
     if (!load(o, &o->source, error)) return FALSE;
-    o->format = o->source->format, *loaded = TRUE;
+    o->format = o->source->format, o->query.loaded = *loaded = TRUE;
   }
   for (guint k = 0; k < o->n_sides; k++) {
     if (!plan->sides[k].random || fc_plan_extent(plan, (int)k) >= 0) continue;

@@ -150,6 +150,7 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   } else {
     g_string_append_printf(s, "input   %s: ", input);
     append_format(s, &plan->links[0]);
+    if (plan->loaded) g_string_append(s, "; held in memory, since its length was not known");
   }
   for (guint i = 0; i < plan->n; i++) append_stage(s, plan, i);
   for (guint i = 0; i < plan->n; i++)

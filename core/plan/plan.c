@@ -128,6 +128,7 @@ fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **e
   plan->links[0].live = o && o->latency > 0;
   plan->stored = query->stored, plan->stored_bits = MIN(query->bits, 64);
   plan->files = query->files, plan->borrowed = query->borrowed, plan->seeks = query->seeks;
+  plan->loaded = query->loaded;
   plan->cut = fc_stream_axis(plan->links[0].kind);
   if (!fc_plan_negotiate(plan, query, error)) {
     fc_plan_unref(plan);

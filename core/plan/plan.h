@@ -90,6 +90,7 @@ typedef struct fc_plan {
   gboolean reflects; /* some border has images inside the signal */
   gboolean turned;   /* some stage goes backwards: the source is asked for stretches in any order */
   gboolean seeks;    /* it can be */
+  gboolean loaded;   /* its length was not known, so it has been read into memory */
   guint n_devices;   /* 0: the CPU */
   gint32 devices[FC_DEVICES_MOST];
   gboolean device_auto; /* chosen by us: a failing device may be replaced by the CPU */
@@ -120,6 +121,7 @@ typedef struct fc_plan_query {
   gboolean rows;             /* source, sides and sink can do images or arrays by rows */
   gboolean borrowed;         /* see fc_plan */
   gboolean seeks;            /* the source of the chain's signal can be read from any place */
+  gboolean loaded;           /* it has been read into memory, since its length was not known */
   gint32 device;             /* FC_HOST: as the options say; else the caller's memory is on it */
   gboolean touch;            /* devices may be asked; FALSE for --dry-run */
   const fc_options *options; /* may be NULL */

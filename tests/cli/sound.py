@@ -153,6 +153,13 @@ class Edits(harness.Case):
         self.assertEqual(self.result("reverse", how=("--chunk", "777")), counting(8000)[::-1])
         self.assertEqual(self.result("reverse", "reverse"), counting(8000))
 
+    def test_what_is_held_is_told(self):
+        """Of a pipe whose header does not say how long it is."""
+        pipe = harness.open_wav_header() + bytes(2 * 5000)
+        for stage, out, held in (("reverse", "out.wav", True), ("spectrogram", "out.png", True), ("gain:0.5", "out.wav", False)):
+            told = self.succeed("-i", "-", "-p", stage, "-o", out, "--dry-run", input=pipe, text=False).decode()
+            self.assertEqual("; held in memory, since its length was not known\n" in told, held, told)
+
     def test_reverse_piece_by_piece(self):
         """Files are read from their end, what stands ahead of it is asked for backwards, with its borders; the rest is held."""
         self.succeed("-p", "tone:noise:length=50000:channels=2:rate=48000", "-p", "convert:i16", "-o", "in.wav")
