@@ -2,7 +2,8 @@
 /*
  * batch.c - many files, several at a time. Each worker has its own instance of the chain and runs whole
  * files. Results are reported, and outputs put in place, in input order. One worker at a time fetches the
- * next file; it does so without holding the mutex, because the file may come through a pipe.
+ * next file; it does so without holding the mutex, because the file may come through a pipe. A file for which
+ * the others left no memory is run once more, while none of them runs.
  */
 #include "core/api/batch.h"
 
@@ -12,6 +13,7 @@
 #include "core/api/ends.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* Finished files per worker that may wait to be reported. */
 #define AHEAD_EACH 4
@@ -34,7 +36,8 @@ typedef struct batch {
   gsize next, told; /* these and the fields below are guarded by mutex */
   gboolean stop, ended, fetching;
   gint64 failed;
-  slot *slots; /* ring buffer of all files begun and not yet reported */
+  guint workers, running, lonely; /* lonely: they run, or wait to run, while no other does */
+  slot *slots;                    /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
 } batch;
 
@@ -116,12 +119,65 @@ static void run(batch *b, guint number, fc_task *task) {
     fc_chain_run_file(b->chains[number], task->input, task->output, &options, &task->result, &task->why);
 }
 
+/* Whether its file can be opened again: it is a file, or in memory. Options may follow its name. */
+static gboolean is_lasting(const fc_task *task) {
+  g_autofree char *path = g_strdup(task->input);
+  struct stat info;
+  if (task->content) return TRUE;
+  while (stat(path, &info) != 0) {
+    char *options = strrchr(path, ':');
+    if (!options) return FALSE;
+    *options = '\0';
+  }
+  return S_ISREG(info.st_mode);
+}
+
+/* Waits until no other runs, whose memory is then given back. */
+static void be_alone(batch *b, guint number) {
+  pthread_mutex_lock(&b->mutex);
+  b->lonely++, b->running--;
+  while (b->running) fc_cond_wait(&b->changed, &b->mutex);
+  b->running++;
+  pthread_mutex_unlock(&b->mutex);
+  for (guint i = 0; i < b->workers; i++)
+    if (i != number) g_ptr_array_set_size(b->chains[i]->ready, 0);
+}
+
+/* Others that wait to be alone come first. */
+static void begin_run(batch *b) {
+  pthread_mutex_lock(&b->mutex);
+  while (b->lonely) fc_cond_wait(&b->changed, &b->mutex);
+  b->running++;
+  pthread_mutex_unlock(&b->mutex);
+}
+
+static void end_run(batch *b, gboolean alone) {
+  pthread_mutex_lock(&b->mutex);
+  b->running--, b->lonely -= alone;
+  pthread_cond_broadcast(&b->changed);
+  pthread_mutex_unlock(&b->mutex);
+}
+
+static void run_or_wait(batch *b, guint number, fc_task *task) {
+  begin_run(b);
+  run(b, number, task);
+  const gboolean alone =
+      b->workers > 1 && g_error_matches(task->why, FC_ERROR, FC_NO_MEMORY) && is_lasting(task);
+  if (alone) {
+    g_clear_error(&task->why);
+    fc_result_free(g_steal_pointer(&task->result));
+    be_alone(b, number);
+    run(b, number, task);
+  }
+  end_run(b, alone);
+}
+
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
   gsize index;
   for (fc_task *task; (task = take(b, &index));) {
     const gsize before = memory_of(task);
-    run(b, number, task);
+    run_or_wait(b, number, task);
     if (!task->pass) g_clear_pointer(&task->content, g_bytes_unref);
     pthread_mutex_lock(&b->mutex);
     b->memory += memory_of(task) - before;
@@ -168,7 +224,7 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   gboolean ok = TRUE;
   b.options.threads = MAX(threads / (int)workers, 1);
   b.options.progress = NULL;
-  b.caller = g_thread_self();
+  b.caller = g_thread_self(), b.workers = workers;
   b.ahead = workers * AHEAD_EACH;
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
