@@ -14,9 +14,9 @@
  * copied (alpha).
  *
  * Views: equal shapes but for channels, which are those of the spaces and `extra` more; any strides, kinds
- * and element types. Pure functions. Cost: a pass over memory; 3 powers of about 20 ns a pixel for light, 6 for
- * Lab; of 8 bits 4 ns for Lab of 8 bits, whose light is a table and whose roots are single precision where
- * that surely rounds to the same code (test_color tries all colours).
+ * and element types. Pure functions. Cost: a pass over memory; 3 powers of about 20 ns a pixel for light, 6
+ * for Lab; of 8 bits 4 ns for Lab of 8 bits, whose light is a table and whose roots are single precision
+ * where that surely rounds to the same code (test_color tries all colours).
  */
 #ifndef FC_FILTERS_COLOR_H
 #define FC_FILTERS_COLOR_H
