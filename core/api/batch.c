@@ -3,7 +3,8 @@
  * batch.c - many files, several at a time. Each worker has its own instance of the chain and runs whole
  * files, on a device several together (gather.h). Results are reported, and outputs put in place, in input
  * order. One worker at a time fetches the next file; it does so without holding the mutex, because the file
- * may come through a pipe.
+ * may come through a pipe. A file for which the others left no memory is run once more, while none of them
+ * runs.
  */
 #include "core/api/batch.h"
 
@@ -14,6 +15,7 @@
 #include "core/api/gather.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* Finished files per worker that may wait to be reported. */
 #define AHEAD_EACH 4
@@ -40,7 +42,8 @@ typedef struct batch {
   gsize next, told; /* these and the fields below are guarded by mutex */
   gboolean stop, ended, fetching;
   gint64 failed;
-  slot *slots; /* ring buffer of all files begun and not yet reported */
+  guint workers, running, lonely; /* lonely: they run, or wait to run, while no other does */
+  slot *slots;                    /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
 } batch;
 
@@ -138,6 +141,61 @@ static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks
                       &tasks[0]->why);
 }
 
+/* Whether its file can be opened again: it is a file, or in memory. Options may follow its name. */
+static gboolean is_lasting(const fc_task *task) {
+  g_autofree char *path = g_strdup(task->input);
+  struct stat info;
+  if (task->content) return TRUE;
+  while (stat(path, &info) != 0) {
+    char *options = strrchr(path, ':');
+    if (!options) return FALSE;
+    *options = '\0';
+  }
+  return S_ISREG(info.st_mode);
+}
+
+/* Waits until no other runs, whose memory is then given back. */
+static void be_alone(batch *b, guint number) {
+  pthread_mutex_lock(&b->mutex);
+  b->lonely++, b->running--;
+  while (b->running) fc_cond_wait(&b->changed, &b->mutex);
+  b->running++;
+  pthread_mutex_unlock(&b->mutex);
+  for (guint i = 0; i < b->workers; i++)
+    if (i != number) g_ptr_array_set_size(b->chains[i]->ready, 0);
+}
+
+/* Others that wait to be alone come first. */
+static void begin_run(batch *b) {
+  pthread_mutex_lock(&b->mutex);
+  while (b->lonely) fc_cond_wait(&b->changed, &b->mutex);
+  b->running++;
+  pthread_mutex_unlock(&b->mutex);
+}
+
+static void end_run(batch *b, gboolean alone) {
+  pthread_mutex_lock(&b->mutex);
+  b->running--, b->lonely -= alone;
+  pthread_cond_broadcast(&b->changed);
+  pthread_mutex_unlock(&b->mutex);
+}
+
+static void run_or_wait(batch *b, guint number, fc_gather *gather, fc_task *const *tasks, guint n) {
+  gboolean alone = FALSE;
+  begin_run(b);
+  run(b, number, gather, tasks, n);
+  for (guint i = 0; i < n && b->workers > 1; i++) {
+    fc_task *task = tasks[i];
+    if (!g_error_matches(task->why, FC_ERROR, FC_NO_MEMORY) || !is_lasting(task)) continue;
+    g_clear_error(&task->why);
+    fc_result_free(g_steal_pointer(&task->result));
+    if (!alone) be_alone(b, number);
+    alone = TRUE;
+    run(b, number, NULL, &task, 1);
+  }
+  end_run(b, alone);
+}
+
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
   fc_gather *gather = b->together > 1 ? fc_gather_new(b->chains[number]) : NULL;
@@ -146,7 +204,7 @@ static void work(guint number, guint thread, void *data) {
   for (guint n; (n = take(b, tasks, &index));) {
     gsize before = 0, after = 0;
     for (guint i = 0; i < n; i++) before += memory_of(tasks[i]);
-    run(b, number, gather, tasks, n);
+    run_or_wait(b, number, gather, tasks, n);
     for (guint i = 0; i < n; i++) {
       if (!tasks[i]->pass) g_clear_pointer(&tasks[i]->content, g_bytes_unref);
       after += memory_of(tasks[i]);

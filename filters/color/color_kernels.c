@@ -151,13 +151,13 @@ static void lab_f32(const fc_color_conversion *c, float *to, const float *from, 
   for (int64_t k = 0; k < 3 * n; k++) to[k % 3 * apart + which[k / 3]] = exact[k % 3 * BLOCK + k / 3];
 }
 
-static void coded_f32(const fc_color_conversion *c, const float *light, float *to, const float *from,
+static void lab_bytes(const fc_color_conversion *c, const float *light, float *to, const float *from,
                       int64_t apart, int64_t count) {
   for (int64_t i = 0; i < count; i += BLOCK) {
     const int64_t n = count - i < BLOCK ? count - i : BLOCK;
     light_of(to + i, from + i, light, apart, n);
-    if (c->to == FC_SPACE_LAB) lab_f32(c, to + i, from + i, apart, n);
+    lab_f32(c, to + i, from + i, apart, n);
   }
 }
 
-const fc_color_kernels FC_ISA_NAME(fc_color_kernels) = {convert_f32, convert_f64, gray_bytes, coded_f32};
+const fc_color_kernels FC_ISA_NAME(fc_color_kernels) = {convert_f32, convert_f64, gray_bytes, lab_bytes};

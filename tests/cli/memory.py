@@ -220,6 +220,15 @@ class Limits(harness.Case):
         self.assertIn(b"a stage needs the whole signal at once, and it does not fit in memory\n", done.stderr)
 
     @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
+    def test_files_that_do_not_fit_side_by_side(self):
+        """Each of them fits by itself: it waits for the others."""
+        os.mkdir(self.path("in"))
+        harness.write_png(self.path("in/0.png"), [bytes(range(200)) * 45] * 3000, 3)
+        for i in range(1, 6):
+            os.link(self.path("in/0.png"), self.path(f"in/{i}.png"))
+        self.succeed("-i", "in", "-p", "equalize", "-o", "out/", "--format", "npy", "--max-memory", "75", "-j", "6")
+        self.assertEqual(sum(name.endswith(".npy") for name in os.listdir(self.path("out"))), 6)
+
     def test_address_space_is_the_limit(self):
         """As `ulimit -v` sets it, where nobody says."""
         limit = 2000000000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_color.c - R G B of 8 bits to Lab of 8 bits and to light, where light is a table and roots are those of
- * single precision: each of the 2^24 colours is that of the conversion in double, rounded. The other
+ * test_color.c - R G B of 8 bits to Lab of 8 bits, where light is a table and roots are those of single
+ * precision: each of the 2^24 colours is that of the conversion in double, rounded. The other
  * conversions are tested through the operator (check/), and against OpenCV and scikit-image (goldens/pixels).
  */
 #include "filters/color/color.h"
