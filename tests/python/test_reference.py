@@ -5,6 +5,7 @@ pages of docs/ do what they say."""
 import ast
 import doctest
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -102,6 +103,16 @@ class Reference(unittest.TestCase):
             program.write_text(TYPED, encoding="utf-8")
             done = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(program)], cwd=folder, env=where, stdout=subprocess.PIPE, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_wheel(self):
+        """What is installed with a wheel (the tags in pyproject.toml) lies where wheels have folders: meson-python refuses the rest."""
+        plan = PACKAGE.parents[1] / "meson-info" / "intro-install_plan.json"
+        if not plan.exists():
+            self.skipTest("not in a build folder")
+        placed = {details["destination"] for targets in json.loads(plan.read_text(encoding="utf-8")).values() for details in targets.values()
+                  if details["tag"] in ("runtime", "python-runtime")}
+        self.assertIn("{py_platlib}/filterchain/__init__.py", placed)
+        self.assertEqual([place for place in placed if place.startswith("{libexecdir}")], [])
 
     def test_functions(self):
         self.assertEqual(str(fc.ops.conv1d([1, 2, 1], border="wrap", flip=False)), "conv1d:[1.0,2.0,1.0]:border=wrap:flip=no")
