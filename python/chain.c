@@ -197,9 +197,37 @@ static gboolean run_samples(chain *me, fc_chain *taken, request *r, const sample
   return ok;
 }
 
+/* The addresses from the first to the last sample; FALSE: there are none. */
+static gboolean span_of(const samples *s, const char **lo, const char **hi) {
+  *lo = s->view.data, *hi = *lo + fc_dtype_size(s->view.dtype);
+  for (int i = 0; i < s->ndim; i++) {
+    if (s->shape[i] == 0) return FALSE;
+    const Py_ssize_t reach = (s->shape[i] - 1) * s->strides[i];
+    *(reach < 0 ? lo : hi) += reach;
+  }
+  return TRUE;
+}
+
+/* Whether an output shares memory with the input. Two channels of one array, each with the same strides, do
+ * not. */
+static gboolean overlap(const samples *a, const samples *b) {
+  const char *a_lo, *a_hi, *b_lo, *b_hi;
+  if (a->view.device != b->view.device || !span_of(a, &a_lo, &a_hi) || !span_of(b, &b_lo, &b_hi))
+    return FALSE;
+  if (a_hi <= b_lo || b_hi <= a_lo) return FALSE;
+  const Py_ssize_t size = (Py_ssize_t)fc_dtype_size(a->view.dtype), apart = ABS(a_lo - b_lo);
+  gboolean beside = a->ndim == b->ndim && a->view.dtype == b->view.dtype && apart >= size;
+  for (int i = 0; i < a->ndim && beside; i++)
+    beside = a->strides[i] == b->strides[i] && (a->shape[i] == 1 || ABS(a->strides[i]) >= apart + size);
+  return !beside;
+}
+
 /* A given output must have the layout that a new one would have. */
-static gboolean check_output(const samples *wanted, samples *given) {
+static gboolean check_output(const samples *wanted, const samples *in, samples *given) {
   if (given->readonly) return PyErr_SetString(fc_py_errors[FC_INVALID], "out is read-only"), FALSE;
+  if (overlap(in, given))
+    return PyErr_SetString(fc_py_errors[FC_INVALID], "out shares memory with the input: give another array"),
+           FALSE;
   for (int i = 0; i < given->ndim; i++)
     if (given->strides[i] == 0 && given->shape[i] > 1)
       return PyErr_SetString(fc_py_errors[FC_INVALID], "out has several elements in one place"), FALSE;
@@ -233,7 +261,7 @@ static PyObject *call_samples(chain *me, fc_chain *taken, request *r, PyObject *
     if (r->dtype < 0) r->dtype = out.view.dtype;
     if (output_format(me, taken, r, in, &format)) {
       fc_py_lay_out_like(&wanted, &format, in->layout);
-      if (check_output(&wanted, &out)) result = Py_NewRef(r->out);
+      if (check_output(&wanted, in, &out)) result = Py_NewRef(r->out);
     }
   } else if (!r->out && output_format(me, taken, r, in, &format)) {
     fc_py_lay_out_like(&wanted, &format, in->layout);
@@ -601,7 +629,7 @@ static PyObject *chain_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     wanted.view.device = in.view.device;
     if (y == Py_None)
       result = fc_py_array_new(&wanted);
-    else if (check_output(&wanted, &out))
+    else if (check_output(&wanted, &in, &out))
       result = Py_NewRef(y);
     if (result && y == Py_None) out = *fc_py_array_samples(result);
     if (result && !run_samples(me, taken, &r, &in, &out, (void *)(guintptr)stream)) Py_CLEAR(result);

@@ -4,6 +4,7 @@
  */
 #include "python/request.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -70,12 +71,24 @@ static gboolean set_stop(request *r, PyObject *flag) {
   return fits;
 }
 
+/* FALSE with an exception, unless there is one already. */
+static gboolean refuse(const char *why) {
+  if (!PyErr_Occurred()) fc_py_fail(FC_INVALID, why);
+  return FALSE;
+}
+
 static gboolean set_request(request *r, const char *name, PyObject *value) {
   if (value == Py_None) return TRUE;
   if (strcmp(name, "layout") == 0) return (r->layout = fc_py_text(value)) != NULL;
-  if (strcmp(name, "rate") == 0) return (r->meaning.rate = PyFloat_AsDouble(value)) >= 0 || !PyErr_Occurred();
-  if (strcmp(name, "bits") == 0)
-    return (r->meaning.bits = (gint32)PyLong_AsLong(value)) >= 0 || !PyErr_Occurred();
+  if (strcmp(name, "rate") == 0) {
+    r->meaning.rate = PyFloat_AsDouble(value);
+    return (r->meaning.rate >= 0 && isfinite(r->meaning.rate)) || refuse("a rate is a positive number of Hz");
+  }
+  if (strcmp(name, "bits") == 0) {
+    const long bits = PyLong_AsLong(value);
+    r->meaning.bits = (gint32)bits;
+    return (bits >= 0 && bits <= 64) || refuse("bits are 1 to 64");
+  }
   if (strcmp(name, "dtype") == 0) return (r->dtype = fc_py_dtype_of(value)) >= 0;
   if (strcmp(name, "out") == 0) return r->out = value, TRUE;
   if (strcmp(name, "progress") == 0) return r->progress = value, TRUE;

@@ -94,9 +94,9 @@ static fc_decoders_result listen_to(const helper *h, gint64 patience, const int 
   for (;;) {
     gint64 left = late - g_get_monotonic_time();
     if (left <= 0) return FC_DECODERS_LATE;
+    if (cancel && g_atomic_int_get(cancel)) return FC_DECODERS_STOPPED;
     struct pollfd ready = {h->socket, POLLIN, 0};
     if (poll(&ready, 1, (int)(MIN(left, cancel ? LOOK_UP : left) / 1000) + 1) > 0) break;
-    if (cancel && g_atomic_int_get(cancel)) return FC_DECODERS_STOPPED;
   }
   gssize got;
   do got = recv(h->socket, answer, sizeof *answer, 0);

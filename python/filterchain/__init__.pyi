@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-from . import ops as ops
+from . import ops as ops, ray as ray
 from ._chain import Chain as Chain, Op as Op, array as array, chain as chain, decode as decode, op as op
 from ._chain import operators as operators, read as read, write as write
 from ._filterchain import Array as Array, DeviceError as DeviceError, Error as Error, FatalError as FatalError

@@ -98,6 +98,14 @@ class Numpy(unittest.TestCase):
         self.assertFalse(y[1::2].any())
         with self.assertRaisesRegex(ValueError, r"out has shape \(99,\) where the chain makes \(100,\)"):
             chain(x, out=np.zeros(99))
+        for other in (x, x[::-1], x[:0:-1]):
+            with self.assertRaisesRegex(ValueError, "shares memory"):
+                chain(x[:other.size], out=other)
+        pixels = self.random.random((9, 11, 3)).astype("f4")
+        red, blue = pixels[..., 0], pixels[..., 2]
+        np.testing.assert_array_equal(fc.chain("gain:2")(red, layout="hw", out=blue), 2 * red)
+        x[50:] = 0
+        self.assertIs(fc.chain("gain:2")(x[:50], out=x[50:]).base, x)
         y.flags.writeable = False
         with self.assertRaises((ValueError, BufferError)):
             chain(x, out=y[:100])
@@ -137,6 +145,9 @@ class Numpy(unittest.TestCase):
         low = "biquad:lowpass:freq=100"
         with self.assertRaises(fc.Error):
             fc.chain(low)(x)
+        for wrong in ({"rate": -1}, {"rate": float("nan")}, {"bits": -1}, {"bits": 1 << 40}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                fc.chain(SMOOTH)(x, **wrong)
         y = fc.chain(low)(x, rate=8000)
         self.assertNotEqual(y[0], fc.chain(low)(x, rate=16000)[0])
         self.assertEqual(fc.chain(SMOOTH)(np.ones(9, "i4"), bits=16).dtype, "float32")

@@ -3,9 +3,10 @@
 """Arrays on a GPU, by the driver's own library (ctypes): __cuda_array_interface__ and DLPack in and out, on a stream."""
 import array
 import ctypes
+import os
 import sys
 
-from support import fc, main, unittest
+from support import SOURCE, fc, main, unittest
 
 SMOOTH = "conv1d:[1,2,1]/4"
 
@@ -104,6 +105,43 @@ class Gpu(unittest.TestCase):
     def test_refused(self):
         with self.assertRaisesRegex(fc.UnsupportedError, "host memory"):
             fc.chain("stats")(OnDevice(self.driver, [1, 2]))
+
+
+class Libraries(unittest.TestCase):
+    """Tensors of PyTorch and CuPy, of those that are here."""
+
+    def setUp(self):
+        sys.path.insert(0, os.path.join(SOURCE, "tests", "bench"))
+        try:
+            import python_call
+        except ImportError as why:
+            self.skipTest(f"{why}")
+        self.bench, self.libraries = python_call, list(python_call.gpu_libraries())
+        if not self.libraries:
+            self.skipTest("there is neither PyTorch nor CuPy here")
+
+    def test_current_stream(self):
+        """A call is enqueued behind a kernel that runs, and returns at once; python_call.py exits where it is not so."""
+        for tensors in self.libraries:
+            self.assertTrue(self.bench.on_current_stream(tensors)["result_right"])
+
+    def test_result(self):
+        for tensors in self.libraries:
+            x, chain = tensors.zeros((20, 30, 3), "uint8"), fc.chain("sepconv:[1,2,1]/4")
+            tensors.fill(x, 8)
+            y, strided = chain(x), chain(x[::2, ::3])
+            self.assertIs(type(y), type(x))
+            self.assertEqual((str(y.device), tuple(y.shape), tuple(strided.shape)), (str(x.device), (20, 30, 3), (10, 10, 3)))
+            self.assertTrue((tensors.host(y) == 8).all() and (tensors.host(strided) == 8).all())
+            out = tensors.zeros((20, 30, 3), "uint8")
+            self.assertIs(chain(x, out=out), out)
+            self.assertTrue((tensors.host(out) == 8).all())
+            with self.assertRaises((fc.Error, TypeError)):
+                chain(x, out=fc.array([0] * 1800, "uint8"))
+            if tensors.name == "torch":
+                with self.assertRaisesRegex(TypeError, "gradient"):
+                    fc.chain()(tensors.zeros(4, "float32").requires_grad_())
+            chain.check()
 
 
 if __name__ == "__main__":

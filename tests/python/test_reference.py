@@ -4,6 +4,8 @@
 pages of docs/ do what they say."""
 import ast
 import doctest
+import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -13,6 +15,22 @@ import tempfile
 
 from support import SOURCE, fc, main, needs_numpy, np, unittest
 
+TYPED = """
+import filterchain as fc
+
+chain: fc.Chain = fc.chain("gain:2", fc.ops.conv1d([1, 2]), device="cpu", threads=1, seed=3)
+chain(b"", layout="x", rate=8000, seed=4, random_name="x")
+shape: tuple[int, ...] = fc.read("x.wav", dtype="float32").shape
+did: dict[str, object] = chain.run("a", "b", progress=lambda done, total: True)
+failed = [each for each in chain.run_files([("a", "b")]) if isinstance(each, fc.Error)]
+chain.each([b""], names=["x"], threads=2)
+fc.ray.Chain("gain:2", on_error="drop", key="id")
+fc.ray.images(["a"], "gain:2", "out", concurrency=2)
+
+@fc.operator(halo=1)
+def mine(x: object, strength: float = 1.0) -> object:
+    return x
+"""
 PACKAGE = pathlib.Path(fc.__file__).parent
 
 
@@ -73,7 +91,28 @@ class Reference(unittest.TestCase):
         tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
         names = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
         names |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)} - {"__version__"}
-        self.assertEqual(names, set(fc.__all__))
+        self.assertEqual(names, {*fc.__all__, "ray"})  # which wants NumPy, and is imported when it is used
+
+    def test_stubs_by_mypy(self):
+        """What the stubs say exists, with these arguments; and a program that uses all of it is well typed."""
+        if not importlib.util.find_spec("mypy"):
+            self.skipTest("there is no mypy here")
+        where = dict(os.environ, MYPYPATH=str(PACKAGE.parent))
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program.py")
+            program.write_text(TYPED, encoding="utf-8")
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(program)], cwd=folder, env=where, stdout=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_wheel(self):
+        """What is installed with a wheel (the tags in pyproject.toml) lies where wheels have folders: meson-python refuses the rest."""
+        plan = PACKAGE.parents[1] / "meson-info" / "intro-install_plan.json"
+        if not plan.exists():
+            self.skipTest("not in a build folder")
+        placed = {details["destination"] for targets in json.loads(plan.read_text(encoding="utf-8")).values() for details in targets.values()
+                  if details["tag"] in ("runtime", "python-runtime")}
+        self.assertIn("{py_platlib}/filterchain/__init__.py", placed)
+        self.assertEqual([place for place in placed if place.startswith("{libexecdir}")], [])
 
     def test_functions(self):
         self.assertEqual(str(fc.ops.conv1d([1, 2, 1], border="wrap", flip=False)), "conv1d:[1.0,2.0,1.0]:border=wrap:flip=no")
