@@ -376,7 +376,12 @@ static inline fc_status convolution_describe(const convolution *self, const fc_s
                                              fc_device_function *function) {
   const int along_x = self->axis == FC_AXIS_X;
   const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
-  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || t.overlap.n ||
+#if FC_HAVE_CUDA
+  const int transformed = t.overlap.n != 0;
+#else /* there is no backend with transforms, so that sums tap by tap, as on the CPU, are the best */
+  const int transformed = t.overlap.n != 0 && (self->method == FFT || t.n);
+#endif
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || transformed ||
       self->taps > FC_CONV1D_BLOCK)
     return FC_UNSUPPORTED;
   const fc_status status =

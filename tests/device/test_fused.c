@@ -143,6 +143,41 @@ static void test_noting(void) {
   drop(&c);
 }
 
+/* A plugin that was built without CUDA transforms nothing on a device: a mask for which its CUDA version
+ * would is a composed kernel there, unless transforms are asked for, or the CPU's are worth it too. */
+static void test_long_mask(void) {
+  static const struct {
+    guint taps;
+    const char *options;
+    gboolean composed;
+  } cases[] = {{101, "", TRUE}, {101, ":method=fft", FALSE}, {129, "", FALSE}};
+  if (fc_has_cuda()) {
+    g_test_skip("a build with CUDA");
+    return;
+  }
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    GString *stage = g_string_new("conv1d:[1");
+    for (guint k = 1; k < cases[i].taps; k++) g_string_append(stage, ",1");
+    g_string_append_printf(stage, "]/%u%s", cases[i].taps, cases[i].options);
+    ready_chain c = parse_but((const char *const[]){stage->str, NULL}, "conv1d");
+    const fc_format in = {.size = sizeof in,
+                          .kind = FC_AUDIO,
+                          .dtype = FC_I16,
+                          .bits = 16,
+                          .rate = 16000,
+                          .extent = {1, 1, 48640, 1}};
+    const fc_plan_query query = {.in = &in, .wanted = -1, .files = TRUE, .rows = TRUE, .options = &options};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(plan->stages[0].composed, ==, cases[i].composed);
+    drop(&c);
+    g_string_free(stage, TRUE);
+  }
+}
+
 /* Parameters of a kernel are 4 KB at the most: what is more begins another. */
 static void test_long_chain(void) {
   const char *stages[301] = {NULL};
@@ -421,6 +456,7 @@ int main(int argc, char **argv) {
   fc_kernels_set_compiler(context, self, "false:good");
   g_test_add_func("/fused/groups", test_groups);
   g_test_add_func("/fused/noting", test_noting);
+  g_test_add_func("/fused/long mask", test_long_mask);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/switch", test_switch);
