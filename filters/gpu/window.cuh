@@ -112,8 +112,8 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
   }
 };
 
-// Stores words at an address that need not be a multiple of four, given the word of the lane before; bytes of
-// the first and of the last multiple of four that no neighbour stores are stored by themselves.
+// Values that begin at any multiple of their size, as words, given the word of values before them; if there
+// is none, or none after them, bytes of the first, or of the last, are stored by themselves.
 template <typename U, int W>
 FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W], uint32_t before, bool begins,
                                      bool ends) {

@@ -160,7 +160,7 @@ static void fill(trial *t) {
 
 static trial *trial_new(gboolean window) {
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
-  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}};
+  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}, {3, 17, 37}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
   gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};

@@ -89,6 +89,10 @@ static void test_groups(void) {
       {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
       {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
       {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
+      {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
+      {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, ""},
+      {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 4, "1"},
+      {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 4, ""},
       /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
       {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
       {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},
