@@ -42,8 +42,8 @@ typedef struct batch {
   gsize next, told; /* these and the fields below are guarded by mutex */
   gboolean stop, ended, fetching;
   gint64 failed;
-  guint workers, running, lonely; /* lonely: they run, or wait to run, while no other does */
-  slot *slots;                    /* ring buffer of all files begun and not yet reported */
+  guint running, lonely; /* lonely: they run, or wait to run, while no other does */
+  slot *slots;           /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
 } batch;
 
