@@ -352,8 +352,8 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 #define CHUNK_LEAST 16384
 
 /* A common multiple of blocks is of use up to this many of the largest: in as many blocks others are computed
- * twice in part, an eighth of the work at most. */
-#define MULTIPLE_WORTH 8
+ * twice in part, a sixteenth of the work at most. */
+#define MULTIPLE_WORTH 16
 #define MULTIPLE_MOST  ((gint64)1 << 26)
 
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice, or few. */
