@@ -352,13 +352,13 @@ char *fc_plan_rework_text(const fc_plan *plan) {
 #define CHUNK_LEAST 16384
 
 /* A common multiple of blocks is of use up to this many of the largest: in as many blocks others are computed
- * twice in part, an eighth of the work at most. */
-#define MULTIPLE_WORTH 8
+ * twice in part, a sixteenth of the work at most. */
+#define MULTIPLE_WORTH 16
 #define MULTIPLE_MOST  ((gint64)1 << 26)
 
 /* What a chunk must be a multiple of, so that stages without a halo compute no block twice, or few. */
 static gint64 find_multiple(const fc_plan *plan) {
-  gint64 multiple = 1, num = 1, den = 1;
+  gint64 common = 1, largest = 1, num = 1, den = 1; /* common 0: too large */
   for (guint s = plan->n; s-- > 0;) {
     const fc_reach *r = &plan->stages[s].reach[plan->cut];
     /* An element of the last link corresponds to num/den of this stage's output. */
@@ -366,13 +366,15 @@ static gint64 find_multiple(const fc_plan *plan) {
     num /= divisor, den /= divisor;
     /* A survey's blocks are no whole number of samples, of which one is then made twice. */
     if (plan->surveyed && r->align == 1) den = 1;
-    const gint64 align = r->align / fc_common_divisor(r->align, num) * den, largest = MAX(multiple, align),
-                 times = MIN(multiple, align) / fc_common_divisor(multiple, align);
-    multiple = largest > MULTIPLE_MOST ? largest : largest * MIN(times, MULTIPLE_WORTH);
+    const gint64 align = r->align / fc_common_divisor(r->align, num) * den,
+                 times = common ? align / fc_common_divisor(common, align) : 1;
+    common = common > MULTIPLE_MOST / times ? 0 : common * times;
+    largest = MAX(largest, align);
     if (fc_reach_is_whole(r) || num > MULTIPLE_MOST / r->num || den > MULTIPLE_MOST / r->den) break;
     num *= r->num, den *= r->den;
   }
-  return multiple;
+  if (common && common / MULTIPLE_WORTH <= largest) return common;
+  return largest > MULTIPLE_MOST / MULTIPLE_WORTH ? largest : largest * MULTIPLE_WORTH;
 }
 
 static gint64 round_up(gint64 length, gint64 multiple) {

@@ -375,7 +375,8 @@ int main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
   if (!fc_context_add_plugin(context, &synthetic_plugin, &error)) g_error("%s", error->message);
   const gboolean fake = strcmp(t.s.device, "fake") == 0, gpu = !fake && strcmp(t.s.device, "cpu") != 0;
-  if (fake) context->driver = &fake_driver, fake_device_set(NULL);
+  const fake_faults small = {.limit = (gsize)2 << 30};
+  if (fake) context->driver = &fake_driver, fake_device_set(&small);
   g_autofree char *reason = gpu ? no_device(context, t.s.device) : NULL;
   int status = SKIP;
   if (reason) {

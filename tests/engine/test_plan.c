@@ -142,7 +142,7 @@ static void test_blocks_that_shrink(void) {
 static void test_blocks_of_two_lengths(void) {
   static const struct {
     gint64 one, other, chunk;
-  } cases[] = {{512, 10922, 8 * 10922}, {10922, 512, 8 * 10922}, {512, 16384, 16384}, {48, 64, 4224}};
+  } cases[] = {{512, 10922, 16 * 10922}, {10922, 512, 16 * 10922}, {512, 16384, 16384}, {48, 64, 4224}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     unit units[] = {{.reach = {0, 0, 1, 1, cases[i].one}, .border = FC_BORDER_ZERO},
                     {.reach = {0, 0, 1, 1, cases[i].other}, .border = FC_BORDER_ZERO, .measure_bytes = 8}};
