@@ -14,13 +14,12 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar; of march.cuh also how many warps a block has, of slide.cuh whether lines are short. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 16, SLIDE = ROW + 4 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
+ * planar; of slide.cuh also whether lines are short. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "march", "march",
-    "march", "march",   "march",  "march", "march", "march", "march", "march", "march", "march", "row",
-    "row",   "row",     "row",    "slide", "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
+    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "row",  "row",
+    "row",   "row",     "slide",  "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -132,15 +131,13 @@ static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
- * lines, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
-  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
-  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
+  if (s->channels_in == 1 && s->channels_out == 1)
+    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
   const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
@@ -242,11 +239,8 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
-    const known stored = known_of(stage->dtype, stage->kind);
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    if (!k.finite) k = stored;
-    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
-    k.high = MIN(k.high + unit, stored.high);
+    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
   }
   return k;
 }
@@ -287,33 +281,23 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
-/* Rounds the values of the link behind stage i. */
-static void append_rounding(GString *text, const fc_composition *c, guint i) {
-  g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                         c->stages[i].kind, i + 1);
-}
-
 /* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c), rounded = from > 0 && is_rounded(c, from - 1, in_dtype);
+  const gboolean placed = is_placed(c);
   g_string_append_printf(
-      text,
-      "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, PLACED = %s;\n",
-      name, to == c->n && is_quiet(c, in_dtype) ? "true" : "false", rounded ? "true" : "false",
-      placed ? "true" : "false");
+      text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, PLACED = %s;\n", name,
+      to == c->n && is_quiet(c, in_dtype) ? "true" : "false", placed ? "true" : "false");
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
+                         "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
                          "fc_dev_noted &noted%s) const {\n"
-                         "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
-                         "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
-                         real, real, placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
-  if (rounded) append_rounding(text, c, from - 1);
+                         "    constexpr int PIXELS = N / %d;\n",
+                         real, from, real, placed ? ", const fc_map_at &at" : "", (int)channels);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
@@ -323,7 +307,9 @@ static void append_chain(GString *text, const char *name, const fc_composition *
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
       g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
-    if (is_rounded(c, i, in_dtype)) append_rounding(text, c, i);
+    if (is_rounded(c, i, in_dtype))
+      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
+                             c->stages[i].kind, i + 1);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);
@@ -378,10 +364,9 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
+  MARCH_THREADS = 128, /* half as many for vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
-  MARCH_FEW = 100, /* more leave a multiprocessor eight warps or fewer */
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
   MARCH_DENSE = 256,
@@ -402,7 +387,7 @@ typedef struct window {
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
-  gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
+  gint64 threads, width;   /* threads per block; output elements per block */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -414,17 +399,6 @@ static gint64 kept(const window *w) {
   return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
 }
 
-/* Output elements of a block of so many threads; those at its ends have none. */
-static gint64 width_of(const window *w, gint64 threads) {
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  return threads * w->v - up_to(left, w->v) - up_to(right, w->v);
-}
-
-static gint64 most_threads(const window *w) {
-  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
-}
-
 /* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
 static gboolean choose_vector(window *w) {
   const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
@@ -432,20 +406,20 @@ static gboolean choose_vector(window *w) {
   const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
-  while (w->v > least && kept(w) > MARCH_FEW) w->v /= 2;
+  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
   /* Both sides of a vector of pixels must be whole words. */
   while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
          w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
     w->v *= 2;
   if (kept(w) > MARCH_REGISTERS) return FALSE;
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->threads = most_threads(w);
+  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
   w->batch = w->v < 16 ? 4 : 2;
   while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
-  /* Rows of a dense mask that are unrolled keep its taps in registers, up to twice as many in all. */
-  const gint64 sums = dense ? 3 * taps : w->f->window_x + w->f->window_y;
-  w->unroll = sums * w->v > 600 ? 1 : w->batch;
-  w->width = width_of(w, w->threads);
+  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
+  const gint64 left = w->f->window_x / 2 * w->step,
+               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
   return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
@@ -564,26 +538,8 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
 
 /* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
-  const guint streams = STREAMS * (guint)(most_threads(w) / w->threads);
-  return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
-}
-
-/* Chooses the threads of a block of march.cuh for rows of `width` elements: as many as can be, or fewer where
- * that saves more than an eighth of all threads. A thread has room for few of the elements at the ends of
- * rows, which are loaded one by one. Returns the number of warps. */
-static gint64 fit_threads(window *w, gint64 width) {
-  enum { FEW = 4 };
-  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
-  gint64 best = w->threads, least = G_MAXINT64;
-  for (gint64 threads = w->threads; threads > 0; threads -= 32) {
-    const gint64 each = width_of(w, threads);
-    if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
-    const gint64 cost = (width + each - 1) / each * threads;
-    if (cost < least / 8 * 7) least = cost, best = threads;
-  }
-  w->threads = best, w->width = width_of(w, best);
-  return best / 32;
+  enum { STREAMS = 4 }; /* enough to keep memory busy; more are slower */
+  return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
@@ -724,8 +680,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
-  const gint64 warps = fit_threads(&w, width);
+  if (width < w.threads * w.v / 4) return FALSE; /* too short for the threads of a block */
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
@@ -745,8 +700,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
-                WARP * (guint)(warps - 1);
+  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -771,7 +725,6 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
-  if (variant < ROW) w.threads = 32 * ((variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);

@@ -22,8 +22,6 @@
 
 #define FC_DEVICE __device__ __forceinline__
 
-constexpr unsigned FC_ALL_LANES = 0xffffffffu;
-
 // ---- what device functions may call ------------------------------------------
 
 // Limits that let a NaN pass. Written as selections: for v < low ? low : v with limits in constant memory,

@@ -76,10 +76,6 @@ struct fc_march {
     const int e = first - PL + t * V; // this thread's elements, of input and of output
     const bool whole = e >= 0 && e + V <= a.width, mine = t >= PL / V && t < THREADS - PR / V;
     const int left = mine ? a.width - e : 0; // number of its outputs: V, fewer, or 0
-    const int lane = t % FC_TILE_LANES;
-    const bool alone = lane == FC_TILE_LANES - 1 || e + 2 * V > a.width; // its next lane loads no vector
-    const bool begins = lane == 0 || t == PL / V,
-               ends = lane == FC_TILE_LANES - 1 || t + 1 == THREADS - PR / V;
     char *to = a.out + image * a.out_image + plane * a.out_plane +
                static_cast<int64_t>(from - a.first) * a.out_row +
                static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U));
@@ -101,7 +97,7 @@ struct fc_march {
 #pragma unroll
       for (int u = 0; u < B; u++) {
         const int y = source_row(a, from - NY / 2 + q + u);
-        if (whole && q + u < need && y >= 0) raw[u].fetch(in + y * a.in_row + at, alone);
+        if (whole && q + u < need && y >= 0) raw[u].fetch(in + y * a.in_row + at);
       }
       if (!at_end) return;
 #pragma unroll
@@ -118,8 +114,6 @@ struct fc_march {
 
     // For the batch from row q on; the values of rows that are not needed are not used.
     const auto put = [&](int q, int phase) {
-#pragma unroll
-      for (int u = 0; u < B; u++) raw[u].share(alone);
       if (whole) {
 #pragma unroll
         for (int u = 0; u < B; u++) {
@@ -164,9 +158,8 @@ struct fc_march {
         W::add(op, &row[phase][u][window * VP], sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= count) continue;
-        fc_window_blank<Post>(v, left);
         post.run(v, o, noted);
-        fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM, true>(to, o, left, begins, ends, noted);
+        if (left > 0) fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(to, o, left, noted);
         to += a.out_row;
       }
     }

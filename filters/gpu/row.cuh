@@ -69,9 +69,7 @@ struct fc_row {
     char *out = a.out + image * a.out_image + plane * a.out_plane;
     const int at = first * W::WIDTH - W::PL + t * V; // of this thread's vector in the first slice
     const bool mine = t >= W::PL / V && t < THREADS - W::PR / V;
-    const int window = mine ? t - W::PL / V : 0, lane = t % FC_TILE_LANES;
-    const bool begins = lane == 0 || t == W::PL / V,
-               ends = lane == FC_TILE_LANES - 1 || t + 1 == THREADS - W::PR / V;
+    const int window = mine ? t - W::PL / V : 0;
     fc_dev_noted noted = {false, false};
     fc_window_load<T, KT, IN, ALIGNED> raw[B];
 
@@ -80,21 +78,16 @@ struct fc_row {
       const int e = at + s * W::WIDTH;
       return s < count && e >= from && e + V <= to;
     };
-    const auto is_alone = [&](int s) { // its next lane loads no vector
-      return lane == FC_TILE_LANES - 1 || at + s * W::WIDTH + 2 * V > to;
-    };
     const auto fetch = [&](int q) {
 #pragma unroll
       for (int u = 0; u < B; u++)
         if (is_whole(q + u))
           raw[u].fetch(in + static_cast<int64_t>((at + (q + u) * W::WIDTH) / UM * UI) *
-                                static_cast<int>(sizeof(T)),
-                       is_alone(q + u));
+                                static_cast<int>(sizeof(T)));
     };
     const auto put = [&](int q, int phase) {
 #pragma unroll
       for (int u = 0; u < B; u++) {
-        raw[u].share(is_alone(q + u));
         float *room = &row[phase][u][t * VP];
         if (is_whole(q + u)) {
           float x[IN], v[V];
@@ -121,12 +114,11 @@ struct fc_row {
 #pragma unroll
         for (int i = 0; i < V; i++) sum[0][i] = 0;
         W::add(op, &row[phase][u][window * VP], sum, v);
-        const int e = at + (q + u) * W::WIDTH, left = mine ? a.total - e : 0;
-        fc_window_blank<Post>(v, left);
         post.run(v, o, noted);
-        fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM, true>(out + static_cast<int64_t>(e / UM * UO) *
-                                                                            static_cast<int>(sizeof(U)),
-                                                                  o, left, begins, ends, noted);
+        const int e = at + (q + u) * W::WIDTH, left = mine ? a.total - e : 0;
+        if (left > 0)
+          fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
+              out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);
       }
     }
     noted.tell(a.notes);

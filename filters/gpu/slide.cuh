@@ -71,7 +71,7 @@ struct fc_slide {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
+  static constexpr bool CODE = Op::CODES && std::is_same<Post, fc_none>::value && fc_map_dtype<U> < FC_F32;
 
   // Channels of a tile in shared memory, de-interleaved.
   struct rooms {
@@ -154,8 +154,7 @@ struct fc_slide {
       for (int b = 0; b < BATCH; b++)
         if (is_whole(first + b * THREADS))
           raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
-                                  (UI * static_cast<int>(sizeof(T))),
-                       true);
+                                  (UI * static_cast<int>(sizeof(T))));
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
@@ -337,7 +336,7 @@ struct fc_slide {
     post.run(v, y, noted);
     char *to = out + static_cast<int64_t>(o) * (UO * static_cast<int>(sizeof(U)));
     if (all) {
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM, false>(to, y, 4 * UM, true, true, noted);
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
       return;
     }
 #pragma unroll

@@ -136,6 +136,7 @@ template <class Move> FC_DEVICE fc_spread fc_lane(const fc_spread &v, Move move)
   return {move(v.p), move(v.d), move(v.m), move(v.n)};
 }
 
+constexpr unsigned FC_ALL_LANES = 0xffffffffu;
 template <class R> FC_DEVICE R fc_lane_before(const R &v, int by) {
   return fc_lane(v, [&](auto word) { return __shfl_up_sync(FC_ALL_LANES, word, by); });
 }

@@ -11,10 +11,9 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// No functions before, or after, the window. ROUNDED: what they are given after the window has been rounded
-// to the type that is stored.
+// No functions before, or after, the window.
 struct fc_none {
-  static constexpr bool QUIET = false, ROUNDED = true;
+  static constexpr bool QUIET = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -68,40 +67,31 @@ template <int KX, int KY> struct fc_dense {
 };
 
 // N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
-// and a remainder, which is part of the next lane's first word. `ends`: no lane has that; then nothing is
-// accessed after the samples' end, where memory may end.
+// and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
+// memory may end.
 template <typename T, int KT, int N, bool ALIGNED> struct fc_window_load;
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
   uint32_t word[W];
-  FC_DEVICE void fetch(const char *from, bool) { fc_map_load_words(word, from); }
-  FC_DEVICE void share(bool) {}
+  FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
   FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
 };
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
   static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
   uint32_t word[W], last, askew;
-  FC_DEVICE void fetch(const char *from, bool ends) {
+  FC_DEVICE void fetch(const char *from) {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
     const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
 #pragma unroll
     for (int i = 0; i < W; i++) word[i] = words[i];
     if constexpr (EACH > 1)
-      if (ends)
 #pragma unroll
-        for (int i = 0; i + 1 < EACH; i++)
-          if (i * sizeof(T) < askew)
-            last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
-                        reinterpret_cast<const T *>(words + W)[i]))
-                    << 8 * sizeof(T) * i;
-  }
-  // All lanes of a warp, ahead of values().
-  FC_DEVICE void share(bool ends) {
-    if constexpr (EACH > 1) {
-      const uint32_t next = __shfl_down_sync(FC_ALL_LANES, word[0], 1);
-      if (!ends) last = next;
-    }
+      for (int i = 0; i + 1 < EACH; i++)
+        if (i * sizeof(T) < askew)
+          last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
+                      reinterpret_cast<const T *>(words + W)[i]))
+                  << 8 * sizeof(T) * i;
   }
   FC_DEVICE void values(float (&v)[N]) const {
     uint32_t whole[W];
@@ -111,44 +101,35 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
     fc_map_values<float, T, KT>(v, whole);
   }
 };
-
-// Values that begin at any multiple of their size, as words, given the word of values before them; if there
-// is none, or none after them, bytes of the first, or of the last, are stored by themselves.
-template <typename U, int W>
-FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W], uint32_t before, bool begins,
-                                     bool ends) {
+template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W]) {
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % 4);
   uint32_t *words = reinterpret_cast<uint32_t *>(to - askew);
   if (sizeof(U) == 4 || askew == 0) {
 #pragma unroll
     for (int i = 0; i < W; i++) words[i] = word[i];
   } else if constexpr (sizeof(U) < 4) {
-    if (!begins) words[0] = __funnelshift_r(before, word[0], 32 - 8 * askew);
 #pragma unroll
     for (int i = 1; i < W; i++) words[i] = __funnelshift_r(word[i - 1], word[i], 32 - 8 * askew);
 #pragma unroll
-    for (uint32_t at = 0; at < 4; at += sizeof(U)) {
+    for (uint32_t at = 0; at < 4; at += sizeof(U)) { // of the first word, and of the last one
       const U first = static_cast<U>(word[0] >> 8 * at), behind = static_cast<U>(word[W - 1] >> 8 * at);
-      if (begins && at < 4 - askew) *reinterpret_cast<U *>(to + at) = first;
-      if (ends && at >= 4 - askew) *reinterpret_cast<U *>(to + 4 * (W - 1) + at) = behind;
+      if (at < 4 - askew) *reinterpret_cast<U *>(to + at) = first;
+      if (at >= 4 - askew) *reinterpret_cast<U *>(to + 4 * (W - 1) + at) = behind;
     }
   }
 }
 
-// Outputs of a thread, of which `left` elements are in the signal: V, fewer, or none. LANES: all lanes of a
-// warp store, of which the first and the last with outputs are said to begin and to end.
-template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, bool LANES, int OUT>
-FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, bool begins, bool ends,
-                               fc_dev_noted &noted) {
-  constexpr int WO = OUT * sizeof(U) / 4 > 0 ? OUT * sizeof(U) / 4 : 1;
-  uint32_t word[WO] = {}, before = 0;
-  if (left >= V) fc_map_codes<float, U, KU, QUIET>(word, v, noted);
-  if (LANES && !ALIGNED && sizeof(U) < 4) before = __shfl_up_sync(FC_ALL_LANES, word[WO - 1], 1);
+// Outputs of a thread, of which `left` elements are in the signal.
+template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
+FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
   if (left >= V) {
+    constexpr int WO = OUT * sizeof(U) / 4;
+    uint32_t word[WO > 0 ? WO : 1];
+    fc_map_codes<float, U, KU, QUIET>(word, v, noted);
     if constexpr (ALIGNED)
       fc_map_store_words(to, word);
     else
-      fc_window_store_askew<U>(to, word, before, begins, ends || left < 2 * V);
+      fc_window_store_askew<U>(to, word);
     return;
   }
   const int count = left / UM * (OUT * UM / V);
@@ -157,13 +138,6 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, bool b
     if (i < count)
       reinterpret_cast<U *>(to)[i] =
           fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
-}
-
-// What is not in the signal causes no notes if sums are rounded ahead of Post.
-template <typename Post, int V> FC_DEVICE void fc_window_blank(float (&v)[V], int left) {
-  if (Post::ROUNDED && left < V)
-#pragma unroll
-    for (int i = 0; i < V; i++) v[i] = i < left ? v[i] : 0;
 }
 
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
