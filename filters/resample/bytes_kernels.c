@@ -124,7 +124,7 @@ static int64_t short_pairs(const int16_t *w, int64_t taps, int16_t pairs[SHORT_P
   int none = taps > 2 * SHORT_PAIRS;
   for (int64_t k = 0; k < taps && !none; k += 2) {
     none = w[k] < 0 || w[k + 1] < 0 || (w[k] | w[k + 1]) & 0x407f;
-    pairs[k / 2] = (int16_t)(w[k] >> 7 | w[k + 1] << 1);
+    pairs[k / 2] = (int16_t)(w[k] >> 7 | w[k + 1] * 2);
   }
   return none ? 0 : taps / 2;
 }

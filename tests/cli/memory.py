@@ -229,6 +229,7 @@ class Limits(harness.Case):
         self.succeed("-i", "in", "-p", "equalize", "-o", "out/", "--format", "npy", "--max-memory", "75", "-j", "6")
         self.assertEqual(sum(name.endswith(".npy") for name in os.listdir(self.path("out"))), 6)
 
+    @unittest.skipIf(harness.sanitized(), "a sanitizer takes terabytes of address space")
     def test_address_space_is_the_limit(self):
         """As `ulimit -v` sets it, where nobody says."""
         limit = 2000000000
