@@ -22,7 +22,7 @@ typedef struct image {
 } image;
 
 typedef struct api {
-  void *library;
+  void *module;
   int (*get_property)(int which, int *value);
   int (*create)(int backend, void *device_allocator, void *pinned_allocator, unsigned flags, void **handle);
   int (*destroy)(void *handle);
@@ -76,7 +76,7 @@ struct fc_nvjpeg {
   gboolean tried, none; /* none: it was loaded, and cannot be started */
   guint started;        /* instances */
   const char *means;    /* what they decode by; "" before the first */
-  api api;              /* without a library if there is none */
+  api api;              /* without a module if there is none */
   GQueue idle;          /* fc_device_decoder */
 };
 
@@ -84,18 +84,18 @@ struct fc_nvjpeg {
 static gboolean load(fc_nvjpeg *me) {
   static const char *const names[] = {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so.11",
                                       "libnvjpeg.so"};
-  if (me->tried) return me->api.library != NULL;
+  if (me->tried) return me->api.module != NULL;
   me->tried = TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS(names) && !me->api.library; i++)
-    me->api.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-  for (guint i = 0; i < G_N_ELEMENTS(functions) && me->api.library; i++) {
-    void *function = dlsym(me->api.library, functions[i].name);
+  for (guint i = 0; i < G_N_ELEMENTS(names) && !me->api.module; i++)
+    me->api.module = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+  for (guint i = 0; i < G_N_ELEMENTS(functions) && me->api.module; i++) {
+    void *function = dlsym(me->api.module, functions[i].name);
     *(void **)(void *)((char *)&me->api + functions[i].at) = function;
     if (function) continue;
-    dlclose(me->api.library);
-    me->api.library = NULL;
+    dlclose(me->api.module);
+    me->api.module = NULL;
   }
-  return me->api.library != NULL;
+  return me->api.module != NULL;
 }
 
 static void end(const api *a, struct fc_device_decoder *d) {
@@ -140,7 +140,7 @@ static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
   while (load(me) && !me->none && !(found = find_idle(me, device)) && me->started >= STARTED_MOST &&
          !me->idle.head)
     g_cond_wait(&me->changed, &me->mutex);
-  const gboolean fresh = !found && me->api.library && !me->none;
+  const gboolean fresh = !found && me->api.module && !me->none;
   me->started += fresh;
   g_mutex_unlock(&me->mutex);
   if (!fresh) return found;
