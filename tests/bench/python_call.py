@@ -108,8 +108,10 @@ class Cupy(Torch):
         import cupy
         self.lib, self.stream = cupy, cupy.cuda.Stream(non_blocking=True)
         self.wait = cupy.cuda.Device().synchronize
-        self.spin = cupy.RawKernel("extern \"C\" __global__ void spin(long long n) "
-                                   "{ long long from = clock64(); while (clock64() - from < n) ; }", "spin")
+        # The time is stored: a loop without an effect may be left out by the compiler.
+        self.spin = cupy.RawKernel("extern \"C\" __global__ void spin(long long n, long long *spent) "
+                                   "{ long long from = clock64(); do *spent = clock64() - from; while (*spent < n); }", "spin")
+        self.spent = cupy.zeros(1, "int64")
 
     def on_stream(self):
         return self.stream
@@ -118,7 +120,7 @@ class Cupy(Torch):
         return self.lib.zeros(shape, dtype)
 
     def busy(self, seconds):
-        self.spin((1,), (1,), (np.int64(seconds * 1.6e9),))
+        self.spin((1,), (1,), (np.int64(seconds * 1.6e9), self.spent))
 
     def fill(self, x, value):
         x.fill(value)
