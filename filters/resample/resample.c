@@ -169,11 +169,12 @@ static void fill_groups(work *w) {
   const fc_resample_table *t = &w->tx;
   fc_resample_groups *g = &w->groups;
   const int64_t width = w->out->shape[FC_AXIS_X], channels = w->channels;
-  g->count = 0, g->pairs = 1, g->halves = 1;
+  g->count = 0, g->pairs = 1, g->halves = 1, g->disjoint = 1;
   for (int64_t x = 0; x < width; x++) {
     g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
     g->halves &= t->taps[x] == 2 && ((const int16_t *)(const void *)t->weights)[x * t->room] ==
                                         1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
+    g->disjoint &= t->first[x] == t->first[0] + 2 * x;
   }
   for (int64_t x = 0, count; x < width; x += count, g->count++) {
     const int64_t base = t->first[x];
@@ -451,6 +452,13 @@ static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count
   w->k->down[pass](w->rows, t->weights + y * t->room * (w->codes ? 2 : w->value), taps, to, count);
 }
 
+/* Whether output row y is the mean of two rows, and of two columns: then one pass makes it. Sums are exact,
+ * so the bits are those of two passes. */
+static int is_quartered(const work *w, int64_t y) {
+  return w->group && w->k->quarter && w->groups.halves && w->groups.disjoint && w->ty.taps[y] == 2 &&
+         ((const int16_t *)(const void *)w->ty.weights)[y * w->ty.room] == 1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
+}
+
 static void columns_first(const work *w, int64_t n, int64_t c) {
   const fc_resample_table *t = &w->ty;
   const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->lanes;
@@ -461,13 +469,17 @@ static void columns_first(const work *w, int64_t n, int64_t c) {
       const int64_t first = t->first[y + r], end = first + t->taps[y + r];
       for (int64_t i = first; i < end; i++) w->rows[i - first] = row_of(w, n, i, c, i >= loaded);
       loaded = fc_larger(loaded, end);
+      if (is_quartered(w, y + r)) { /* in groups rows are made one at a time */
+        w->k->quarter(w->rows, w->channels, line_of(w, n, y, c, 0), w->out->shape[FC_AXIS_X] * w->channels);
+        continue;
+      }
       sum_down(w, y + r, 0, w->mid + r * w->mid_row, w->columns * w->channels);
     }
     for (int64_t r = 0; r < lanes; r++) {
       w->rows[r] = w->mid + fc_smaller(r, count - 1) * w->mid_row;
       w->ends[r] = r < count ? line_of(w, n, y + r, c, r) : w->lines + lanes * w->line_row;
     }
-    sum_across(w, 1, w->value);
+    if (!is_quartered(w, y)) sum_across(w, 1, w->value);
     for (int64_t r = 0; r < count; r++) finish_line(w, n, y + r, c, r);
   }
 }
