@@ -137,10 +137,22 @@ static size_t lay(work *w, char *scratch) {
   return (size_t)(at - scratch);
 }
 
+/* Whether window i has the taps and, in code units, the weights of the one before: at a whole scale, where
+ * centres are exact, if neither is cut off at an end. */
+static int repeats(const fc_resample_table *t, const fc_resample_axis *a, int64_t i) {
+  return i > 0 && t->first[i - 1] > 0 && t->first[i] + t->taps[i] < a->in && t->taps[i] == t->taps[i - 1] &&
+         (double)(t->first[i] - t->first[i - 1]) == a->scale;
+}
+
 static void fill_table(const work *w, fc_resample_table *t, const fc_resample_axis *a, int64_t from,
                        int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     const int64_t taps = t->taps[i] = fc_resample_window(a, from + i, &t->first[i]);
+    if (w->codes && repeats(t, a, i)) {
+      int16_t *weights = (int16_t *)(void *)t->weights + i * t->room;
+      memcpy(weights, weights - t->room, (size_t)t->room * sizeof *weights);
+      continue;
+    }
     w->k->values(a, from + i, t->first[i], taps, w->values);
     if (w->codes) {
       fc_resample_codes(w->values, taps, (int16_t *)(void *)t->weights + i * t->room, t->room);
@@ -522,8 +534,29 @@ static inline void take_things(char *to, int64_t to_step, const char *from, int6
   for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + first[i] * from_step, (size_t)bytes);
 }
 
+/* Three contiguous bytes as four, of which the next thing overwrites the last; `first` ascends, so only
+ * copies of the last thing would read or write beyond it. */
+static void take_threes(char *to, const char *from, const int64_t *first, int64_t count) {
+  int64_t whole = count - 1, i = 0;
+  while (whole > 0 && first[whole - 1] == first[count - 1]) whole--;
+  for (; i + 4 <= whole;
+       i += 4) { /* all loads first: stores might change `first`, for all the compiler knows */
+    const int64_t p = first[i], q = first[i + 1], r = first[i + 2], s = first[i + 3];
+    int32_t four[4];
+    memcpy(&four[0], from + 3 * p, 4), memcpy(&four[1], from + 3 * q, 4);
+    memcpy(&four[2], from + 3 * r, 4), memcpy(&four[3], from + 3 * s, 4);
+    memcpy(to + 3 * i, &four[0], 4), memcpy(to + 3 * i + 3, &four[1], 4);
+    memcpy(to + 3 * i + 6, &four[2], 4), memcpy(to + 3 * i + 9, &four[3], 4);
+  }
+  take_things(to + 3 * i, 3, from, 3, first + i, count - i, 3);
+}
+
 static void take_line(char *to, int64_t to_step, const char *from, int64_t from_step, const int64_t *first,
                       int64_t count, int64_t bytes) {
+  if (bytes == 3 && to_step == 3 && from_step == 3) {
+    take_threes(to, from, first, count);
+    return;
+  }
   switch (bytes) {
   case 1: take_things(to, to_step, from, from_step, first, count, 1); break;
   case 2: take_things(to, to_step, from, from_step, first, count, 2); break;
