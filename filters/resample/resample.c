@@ -137,11 +137,10 @@ static size_t lay(work *w, char *scratch) {
   return (size_t)(at - scratch);
 }
 
-/* Whether window i has the taps and, in code units, the weights of the one before: at a whole scale, where
- * centres are exact, if neither is cut off at an end. */
+/* Whether window i has the weights of the one before: at a whole scale, where centres are exact. If an end
+ * cuts one of them off, their taps or their distance differ. */
 static int repeats(const fc_resample_table *t, const fc_resample_axis *a, int64_t i) {
-  return i > 0 && t->first[i - 1] > 0 && t->first[i] + t->taps[i] < a->in && t->taps[i] == t->taps[i - 1] &&
-         (double)(t->first[i] - t->first[i - 1]) == a->scale;
+  return i > 0 && t->taps[i] == t->taps[i - 1] && (double)(t->first[i] - t->first[i - 1]) == a->scale;
 }
 
 static void fill_table(const work *w, fc_resample_table *t, const fc_resample_axis *a, int64_t from,
