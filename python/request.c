@@ -14,7 +14,7 @@
 /* Runs on fewer samples are too short to be interrupted by Ctrl-C. */
 #define LONG_RUN 65536
 
-typedef enum option_type { TEXT, NUMBER, LONG_NUMBER, FLAG, PRECISION } option_type;
+typedef enum option_type { TEXT, NUMBER, LONG_NUMBER, FLAG, SECONDS, PRECISION, FUSE } option_type;
 static const struct {
   const char *name;
   option_type type;
@@ -22,7 +22,9 @@ static const struct {
 } options[] = {{"device", TEXT, offsetof(fc_options, device)},
                {"threads", NUMBER, offsetof(fc_options, threads)},
                {"precision", PRECISION, offsetof(fc_options, precision)},
+               {"fuse", FUSE, offsetof(fc_options, fuse)},
                {"chunk", LONG_NUMBER, offsetof(fc_options, chunk)},
+               {"latency", SECONDS, offsetof(fc_options, latency)},
                {"no_clobber", FLAG, offsetof(fc_options, no_clobber)},
                {"allow_truncated", FLAG, offsetof(fc_options, allow_truncated)},
                {"sync", FLAG, offsetof(fc_options, sync)},
@@ -34,6 +36,21 @@ static const struct {
                {"seed", LONG_NUMBER, offsetof(fc_options, seed)},
                {"epoch", LONG_NUMBER, offsetof(fc_options, epoch)},
                {"random_name", TEXT, offsetof(fc_options, random_name)}};
+
+/* FALSE with an exception, unless there is one already. */
+static gboolean refuse(const char *why) {
+  if (!PyErr_Occurred()) fc_py_fail(FC_INVALID, why);
+  return FALSE;
+}
+
+/* The number that a word of the command's option stands for. */
+static gboolean set_choice(int *field, PyObject *value, const char *const *words, const int *numbers,
+                           const char *expected) {
+  const char *text = fc_py_text(value);
+  for (size_t i = 0; text && words[i]; i++)
+    if (strcmp(text, words[i]) == 0) return *field = numbers[i], TRUE;
+  return refuse(expected);
+}
 
 /* Texts belong to the Python strings, which the caller holds. FALSE with an exception. */
 static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
@@ -48,12 +65,18 @@ static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
   }
   case LONG_NUMBER: *(gint64 *)field = PyLong_AsLongLong(value); break;
   case FLAG: *(gboolean *)field = PyObject_IsTrue(value); break;
-  case PRECISION: {
-    const char *text = fc_py_text(value);
-    if (!text) break;
-    *(int *)field = strcmp(text, "f32") == 0 ? FC_F32 : strcmp(text, "f64") == 0 ? FC_F64 : -2;
-    if (*(int *)field == -2) PyErr_SetString(fc_py_errors[FC_INVALID], "precision is \"f32\" or \"f64\"");
-  }
+  case SECONDS:
+    *(double *)field = PyFloat_AsDouble(value);
+    if (!(*(double *)field > 0 && *(double *)field <= 3600))
+      return refuse("latency is a time of up to an hour, in seconds");
+    break;
+  case PRECISION:
+    return set_choice(field, value, (const char *[]){"f32", "f64", NULL}, (int[]){FC_F32, FC_F64},
+                      "precision is \"f32\" or \"f64\"");
+  case FUSE:
+    return set_choice(field, value, (const char *[]){"auto", "no", "wait", NULL},
+                      (int[]){FC_FUSE_AUTO, FC_FUSE_NO, FC_FUSE_WAIT},
+                      "fuse is \"auto\", \"no\" or \"wait\"");
   }
   return !PyErr_Occurred();
 }
@@ -69,12 +92,6 @@ static gboolean set_stop(request *r, PyObject *flag) {
     PyErr_SetString(PyExc_TypeError, "_stop is one int");
   PyBuffer_Release(&buffer);
   return fits;
-}
-
-/* FALSE with an exception, unless there is one already. */
-static gboolean refuse(const char *why) {
-  if (!PyErr_Occurred()) fc_py_fail(FC_INVALID, why);
-  return FALSE;
 }
 
 static gboolean set_request(request *r, const char *name, PyObject *value) {

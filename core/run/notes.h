@@ -16,6 +16,12 @@ static inline guint32 *fc_notes_of(const fc_workspace *w, guint stage) {
   return w->notes + FC_COUNTED_WORDS * stage;
 }
 
+/* Whether the stage's stores count: it runs on the CPU, in a run on a device too. A stage that may become
+ * part of a composed kernel only sets flags, since fc_dev_note leaves FC_COUNTING as it is. */
+static inline gboolean fc_notes_count(const fc_plan *plan, guint stage) {
+  return fc_plan_on_host(plan, stage) && !plan->stages[stage].composed;
+}
+
 /* Nothing is noted yet. */
 void fc_notes_begin(fc_workspace *w);
 

@@ -429,7 +429,8 @@ static fc_range counted_part(const call *c) {
   const int cut = (int)c->plan->cut;
   const fc_range all = {c->out.origin[cut], c->out.origin[cut] + c->out.shape[cut]},
                  first = c->slot->chunk->links[c->stage + 1].first;
-  if (c->plan->n_devices > 0 || fc_dtype_is_float(c->out.dtype) || c->ps->passthrough || c->ps->measure_bytes)
+  if (!fc_notes_count(c->plan, c->stage) || fc_dtype_is_float(c->out.dtype) || c->ps->passthrough ||
+      c->ps->measure_bytes)
     return all;
   return (fc_range){CLAMP(first.lo, all.lo, all.hi), CLAMP(first.hi, all.lo, all.hi)};
 }

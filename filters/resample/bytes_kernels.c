@@ -4,6 +4,7 @@
  * with intrinsics, for the multiply-add of pairs of 16 bits, which the compiler does not find: taps are
  * processed in pairs. Elsewhere plain loops.
  */
+#include "filters/base/integers.h"
 #include "filters/base/simd.h"
 #include "filters/resample/resample_kernels.h"
 #include "filters/resample/resample_math.h"
@@ -425,7 +426,48 @@ static void along_values(const fc_resample_table *table, const fc_resample_group
 }
 #define ALONG                                                                                                \
   { along_bytes, along_values }
+
+/* Values [i, i + made) from 64 of each row; `low` and `high` name left and right ones in sums of pairs of
+ * bytes, which lie as unpacking leaves them. */
+FC_INLINE void quarter_vector(const uint8_t *a, const uint8_t *b, vec low, vec high, uint64_t there,
+                              __mmask32 made, uint8_t *to) {
+  const vec ones = OP(set1_epi8)(1);
+  const vec x = _mm512_maskz_loadu_epi8(there, a), y = _mm512_maskz_loadu_epi8(there, b);
+  const vec s = OP(maddubs_epi16)(OP(unpacklo_epi8)(x, y), ones);
+  const vec t = OP(maddubs_epi16)(OP(unpackhi_epi8)(x, y), ones);
+  const vec sum = OP(add_epi16)(_mm512_permutex2var_epi16(s, low, t), _mm512_permutex2var_epi16(s, high, t));
+  /* (sum + 2) >> 2 */
+  const __m256i mean = _mm512_cvtepi16_epi8(OP(avg_epu16)(OP(srli_epi16)(sum, 1), ZERO()));
+  if (made == UINT32_MAX)
+    _mm256_storeu_si256((__m256i *)(void *)to, mean);
+  else
+    _mm256_mask_storeu_epi8(to, made, mean);
+}
+
+static void quarter_bytes(const void *const *rows, int64_t channels, void *to, int64_t count) {
+  const uint8_t *a = rows[0], *b = rows[1];
+  const int64_t step = 32 / channels * channels;
+  uint16_t places[2][32];
+  int64_t i = 0;
+  for (int64_t k = 0; k < 32; k++)
+    for (int64_t side = 0; side < 2; side++) {
+      const int64_t at = (2 * (k / channels) + side) * channels + k % channels; /* of 64 bytes, if k < step */
+      places[side][k] = (uint16_t)((at & 8) * 4 + at / 16 * 8 % 32 + at % 8);
+    }
+  const vec low = LOADV(places[0]), high = LOADV(places[1]);
+  /* Whole vectors, of which the next overwrites what is not of whole pixels. */
+  for (; i + 32 <= count; i += step)
+    quarter_vector(a + 2 * i, b + 2 * i, low, high, UINT64_MAX, UINT32_MAX, (uint8_t *)to + i);
+  for (; i < count; i += step) {
+    const int64_t left = fc_smaller(step, count - i);
+    const uint64_t there = left == 32 ? UINT64_MAX : (UINT64_C(1) << 2 * left) - 1;
+    quarter_vector(a + 2 * i, b + 2 * i, low, high, there, (__mmask32)((UINT64_C(1) << left) - 1),
+                   (uint8_t *)to + i);
+  }
+}
+#define QUARTER quarter_bytes
 #else
+#define QUARTER NULL
 #define ALONG                                                                                                \
   { NULL, NULL }
 #endif
@@ -443,6 +485,7 @@ const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     {across_bytes, across_values},
     {back_values, back_bytes},
     ALONG,
+    QUARTER,
     filter_values,
     NULL,
     NULL,

@@ -137,10 +137,21 @@ static size_t lay(work *w, char *scratch) {
   return (size_t)(at - scratch);
 }
 
+/* Whether window i has the weights of the one before: at a whole scale, where centres are exact. If an end
+ * cuts one of them off, their taps or their distance differ. */
+static int repeats(const fc_resample_table *t, const fc_resample_axis *a, int64_t i) {
+  return i > 0 && t->taps[i] == t->taps[i - 1] && (double)(t->first[i] - t->first[i - 1]) == a->scale;
+}
+
 static void fill_table(const work *w, fc_resample_table *t, const fc_resample_axis *a, int64_t from,
                        int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     const int64_t taps = t->taps[i] = fc_resample_window(a, from + i, &t->first[i]);
+    if (w->codes && repeats(t, a, i)) {
+      int16_t *weights = (int16_t *)(void *)t->weights + i * t->room;
+      memcpy(weights, weights - t->room, (size_t)t->room * sizeof *weights);
+      continue;
+    }
     w->k->values(a, from + i, t->first[i], taps, w->values);
     if (w->codes) {
       fc_resample_codes(w->values, taps, (int16_t *)(void *)t->weights + i * t->room, t->room);
@@ -169,11 +180,12 @@ static void fill_groups(work *w) {
   const fc_resample_table *t = &w->tx;
   fc_resample_groups *g = &w->groups;
   const int64_t width = w->out->shape[FC_AXIS_X], channels = w->channels;
-  g->count = 0, g->pairs = 1, g->halves = 1;
+  g->count = 0, g->pairs = 1, g->halves = 1, g->disjoint = 1;
   for (int64_t x = 0; x < width; x++) {
     g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
     g->halves &= t->taps[x] == 2 && ((const int16_t *)(const void *)t->weights)[x * t->room] ==
                                         1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
+    g->disjoint &= t->first[x] == t->first[0] + 2 * x;
   }
   for (int64_t x = 0, count; x < width; x += count, g->count++) {
     const int64_t base = t->first[x];
@@ -451,6 +463,13 @@ static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count
   w->k->down[pass](w->rows, t->weights + y * t->room * (w->codes ? 2 : w->value), taps, to, count);
 }
 
+/* Whether output row y is the mean of two rows, and of two columns: then one pass makes it. Sums are exact,
+ * so the bits are those of two passes. */
+static int is_quartered(const work *w, int64_t y) {
+  return w->group && w->k->quarter && w->groups.halves && w->groups.disjoint && w->ty.taps[y] == 2 &&
+         ((const int16_t *)(const void *)w->ty.weights)[y * w->ty.room] == 1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
+}
+
 static void columns_first(const work *w, int64_t n, int64_t c) {
   const fc_resample_table *t = &w->ty;
   const int64_t height = w->out->shape[FC_AXIS_Y], lanes = w->lanes;
@@ -461,13 +480,17 @@ static void columns_first(const work *w, int64_t n, int64_t c) {
       const int64_t first = t->first[y + r], end = first + t->taps[y + r];
       for (int64_t i = first; i < end; i++) w->rows[i - first] = row_of(w, n, i, c, i >= loaded);
       loaded = fc_larger(loaded, end);
+      if (is_quartered(w, y + r)) { /* in groups rows are made one at a time */
+        w->k->quarter(w->rows, w->channels, line_of(w, n, y, c, 0), w->out->shape[FC_AXIS_X] * w->channels);
+        continue;
+      }
       sum_down(w, y + r, 0, w->mid + r * w->mid_row, w->columns * w->channels);
     }
     for (int64_t r = 0; r < lanes; r++) {
       w->rows[r] = w->mid + fc_smaller(r, count - 1) * w->mid_row;
       w->ends[r] = r < count ? line_of(w, n, y + r, c, r) : w->lines + lanes * w->line_row;
     }
-    sum_across(w, 1, w->value);
+    if (!is_quartered(w, y)) sum_across(w, 1, w->value);
     for (int64_t r = 0; r < count; r++) finish_line(w, n, y + r, c, r);
   }
 }
@@ -510,8 +533,29 @@ static inline void take_things(char *to, int64_t to_step, const char *from, int6
   for (int64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + first[i] * from_step, (size_t)bytes);
 }
 
+/* Three contiguous bytes as four, of which the next thing overwrites the last; `first` ascends, so only
+ * copies of the last thing would read or write beyond it. */
+static void take_threes(char *to, const char *from, const int64_t *first, int64_t count) {
+  int64_t whole = count - 1, i = 0;
+  while (whole > 0 && first[whole - 1] == first[count - 1]) whole--;
+  for (; i + 4 <= whole;
+       i += 4) { /* all loads first: stores might change `first`, for all the compiler knows */
+    const int64_t p = first[i], q = first[i + 1], r = first[i + 2], s = first[i + 3];
+    int32_t four[4];
+    memcpy(&four[0], from + 3 * p, 4), memcpy(&four[1], from + 3 * q, 4);
+    memcpy(&four[2], from + 3 * r, 4), memcpy(&four[3], from + 3 * s, 4);
+    memcpy(to + 3 * i, &four[0], 4), memcpy(to + 3 * i + 3, &four[1], 4);
+    memcpy(to + 3 * i + 6, &four[2], 4), memcpy(to + 3 * i + 9, &four[3], 4);
+  }
+  take_things(to + 3 * i, 3, from, 3, first + i, count - i, 3);
+}
+
 static void take_line(char *to, int64_t to_step, const char *from, int64_t from_step, const int64_t *first,
                       int64_t count, int64_t bytes) {
+  if (bytes == 3 && to_step == 3 && from_step == 3) {
+    take_threes(to, from, first, count);
+    return;
+  }
   switch (bytes) {
   case 1: take_things(to, to_step, from, from_step, first, count, 1); break;
   case 2: take_things(to, to_step, from, from_step, first, count, 2); break;

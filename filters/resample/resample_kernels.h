@@ -26,7 +26,8 @@ typedef struct fc_resample_table {
 /* The same in groups of at most 32 values of which the windows lie within 64 values of the input. */
 typedef struct fc_resample_groups {
   int64_t count, pairs; /* pairs of taps a window */
-  int64_t halves;       /* whether each output is the mean of two inputs */
+  int64_t halves;       /* whether each output is the mean of two inputs, */
+  int64_t disjoint;     /* and these pairs follow one another */
   int64_t *first;       /* a group: the value of the input that it begins with, */
   int64_t *values;      /* and how many it makes */
   uint16_t *begin;      /* 32 a group: of each value where its window begins, from there on */
@@ -47,6 +48,9 @@ typedef struct fc_resample_steps {
   /* The sums along one row of so many values, not turned, by groups; NULL: there is no such way. */
   void (*along[2])(const fc_resample_table *table, const fc_resample_groups *groups, int64_t channels,
                    const void *row, int64_t values, void *to);
+  /* Both passes of an image halved: each of `count` values is the mean of two pixels of both rows. NULL:
+   * there is no such way. */
+  void (*quarter)(const void *const *rows, int64_t channels, void *to, int64_t count);
   /* fc_resample_values. */
   void (*values)(const struct fc_resample_axis *axis, int64_t o, int64_t first, int64_t taps, double *values);
   /* Colours times the last channel; and divided by it, or 0 if it is not above 0. Not for bytes. */

@@ -32,7 +32,8 @@ class Chain(_Rows):
     """For batches of batch_format "numpy" (a dict of arrays) or "pyarrow" (a table). In each row `column` holds the content of
     a file, a path (a string), or samples; the result is stored in the column `to`, in a table as a list of numbers with its
     shape in TO_shape. Rows are decoded on `threads` threads; images of one size are one call if they come in an array or go to a
-    GPU. Random operators depend on `seed`, `epoch` and the column `key` (an id), not on which rows share a batch."""
+    GPU. Random operators depend on `seed`, `epoch` and the column `key` (an id), not on which rows share a batch. Without `key` a
+    path is its own id, but all rows that hold content or samples in a list draw the same numbers, and those in an array by their place in it."""
 
     def __init__(self, *stages, column="bytes", to="data", key=None, on_error="raise", device="cpu", layout=None, rate=None,
                  dtype=None, **options):

@@ -11,6 +11,9 @@ import os
 import statistics
 import time
 
+# NumPy's BLAS threads wait in loops, which would count as processor time of both sides.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import cv2
 import filterchain as fc
 import numpy as np

@@ -155,6 +155,27 @@ static void check_trial(int i) {
   signal_free(&in), signal_free(&want);
 }
 
+/* Interleaved bytes halved in one pass, and by nearest in copies wider than a pixel: what goes a vector at a
+ * time ends anywhere in a row and in the last one. */
+static void check_bytes(int64_t channels, int64_t width, int filter) {
+  const int64_t scale = filter == FC_RESAMPLE_NEAREST ? 3 : 2;
+  const int64_t from[FC_AXES] = {1, 3 * scale, width * scale, channels},
+                to[FC_AXES] = {1, 3, width, channels};
+  fc_resample r = {.filter = filter, .compute = FC_F32, .isa = FC_ISA_BASE};
+  signal in = signal_new(FC_IMAGE, FC_U8, from, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal want = signal_new(FC_IMAGE, FC_U8, to, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal_fill(&in, 0);
+  run_reference(&r, &in.view, &want.view);
+  for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
+    r.isa = (fc_isa)isa;
+    signal got = signal_new(FC_IMAGE, FC_U8, to, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    run(&r, &in.view, &got.view);
+    check_same(&want, &got, "bytes", &r);
+    signal_free(&got);
+  }
+  signal_free(&in), signal_free(&want);
+}
+
 /* A colour stays what it is, beside transparent pixels of another. */
 static void check_constant(void) {
   const int64_t from[FC_AXES] = {1, random_int(1, 40), random_int(1, 40), 4};
@@ -190,6 +211,9 @@ int main(int argc, char **argv) {
   random_start(20261123);
   for (int i = 0; i < 400; i++) check_windows();
   for (int i = 0; i < 225; i += trial_step()) check_trial(i);
+  for (int64_t channels = 1; channels <= 5; channels++)
+    for (int64_t width = 1; width <= 70; width += trial_step())
+      check_bytes(channels, width, FC_RESAMPLE_NEAREST), check_bytes(channels, width, FC_RESAMPLE_BILINEAR);
   for (int i = 0; i < 30; i++) check_constant();
   return check_result();
 }

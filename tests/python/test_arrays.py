@@ -7,7 +7,7 @@ import gc
 import os
 import pickle
 
-from support import PICTURE, fc, main, needs_numpy, np, unittest
+from support import SPEECH, PICTURE, fc, main, needs_numpy, np, unittest
 
 SMOOTH = "conv1d:[1,2,1]/4"
 
@@ -157,6 +157,21 @@ class Numpy(unittest.TestCase):
         self.assertEqual(fc.chain(SMOOTH, precision="f64")(x).dtype, "float64")
         with self.assertRaises(ValueError):
             fc.chain(SMOOTH, precision="f16")
+
+    def test_fuse(self):
+        """Recursive filters side by side are joined unless that is refused: the plan tells, and the bits are the same."""
+        stages, x = ["biquad:lowpass:freq=1000", "biquad:highpass:freq=50"], self.random.random(9000).astype("f4")
+        expect = fc.chain(*stages)(x, rate=8000)
+        for fuse in ("auto", "no", "wait"):
+            chain = fc.chain(*stages, fuse=fuse)
+            self.assertEqual("one cascade" in chain.explain(SPEECH, "x.wav"), fuse != "no")
+            np.testing.assert_array_equal(chain(x, rate=8000), expect)
+        self.assertNotIn("one cascade", fc.chain(*stages).explain(SPEECH, "x.wav", fuse="no"))
+        for wrong in ("never", ""):
+            with self.assertRaisesRegex(ValueError, "fuse is"):
+                fc.chain(*stages, fuse=wrong)
+        with self.assertRaises(TypeError):
+            fc.chain(*stages, fuse=1)
 
     def test_tables(self):
         x, h = self.random.random(500), self.random.random(31)

@@ -56,6 +56,21 @@ class Folder(unittest.TestCase):
 
 @needs_numpy
 class Bare(Folder):
+    def test_random_without_key(self):
+        """A path is an id; contents have none and draw the same; rows in an array draw by their place; `key` tells all apart."""
+        paths = list(map(str, self.files(2)[:2]))
+
+        def drawn(column, **options):
+            batch = {"id": np.arange(2), "x": column}
+            y = fc.ray.Chain("noise:8", column="x", to="y", seed=3, dtype="uint8", **options)(batch)["y"]
+            return np.array_equal(y[0], y[1])
+        contents = np.array([content(path) for path in paths], object)
+        self.assertTrue(drawn(contents))
+        for column in (np.array(paths, object), np.stack([self.image] * 2)):
+            self.assertFalse(drawn(column))
+        for column in (contents, np.array(paths, object), np.stack([self.image] * 2)):
+            self.assertFalse(drawn(column, key="id"))
+
     def test_encoded_rows(self):
         made = fc.ray.Chain(STAGE, on_error="column")(self.batch)
         self.assertEqual(sorted(made), ["data", "error", "id"])

@@ -33,6 +33,20 @@ class Files(unittest.TestCase):
             fc.read(self.folder / "nothing.wav")
         self.assertRegex(str(caught.exception), r"nothing\.wav: cannot be opened")
 
+    def test_latency(self):
+        """Chunks of live sound are as short as it requires, for one call or for the chain; the samples stay the same."""
+        chain = fc.chain("conv1d:[1,2,1]/4")
+        whole = chain.run(SPEECH, self.folder / "whole.wav")
+        for live, options in ((chain, {"latency": 0.02}), (fc.chain("conv1d:[1,2,1]/4", latency=0.02), {})):
+            did = live.run(SPEECH, self.folder / "live.wav", **options)
+            self.assertGreater(did["chunks"], max(whole["chunks"], 48640 // 320))
+            self.assertEqual((self.folder / "live.wav").read_bytes(), (self.folder / "whole.wav").read_bytes())
+        for wrong in (0, -1, 3601, float("nan")):
+            with self.assertRaisesRegex(ValueError, "an hour"):
+                fc.chain(latency=wrong)
+        with self.assertRaises(TypeError):
+            fc.chain(latency="20ms")
+
     def test_there_and_back(self):
         for name in ("speech.wav", "speech.flac", "picture.png"):
             x = fc.read(SPEECH if name.startswith("speech") else PICTURE)

@@ -18,7 +18,7 @@ from support import SOURCE, fc, main, needs_numpy, np, unittest
 TYPED = """
 import filterchain as fc
 
-chain: fc.Chain = fc.chain("gain:2", fc.ops.conv1d([1, 2]), device="cpu", threads=1, seed=3)
+chain: fc.Chain = fc.chain("gain:2", fc.ops.conv1d([1, 2]), device="cpu", threads=1, seed=3, fuse="wait", latency=0.02)
 chain(b"", layout="x", rate=8000, seed=4, random_name="x")
 shape: tuple[int, ...] = fc.read("x.wav", dtype="float32").shape
 did: dict[str, object] = chain.run("a", "b", progress=lambda done, total: True)
