@@ -30,12 +30,14 @@ template <typename F> struct overlap_args {
   int32_t axis, hop, window, parts, run; // window: inputs of a block, including `lead`
   int32_t lead;                          // zeros before the inputs
   int32_t together;                      // channels per transform: 1 or 2
-  int32_t way;                           // how samples are loaded and stored
+  int32_t in_way, out_way;               // how samples are loaded and stored
+  int32_t ahead;                         // bytes of input per step along the axis, to prefetch; 0: none
 };
 
 constexpr int HOP_UNIT = FC_CONV1D_OVERLAP_UNIT;
 
-// Type F and adjacent; F and two adjacent channels; F at any distance; any type.
+// Adjacent samples; pairs of adjacent channels; type F at any distance; any type at any distance. The first
+// two are of type F, or what is loaded by kernels for integers.
 enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
 
 // Offset of the frequencies from the integers, in quarters.
@@ -113,36 +115,43 @@ __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_d
                          : layout{step, S::N * step, re, within(count - S::N, S::N), lead, 0};
 }
 
-// Samples of type F are loaded directly into registers; zeros beyond their end.
-template <typename F, typename S>
-__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t) {
-  const F *from = reinterpret_cast<const F *>(data) + t;
+// Adjacent samples are loaded directly into registers; zeros beyond their end.
+template <typename F, typename S, typename T>
+__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t,
+                                          fc_dev_map<F> map) {
+  const T *from = reinterpret_cast<const T *>(data) + t;
+  const auto value = [&](int i) { return fc_dev_value<F, T>(from[i], map); };
   if (count > S::N + S::N - HOP_UNIT) { // a full window; its hop was rounded down by less than HOP_UNIT
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
       const int i = S::index(1, 0, e);
       const bool sure = i + S::threads <= S::N - HOP_UNIT;
-      x[e] = {e > 0 || t >= lead ? from[i] : F(0), sure || t + i + S::N < count ? from[i + S::N] : F(0)};
+      x[e] = {e > 0 || t >= lead ? value(i) : F(0), sure || t + i + S::N < count ? value(i + S::N) : F(0)};
     }
     return;
   }
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
-    x[e] = {t + i < count && (e > 0 || t >= lead) ? from[i] : F(0),
-            t + i + S::N < count ? from[i + S::N] : F(0)};
+    x[e] = {t + i < count && (e > 0 || t >= lead) ? value(i) : F(0),
+            t + i + S::N < count ? value(i + S::N) : F(0)};
   }
 }
 
-template <typename F, typename S>
+template <typename T> struct alignas(2 * sizeof(T)) sample_pair { T re, im; };
+
+template <typename F, typename S, typename T>
 __device__ __forceinline__ void load_frames(fc_complex<F> *x, const char *from, int64_t step, int count,
-                                            int lead, int t) {
+                                            int lead, int t, fc_dev_map<F> map) {
   from += t * step;
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
-    x[e] = t + i < count && (e > 0 || t >= lead) ? *reinterpret_cast<const fc_complex<F> *>(from + i * step)
-                                                 : fc_complex<F>{F(0), F(0)};
+    x[e] = {F(0), F(0)};
+    if (t + i < count && (e > 0 || t >= lead)) {
+      const sample_pair<T> v = *reinterpret_cast<const sample_pair<T> *>(from + i * step);
+      x[e] = {fc_dev_value<F, T>(v.re, map), fc_dev_value<F, T>(v.im, map)};
+    }
   }
 }
 
@@ -263,23 +272,32 @@ __device__ __forceinline__ void store_converted(const overlap_args<F> &a, const 
   fc_group_barrier<S::threads>();
 }
 
-template <typename F, typename S>
+template <typename F, typename S, typename T>
+__device__ __forceinline__ void load_adjacent(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
+                                              int count, int t) {
+  if (a.in_way == IN_LINES) return load_line<F, S, T>(x, from, count, a.lead, t, a.in_map);
+  return load_frames<F, S, T>(x, from, a.in.stride[a.axis], count, a.lead, t, a.in_map);
+}
+
+// INTEGERS: adjacent integers of up to 16 bits. They have kernels of their own: in one with all types floats
+// took up to 4 % longer.
+template <typename F, typename S, bool INTEGERS>
 __device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
                                      int t, void *shared) {
-  switch (a.way) {
-  case IN_LINES: return load_line<F, S>(x, from, count, a.lead, t);
-  case IN_FRAMES: return load_frames<F, S>(x, from, a.in.stride[a.axis], count, a.lead, t);
-  case APART: return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
-  default:
-    return load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t,
-                                static_cast<F *>(shared));
+  if constexpr (INTEGERS) {
+    if (a.in.dtype == FC_U8) return load_adjacent<F, S, uint8_t>(a, x, from, count, t);
+    if (a.in.dtype == FC_I16) return load_adjacent<F, S, int16_t>(a, x, from, count, t);
+    return load_adjacent<F, S, uint16_t>(a, x, from, count, t);
   }
+  if (a.in_way <= IN_FRAMES) return load_adjacent<F, S, F>(a, x, from, count, t);
+  if (a.in_way == APART) return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
+  load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t, static_cast<F *>(shared));
 }
 
 template <typename F, typename S>
 __device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex<F> *x, char *to, int count,
                                       int t, void *shared) {
-  switch (a.way) {
+  switch (a.out_way) {
   case IN_LINES: return store_line<F, S>(x, to, count, t);
   case IN_FRAMES: return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
   case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count, 0), t);
@@ -291,8 +309,8 @@ __device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex
 // Prefetches the inputs of a job into the second-level cache.
 template <typename F> __device__ __forceinline__ void ask_for(const overlap_args<F> &a, int64_t i) {
 #if __CUDA_ARCH__ >= 900
-  const int64_t size = a.together * static_cast<int64_t>(sizeof(F));
-  if (i >= a.jobs || a.way > IN_FRAMES || a.in.stride[a.axis] != size) return;
+  const int64_t size = a.ahead;
+  if (i >= a.jobs || size == 0) return;
   const overlap_job job = job_of(a, i);
   const int64_t bytes = (inputs_of(a, a.length - job.first) - a.lead) * size;
   const uint64_t from = reinterpret_cast<uint64_t>(job.in) + a.lead * size, first = (from + 15) / 16 * 16;
@@ -390,7 +408,7 @@ __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *
   store<F, S>(a, x, to, count, t, shared);
 }
 
-template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT>
+template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT, bool INTEGERS>
 __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     conv1d_overlap(const __grid_constant__ overlap_args<F> a) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -401,7 +419,7 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     const overlap_job job = job_of(a, i);
     const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
     fc_complex<F> x[S::E];
-    load<F, S>(a, x, job.in, inputs_of(a, left), t, shared);
+    load<F, S, INTEGERS>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
     fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, shared);
     products<F, S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
@@ -426,8 +444,8 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
     for (int s = 0; s < a.run + last; s++) {
       fc_complex<F> x[S::E];
-      load<F, S>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
-                 memory);
+      load<F, S, false>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)),
+                        t, memory);
       fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, memory);
       for (int p = 0; p < last && p <= s; p++) {
         fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
@@ -626,11 +644,15 @@ bool aligned_for_frames(const fc_view *v, int along, int64_t size) {
   return v->stride[FC_AXIS_C] == size && bits % (2 * size) == 0;
 }
 
-int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *in, const fc_view *out) {
-  const int64_t size = static_cast<int64_t>(fc_dtype_size(c->compute));
-  if (in->dtype != c->compute || out->dtype != c->compute) return CONVERTED;
-  if (o->stretches > 1) return in->stride[c->axis] == size && out->stride[c->axis] == size ? IN_LINES : APART;
-  return aligned_for_frames(in, c->axis, size) && aligned_for_frames(out, c->axis, size) ? IN_FRAMES : APART;
+bool has_integer_kernel(int compute, int dtype) {
+  return compute == FC_F32 && (dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16);
+}
+
+int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *v, bool converts) {
+  const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
+  const bool adjacent = o->stretches > 1 ? v->stride[c->axis] == size : aligned_for_frames(v, c->axis, size);
+  if (v->dtype != c->compute && !(converts && adjacent)) return CONVERTED;
+  return !adjacent ? APART : o->stretches > 1 ? IN_LINES : IN_FRAMES;
 }
 
 template <typename C>
@@ -651,12 +673,16 @@ overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d 
   a.axis = c->axis, a.hop = static_cast<int32_t>(o->hop), a.run = static_cast<int32_t>(o->run);
   a.window = static_cast<int32_t>(o->lead + o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts),
   a.lead = static_cast<int32_t>(o->lead);
-  a.way = way_of(o, c, in, out);
+  a.in_way = way_of(o, c, in, o->parts == 1 && has_integer_kernel(c->compute, in->dtype));
+  a.out_way = way_of(o, c, out, false);
+  const int64_t step = in->stride[c->axis];
+  const bool dense = step == a.together * static_cast<int64_t>(fc_dtype_size(in->dtype));
+  a.ahead = a.in_way <= IN_FRAMES && dense ? static_cast<int32_t>(step) : 0;
   return a;
 }
 
-template <typename C> constexpr auto kernel_of(void) {
-  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident>;
+template <typename C, bool INTEGERS = false> constexpr auto kernel_of(void) {
+  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident, INTEGERS>;
 }
 template <typename C> constexpr auto parts_kernel_of(void) {
   return &conv1d_overlap_parts<typename C::F, typename C::S, C::halves, 1>;
@@ -677,6 +703,10 @@ template <typename C, typename K> fc_status ready_kernel(K kernel, int processor
 
 template <typename C> fc_status ready(fc_conv1d_overlap *o, const device_limits &d) {
   o->shared = d.shared;
+  if constexpr (sizeof(typename C::F) == 4) {
+    const fc_status status = ready_kernel<C>(kernel_of<C, true>(), d.processors, &o->workers);
+    if (status != FC_OK) return status;
+  }
   if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(), d.processors, &o->workers);
   if constexpr (C::parts) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
   return FC_UNSUPPORTED;
@@ -691,7 +721,10 @@ template <typename C>
 fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void *scratch,
                  size_t scratch_bytes, cudaStream_t stream) {
   if (o->parts == 1) {
-    kernel_of<C>()<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
+    auto kernel = kernel_of<C>();
+    if constexpr (sizeof(typename C::F) == 4)
+      if (a.in_way <= IN_FRAMES && has_integer_kernel(FC_F32, a.in.dtype)) kernel = kernel_of<C, true>();
+    kernel<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
     return fc_launch_status();
   }
   if constexpr (C::parts) {

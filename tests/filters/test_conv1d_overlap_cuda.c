@@ -109,6 +109,35 @@ static void trial_run(void) {
   free(t.mask);
 }
 
+/* ---- integers ------------------------------------------------------------------- */
+
+/* Their answer is to the bit that of the same values as floats, however each of the two is loaded. */
+static void integers_check(int dtype, int lay, int64_t channels, int64_t n, int stretches) {
+  const int64_t taps = random_int(1, 500), shape[4] = {1, 1, 2 * stretches * n + 77, channels};
+  trial t = {.c = {.taps = taps, .masks = 1, .before = taps / 3, .axis = FC_AXIS_X, .compute = FC_F32}};
+  int64_t at[FC_AXES];
+  signal in = signal_new(FC_ARRAY, dtype, shape, lay, FC_AXIS_X, t.c.before, taps - 1 - t.c.before);
+  signal same = signal_new(FC_ARRAY, FC_F32, shape, lay, FC_AXIS_X, t.c.before, taps - 1 - t.c.before);
+  signal out = signal_new(FC_ARRAY, FC_F32, shape, lay, FC_AXIS_X, 0, 0);
+  signal want = signal_new(FC_ARRAY, FC_F32, shape, lay, FC_AXIS_X, 0, 0);
+  trial_mask(&t);
+  signal_fill(&in, 0);
+  for (at[0] = at[1] = 0, at[2] = -t.c.before; at[2] < shape[2] + taps - 1 - t.c.before; at[2]++)
+    for (at[3] = 0; at[3] < channels; at[3]++) view_set(&same.view, at, view_get(&in.view, at));
+  ready r = ready_new(&t.c, n, stretches);
+  run(&r, &same, &want, 0);
+  run(&r, &in, &out, 0);
+  CHECK(memcmp(out.memory.data, want.memory.data, out.memory.bytes) == 0,
+        "%s, %s, %" PRId64 " channels, window %d * %" PRId64 ": not as floats", fc_dtype_name(dtype),
+        layout_name(lay), channels, stretches, n);
+  ready_free(&r);
+  signal_free(&in);
+  signal_free(&same);
+  signal_free(&out);
+  signal_free(&want);
+  free(t.mask);
+}
+
 /* ---- the error ---------------------------------------------------------------------- */
 
 /* The relative error (L2) of the last channel of `got` against sums in double. */
@@ -256,6 +285,11 @@ int main(void) {
     noise_check(c->taps, c->n, c->stretches, c->compute, c->outputs);
   }
   for (int i = 0; i < 80; i++) trial_run();
+  for (int dtype = FC_U8; dtype < FC_F32; dtype++)
+    for (int lay = 0; lay < LAYOUT_COUNT; lay++)
+      for (int64_t channels = 1; channels <= 4; channels++)
+        for (int64_t n = 1024; n <= 16384; n *= 4)
+          integers_check(dtype, lay, channels, n, channels % 2 ? 2 : (int)random_int(1, 2));
   for (int i = 0; i < 3; i++) {
     contagion_check(bad_values[i], FC_AXIS_X, 1024, 2, random_int(1, 400));
     contagion_check(bad_values[i], FC_AXIS_X, 1024, 1, random_int(1, 400));
