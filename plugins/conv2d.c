@@ -210,6 +210,11 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
+static size_t cuda_scratch(const void *prepared, const fc_job *job) {
+  const conv2d_state *state = prepared;
+  return state->separate.rank > 0 ? fc_sepconv_cuda_scratch(&state->separate, job->out) : 0;
+}
+
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
   const fc_view *in = job->in[0], *out = job->out;
@@ -217,7 +222,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
   if (job->edges)
     return separate ? fc_sepconv_cuda_edges(&state->separate, in, job->edges, out, job->stream, job->notes)
                     : fc_conv2d_cuda_edges(&state->plain, in, job->edges, out, job->stream, job->notes);
-  return separate ? fc_sepconv_cuda(&state->separate, in, out, job->stream, job->notes)
+  return separate ? fc_sepconv_cuda(&state->separate, in, out, job->scratch, job->stream, job->notes)
                   : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
 }
 #endif
@@ -301,9 +306,9 @@ static const fc_operator conv2d_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends =
-        BACKENDS(FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
-                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, cuda_process)),
+    .backends = BACKENDS(
+        FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
+        FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, cuda_scratch, cuda_process)),
     .reference = FC_ON_CPU(reference_prepare, release, NULL, reference_process),
     .extension = extension,
 };

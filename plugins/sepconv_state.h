@@ -78,11 +78,15 @@ static inline fc_status sepconv_reference_process(const fc_host *host, const voi
 }
 
 #if FC_HAVE_CUDA
+static inline size_t sepconv_cuda_scratch(const void *prepared, const fc_job *job) {
+  return fc_sepconv_cuda_scratch(&((const sepconv_state *)prepared)->filter, job->out);
+}
+
 static inline fc_status sepconv_cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
   const fc_view *in = job->in[0], *out = job->out;
   if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
-  return fc_sepconv_cuda(filter, in, out, job->stream, job->notes);
+  return fc_sepconv_cuda(filter, in, out, job->scratch, job->stream, job->notes);
 }
 #endif
 
@@ -102,8 +106,8 @@ static inline fc_status sepconv_describe(const fc_host *host, void *instance, co
 #define SEPCONV_BACKENDS                                                                                     \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, sepconv_cpu_scratch, sepconv_cpu_process),        \
-               FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, sepconv_prepare, sepconv_release, NULL,       \
-                          sepconv_cuda_process)),                                                            \
+               FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, sepconv_prepare, sepconv_release,             \
+                          sepconv_cuda_scratch, sepconv_cuda_process)),                                      \
   .reference = FC_ON_CPU(sepconv_prepare, sepconv_release, NULL, sepconv_reference_process),                 \
   .extension = sepconv_extension
 

@@ -15,9 +15,9 @@
 // and batches of small ones, and f32 of several channels: sepconv/ways.cu, sepconv/ways_bytes.cu and
 // sepconv/narrow.cu.
 //
-// Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread, where
-// every thread sums each row horizontally for itself. The order of sums is the same in all kernels but those
-// for bytes.
+// Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
+// thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
+// put into scratch. The order of sums is the same in all kernels but those for bytes.
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
@@ -47,17 +47,54 @@ __device__ __forceinline__ F sum_along(const char *at, int64_t step, const F *x,
   return total;
 }
 
+// The sums along a row of the input, of one term: computed by each thread that needs them, ...
+template <typename F, typename T> struct sums_made {
+  __device__ __forceinline__ F operator()(const fc_tiles<F> &t, const long_taps<F> &taps,
+                                          const fc_tile_place &p, int64_t q, int64_t k) const {
+    return sum_along<F, T>(t.in.at(p.n, p.y + q, p.x, p.c), t.in.stride[FC_AXIS_X], taps.x + k * taps.nx,
+                           taps.nx, t.in_map);
+  }
+};
+
+// ... or once, by the kernel before: taps.rank times the images, dense, in the order in which the tiles go
+// along a row.
+template <typename F> struct sums_kept {
+  const F *sums;
+  __device__ __forceinline__ F operator()(const fc_tiles<F> &t, const long_taps<F> &taps,
+                                          const fc_tile_place &p, int64_t q, int64_t k) const {
+    const int64_t width = t.out.shape[FC_AXIS_X], channels = t.out.shape[FC_AXIS_C];
+    const int64_t rows = t.out.shape[FC_AXIS_Y] + taps.ny - 1;
+    const int64_t e = t.by_channel ? p.x * channels + p.c : p.c * width + p.x;
+    return sums[((k * t.out.shape[FC_AXIS_N] + p.n) * rows + p.y + q) * width * channels + e];
+  }
+};
+
 template <typename F, typename T>
 __global__ void __launch_bounds__(FC_TILE_THREADS)
-    sepconv_tile(const fc_tiles<F> t, const long_taps<F> taps) {
+    sepconv_along(const fc_tiles<F> t, const long_taps<F> taps, F *sums) {
+  const int64_t width = t.out.shape[FC_AXIS_X], channels = t.out.shape[FC_AXIS_C], row = width * channels;
+  const int64_t rows = t.out.shape[FC_AXIS_Y] + taps.ny - 1, lines = t.out.shape[FC_AXIS_N] * rows;
+  for (int64_t line = blockIdx.y; line < lines * taps.rank; line += gridDim.y) {
+    const int64_t k = line / lines, n = line % lines / rows, y = line % rows;
+    for (int64_t e = blockIdx.x * static_cast<int64_t>(FC_TILE_THREADS) + threadIdx.x; e < row;
+         e += static_cast<int64_t>(gridDim.x) * FC_TILE_THREADS) {
+      const int64_t x = t.by_channel ? e / channels : e % width, c = t.by_channel ? e % channels : e / width;
+      sums[line * row + e] = sum_along<F, T>(t.in.at(n, y, x, c), t.in.stride[FC_AXIS_X],
+                                             taps.x + k * taps.nx, taps.nx, t.in_map);
+    }
+  }
+}
+
+template <typename F, typename Sums>
+__global__ void __launch_bounds__(FC_TILE_THREADS)
+    sepconv_tile(const fc_tiles<F> t, const long_taps<F> taps, const Sums sums) {
   for (int64_t tile = blockIdx.x; tile < t.count; tile += gridDim.x) {
     const fc_tile_place p = fc_tile_at(t, tile);
     if (p.rows == 0) continue;
-    const char *row = t.in.at(p.n, p.y, p.x, p.c);
     F total[FC_TILE_ROWS] = {}, sum[FC_TILE_ROWS] = {};
-    for (int64_t q = 0; q < taps.ny + p.rows - 1; q++, row += t.in.stride[FC_AXIS_Y]) {
+    for (int64_t q = 0; q < taps.ny + p.rows - 1; q++) {
       for (int64_t k = 0; k < taps.rank; k++) {
-        const F v = sum_along<F, T>(row, t.in.stride[FC_AXIS_X], taps.x + k * taps.nx, taps.nx, t.in_map);
+        const F v = sums(t, taps, p, q, k);
         const F *y = taps.y + k * taps.ny;
 #pragma unroll
         for (int r = 0; r < FC_TILE_ROWS; r++)
@@ -72,15 +109,25 @@ __global__ void __launch_bounds__(FC_TILE_THREADS)
   }
 }
 
+// `sums` NULL: in one kernel.
 template <typename F>
-fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out, cudaStream_t stream,
+fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out, F *sums, cudaStream_t stream,
                     uint32_t *notes) {
   const fc_tiles<F> t = fc_tiles_of<F>(in, out, op->nx, op->ny, notes);
   const long_taps<F> taps = {static_cast<const F *>(op->device_x), static_cast<const F *>(op->device_y),
                              op->nx, op->ny, op->rank};
+  const int blocks = fc_blocks(t.count, 1, INT32_MAX);
   return fc_dispatch_dtype(in->dtype, [&](auto sample) {
-    sepconv_tile<F, decltype(sample)>
-        <<<fc_blocks(t.count, 1, INT32_MAX), FC_TILE_THREADS, 0, stream>>>(t, taps);
+    using T = decltype(sample);
+    if (!sums) {
+      sepconv_tile<F><<<blocks, FC_TILE_THREADS, 0, stream>>>(t, taps, sums_made<F, T>{});
+      return fc_launch_status();
+    }
+    const int64_t rows = out->shape[FC_AXIS_N] * (out->shape[FC_AXIS_Y] + op->ny - 1) * op->rank;
+    const dim3 grid(fc_blocks(out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C], FC_TILE_THREADS, INT32_MAX),
+                    fc_blocks(rows, 1, 65535));
+    sepconv_along<F, T><<<grid, FC_TILE_THREADS, 0, stream>>>(t, taps, sums);
+    sepconv_tile<F><<<blocks, FC_TILE_THREADS, 0, stream>>>(t, taps, sums_kept<F>{sums});
     return fc_launch_status();
   });
 }
@@ -294,8 +341,20 @@ static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t
   return status == FC_UNSUPPORTED ? fc_sepconv_bytes(op, m, stream) : status;
 }
 
+// Of one kernel, each thread sums ny + 7 rows for 8 outputs; of two, (rows + ny - 1) / rows for one. The
+// second costs two accesses of memory an output, about as much as 32 taps.
+extern "C" size_t fc_sepconv_cuda_scratch(const fc_sepconv *op, const fc_view *out) {
+  if (op->compute == FC_F32 && op->ny <= MAX_NY && op->nx <= FC_MARCH_MARGIN) return 0;
+  const double rows = static_cast<double>(out->shape[FC_AXIS_Y]), nx = static_cast<double>(op->nx),
+               ny = static_cast<double>(op->ny), all = rows + ny - 1;
+  if (rows < 1 || (ny + FC_TILE_ROWS - 1) / FC_TILE_ROWS * nx < all / rows * nx + 32) return 0;
+  return static_cast<size_t>(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C] *
+                             (out->shape[FC_AXIS_Y] + op->ny - 1) * op->rank) *
+         fc_dtype_size(op->compute);
+}
+
 extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
-                                     void *stream, uint32_t *notes) {
+                                     void *scratch, void *stream, uint32_t *notes) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   fc_march m;
   if (fc_view_count(out) == 0) return FC_OK;
@@ -305,8 +364,10 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
     if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
     if (status != FC_UNSUPPORTED) return status;
   }
-  return fc_dispatch_compute(op->compute,
-                             [&](auto f) { return run_tiles<decltype(f)>(op, in, out, s, notes); });
+  void *sums = fc_sepconv_cuda_scratch(op, out) > 0 ? scratch : nullptr;
+  return fc_dispatch_compute(op->compute, [&](auto f) {
+    return run_tiles(op, in, out, static_cast<decltype(f) *>(sums), s, notes);
+  });
 }
 
 extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,

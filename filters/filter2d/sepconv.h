@@ -54,9 +54,14 @@ FC_FILTERS_API size_t fc_sepconv_scratch(const fc_sepconv *op, const fc_view *ou
 FC_FILTERS_API fc_status fc_sepconv_cpu(const fc_sepconv *op, const fc_view *in, const fc_view *out,
                                         void *scratch, uint32_t *notes);
 
-/* Enqueues on `stream` (a cudaStream_t). FC_DEVICE when the launch fails. */
+/* Bytes of scratch in the device's memory, aligned to 64, for outputs of this shape or smaller: 0, or for
+ * large masks the sums along the rows. Only in a build with CUDA, as those below. */
+FC_FILTERS_API size_t fc_sepconv_cuda_scratch(const fc_sepconv *op, const fc_view *out);
+
+/* Enqueues on `stream` (a cudaStream_t). FC_DEVICE when the launch fails. `scratch` may be NULL: the bits are
+ * the same, a large mask takes many times as long. */
 FC_FILTERS_API fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
-                                         void *stream, uint32_t *notes);
+                                         void *scratch, void *stream, uint32_t *notes);
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
  * itself. FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for it. The bits are the same. */

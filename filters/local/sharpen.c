@@ -10,17 +10,9 @@
 
 #define TILE 2048 /* values */
 
-static size_t blurred_bytes(const fc_sharpen *s, const fc_view *out) {
-  return ((size_t)fc_view_count(out) * fc_dtype_size(s->blur.compute) + 63) / 64 * 64;
-}
-
 size_t fc_sharpen_scratch(const fc_sharpen *s, const fc_view *out) {
   const size_t blur = fc_sepconv_scratch(&s->blur, out), tile = TILE * fc_dtype_size(s->blur.compute);
-  return blurred_bytes(s, out) + (blur > tile ? blur : tile);
-}
-
-size_t fc_sharpen_cuda_scratch(const fc_sharpen *s, const fc_view *out) {
-  return blurred_bytes(s, out);
+  return fc_sharpen_blurred_bytes(s, out) + (blur > tile ? blur : tile);
 }
 
 fc_status fc_sharpen_ref(const fc_sharpen *s, const fc_view *in, const fc_view *out, void *scratch,
@@ -73,7 +65,7 @@ static void sharpen_line(const walk *w, const char *from, int64_t in_step, const
 fc_status fc_sharpen_cpu(const fc_sharpen *s, const fc_view *in, const fc_view *out, void *scratch,
                          uint32_t *notes) {
   fc_view blurred = fc_sharpen_blurred(s, out, scratch);
-  char *rest = (char *)scratch + blurred_bytes(s, out);
+  char *rest = (char *)scratch + fc_sharpen_blurred_bytes(s, out);
   const fc_lines l = fc_lines_of(in, out, 1);
   const walk w = {s, FC_ISA_PICK(fc_sharpen_kernels, s->blur.isa), in, out, rest, notes};
   if (l.channels > 1) { /* separate channels, in the blurred image too */

@@ -26,11 +26,16 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
+size_t fc_sharpen_cuda_scratch(const fc_sharpen *s, const fc_view *out) {
+  return fc_sharpen_blurred_bytes(s, out) + fc_sepconv_cuda_scratch(&s->blur, out);
+}
+
 fc_status fc_sharpen_cuda(const fc_sharpen *s, const fc_view *in, const fc_view *out, void *scratch,
                           void *stream, uint32_t *notes) {
   const fc_view blurred = fc_sharpen_blurred(s, out, scratch);
+  void *sums = static_cast<char *>(scratch) + fc_sharpen_blurred_bytes(s, out);
   if (fc_view_count(out) == 0) return FC_OK;
-  const fc_status status = fc_sepconv_cuda(&s->blur, in, &blurred, stream, nullptr);
+  const fc_status status = fc_sepconv_cuda(&s->blur, in, &blurred, sums, stream, nullptr);
   if (status != FC_OK) return status;
   const int64_t row = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
   const dim3 grid(fc_blocks(row, THREADS, 1 << 20),

@@ -21,7 +21,7 @@ typedef struct fc_sharpen {
 } fc_sharpen;
 
 /* Bytes of scratch, aligned to 64, for outputs of this shape or smaller: for the reference and the CPU, and
- * for a device, in whose memory it lies. */
+ * for a device, in whose memory it lies (only in a build with CUDA). */
 FC_FILTERS_API size_t fc_sharpen_scratch(const fc_sharpen *s, const fc_view *out);
 FC_FILTERS_API size_t fc_sharpen_cuda_scratch(const fc_sharpen *s, const fc_view *out);
 
@@ -34,7 +34,10 @@ FC_FILTERS_API fc_status fc_sharpen_cpu(const fc_sharpen *s, const fc_view *in, 
 FC_FILTERS_API fc_status fc_sharpen_cuda(const fc_sharpen *s, const fc_view *in, const fc_view *out,
                                          void *scratch, void *stream, uint32_t *notes);
 
-/* The blurred image in `scratch`: dense, interleaved. */
+/* The blurred image at the beginning of `scratch`: dense, interleaved. */
+static inline size_t fc_sharpen_blurred_bytes(const fc_sharpen *s, const fc_view *out) {
+  return ((size_t)fc_view_count(out) * fc_dtype_size(s->blur.compute) + 63) / 64 * 64;
+}
 static inline fc_view fc_sharpen_blurred(const fc_sharpen *s, const fc_view *out, void *scratch) {
   fc_view v = *out;
   v.data = scratch, v.dtype = s->blur.compute;

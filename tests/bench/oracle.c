@@ -208,7 +208,7 @@ static fc_status run_conv2d(const job *j) {
 }
 static fc_status run_sepconv(const job *j) {
   return j->edges ? fc_sepconv_cuda_edges(j->op, &j->in, j->edges, &j->out, NULL, notes)
-                  : fc_sepconv_cuda(j->op, &j->in, &j->out, NULL, notes);
+                  : fc_sepconv_cuda(j->op, &j->in, &j->out, NULL, NULL, notes);
 }
 static fc_status run_winstat(const job *j) {
   if (fc_winstat_cuda_scratch(j->op, &j->in) > SCRATCH) return FC_NO_MEMORY;

@@ -162,7 +162,7 @@ def on_current_stream(tensors, seconds=0.3):
             chain(x)
             time.sleep(0.2)
         tensors.busy(0)  # CuPy compiles at the first use, which would outlast the kernel
-        tensors.fill(x, 0)
+        tensors.fill(x, 1)  # not 0: zeros are not filled in by a kernel
         tensors.stream.synchronize()
         tensors.busy(seconds)
         tensors.fill(x, 3)

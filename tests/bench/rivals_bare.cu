@@ -69,8 +69,9 @@ double bare_sepconv(const float *taps, int count, int dtype, int channels) {
   fc_sepconv op = {};
   op.compute = FC_F32, op.rank = 1, op.nx = op.ny = count;
   op.x = op.y = taps, op.device_x = op.device_y = t.mask.data;
-  return alone(
-      [&](int) { must_filter(fc_sepconv_cuda(&op, &s.in, &s.out, stream, t.notes.as<uint32_t>())); });
+  return alone([&](int) {
+    must_filter(fc_sepconv_cuda(&op, &s.in, &s.out, nullptr, stream, t.notes.as<uint32_t>()));
+  });
 }
 
 double bare_conv2d(const float *mask, int side, int dtype) {

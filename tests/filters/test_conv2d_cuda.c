@@ -56,12 +56,14 @@ static void *device_base(const image *m, const fc_view *v) {
   return (char *)v->data - ((char *)m->view.data - (char *)m->memory.base);
 }
 
+static int without_scratch;
+
 /* `edges` NULL: the border has been made. */
 static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_edges *edges,
                                const fc_view *out, uint32_t *notes) {
   filter2d g = *f;
   size_t size = fc_dtype_size(f->dense ? f->conv.compute : f->sep.compute);
-  void *a = NULL, *b = NULL;
+  void *a = NULL, *b = NULL, *scratch = NULL;
   fc_status status;
   if (f->dense) {
     g.conv.device_mask = a = device_copy(f->conv.mask, (size_t)(f->conv.nx * f->conv.ny) * size);
@@ -70,14 +72,17 @@ static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_ed
   } else {
     g.sep.device_x = a = device_copy(f->sep.x, (size_t)(f->sep.rank * f->sep.nx) * size);
     g.sep.device_y = b = device_copy(f->sep.y, (size_t)(f->sep.rank * f->sep.ny) * size);
+    const size_t bytes = edges || without_scratch ? 0 : fc_sepconv_cuda_scratch(&g.sep, out);
+    if (bytes > 0) scratch = device_new(bytes);
     status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, NULL, notes)
-                   : fc_sepconv_cuda(&g.sep, in, out, NULL, notes);
+                   : fc_sepconv_cuda(&g.sep, in, out, scratch, NULL, notes);
   }
   cudaError_t error = cudaDeviceSynchronize();
   CHECK(error == cudaSuccess, "%s", cudaGetErrorString(error));
   if (error != cudaSuccess) exit(1); /* nothing works after it */
   cudaFree(a);
   cudaFree(b);
+  cudaFree(scratch);
   return status;
 }
 
@@ -166,6 +171,33 @@ static void check_kernels_agree(int dense, int rounds) {
     image_free(&b);
     case2d_free(&k);
   }
+}
+
+/* Of large masks, the same bits from two kernels with the sums along the rows between them as from one. */
+static void check_scratch(int rounds) {
+  static const int64_t taps[] = {9, 33, 129, 300}, rows[] = {1, 5, 40, 130}, widths[] = {1, 17, 200};
+  int used = 0;
+  for (int round = 0; round < rounds; round++) {
+    const int dtype = (int)random_int(FC_U8, FC_F32), compute = random_int(0, 1) ? FC_F64 : FC_F32;
+    const int64_t nx = taps[random_int(0, 3)], ny = taps[random_int(1, 3)];
+    const int64_t shape[FC_AXES] = {random_int(1, 3), rows[round > 0 ? random_int(0, 3) : 3],
+                                    widths[random_int(0, 2)], random_int(1, 4)};
+    const image_layout layout = random_int(0, 1) ? INTERLEAVED : PLANAR;
+    filter2d f = filter2d_new(0, compute, (int)random_int(1, 3), ny, nx);
+    image in = image_random(dtype, shape, layout, border_of(nx, ny));
+    image two = image_new(FC_F64, shape, INTERLEAVED, (image_border){0}),
+          one = image_new(FC_F64, shape, INTERLEAVED, (image_border){0});
+    used += fc_sepconv_cuda_scratch(&f.sep, &two.view) > 0;
+    filter2d_run(&f, &in, &two);
+    without_scratch = 1;
+    filter2d_run(&f, &in, &one);
+    without_scratch = 0;
+    CHECK(image_equal(&one, &two), "%" PRId64 " x %" PRId64 " taps on %" PRId64 " x %" PRId64 ": other bits",
+          nx, ny, shape[2], shape[1]);
+    image_free(&in), image_free(&two), image_free(&one);
+    filter2d_free(&f);
+  }
+  CHECK(used > 0, "scratch was never needed");
 }
 
 /* Images of many strips and segments, against the CPU; or of few. Rows are of whole quads, or not. */
@@ -466,6 +498,7 @@ static void check_randomly(int dense) {
   const int step = trial_step();
   for (int round = 0; round < (step > 1 ? 1 : 8); round++) check_types(dense);
   check_kernels_agree(dense, my_share(100 / step));
+  if (!dense) check_scratch(my_share(64 / step));
   check_bands(dense, FC_F32, my_share(150 / step));
   check_bands(dense, FC_U8, my_share(250 / step));
   check_edges(dense, FC_F32, my_share(150 / step));
