@@ -15,6 +15,10 @@
 #define BYTES_MOST ((gint64)512 << 20)
 /* Formats that are collected at a time; a further one ends the piece with the most frames. */
 #define PIECES 4
+/* Frames in each half of the pinned memory: while one half is copied the other is filled or read. Pinning
+ * memory for whole pieces would take longer than the images: of 64 megapixels 16 workers would pin 3 GB, one
+ * after the other. */
+#define HALF 4
 
 /* A task that was opened. */
 typedef struct item {
@@ -38,8 +42,8 @@ typedef struct room {
 } room;
 
 /* Where the time of a worker goes, for -v: the longest is what binds, or waiting for other workers if all are
- * short. */
-enum { OPENING, READING, DEVICE, WRITING, STEPS };
+ * short. Decoding on the GPU includes the start of the decoder, and waiting for one. */
+enum { OPENING, PREPARING, READING, DECODING, DEVICE, WRITING, STEPS };
 
 struct fc_gather {
   fc_chain *chain;
@@ -156,8 +160,25 @@ static fc_view frame_of(const fc_view *all, guint i) {
 }
 
 typedef struct views {
-  fc_view in, out, host_out;
+  fc_view in, out;
 } views;
+
+static gboolean reserve_halves(fc_gather *g, room *r, const fc_view *frames, GError **error) {
+  return reserve(g, r, frames->stride[FC_AXIS_N] * MIN(frames->shape[FC_AXIS_N], 2 * HALF), TRUE, error);
+}
+
+/* Frame `i` of those that pass through the pinned memory, whose shape and strides are those of `frame`. */
+static fc_view pinned(const room *r, const fc_view *frames, guint i) {
+  fc_view frame = frame_of(frames, 0);
+  frame.device = FC_HOST;
+  frame.data = (char *)r->memory + frames->stride[FC_AXIS_N] * (i % (2 * HALF));
+  return frame;
+}
+
+/* The lanes' slot of its half. Slot 0 is the chain's. */
+static guint slot_of(guint i) {
+  return 1 + i / HALF % 2;
+}
 
 static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) {
   const fc_plan *plan = p->items[0]->plan;
@@ -167,14 +188,12 @@ static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) 
   if (g->lease && g->device != plan->devices[0]) drop_lease(g, FALSE);
   g->device = plan->devices[0];
   if (!g->lease && !(g->lease = fc_lease_new(g->chain->context, g->device, NULL, 0, error))) return FALSE;
-  if (!reserve(g, &g->in, in_bytes, FALSE, error) || !reserve(g, &g->out, out_bytes, FALSE, error) ||
-      !reserve(g, &g->host_out, out_bytes, TRUE, error))
+  if (!reserve(g, &g->in, in_bytes, FALSE, error) || !reserve(g, &g->out, out_bytes, FALSE, error))
     return FALSE;
   v->in = fc_dense_view(&in, g->in.memory, FC_AXIS_N, 0, p->n);
   v->out = fc_dense_view(&out, g->out.memory, FC_AXIS_N, 0, p->n);
-  v->host_out = fc_dense_view(&out, g->host_out.memory, FC_AXIS_N, 0, p->n);
   v->in.device = v->out.device = g->device;
-  return TRUE;
+  return reserve_halves(g, &g->host_out, &v->out, error);
 }
 
 /* The chain's run for frames together, on the stream of the lease: kept from piece to piece. */
@@ -224,26 +243,47 @@ static gboolean decode(void *data, GError **error) {
   return TRUE;
 }
 
-/* What is left to be decoded on the host is uploaded while the next one is decoded. */
-static gboolean bring(fc_gather *g, piece *p, const views *v, GError **error) {
+static gboolean nothing(void *data, GError **error) {
+  return TRUE;
+}
+
+/* A half is free again when what follows its uploads on the compute lane is done. */
+static gboolean end_half(fc_runner *runner, guint slot, GError **error) {
+  return runner->compute(runner, slot, 0, nothing, NULL, error);
+}
+
+/* What is left to be decoded on the host is uploaded while the next ones are decoded. */
+static gboolean bring_frames(fc_gather *g, piece *p, const views *v, GError **error) {
   fc_runner *runner = fc_lease_runner(g->lease);
+  guint n = 0;
   for (guint i = 0; i < p->n; i++) {
     item *it = p->items[i];
     if (it->decoded) continue;
-    if (!reserve(g, &g->host_in, fc_view_bytes(&v->in), TRUE, error)) return FALSE;
-    fc_view there = frame_of(&v->in, i), frame = there;
+    const gboolean first = n % HALF == 0;
+    if (n == 0 && !reserve_halves(g, &g->host_in, &v->in, error)) return FALSE;
+    if (first && n >= 2 * HALF && !runner->wait(runner, slot_of(n), error)) return FALSE;
+    const fc_view there = frame_of(&v->in, i), frame = pinned(&g->host_in, &v->in, n);
     fc_ends ends;
-    frame.device = FC_HOST;
-    frame.data = (char *)g->host_in.memory + ((char *)there.data - (char *)v->in.data);
     if (fc_run_cancelled(&it->options, error)) return FALSE;
     if (!fc_opened_ends(it->opened, it->plan, &ends, &it->task->why) ||
         ends.source->read(ends.source, &frame, &it->task->why) < 1) {
       if (!it->task->why) fc_fail(&it->task->why, FC_IO, "%s: holds no image", ends.source->name);
       memset(frame.data, 0, (gsize)fc_view_bytes(&frame));
     }
-    if (!runner->upload(runner, 0, &there, &frame, error)) return FALSE;
+    if (!runner->upload(runner, slot_of(n), &there, &frame, error)) return FALSE;
+    n++;
+    if (n % HALF == 0 && !end_half(runner, slot_of(n - 1), error)) return FALSE;
   }
-  return TRUE;
+  return n % HALF == 0 || end_half(runner, slot_of(n - 1), error);
+}
+
+/* After a failure nothing may use the memory either. */
+static gboolean bring(fc_gather *g, piece *p, const views *v, GError **error) {
+  fc_runner *runner = fc_lease_runner(g->lease);
+  if (bring_frames(g, p, v, error)) return TRUE;
+  for (guint half = 0; half < 2; half++)
+    if (end_half(runner, slot_of(half * HALF), NULL)) runner->wait(runner, slot_of(half * HALF), NULL);
+  return FALSE;
 }
 
 typedef struct enqueueing {
@@ -275,11 +315,10 @@ static gboolean compute(fc_gather *g, piece *p, const views *v, fc_run *run, GEr
   gint64 start = g_get_monotonic_time();
   if (p->items[0]->options.decode != FC_DECODE_CPU && media->decode)
     ok = runner->compute(runner, 0, 0, decode, &d, error);
-  start = spent(g, DEVICE, start);
+  start = spent(g, DECODING, start);
   ok = ok && bring(g, p, v, error);
   start = spent(g, READING, start);
-  ok = ok && runner->compute(runner, 0, 0, enqueue, &e, error) &&
-       runner->download(runner, 0, &v->host_out, &v->out, error);
+  ok = ok && runner->compute(runner, 0, 0, enqueue, &e, error);
   /* Waited for in any case: nothing may use the memory afterwards. */
   ok = runner->wait(runner, 0, ok ? error : NULL) && ok;
   if (d.busy) media->decoded(g->chain->context, d.busy);
@@ -309,17 +348,39 @@ static gboolean put(const item *it, const fc_view *frame, GError **error) {
          sink->write(sink, frame, error) && (!sink->commit || sink->commit(sink, error));
 }
 
-static void leave(fc_gather *g, piece *p, const views *v, gint64 start) {
-  const gint64 now = g_get_monotonic_time();
+/* Half `first` to `end` of the frames. */
+static gboolean fetch(fc_gather *g, const views *v, guint first, guint end, GError **error) {
+  fc_runner *runner = fc_lease_runner(g->lease);
+  fc_view from = frame_of(&v->out, first), to = pinned(&g->host_out, &v->out, first);
+  from.shape[FC_AXIS_N] = from.extent[FC_AXIS_N] = to.shape[FC_AXIS_N] = to.extent[FC_AXIS_N] = end - first;
+  return first >= end || runner->download(runner, slot_of(first), &to, &from, error);
+}
+
+/* Frames of which the output is in place are taken out of the piece. `start`: of the run. */
+static gboolean leave(fc_gather *g, piece *p, const views *v, gint64 start, GError **error) {
+  fc_runner *runner = fc_lease_runner(g->lease);
+  gint64 now = g_get_monotonic_time();
   const double seconds = (double)(now - start) / 1e6 / p->n; /* each one's share */
-  g->images += p->n, g->runs++;
-  for (guint i = 0; i < p->n; i++) {
+  gboolean ok = fetch(g, v, 0, MIN(HALF, p->n), error);
+  for (guint i = 0; i < p->n && ok; i++) {
+    if (i % HALF == 0) {
+      ok = fetch(g, v, i + HALF, MIN(i + 2 * HALF, p->n), error);
+      ok = runner->wait(runner, slot_of(i), ok ? error : NULL) && ok;
+      now = spent(g, DEVICE, now);
+      if (!ok) break;
+    }
     item *it = p->items[i];
-    const fc_view frame = frame_of(&v->host_out, i);
+    const fc_view frame = pinned(&g->host_out, &v->out, i);
     if (!it->task->why && put(it, &frame, &it->task->why)) it->task->result = result_of(g, it, v, seconds);
     free_item(it);
+    p->items[i] = NULL;
+    g->images++;
+    now = spent(g, WRITING, now);
   }
-  spent(g, WRITING, now);
+  g->runs++;
+  /* Nothing may use the memory after a failure. */
+  for (guint half = 0; half < 2 && !ok; half++) runner->wait(runner, slot_of(half * HALF), NULL);
+  return ok;
 }
 
 static gboolean run_together(fc_gather *g, piece *p, GError **error) {
@@ -327,6 +388,7 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
   g_autoptr(GBytes) key = NULL;
   views v;
   fc_run *run = lay_out(g, p, &v, error) ? run_for(g, p, &v, &key, error) : NULL;
+  spent(g, PREPARING, start);
   if (!run) return FALSE;
   if (!compute(g, p, &v, run, error)) {
     fc_run_free(run);
@@ -339,8 +401,7 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
     g->decoder = media->decoder(g->chain->context, NULL);
   fc_context_log(g->chain->context, FC_LOG_INFO, "running on the GPU: %s: %u images together%s",
                  first->plan->reason, p->n, first->decoded ? ", decoded there" : "");
-  leave(g, p, &v, start);
-  return TRUE;
+  return leave(g, p, &v, start, error);
 }
 
 /* ---- pieces -------------------------------------------------------------------------- */
@@ -351,12 +412,15 @@ static void end_piece(fc_gather *g, piece *p) {
   const gboolean worth = p->n > 1 || (p->n == 1 && p->items[0]->options.decode != FC_DECODE_CPU);
   gboolean done = worth && !g->off && run_together(g, p, &error);
   if (error) {
+    guint left = 0;
+    while (!p->items[left]) left++;
     fc_context_log(g->chain->context, FC_LOG_INFO, "%s: images are processed one by one: %s",
-                   p->items[0]->opened->source->name, error->message);
+                   p->items[left]->opened->source->name, error->message);
     g->off = TRUE;
     drop_lease(g, g_error_matches(error, FC_ERROR, FC_DEVICE));
   }
   for (guint i = 0; !done && i < p->n; i++) {
+    if (!p->items[i]) continue;
     if (error) fc_opened_free(g_steal_pointer(&p->items[i]->opened));
     run_alone(g, p->items[i]);
   }
@@ -404,11 +468,14 @@ fc_gather *fc_gather_new(fc_chain *chain) {
 void fc_gather_free(fc_gather *g) {
   if (!g) return;
   if (g->runs)
-    fc_context_log(g->chain->context, FC_LOG_INFO,
-                   "a worker: %" G_GINT64_FORMAT " images in %" G_GINT64_FORMAT
-                   " runs: %.2f s opening, %.2f s decoding on the CPU, %.2f s on the device, %.2f s encoding",
-                   g->images, g->runs, (double)g->time[OPENING] / 1e6, (double)g->time[READING] / 1e6,
-                   (double)g->time[DEVICE] / 1e6, (double)g->time[WRITING] / 1e6);
+    fc_context_log(
+        g->chain->context, FC_LOG_INFO,
+        "a worker: %" G_GINT64_FORMAT " images in %" G_GINT64_FORMAT
+        " runs: %.2f s opening, %.2f s preparing runs, %.2f s decoding on the CPU, %.2f s on the GPU, "
+        "%.2f s on the device, %.2f s encoding",
+        g->images, g->runs, (double)g->time[OPENING] / 1e6, (double)g->time[PREPARING] / 1e6,
+        (double)g->time[READING] / 1e6, (double)g->time[DECODING] / 1e6, (double)g->time[DEVICE] / 1e6,
+        (double)g->time[WRITING] / 1e6);
   drop_lease(g, FALSE);
   g_free(g->decoder);
   g_free(g);

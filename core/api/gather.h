@@ -7,7 +7,7 @@
  *     open   tasks with equal keys (ends.h)     one source and one sink each
  *     bring  decoded on the host and uploaded   frame by frame; or decoded on the device (fc_media.decode)
  *     run    the chain on the device's stream   as fc_chain_run_device does
- *     leave  downloaded, and cut into frames    a sink each
+ *     leave  downloaded, frame by frame         a sink each, some frames while others are downloaded
  *
  * An image that cannot be read fails alone. Whatever concerns the frames together - a value that was clipped,
  * a NaN, random numbers, which depend on the input's name, no memory - is left to runs one by one, which say

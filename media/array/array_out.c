@@ -17,6 +17,8 @@
 #define ALIGN    64 /* offset of the first element, as NumPy aligns it */
 #define PIECE    65536
 #define DIMS_MAX 4
+/* Of larger ones memory is taken as they grow: what the header of an input says of its size may be wrong. */
+#define EXPECTED_MOST ((gsize)64 << 20)
 
 typedef struct array_sink {
   fc_sink base;
@@ -126,6 +128,16 @@ static double array_room(const fc_sink *base) {
   return sink->options.out_bytes ? -1 : fc_output_room(sink->path);
 }
 
+/* Negative if it is not known. */
+static double elements_of(const fc_format *format) {
+  double count = 1;
+  for (int a = 0; a < FC_AXES; a++) {
+    if (format->extent[a] < 0) return -1;
+    count *= (double)format->extent[a];
+  }
+  return count;
+}
+
 static gboolean array_begin(fc_sink *base, const fc_format *format, GError **error) {
   array_sink *sink = (array_sink *)base;
   sink->format = *format;
@@ -136,6 +148,8 @@ static gboolean array_begin(fc_sink *base, const fc_format *format, GError **err
                                     &sink->options, error);
   if (!sink->output) return FALSE;
   base->direct = !fc_output_seekable(sink->output);
+  const double bytes = elements_of(format) * (double)fc_dtype_size(format->dtype);
+  if (bytes > 0 && bytes < (double)EXPECTED_MOST) fc_output_expect(sink->output, (gsize)bytes + 4 * ALIGN);
   return !sink->npy || put_header(sink, unknown ? 0 : length, error);
 }
 

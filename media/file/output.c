@@ -298,6 +298,12 @@ static gboolean grow(fc_output *output, gsize size, GError **error) {
   return TRUE;
 }
 
+void fc_output_expect(fc_output *output, gsize size) {
+  if (output->way != KEEP || size <= output->room) return;
+  guint8 *block = g_try_realloc(output->block, size);
+  if (block) output->block = block, output->room = size;
+}
+
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error) {
   if (size > output->room - output->filled && output->way == KEEP) {
     if (!grow(output, size, error)) return FALSE;

@@ -42,6 +42,8 @@ fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_o
  * not known. */
 double fc_output_room(const char *path);
 
+/* About so many bytes will be written in all: what is kept in memory is not moved as it grows. */
+void fc_output_expect(fc_output *output, gsize size);
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error);
 /* Whether fc_output_write_at works: always with FC_OUTPUT_SEEKS, otherwise unless it is a pipe. */
 gboolean fc_output_seekable(const fc_output *output);

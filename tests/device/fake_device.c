@@ -29,6 +29,7 @@ static struct {
   gboolean failed;
   GHashTable *pieces; /* address -> piece */
   gsize used, peak;   /* device memory */
+  gsize host_used, host_peak;
   guint runners;
   int lanes; /* forked and not joined */
 } device = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -40,7 +41,7 @@ void fake_device_set(const fake_faults *faults) {
   memset(device.calls, 0, sizeof device.calls);
   device.failed = FALSE;
   device.looks = 0;
-  device.peak = device.used;
+  device.peak = device.used, device.host_peak = device.host_used;
   pthread_mutex_unlock(&device.mutex);
 }
 
@@ -65,6 +66,10 @@ guint fake_device_looks(void) {
 
 gsize fake_device_peak(void) {
   return device.peak;
+}
+
+gsize fake_device_host_peak(void) {
+  return device.host_peak;
 }
 
 gboolean fake_device_fails(fake_call call) {
@@ -95,7 +100,7 @@ static void check_bands(const piece *p) {
 /* With the lock held. */
 static void forget(void *memory, piece *p) {
   check_bands(p);
-  if (!p->host) device.used -= p->bytes;
+  *(p->host ? &device.host_used : &device.used) -= p->bytes;
   g_hash_table_remove(device.pieces, memory);
   free(p->base);
   g_free(p);
@@ -113,8 +118,9 @@ static void *take(gsize bytes, gboolean host, const fc_runner *owner) {
     memory = p->base + BAND;
     if (!device.pieces) device.pieces = g_hash_table_new(NULL, NULL);
     g_hash_table_insert(device.pieces, memory, p);
-    if (!host) device.used += bytes;
+    *(host ? &device.host_used : &device.used) += bytes;
     device.peak = MAX(device.peak, device.used);
+    device.host_peak = MAX(device.host_peak, device.host_used);
   } else {
     device.failed = TRUE;
   }

@@ -63,8 +63,9 @@ guint fake_device_calls(fake_call call);
 gboolean fake_device_failed(void);
 /* How often anybody asked since then whether there is a driver or a device, or started it. */
 guint fake_device_looks(void);
-/* The most device memory there was at a time since then. */
+/* The most device, and pinned, memory there was at a time since then. */
 gsize fake_device_peak(void);
+gsize fake_device_host_peak(void);
 /* Counts a call; TRUE when it is to fail. */
 gboolean fake_device_fails(fake_call call);
 /* Ends the program unless the view's elements lie in memory of the device. */

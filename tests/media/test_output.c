@@ -450,6 +450,27 @@ static void test_no_space(void) {
   }
 }
 
+/* Kept in memory: as much as was expected, and more. */
+static void test_kept(void) {
+  g_autofree guint8 *piece = g_malloc(100000);
+  for (gsize i = 0; i < 100000; i++) piece[i] = (guint8)(i * 7 + i / 251);
+  for (guint pieces = 6; pieces <= 12; pieces += 6) {
+    GBytes *made = NULL;
+    fc_media_options options = {.out_bytes = &made};
+    GError *error = NULL;
+    fc_output *output = fc_output_open_for("kept", 0, &options, &error);
+    g_assert_no_error(error);
+    fc_output_expect(output, 600000);
+    for (guint i = 0; i < pieces; i++) g_assert_true(fc_output_write(output, piece, 100000, &error));
+    commit(output);
+    gsize size;
+    const guint8 *data = g_bytes_get_data(made, &size);
+    g_assert_cmpuint(size, ==, pieces * 100000);
+    for (guint i = 0; i < pieces; i++) g_assert_cmpmem(data + i * 100000, 100000, piece, 100000);
+    g_bytes_unref(made);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -460,6 +481,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/output/name-is-taken", test_name_is_taken);
   g_test_add_func("/media/output/symbolic-links", test_symbolic_links);
   g_test_add_func("/media/output/hard-link", test_hard_link);
+  g_test_add_func("/media/output/kept", test_kept);
   g_test_add_func("/media/output/no-clobber", test_no_clobber);
   g_test_add_func("/media/output/no-clobber-race", test_no_clobber_race);
   g_test_add_func("/media/output/no-clobber-many", test_no_clobber_many);
