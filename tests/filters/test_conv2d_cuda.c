@@ -184,7 +184,7 @@ static void check_scratch(int rounds) {
                                     widths[random_int(0, 2)], random_int(1, 4)};
     const image_layout layout = random_int(0, 1) ? INTERLEAVED : PLANAR;
     filter2d f = filter2d_new(0, compute, (int)random_int(1, 3), ny, nx);
-    image in = image_random(dtype, shape, layout, border_of(nx, ny));
+    image in = image_random(dtype, shape, layout, border_of(ny, nx));
     image two = image_new(FC_F64, shape, INTERLEAVED, (image_border){0}),
           one = image_new(FC_F64, shape, INTERLEAVED, (image_border){0});
     used += fc_sepconv_cuda_scratch(&f.sep, &two.view) > 0;
