@@ -672,10 +672,20 @@ static exit_status run_all(work *w) {
   return w->done || fc_batch_resumed(w->batch) ? EXIT_PARTIAL : EXIT_FAILED;
 }
 
+/* Of a batch, an output goes into what several share, or a run makes its folder: it is not looked at then. */
+static gboolean is_later_made(const work *w, const char *output) {
+  if (!w->batch || !output) return FALSE;
+  g_autofree char *path = fc_file_split(output, FALSE, NULL), *folder = g_path_get_dirname(path);
+  return collects(w) || !g_file_test(folder, G_FILE_TEST_EXISTS);
+}
+
 static exit_status explain_one(const work *w, const char *input, const char *output) {
   g_autoptr(GError) error = NULL;
+  fc_options how = w->options;
+  GBytes *none = NULL; /* a plan writes nothing */
+  if (is_later_made(w, output)) how.out_bytes = &none;
   codecs_hold_stdout();
-  g_autofree char *text = fc_chain_explain_file(w->chain, input, output, &w->options, w->args->json, &error);
+  g_autofree char *text = fc_chain_explain_file(w->chain, input, output, &how, w->args->json, &error);
   codecs_release_stdout();
   if (!text) {
     say_error("%s", error->message);
@@ -689,17 +699,19 @@ static exit_status explain_one(const work *w, const char *input, const char *out
 static exit_status explain_all(work *w) {
   const gint64 n = w->batch ? fc_batch_count(w->batch) : 1;
   exit_status status = EXIT_DONE;
+  gint64 failed = 0;
   if (n < 0) {
     say_error("--dry-run does not read archives: give one of its files");
     return EXIT_USAGE;
   }
-  for (gint64 i = 0; i < n && status == EXIT_DONE; i++) {
+  for (gint64 i = 0; i < n; i++) {
     g_autofree char *input = NULL, *output = NULL;
     if (w->batch) fc_batch_names(w->batch, w->spec.part + i * MAX(w->spec.parts, 1), &input, &output);
     const outcome *o = w->batch ? NULL : w->outcomes->pdata[0];
     status = o ? explain_one(w, o->input, o->output) : explain_one(w, input, output);
+    failed += status != EXIT_DONE;
   }
-  return status;
+  return !failed ? EXIT_DONE : !w->batch ? status : failed < n ? EXIT_PARTIAL : EXIT_FAILED;
 }
 
 /* Only the picture of some inputs, no outputs. */

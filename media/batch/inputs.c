@@ -83,12 +83,21 @@ static char *join(const char *folder, const char *name) {
   return *folder ? g_strconcat(folder, g_str_has_suffix(folder, "/") ? "" : "/", name, NULL) : g_strdup(name);
 }
 
+/* A folder below the searched one that cannot be read is an entry, which fails as a file would, and the
+ * others go on. The slash keeps its output's name from being that of a file beside it. */
+static gboolean take_unreadable(search *s, const char *folder) {
+  if (strlen(folder) <= s->root) return FALSE;
+  g_autofree char *path = g_strconcat(folder, "/", NULL);
+  add(s->to, path, s->options, s->root, TRUE);
+  return TRUE;
+}
+
 /* The items of a folder, unsorted, as a byte for the kind followed by the name; NULL on failure. A folder
  * that has just been removed is empty. */
-static GPtrArray *items_of(const char *folder, GError **error) {
+static GPtrArray *items_of(search *s, const char *folder, GError **error) {
   GPtrArray *items = g_ptr_array_new_with_free_func(g_free);
   DIR *dir = opendir(*folder ? folder : ".");
-  if (!dir && errno == ENOENT) return items;
+  if (!dir && (errno == ENOENT || take_unreadable(s, folder))) return items;
   if (!dir) {
     fc_fail(error, FC_IO, "%s: the folder cannot be read: %s", folder, g_strerror(errno));
     g_ptr_array_unref(items);
@@ -110,7 +119,7 @@ static item_kind item_is(const char *item) {
 
 /* All files of a folder; `deep`: including subfolders. */
 static gboolean walk_folder(search *s, const char *folder, gboolean deep, GError **error) {
-  g_autoptr(GPtrArray) items = items_of(folder, error);
+  g_autoptr(GPtrArray) items = items_of(s, folder, error);
   gboolean ok = items != NULL;
   for (guint i = 0; ok && i < items->len; i++) {
     const char *item = items->pdata[i];
@@ -146,7 +155,7 @@ static gboolean match(search *s, const char *folder, guint part, GError **error)
   if (any && last) return walk_folder(s, folder, TRUE, error);
   if (any && !match(s, folder, part + 1, error)) return FALSE;
   if (!has_wildcard(pattern)) return match_literal(s, folder, part, error);
-  g_autoptr(GPtrArray) items = items_of(folder, error);
+  g_autoptr(GPtrArray) items = items_of(s, folder, error);
   gboolean ok = items != NULL;
   for (guint i = 0; ok && i < items->len; i++) {
     const char *item = items->pdata[i];

@@ -136,6 +136,43 @@ class Inputs(Batch):
         self.assertIn("2 files skipped: not sound, image or array, or a link to a folder", done.stderr)
         self.assertEqual(self.outputs("out"), ["b.png", "x/y/c.png"])
 
+    def test_a_folder_below_that_cannot_be_read(self):
+        """It fails as a file does, and the others go on. Its path is too long for the system, whoever the user is."""
+        self.tree(["photos/a.png", "photos/x/b.png"])
+        here, deep = os.getcwd(), "d" * 250
+        os.chdir(self.path("photos"))
+        try:
+            for _ in range(17):
+                os.mkdir(deep)
+                os.chdir(deep)
+        finally:
+            os.chdir(here)
+        for inputs in (("photos", "-r"), ("photos/**/*.png",)):
+            done = self.run_command("-i", *inputs, "-o", "out.tar")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertRegex(done.stderr, r"\Afilterchain: photos/(d{250}/)+: cannot be opened: File name too long\n\Z")
+            self.assertEqual([name for name, _ in self.members("out.tar")], ["a.png", "x/b.png"])
+        shutil.rmtree(self.path("photos/" + deep))
+
+    def test_a_dry_run(self):
+        """Of what a run does: folders that it makes are not missed, and what fails is told with the others."""
+        self.tree(["in/b.png", "in/x/a.png", "in/y/a.png"])
+        outputs = ("out/{dir}/{stem}.png", "out.tar", "out-{shard:03}.tar", "all.npy")
+        for output in outputs:
+            done = self.run_command("-i", "in", "-r", "-p", "flip", "-o", output, "--dry-run")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), output)
+            self.assertEqual(done.stdout.count("flip"), 3, output)
+        self.write("in/x/bad.png", b"no image")
+        self.write("blocked", "a file")
+        for output in outputs:
+            done = self.run_command("-i", "in", "-r", "-p", "flip", "-o", output, "--dry-run")
+            self.assertEqual(done.returncode, 3, output)
+            self.assertRegex(done.stderr, r"\Afilterchain: in/x/bad\.png: .*\n\Z")
+            self.assertEqual(done.stdout.count("flip"), 3, output)
+        done = self.run_command("-i", "in/b.png", "in/x/a.png", "-p", "flip", "-o", "blocked/{stem}.png", "--dry-run")
+        self.assertEqual((done.returncode, done.stderr.count(".png: cannot be created: Not a directory\n")), (1, 2))
+        self.assertEqual(sorted(self.files()), ["blocked", "in"])
+
     def test_a_folder_without_media(self):
         self.write("notes.txt", "")
         self.assertEqual(self.fails(1, "-i", ".", "-o", "out/"), ".: the folder holds no sound, image or array among its files "
