@@ -7,6 +7,8 @@
 #include "plugins/border.h"
 #include "plugins/single.h"
 
+#define ROWS_WORK 20000000
+
 enum { WINDOW, BORDER, VALUE, N_PARAMS };
 
 typedef struct median {
@@ -74,9 +76,31 @@ static size_t scratch(const void *prepared, const fc_job *job) {
   return fc_median_scratch(prepared, job->out);
 }
 
+/* Rows that take some hundredths of a second, at about a nanosecond a step (see filters/local/median.h). */
+static int64_t rows_at_once(const fc_median *m, const fc_view *out) {
+  const int64_t sample = fc_dtype_size(out->dtype) > 2 ? 3 * m->nx * m->ny : 2 * m->ny,
+                row = sample * out->shape[FC_AXIS_N] * out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
+  return 1 + ROWS_WORK / (row > 0 ? row : 1);
+}
+
+static fc_view rows_from(const fc_view *v, int64_t y, int64_t rows) {
+  fc_view part = *v;
+  part.data = (char *)v->data + y * v->stride[FC_AXIS_Y];
+  part.origin[FC_AXIS_Y] += y;
+  part.shape[FC_AXIS_Y] = rows;
+  return part;
+}
+
+/* A large window takes long for the rows of one call; the user may stop the run between some of them. */
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
-  return fc_median_cpu(prepared, job->in[0], job->out, job->scratch);
+  const int64_t all = job->out->shape[FC_AXIS_Y], most = rows_at_once(prepared, job->out);
+  fc_status status = FC_OK;
+  for (int64_t y = 0; y < all && status == FC_OK; y += most) {
+    const int64_t rows = all - y < most ? all - y : most;
+    const fc_view in = rows_from(job->in[0], y, rows), out = rows_from(job->out, y, rows);
+    status = host->cancelled(host) ? FC_INVALID : fc_median_cpu(prepared, &in, &out, job->scratch);
+  }
+  return status;
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {

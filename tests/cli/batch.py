@@ -171,7 +171,7 @@ class Inputs(Batch):
             self.assertEqual(done.stdout.count("flip"), 3, output)
         done = self.run_command("-i", "in/b.png", "in/x/a.png", "-p", "flip", "-o", "blocked/{stem}.png", "--dry-run")
         self.assertEqual((done.returncode, done.stderr.count(".png: cannot be created: Not a directory\n")), (1, 2))
-        self.assertEqual(sorted(self.files()), ["blocked", "in"])
+        self.assertEqual(self.files(), ["blocked", "in/b.png", "in/x/a.png", "in/x/bad.png", "in/y/a.png"])
 
     def test_a_folder_without_media(self):
         self.write("notes.txt", "")
