@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A folder of photographs to tensors, beside the programs people use for it, in one run:
 
-    folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--device D]... [--only NAME,...] [--json FILE]
-               [--shard-size N] [--verbose]
+    folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--photographs FOLDER] [--device D]...
+               [--only NAME,...] [--json FILE] [--shard-size N] [--verbose]
 
 Each program decodes every JPEG, makes the short side 256 (bilinear, antialiased), cuts the middle 224 x 224 out,
 normalises by ImageNet's mean and deviation and writes float32 of 3 x 224 x 224: ours into tar shards and as files,
@@ -33,18 +33,25 @@ ROUNDS = 3
 BATCH = 64
 
 
-def make(folder, count, megapixels):
-    """Photographs of 4:3, a few of each size, each under several names."""
-    paths = []
+def photographs(folder):
+    """Every JPEG below a folder."""
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.lower().endswith((".jpg", ".jpeg")))
+
+
+def make(folder, count, megapixels, others):
+    """Photographs of 4:3, a few of each size, each under several names; every fifth is one of the others, in turns."""
+    paths, made = [], {}
     for i in range(count):
-        size = megapixels[i % len(megapixels)]
-        width = round((size * 1e6 * 4 / 3) ** 0.5)
-        first = os.path.join(folder, f"{i % (8 * len(megapixels)):06}.jpg")
         path = os.path.join(folder, f"{i:06}.jpg")
-        if path == first:
-            images.photograph(width, width * 3 // 4, i).save(path, quality=90)
+        which = i % (8 * len(megapixels))
+        if others and i % 5 == 4:
+            shutil.copy(others[i // 5 % len(others)], path)
+        elif which in made:
+            os.link(made[which], path)
         else:
-            os.link(first, path)
+            made[which] = path
+            width = round((megapixels[i % len(megapixels)] * 1e6 * 4 / 3) ** 0.5)
+            images.photograph(width, width * 3 // 4, i).save(path, quality=90)
         paths.append(path)
     return paths
 
@@ -204,7 +211,8 @@ def read_first(out):
 def compare(options, scratch):
     source = os.path.join(scratch, "in")
     os.mkdir(source)
-    paths = make(source, options.images, [float(size) for size in options.megapixels.split(",")])
+    others = photographs(options.photographs) if options.photographs else []
+    paths = make(source, options.images, [float(size) for size in options.megapixels.split(",")], others)
     best, tensors = {}, {}
     calls = programs(options, source, paths)
     for _ in range(options.rounds):
@@ -216,7 +224,7 @@ def compare(options, scratch):
             shutil.rmtree(out)
     reference = next(tensor for tensor in tensors.values() if tensor is not None)
     return [{"program": name, "images_per_second": round(len(paths) / seconds, 1), "images": len(paths),
-             "megapixels": options.megapixels, "jobs": options.jobs,
+             "megapixels": options.megapixels, "photographs": len(others), "jobs": options.jobs,
              "mean_difference": None if tensors[name] is None else round(float(np.abs(tensors[name] - reference).mean()), 4)} for name, seconds in best.items()]
 
 
@@ -225,6 +233,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--megapixels", default="0.2,0.79,2,12")
+    parser.add_argument("--photographs", metavar="FOLDER", help="every fifth image is one of the JPEGs below it, as of the package mate-backgrounds")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--device", action="append")
     parser.add_argument("--only")
