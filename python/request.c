@@ -61,6 +61,7 @@ static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
     const long number = PyLong_AsLong(value);
     *(int *)field = (int)number;
     if (number != *(int *)field) PyErr_Format(PyExc_OverflowError, "%s: too large", options[i].name);
+    if (number < 0) return refuse("threads is a number from 1 on, or 0 for one per core");
     break;
   }
   case LONG_NUMBER: *(gint64 *)field = PyLong_AsLongLong(value); break;

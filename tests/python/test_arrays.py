@@ -286,6 +286,8 @@ class Plain(unittest.TestCase):
                 call()
         with self.assertRaises(OverflowError):
             fc.chain("gain:2", threads=2**32 + 1)
+        with self.assertRaisesRegex(ValueError, "threads is a number"):
+            fc.chain("gain:2", threads=-1)
 
     def test_pickle(self):
         chain = fc.chain("gain:2", fc.op("conv1d", [1, 2]), threads=1)
