@@ -170,9 +170,12 @@ static gboolean fail_value(const parsing *p, const char *word, gsize length, con
   g_autofree char *shown = fc_quote_for_message(word, length), *expected = fc_param_expected(p->param);
   const char *quote = g_ascii_isdigit(*shown) || *shown == '-' ? "" : "\"";
   const gboolean level = p->param->flags & FC_PARAM_DECIBEL && strspn(shown, "+-.0123456789") == length;
+  const gboolean time =
+      has_unit(p->param, "samples") && strchr(shown, '.') && strspn(shown, ".0123456789") == length;
+  const char *other = level ? ", or decibels, " : time ? ", or a time, " : "";
+  const char *unit = level ? "dB" : time ? "s" : "";
   return fc_fail(error, FC_INVALID, "%s: %s: %s%s%s %s: expected %s%s%s%s", p->op, p->param->name, quote,
-                 shown, quote, wrong, expected, level ? ", or decibels, " : "", level ? shown : "",
-                 level ? "dB" : "");
+                 shown, quote, wrong, expected, other, *other ? shown : "", unit);
 }
 
 /* ---- one word of a value ----------------------------------------------- */
