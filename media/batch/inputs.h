@@ -32,9 +32,9 @@ gboolean fc_input_is_search(const char *argument);
 
 /*
  * FC_IO for a folder or list that cannot be read, or is empty; a folder below it that cannot be read is an
- * entry, whose run fails. In folders only media are taken: by extension or, without one, by their first bytes;
- * `all`: everything (the format is given). Hidden files, and links to folders, are skipped in folders and by
- * patterns. `recursive`: includes subfolders.
+ * entry, whose run fails. In folders only media are taken: by extension or, without one, by their first
+ * bytes; `all`: everything (the format is given). Hidden files, and links to folders, are skipped in folders
+ * and by patterns. `recursive`: includes subfolders.
  */
 gboolean fc_inputs_expand(fc_inputs *inputs, const char *const *arguments, gboolean recursive, gboolean all,
                           GError **error);
