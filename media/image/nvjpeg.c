@@ -78,11 +78,13 @@ struct fc_device_decoder {
 };
 
 struct fc_nvjpeg {
-  const fc_driver *driver;
+  const fc_driver *driver; /* of the devices; NULL: there are none */
   GMutex mutex; /* of all below */
   GCond changed;
   gboolean tried;
+  gboolean engines;    /* there was an instance that uses them */
   gboolean no_engines; /* the chip has none, or they cannot be used */
+  guint trying;        /* to start an instance by engines */
   guint started, most; /* instances; most: fewer after one could not be started */
   const char *means;   /* what they decode by; "" before the first */
   api api;             /* without a module if there is none */
@@ -136,19 +138,37 @@ static struct fc_device_decoder *start_by(const fc_nvjpeg *me, gint32 device, in
   return NULL;
 }
 
-/* By the chip's engines where it has them, by its multiprocessors for those who insist. It was counted; the
- * device is the thread's current one. */
-static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
+/* By the chip's engines. Where none is to be had by any thread that tries, `no_engines` says so for good:
+ * what decodes must not depend on which of several starts first. */
+static struct fc_device_decoder *start_engines(fc_nvjpeg *me, gint32 device) {
+  g_mutex_lock(&me->mutex);
+  const gboolean none = me->no_engines;
+  me->trying += !none;
+  g_mutex_unlock(&me->mutex);
+  if (none) return NULL;
   struct fc_device_decoder *d = start_by(me, device, BACKEND_HARDWARE_DEVICE);
   if (!d) d = start_by(me, device, BACKEND_HARDWARE);
-  const gboolean engines = d != NULL;
-  if (!d && mode == FC_DECODE_GPU) d = start_by(me, device, BACKEND_GPU_HYBRID);
-  if (!d && mode == FC_DECODE_GPU) d = start_by(me, device, BACKEND_DEFAULT);
   g_mutex_lock(&me->mutex);
-  if (!engines) me->no_engines = TRUE;
-  if (d) me->means = engines ? ", engines" : ", CUDA";
+  me->trying--, me->engines |= d != NULL;
+  g_cond_broadcast(&me->changed);
+  while (!me->engines && me->trying) g_cond_wait(&me->changed, &me->mutex);
+  me->no_engines = !me->engines;
+  g_mutex_unlock(&me->mutex);
+  return d;
+}
+
+/* By the engines where the chip has them, by its multiprocessors for those who insist. It was counted; the
+ * device is the thread's current one. */
+static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
+  struct fc_device_decoder *d = start_engines(me, device);
+  g_mutex_lock(&me->mutex);
+  const gboolean plain = me->no_engines && mode == FC_DECODE_GPU;
+  g_mutex_unlock(&me->mutex);
+  if (plain && !(d = start_by(me, device, BACKEND_GPU_HYBRID))) d = start_by(me, device, BACKEND_DEFAULT);
+  g_mutex_lock(&me->mutex);
+  if (d) me->means = d->hardware ? ", engines" : ", CUDA";
   if (!d) me->started--;
-  if (!d && mode == FC_DECODE_GPU) me->most = me->started;
+  if (!d && (plain || me->engines)) me->most = me->started;
   g_cond_broadcast(&me->changed);
   g_mutex_unlock(&me->mutex);
   return d;
