@@ -77,7 +77,7 @@ typedef struct place {
   GMutex calling;
   guint started, most;          /* instances; fewer after one could not be started; as the next two: */
   gboolean starting;            /* a thread starts an instance, or some */
-  gboolean engines, no_engines; /* instances use the engines; there are none to be had, for good */
+  gboolean engines, no_engines; /* instances use the engines; there are none, for good */
 } place;
 
 struct fc_nvjpeg {
