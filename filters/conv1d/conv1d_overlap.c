@@ -106,7 +106,7 @@ fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t e
   return way;
 }
 
-/* Blocks of threads for a transform of n, as in transforms.cuh: values per thread, transforms at a time,
+/* Blocks of threads for a transform of n, as in overlap_save.cuh: values per thread, transforms at a time,
  * resident blocks, and floats per value exchanged. */
 typedef struct threads {
   int32_t n, each, groups, resident, floats;

@@ -3,7 +3,7 @@
 // overlap.cu - see conv1d_overlap.h. A group of threads loads its blocks directly into registers, transforms
 // them there, multiplies them by the mask's spectrum, transforms back and stores. Shared memory is used for
 // exchanges only; global memory is read once (except for the overlap) and written once. Groups are
-// persistent and process several jobs. transforms.cuh has what this shares with overlap.cuh.
+// persistent and process several jobs. overlap_save.cuh has what this shares with overlap.cuh.
 #include "filters/conv1d/conv1d_overlap.h"
 
 #include "filters/conv1d/tables.cuh"

@@ -10,13 +10,13 @@
 //
 //     in --load--> Pre --> x[E] --forward--> * spectrum --back--> x[E] --> Post --store--> out
 //
-// Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (transforms.cuh), so
+// Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh), so
 // bits are those of the stages run one by one. Where one transform does not take all channels of a position,
 // functions are of samples alone.
 #ifndef FC_FILTERS_OVERLAP_CUH
 #define FC_FILTERS_OVERLAP_CUH
 
-#include "filters/conv1d/transforms.cuh"
+#include "filters/fourier/gpu/overlap_save.cuh"
 #include "filters/gpu/window.cuh"
 
 // Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`

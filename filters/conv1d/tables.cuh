@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// tables.cuh - the tables of overlap-save (transforms.cuh), computed on the host: twiddles, and the spectra
+// tables.cuh - the tables of overlap-save (overlap_save.cuh), computed on the host: twiddles, and the spectra
 // of the masks. They are in the order of registers.
 #ifndef FC_FILTERS_OVERLAP_TABLES_CUH
 #define FC_FILTERS_OVERLAP_TABLES_CUH
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "filters/conv1d/conv1d_overlap.h"
-#include "filters/conv1d/transforms.cuh"
+#include "filters/fourier/gpu/overlap_save.cuh"
 #include "filters/fourier/fft.h"
 
 // exp(-2 pi i turns)

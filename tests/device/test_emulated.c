@@ -637,7 +637,7 @@ static gboolean check(trial *t, run_fn run) {
 }
 
 int main(int argc, char **argv) {
-  int random = 48, failed = 0, at = 1;
+  int random = 72, failed = 0, at = 1;
   guint seed = 1, windows = 0;
   for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
     if (strcmp(argv[at], "--seed") == 0) seed_text = argv[at + 1], seed = (guint)atoi(seed_text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // blocks.cuh - for test_emulated.c: the tables of overlap-save for each length, and one block there and back,
-// by the arithmetic that kernels share (filters/conv1d/transforms.cuh).
+// by the arithmetic that kernels share (filters/fourier/gpu/overlap_save.cuh).
 #include "filters/conv1d/tables.cuh"
 #include "filters/conv1d/overlap.cuh"
 

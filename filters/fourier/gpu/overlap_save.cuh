@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// transforms.cuh - what the precompiled kernels of overlap.cu and those composed at run time (overlap.cuh)
+// overlap_save.cuh - what the precompiled kernels of overlap.cu and those composed at run time (overlap.cuh)
 // share of overlap-save: how the transform of each length is spread over threads, the product of spectra, and
 // the way back. Both have the same bits, since all arithmetic on a block is here and in fft_registers.cuh.
 //
@@ -9,8 +9,8 @@
 // frequencies are a quarter below the integers. Such a transform continues a signal periodically as x[i + N]
 // = -i x[i], so that re is followed by im, and one transform of N is a convolution of 2 N real values
 // (right-angle circular convolution, Krot & Minervina 1989).
-#ifndef FC_FILTERS_TRANSFORMS_CUH
-#define FC_FILTERS_TRANSFORMS_CUH
+#ifndef FC_FILTERS_OVERLAP_SAVE_CUH
+#define FC_FILTERS_OVERLAP_SAVE_CUH
 
 #include "filters/fourier/gpu/fft_registers.cuh"
 
