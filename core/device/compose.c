@@ -478,7 +478,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
   if (w->overlap && (w->step % together || (w->pixels && w->step != together))) return FALSE;
-  const gboolean units = w->pixels || (w->slide && !planar) || (w->overlap && w->step == together);
+  const gboolean units = w->pixels || (!planar && (w->slide || (w->overlap && w->step == together)));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */

@@ -10,9 +10,9 @@
 //
 //     in --load--> Pre --> x[E] --forward--> * spectrum --back--> x[E] --> Post --store--> out
 //
-// Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh), so
-// bits are those of the stages run one by one. Where one transform does not take all channels of a position,
-// functions are of samples alone.
+// Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh),
+// so bits are those of the stages run one by one. Where one transform does not take all channels of a
+// position, functions are of samples alone.
 #ifndef FC_FILTERS_OVERLAP_CUH
 #define FC_FILTERS_OVERLAP_CUH
 

@@ -73,8 +73,8 @@ struct fc_slide {
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
   static constexpr bool CODE = Op::CODES && std::is_same<Post, fc_none>::value && fc_map_dtype<U> < FC_F32;
 
-  // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups, by
-  // 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
+  // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
+  // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
   enum { BEFORE_BY, BEHIND_BY = 5, GROUPS_BY = 10, WITH_WHOLE = 15, WITH_LAST, WITH_AHEAD, SHARES };
   static constexpr int COUNT = WHOLE > 1 ? WHOLE - 1 : 0; // whole groups between a window's ends
 
@@ -111,7 +111,7 @@ struct fc_slide {
 
   // Joins a and b, of which either may be missing, if `both`, or as the table says.
   static FC_DEVICE piece combine(const rooms &r, int which, const piece &a, const piece &b, bool both,
-                              const piece &otherwise) {
+                                 const piece &otherwise) {
     if constexpr (P::SHARED) return P::join_by(a, b, r.shares[which][threadIdx.x % LANES]);
     return both ? P::join(a, b) : otherwise;
   }

@@ -5,8 +5,8 @@
 // precompiled kernels (filters/winstat).
 //
 // A policy has a type `piece` and none(), of(word), join(a, b) with a before b, and counted(piece, samples),
-// which sets a known count. SHARED: joining takes a division by counts, which each lane knows from where it is,
-// and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
+// which sets a known count. SHARED: joining takes a division by counts, which each lane knows from where it
+// is, and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
 // whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
 // order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
@@ -20,7 +20,8 @@ constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 
 
 // ---- pieces --------------------------------------------------------------------
 
-// The part that b has of a and b, and that times a's count; 0 and 0 if there is no b, 1 and 0 if there is no a.
+// The part that b has of a and b, and that times a's count; 0 and 0 if there is no b, 1 and 0 if there is no
+// a.
 struct fc_share {
   float share, weight;
 };
@@ -121,8 +122,16 @@ struct fc_piece_spread {
   static FC_DEVICE piece join_by(const piece &a, const piece &b, const fc_share &s) {
     const piece both = joined(a, b, s);
     const bool some = s.weight != 0, last = s.share != 0;
-    return {some ? both.p : last ? b.p : a.p, some ? both.d : last ? b.d : a.d,
-            some ? both.m : last ? b.m : a.m, 0};
+    return {some   ? both.p
+            : last ? b.p
+                   : a.p,
+            some   ? both.d
+            : last ? b.d
+                   : a.d,
+            some   ? both.m
+            : last ? b.m
+                   : a.m,
+            0};
   }
   static FC_DEVICE piece joined(const piece &a, const piece &b, const fc_share &s) {
     const float apart = (b.p - a.p) + (b.d - a.d);
