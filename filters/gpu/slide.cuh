@@ -141,7 +141,7 @@ struct fc_slide {
       for (int c = 0; c < UM; c++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-          if (k == i) to[k * UM + c] = v[c];
+          if (k == i) to[k * UM + c] = Op::keep(v[c]);
     }
   }
 
@@ -170,8 +170,7 @@ struct fc_slide {
     const int room = i < 0 ? HEADS : ROOM;
 #pragma unroll
     for (int c = 0; c < STEP; c++)
-      *reinterpret_cast<float4 *>(to + c * room) =
-          make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
+      *reinterpret_cast<float4 *>(to + c * room) = make_float4(v[c], v[UM + c], v[2 * UM + c], v[3 * UM + c]);
   }
 
   // Loads it into shared memory.
@@ -196,8 +195,17 @@ struct fc_slide {
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
         float x[4 * UI], v[4 * UM];
-        raw[b].values(x);
-        pre.run(x, v, noted);
+        if constexpr (Op::CODES) { // there are no functions before
+          uint32_t word[UI * sizeof(T)];
+          raw[b].words(word);
+#pragma unroll
+          for (int i = 0; i < 4 * UM; i++)
+            v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
+                                                         fc_map_scaling<float, T, KT>().bias));
+        } else {
+          raw[b].values(x);
+          pre.run(x, v, noted);
+        }
         keep(r, w, first + b * THREADS, v);
       }
     }
@@ -367,6 +375,20 @@ struct fc_slide {
     post.run(v, y, noted);
   }
 
+  // Four codes, of 8 or 16 bits, in a word or two.
+  template <int N> static FC_DEVICE void store_codes(char *to, const float (&code)[N]) {
+    constexpr int EACH = 4 / sizeof(U);
+    uint32_t word[N / EACH], t[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) t[i] = __float_as_uint(code[i]);
+#pragma unroll
+    for (int i = 0; i < N; i += EACH)
+      word[i / EACH] = EACH == 2 ? __byte_perm(t[i], t[i + 1], 0x5410)
+                                 : __byte_perm(__byte_perm(t[i], t[i + 1], 0x0040),
+                                               __byte_perm(t[i + EACH / 2], t[i + EACH - 1], 0x0040), 0x5410);
+    fc_window_store_words<U, ALIGNED>(to, word);
+  }
+
   // Four outputs from position o on, of which those in [lo, hi) belong to this tile.
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
@@ -374,7 +396,10 @@ struct fc_slide {
     if (o >= lo && o + 4 <= hi) {
       float y[4 * UO];
       take<4>(r, o, tile_at, post, y, noted);
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+      if constexpr (CODE)
+        store_codes(to, y);
+      else
+        fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
       return;
     }
 #pragma unroll 1
@@ -383,8 +408,11 @@ struct fc_slide {
       take<1>(r, o + k, tile_at, post, y, noted);
 #pragma unroll
       for (int c = 0; c < UO; c++)
-        reinterpret_cast<U *>(to)[k * UO + c] =
-            fc_map_code<float, U, Post::QUIET>(y[c], fc_map_scaling<float, U, KU>(), noted);
+        if constexpr (CODE)
+          reinterpret_cast<U *>(to)[k * UO + c] = static_cast<U>(__float_as_uint(y[c]));
+        else
+          reinterpret_cast<U *>(to)[k * UO + c] =
+              fc_map_code<float, U, Post::QUIET>(y[c], fc_map_scaling<float, U, KU>(), noted);
     }
   }
 

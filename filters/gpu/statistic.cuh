@@ -242,44 +242,71 @@ template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sum
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
 
-// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: an approximate
-// value is corrected with integers. False if the value computed in double could round to another.
-template <int WHICH, int WINDOW> FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
+// The nearest integer to a sum / WINDOW: an approximation, at most 0.02 from it for codes of 16 bits,
+// corrected by the remainder. R holds twice the sum.
+template <int WINDOW, typename R> FC_DEVICE int32_t fc_code_mean(R sum) {
+  const float about = fmaf(static_cast<float>(sum), 1.f / WINDOW, 12582912.f);
+  const int32_t c = static_cast<int32_t>(__float_as_uint(about)) - 0x4b400000;
+  const R twice = 2 * (sum - static_cast<R>(c) * WINDOW);
+  const bool odd = WINDOW % 2 == 0 && (c & 1); // half a code is possible with an even window alone
+  return c + (odd ? twice >= WINDOW : twice > WINDOW) - (odd ? twice <= -WINDOW : twice < -WINDOW);
+}
+
+FC_DEVICE float fc_float_about(uint64_t v) {
+  return fmaf(static_cast<float>(static_cast<uint32_t>(v >> 32)), 4294967296.f,
+              static_cast<float>(static_cast<uint32_t>(v)));
+}
+FC_DEVICE float fc_float_about(uint32_t v) {
+  return static_cast<float>(v);
+}
+
+// The nearest integer to the root of v / N, for codes of at most 65535, likewise; R holds 4 v. False if the
+// root computed in double could round to another.
+template <typename R, int64_t N_> FC_DEVICE bool fc_code_root(R v, int32_t &code) {
+  constexpr R N = static_cast<R>(N_);
+  const float x = fc_float_about(v) * (1.f / static_cast<float>(N));
+  const float about = fmaf(x, rsqrtf(fmaxf(x, 1e-20f)), 12582912.f);
+  const uint32_t c = __float_as_uint(about) - 0x4b400000u;
+  const R odd = 2 * c + 1, high = N * (odd * odd), low = high - 8 * N * c, four = 4 * v;
+  code = static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
+  if (sizeof(R) == 4) return four != high && four != low;
+  const R sure = four >> 44;
+  return (four > high ? four - high : high - four) > sure && (four > low ? four - low : low - four) > sure;
+}
+
+// The nearest integer to the mean, to the root of squares / WINDOW, or of the deviation, of codes up to MOST.
+template <int WHICH, int WINDOW, int64_t MOST>
+FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
   if constexpr (WHICH == FC_STATISTIC_MEAN) {
-    const int32_t c =
-        __double2loint(fma(static_cast<double>(s.sum), 1.0 / WINDOW, 6755399441055744.0)); // as below
-    const int64_t twice = 2 * (s.sum - static_cast<int64_t>(c) * WINDOW);
-    code = c + (twice > WINDOW || (twice == WINDOW && (c & 1))) -
-           (twice < -WINDOW || (twice == -WINDOW && (c & 1)));
+    constexpr bool small = 2 * MOST * (WINDOW + 1) < 0x7fffffff;
+    code = small ? fc_code_mean<WINDOW>(static_cast<int32_t>(s.sum)) : fc_code_mean<WINDOW>(s.sum);
     return true;
   } else {
     constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
-    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW;
-    const int64_t v = RMS ? static_cast<int64_t>(s.squares)
-                          : static_cast<int64_t>(WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum));
-    const int32_t c = __float2int_rn(sqrtf(static_cast<float>(v) * (1.f / static_cast<float>(N))));
-    const int64_t odd = 2 * static_cast<int64_t>(c) + 1, high = N * (odd * odd), low = high - 8 * N * c,
-                  four = 4 * v, sure = four >> 44;
-    code = c + (four > high) - (four < low && c > 0);
-    return (four - high > sure || high - four > sure) && (four - low > sure || low - four > sure);
+    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW, LARGEST = 2 * MOST + 3;
+    const uint64_t v = RMS ? s.squares : WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum);
+    if constexpr (N < 0x7fffffff && LARGEST * LARGEST < 0x7fffffff && N * LARGEST * LARGEST < 0xffffffff)
+      return fc_code_root<uint32_t, N>(static_cast<uint32_t>(v), code);
+    else
+      return fc_code_root<uint64_t, N>(v, code);
   }
 }
 
-template <int WHICH, int WINDOW, typename U, int KU>
+template <int WHICH, int WINDOW, int64_t MOST, typename U, int KU>
 FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
-  constexpr fc_dev_map<float> value = fc_map_scaling<float, U, KU>();
   int32_t code = 0;
   bool sure = false;
   if constexpr (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD)
-    if (scale * map.inverse == 1) sure = fc_code_nearest<WHICH, WINDOW>(s, code); // known to the compiler
+    if (scale * map.inverse == 1)
+      sure = fc_code_nearest<WHICH, WINDOW, MOST>(s, code); // known to the compiler
   if (!sure) {
     const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
     code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
   }
   const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
   noted.clipped |= held != code;
-  return static_cast<float>(held) * value.scale;
+  return __uint_as_float(static_cast<uint32_t>(held + map.bias));
 }
 
 // ---- the operator -----------------------------------------------------------------------
@@ -329,15 +356,14 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
     return {static_cast<int64_t>(v.sum), v.squares};
   }
 
-  // The statistic of a window's piece: as a float, or as the value of the code of type U that it is rounded
-  // to.
+  // The statistic of a window's piece: as a float, or the code of type U that it is rounded to, as its bits.
   template <bool CODE, typename U, int KU>
   static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
     constexpr float n = WINDOW, over = 1 / n;
     if constexpr (CODES) {
       constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
       if constexpr (CODE)
-        return fc_code_code<WHICH, WINDOW, U, KU>(sums_of(v), scale, noted);
+        return fc_code_code<WHICH, WINDOW, MOST, U, KU>(sums_of(v), scale, noted);
       else
         return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
     } else if constexpr (SPREAD) {

@@ -74,30 +74,39 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
   uint32_t word[W];
   FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
-  FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
+  FC_DEVICE void words(uint32_t (&whole)[W]) const {
+#pragma unroll
+    for (int i = 0; i < W; i++) whole[i] = word[i];
+  }
+  FC_DEVICE void values(float (&v)[N]) const {
+    fc_map_values<float, T, KT, N>(v, word);
+  }
 };
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
   static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
   uint32_t word[W], last, askew;
   FC_DEVICE void fetch(const char *from) {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
+    const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
 #pragma unroll
-    for (int i = 0; i < W; i++) word[i] = words[i];
+    for (int i = 0; i < W; i++) word[i] = whole[i];
     if constexpr (EACH > 1)
 #pragma unroll
       for (int i = 0; i + 1 < EACH; i++)
         if (i * sizeof(T) < askew)
           last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
-                      reinterpret_cast<const T *>(words + W)[i]))
+                      reinterpret_cast<const T *>(whole + W)[i]))
                   << 8 * sizeof(T) * i;
   }
-  FC_DEVICE void values(float (&v)[N]) const {
-    uint32_t whole[W];
+  FC_DEVICE void words(uint32_t (&whole)[W]) const {
 #pragma unroll
     for (int i = 0; i < W; i++) whole[i] = word[i];
     if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
+  }
+  FC_DEVICE void values(float (&v)[N]) const {
+    uint32_t whole[W];
+    words(whole);
     fc_map_values<float, T, KT>(v, whole);
   }
 };
@@ -119,6 +128,14 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
   }
 }
 
+template <typename U, bool ALIGNED, int W>
+FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
+  if constexpr (ALIGNED)
+    fc_map_store_words(to, word);
+  else
+    fc_window_store_askew<U>(to, word);
+}
+
 // Outputs of a thread, of which `left` elements are in the signal.
 template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
 FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
@@ -126,10 +143,7 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
     constexpr int WO = OUT * sizeof(U) / 4;
     uint32_t word[WO > 0 ? WO : 1];
     fc_map_codes<float, U, KU, QUIET>(word, v, noted);
-    if constexpr (ALIGNED)
-      fc_map_store_words(to, word);
-    else
-      fc_window_store_askew<U>(to, word);
+    fc_window_store_words<U, ALIGNED>(to, word);
     return;
   }
   const int count = left / UM * (OUT * UM / V);
