@@ -400,6 +400,7 @@ typedef struct window {
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block; output elements per block */
+  gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -433,6 +434,18 @@ static gboolean choose_vector(window *w) {
                right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
   w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
   return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
+}
+
+/* Of several channels, sorted in shared memory where a thread's window, longer by the channels otherwise,
+ * takes more loads than going back through it. */
+static gboolean choose_row(window *w) {
+  const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
+  const gboolean fits = choose_vector(w);
+  if (w->step == 1 || (fits && (w->v + (taps - 1) * w->step) * v <= (v + taps - 1) * w->v + 2 * v * w->v))
+    return fits;
+  w->sorted = TRUE, w->v = v, w->threads = threads, w->batch = 2, w->unroll = 1;
+  w->width = (threads / w->step * v - up_to(taps / 2, v) - up_to(taps - 1 - taps / 2, v)) * w->step;
+  return TRUE;
 }
 
 static gboolean marches(int dtype) {
@@ -482,7 +495,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
-  return w->overlap || (w->step <= 4 && (w->slide || choose_vector(w)));
+  return w->overlap || (w->step <= 4 && (w->slide || (w->row ? choose_row(w) : choose_vector(w))));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -779,12 +792,12 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 
 /* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
-  if (w->overlap) return;
   if (w->slide)
     g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
-  else
+  else if (!w->overlap)
     g_string_append_printf(text, ", %d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads,
                            (int)w->unroll);
+  if (w->row) g_string_append(text, w->sorted ? ", true" : ", false");
 }
 
 static const char *window_skeleton(const window *w) {

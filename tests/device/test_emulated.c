@@ -673,7 +673,7 @@ int main(int argc, char **argv) {
           seed, trials->len, windows, quiet, nan_free, placed, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
-  g_assert_true(windows > (guint)random / 8 && quiet > 0 && nan_free > 0 && placed > 0);
+  g_assert_true(windows > (guint)random / 12 && quiet > 0 && nan_free > 0 && placed > 0);
   dlclose(kernels);
   return failed != 0;
 }
