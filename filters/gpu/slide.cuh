@@ -109,10 +109,11 @@ struct fc_slide {
     return fc_share_of(a * RUN, b * RUN);
   }
 
-  // Joins a and b, of which either may be missing, if `both`, or as the table says.
+  // Joins a and b if `both`; or as the table says, a of which may be missing, or b.
+  template <bool A, bool B>
   static FC_DEVICE piece combine(const rooms &r, int which, const piece &a, const piece &b, bool both,
                                  const piece &otherwise) {
-    if constexpr (P::SHARED) return P::join_by(a, b, r.shares[which][threadIdx.x % LANES]);
+    if constexpr (P::SHARED) return P::template join_by<A, B>(a, b, r.shares[which][threadIdx.x % LANES]);
     return both ? P::join(a, b) : otherwise;
   }
 
@@ -264,7 +265,7 @@ struct fc_slide {
 #pragma unroll
       for (int i = 0; i < BITS; i++) {
         const piece other = fc_lane_before(total, 1 << i);
-        total = combine(r, BEFORE_BY + i, other, total, place >= 1 << i, total);
+        total = combine<true, false>(r, BEFORE_BY + i, other, total, place >= 1 << i, total);
       }
       const piece before = counted(fc_lane_before(total, 1), place);
       r.ahead[c][segment] = place ? before : P::none();
@@ -288,7 +289,7 @@ struct fc_slide {
 #pragma unroll
     for (int i = 0; i < BITS; i++) {
       const piece other = fc_lane_behind(total, 1 << i);
-      total = combine(r, BEHIND_BY + i, total, other, place + (1 << i) < GROUP, total);
+      total = combine<false, true>(r, BEHIND_BY + i, total, other, place + (1 << i) < GROUP, total);
     }
     piece rest = fc_lane_behind(total, 1);
     if (!P::SHARED && place == GROUP - 1) rest = P::none();
@@ -301,13 +302,14 @@ struct fc_slide {
         const int by = LANES / 2 >> i;
         if (by >= COUNT) continue;
         const piece other = fc_lane_behind(middle, by);
-        middle = combine(r, GROUPS_BY + i, middle, other, lane < by && lane + by < COUNT, middle);
+        middle =
+            combine<false, true>(r, GROUPS_BY + i, middle, other, lane < by && lane + by < COUNT, middle);
       }
-      rest = combine(r, WITH_WHOLE, rest, fc_lane_first(middle), true, rest);
+      rest = combine<true, false>(r, WITH_WHOLE, rest, fc_lane_first(middle), true, rest);
     }
-    rest = combine(r, WITH_LAST, rest, group(WHOLE), place + REST >= GROUP, rest);
+    rest = combine<true, true>(r, WITH_LAST, rest, group(WHOLE), place + REST >= GROUP, rest);
     const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
-    return counted(combine(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
+    return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
   // v[k]: the windows that begin with x[k], of at most RUN samples.

@@ -119,9 +119,11 @@ struct fc_piece_spread {
     const float share = b.n / (a.n + b.n);
     return joined(a, b, {share, a.n * share});
   }
+  // A: a may be missing, B: b may be.
+  template <bool A, bool B>
   static FC_DEVICE piece join_by(const piece &a, const piece &b, const fc_share &s) {
     const piece both = joined(a, b, s);
-    const bool some = s.weight != 0, last = s.share != 0;
+    const bool some = s.weight != 0, last = B ? A && s.share != 0 : true;
     return {some   ? both.p
             : last ? b.p
                    : a.p,
@@ -234,9 +236,14 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
 }
 
 // The float, or the code, that it is rounded to. If the approximation is not certain to be right, it is
-// computed by the definition.
+// computed by the definition. A mean whose sum is a float is a quotient of floats: that of doubles is never
+// between two floats, as it is further from their middle than it is rounded.
 constexpr double FC_CODE_SURE = 1e-11;
-template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+template <int WHICH, int WINDOW, int64_t MOST>
+FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+  if constexpr (WHICH == FC_STATISTIC_MEAN && MOST * WINDOW <= 1 << 24)
+    return fc_mean_of(static_cast<float>(static_cast<int32_t>(s.sum)), WINDOW, 1.f / WINDOW) *
+           static_cast<float>(scale);
   const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
   const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
@@ -260,18 +267,25 @@ FC_DEVICE float fc_float_about(uint32_t v) {
   return static_cast<float>(v);
 }
 
-// The nearest integer to the root of v / N, for codes of at most 65535, likewise; R holds 4 v. False if the
-// root computed in double could round to another.
-template <typename R, int64_t N_> FC_DEVICE bool fc_code_root(R v, int32_t &code) {
+// The nearest integer to the root of v / N, for codes of at most 65535, from c, which is at most 1 from it. R
+// holds 4 v. Negative if the root computed in double could round to another.
+template <typename R, int64_t N_>
+static __device__ __noinline__ int32_t fc_code_root_exactly(R v, uint32_t c) {
   constexpr R N = static_cast<R>(N_);
-  const float x = fc_float_about(v) * (1.f / static_cast<float>(N));
-  const float about = fmaf(x, rsqrtf(fmaxf(x, 1e-20f)), 12582912.f);
-  const uint32_t c = __float_as_uint(about) - 0x4b400000u;
   const R odd = 2 * c + 1, high = N * (odd * odd), low = high - 8 * N * c, four = 4 * v;
-  code = static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
-  if (sizeof(R) == 4) return four != high && four != low;
-  const R sure = four >> 44;
-  return (four > high ? four - high : high - four) > sure && (four > low ? four - low : low - four) > sure;
+  const R sure = sizeof(R) == 4 ? 0 : four >> 44 % (8 * sizeof(R));
+  if ((four > high ? four - high : high - four) <= sure || (four > low ? four - low : low - four) <= sure)
+    return -1;
+  return static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
+}
+
+// An approximation, to 2^-22 of itself, is mostly far enough from the middle between two codes.
+template <typename R, int64_t N> FC_DEVICE int32_t fc_code_root(R v) {
+  const float x = fc_float_about(v) * (1.f / static_cast<float>(N)), r = rsqrtf(fmaxf(x, 1e-20f)), s = x * r;
+  const float root = fmaf(fmaf(-s, s, x), 0.5f * r, s), about = root + 12582912.f;
+  const uint32_t c = __float_as_uint(about) - 0x4b400000u;
+  if (fabsf(root - (about - 12582912.f)) < fmaf(root, -0x1.8p-22f, 0.5f)) return static_cast<int32_t>(c);
+  return fc_code_root_exactly<R, N>(v, c);
 }
 
 // The nearest integer to the mean, to the root of squares / WINDOW, or of the deviation, of codes up to MOST.
@@ -286,9 +300,10 @@ FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
     constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW, LARGEST = 2 * MOST + 3;
     const uint64_t v = RMS ? s.squares : WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum);
     if constexpr (N < 0x7fffffff && LARGEST * LARGEST < 0x7fffffff && N * LARGEST * LARGEST < 0xffffffff)
-      return fc_code_root<uint32_t, N>(static_cast<uint32_t>(v), code);
+      code = fc_code_root<uint32_t, N>(static_cast<uint32_t>(v));
     else
-      return fc_code_root<uint64_t, N>(v, code);
+      code = fc_code_root<uint64_t, N>(v);
+    return code >= 0;
   }
 }
 
@@ -365,7 +380,7 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       if constexpr (CODE)
         return fc_code_code<WHICH, WINDOW, MOST, U, KU>(sums_of(v), scale, noted);
       else
-        return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
+        return fc_code_float<WHICH, WINDOW, MOST>(sums_of(v), scale);
     } else if constexpr (SPREAD) {
       const float variance = fc_quotient_of(v.m, n, over);
       return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;
