@@ -130,7 +130,7 @@ struct fc_overlap {
     };
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
-      float v[TOGETHER], w[TOGETHER];
+      float v[TOGETHER], w[TOGETHER] = {0};
       get(S::index(1, 0, e), v);
       if constexpr (LINES) get(S::index(1, 0, e) + N, w);
       x[e] = {v[0], LINES ? w[0] : v[TOGETHER - 1]};

@@ -17,6 +17,7 @@
 
 #include "core/base/child.h"
 #include "core/device/kernel_cache.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "tests/device/chains_of_functions.h"
 
 static const char *self;
@@ -364,7 +365,8 @@ typedef struct window_task {
   int nx, ny, in, out;
   gint64 channels;
   gboolean luma;
-  const char *statistic; /* of sound; NULL: a filter of an image */
+  const char *statistic;   /* of sound; NULL: a filter of an image */
+  int transform, together; /* length, and channels at a time; 0: none */
   const char *compiler;
   char *complaint;
   int registers;
@@ -378,7 +380,7 @@ static void run_window(gpointer data, gpointer unused) {
   g_autofree char *entry =
       t->statistic ? g_strdup(t->statistic)
                    : g_strdup_printf("%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
-  const int kind = t->statistic ? FC_AUDIO : FC_IMAGE;
+  const int kind = t->statistic || t->transform ? FC_AUDIO : FC_IMAGE;
   const guint first = t->statistic && !strstr(t->statistic, ",4,0>") ? 1 : 0; /* codes are what is read */
   fc_device_function window = {.size = sizeof window,
                                .flags = FC_FUNCTION_WINDOW,
@@ -392,12 +394,18 @@ static void run_window(gpointer data, gpointer unused) {
                                .growth = -1,
                                .window_x = (guint32)t->nx,
                                .window_y = (guint32)t->ny};
+  char transforms[FC_FUNCTION_ENTRY];
+  if (t->transform) {
+    const fc_conv1d_overlap o = fc_conv1d_overlap_of(t->nx, t->nx / 2, t->transform, 3 - t->together);
+    window.entry = transforms;
+    g_assert_cmpint(fc_conv1d_overlap_function(&o, t->nx, t->nx / 2, 1, &window), ==, FC_OK);
+  }
   stage_prepare(&before, FC_F32), stage_prepare(&after, FC_F32);
   const fc_compose_stage stages[] = {{"before", &before.function, FC_F32, kind},
                                      {"window", &window, FC_F32, kind},
                                      {"after", &after.function, t->out, kind}};
   const fc_composition c = {stages + first, 3 - first, FC_F32, 1 - first, FC_BORDER_REFLECT101, 0};
-  const gint64 rows = t->statistic ? 1 : 1080;
+  const gint64 rows = kind == FC_AUDIO ? 1 : 1080;
   gint64 shape[] = {1, rows, 1920, t->channels}, out_shape[] = {1, rows, 1920, t->luma ? 1 : t->channels};
   fc_view in, out;
   fc_composed made;
@@ -408,7 +416,7 @@ static void run_window(gpointer data, gpointer unused) {
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
     if (code) usage_of(code, &frame, &t->registers);
-    if (frame > (t->statistic ? 64 : 0)) /* of what is called where a guess is not sure */
+    if (frame > (t->statistic || t->transform ? 64 : 0)) /* of what is called where a guess is not sure */
       t->complaint = g_strdup_printf("%d bytes of local memory", frame);
     if (code) g_bytes_unref(code);
     if (error) t->complaint = g_strdup(error->message);
@@ -435,7 +443,10 @@ static void test_windows(void) {
                          {FALSE, 9, 1, FC_U8, FC_U8, 3, FALSE, "fc_statistic<6,9,4,0>"},
                          {FALSE, 1457, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<2,1457,1,0>"},
                          {FALSE, 4800, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<5,4800,1,0>"},
-                         {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"}};
+                         {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"},
+                         {TRUE, 127, 1, FC_U8, FC_U8, 1, FALSE, NULL, 1024, 1},
+                         {TRUE, 1023, 1, FC_I16, FC_F32, 2, FALSE, NULL, 4096, 2},
+                         {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2}};
   g_autofree char *compiler = compiler_or_skip();
   if (!compiler) return;
   GThreadPool *pool = g_thread_pool_new(run_window, NULL, 2, FALSE, NULL);
@@ -447,9 +458,10 @@ static void test_windows(void) {
   for (guint i = 0; i < G_N_ELEMENTS(tasks); i++) {
     const window_task *t = &tasks[i];
     g_test_message("%s %d x %d, %s to %s, %d channels%s: %d registers",
-                   t->statistic ? t->statistic
-                   : t->dense   ? "dense"
-                                : "separable",
+                   t->statistic   ? t->statistic
+                   : t->transform ? "transforms"
+                   : t->dense     ? "dense"
+                                  : "separable",
                    t->ny, t->nx, fc_dtype_name(t->in), fc_dtype_name(t->out), (int)t->channels,
                    t->luma ? ", luma" : "", t->registers);
     if (t->complaint) g_test_fail_printf("%d x %d: %s", t->ny, t->nx, t->complaint);

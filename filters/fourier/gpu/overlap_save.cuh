@@ -12,6 +12,8 @@
 #ifndef FC_FILTERS_OVERLAP_SAVE_CUH
 #define FC_FILTERS_OVERLAP_SAVE_CUH
 
+#include <stdint.h>
+
 #include "filters/fourier/gpu/fft_registers.cuh"
 
 // Hops are multiples of it (conv1d_overlap.h), so a full window is less than that short of the transform.
