@@ -364,12 +364,11 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
-/* By transforms: worth using alone for integers, which the precompiled kernels store less directly. */
+/* By transforms: worth using alone, since the precompiled kernels take ends and integers less directly. */
 static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
                                                         const transforms *t, fc_device_function *function) {
   if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
-  const int floats = setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32;
-  function->flags = FC_FUNCTION_WINDOW | (floats ? 0 : FC_FUNCTION_ALONE);
+  function->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE;
   function->window_x = (uint32_t)self->taps, function->window_y = 1;
   function->growth = 1.001 * largest_gain(self);
   return fc_conv1d_overlap_function(&t->overlap, self->used, before_of(self) - self->skipped, self->masks,
