@@ -207,11 +207,21 @@ static known known_of(int dtype, int kind) {
   return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
 }
 
+/* Whether all stages behind stage i only move what it makes, so that it is rounded when it is stored. */
+static gboolean is_only_moved(const fc_composition *c, guint i) {
+  const guint32 moves = FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
+  for (guint s = i + 1; s < c->n; s++)
+    if ((c->stages[s].function->flags & moves) != moves || c->stages[s].dtype != c->stages[i].dtype)
+      return FALSE;
+  return TRUE;
+}
+
 /* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
  * stage selects one of its arguments and these are of that type already. */
 static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
   const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
+  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
+    return FALSE;
   return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }
 
@@ -240,7 +250,10 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
+    const known stored = known_of(stage->dtype, stage->kind);
+    if (!k.finite) k = stored;
+    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
+    k.high = MIN(k.high + unit, stored.high);
   }
   return k;
 }
@@ -281,23 +294,37 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
+/* Rounds the values of the link behind stage i. */
+static void append_rounding(GString *text, const fc_composition *c, guint i) {
+  g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
+                         c->stages[i].kind, i + 1);
+}
+
 /* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c);
-  g_string_append_printf(
-      text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, PLACED = %s;\n", name,
-      to == c->n && is_quiet(c, in_dtype) ? "true" : "false", placed ? "true" : "false");
+  const gboolean placed = is_placed(c), rounded = from > 0 && is_rounded(c, from - 1, in_dtype);
+  const gboolean codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype);
+  gboolean notes = rounded;
+  for (guint i = from; i < to; i++) notes |= is_rounded(c, i, in_dtype);
+  g_string_append_printf(text,
+                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
+                         "NOTES = %s, PLACED = "
+                         "%s;\n",
+                         name, to == c->n && is_quiet(c, in_dtype) ? "true" : "false",
+                         codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
+                         "  template <int N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
                          "fc_dev_noted &noted%s) const {\n"
-                         "    constexpr int PIXELS = N / %d;\n",
-                         real, from, real, placed ? ", const fc_map_at &at" : "", (int)channels);
+                         "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
+                         "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
+                         real, real, placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
+  if (rounded) append_rounding(text, c, from - 1);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
@@ -307,9 +334,7 @@ static void append_chain(GString *text, const char *name, const fc_composition *
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
       g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
-    if (is_rounded(c, i, in_dtype))
-      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                             c->stages[i].kind, i + 1);
+    if (is_rounded(c, i, in_dtype)) append_rounding(text, c, i);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);
