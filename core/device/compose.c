@@ -14,12 +14,13 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar; of slide.cuh also whether lines are short. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
+ * planar; of march.cuh also how many warps a block has, of slide.cuh whether lines are short. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 16, SLIDE = ROW + 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "row",  "row",
-    "row",   "row",     "slide",  "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
+    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "march", "march",
+    "march", "march",   "march",  "march", "march", "march", "march", "march", "march", "march", "row",
+    "row",   "row",     "row",    "slide", "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -131,13 +132,15 @@ static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
+ * lines, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  if (s->channels_in == 1 && s->channels_out == 1)
-    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
+  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
+  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
+  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
   const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
@@ -389,7 +392,7 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128, /* half as many for vectors of 16 elements */
+  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
@@ -412,7 +415,7 @@ typedef struct window {
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
-  gint64 threads, width;   /* threads per block; output elements per block */
+  gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -422,6 +425,17 @@ static gint64 up_to(gint64 n, gint64 multiple) {
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
 static gint64 kept(const window *w) {
   return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
+}
+
+/* Output elements of a block of so many threads; those at its ends have none. */
+static gint64 width_of(const window *w, gint64 threads) {
+  const gint64 left = w->f->window_x / 2 * w->step,
+               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  return threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+}
+
+static gint64 most_threads(const window *w) {
+  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
 /* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
@@ -438,13 +452,11 @@ static gboolean choose_vector(window *w) {
     w->v *= 2;
   if (kept(w) > MARCH_REGISTERS) return FALSE;
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  w->threads = most_threads(w);
   w->batch = w->v < 16 ? 4 : 2;
   while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
   w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+  w->width = width_of(w, w->threads);
   return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
@@ -563,8 +575,25 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
 
 /* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* enough to keep memory busy; more are slower */
-  return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
+  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
+  const guint streams = STREAMS * (guint)(most_threads(w) / w->threads);
+  return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
+}
+
+/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
+ * those that 289 columns of u16 fill, with 8 each, are 38. A thread has room for few of the elements at the
+ * ends of rows, which are loaded one by one. */
+static void fit_threads(window *w, gint64 width) {
+  enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
+  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
+  gint64 best = w->threads, least = G_MAXINT64;
+  for (gint64 threads = w->threads; threads > 0; threads -= 32) {
+    const gint64 each = width_of(w, threads);
+    if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
+    const gint64 cost = (width + each - 1) / each * (threads + BLOCK);
+    if (cost < least) least = cost, best = threads;
+  }
+  w->threads = best, w->width = width_of(w, best);
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
@@ -705,7 +734,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < w.threads * w.v / 4) return FALSE; /* too short for the threads of a block */
+  if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
+  fit_threads(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
@@ -725,7 +755,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
+                WARP * (guint)(w.threads / 32 - 1);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -750,6 +781,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
