@@ -14,12 +14,13 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar; of slide.cuh also whether lines are short. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
+ * planar; of march.cuh also how many warps a block has, of slide.cuh whether lines are short. */
+enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 16, SLIDE = ROW + 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "row",  "row",
-    "row",   "row",     "slide",  "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
+    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "march", "march",
+    "march", "march",   "march",  "march", "march", "march", "march", "march", "march", "march", "row",
+    "row",   "row",     "row",    "slide", "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -131,13 +132,15 @@ static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
+ * lines, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  if (s->channels_in == 1 && s->channels_out == 1)
-    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
+  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
+  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
+  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
   const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
@@ -207,11 +210,21 @@ static known known_of(int dtype, int kind) {
   return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
 }
 
+/* Whether all stages behind stage i only move what it makes, so that it is rounded when it is stored. */
+static gboolean is_only_moved(const fc_composition *c, guint i) {
+  const guint32 moves = FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
+  for (guint s = i + 1; s < c->n; s++)
+    if ((c->stages[s].function->flags & moves) != moves || c->stages[s].dtype != c->stages[i].dtype)
+      return FALSE;
+  return TRUE;
+}
+
 /* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
  * stage selects one of its arguments and these are of that type already. */
 static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
   const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
+  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
+    return FALSE;
   return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }
 
@@ -240,7 +253,10 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
+    const known stored = known_of(stage->dtype, stage->kind);
+    if (!k.finite) k = stored;
+    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
+    k.high = MIN(k.high + unit, stored.high);
   }
   return k;
 }
@@ -281,23 +297,37 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
+/* Rounds the values of the link behind stage i. */
+static void append_rounding(GString *text, const fc_composition *c, guint i) {
+  g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
+                         c->stages[i].kind, i + 1);
+}
+
 /* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c);
-  g_string_append_printf(
-      text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, PLACED = %s;\n", name,
-      to == c->n && is_quiet(c, in_dtype) ? "true" : "false", placed ? "true" : "false");
+  const gboolean placed = is_placed(c), rounded = from > 0 && is_rounded(c, from - 1, in_dtype);
+  const gboolean codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype);
+  gboolean notes = rounded;
+  for (guint i = from; i < to; i++) notes |= is_rounded(c, i, in_dtype);
+  g_string_append_printf(text,
+                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
+                         "NOTES = %s, PLACED = "
+                         "%s;\n",
+                         name, to == c->n && is_quiet(c, in_dtype) ? "true" : "false",
+                         codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
+                         "  template <int N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
                          "fc_dev_noted &noted%s) const {\n"
-                         "    constexpr int PIXELS = N / %d;\n",
-                         real, from, real, placed ? ", const fc_map_at &at" : "", (int)channels);
+                         "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
+                         "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
+                         real, real, placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
+  if (rounded) append_rounding(text, c, from - 1);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
@@ -307,9 +337,7 @@ static void append_chain(GString *text, const char *name, const fc_composition *
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
       g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
-    if (is_rounded(c, i, in_dtype))
-      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                             c->stages[i].kind, i + 1);
+    if (is_rounded(c, i, in_dtype)) append_rounding(text, c, i);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);
@@ -364,7 +392,7 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 /* ---- windows ------------------------------------------------------------------------- */
 
 enum {
-  MARCH_THREADS = 128, /* half as many for vectors of 16 elements */
+  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
@@ -387,7 +415,7 @@ typedef struct window {
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
-  gint64 threads, width;   /* threads per block; output elements per block */
+  gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
 } window;
 
 static gint64 up_to(gint64 n, gint64 multiple) {
@@ -397,6 +425,17 @@ static gint64 up_to(gint64 n, gint64 multiple) {
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
 static gint64 kept(const window *w) {
   return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
+}
+
+/* Output elements of a block of so many threads; those at its ends have none. */
+static gint64 width_of(const window *w, gint64 threads) {
+  const gint64 left = w->f->window_x / 2 * w->step,
+               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  return threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+}
+
+static gint64 most_threads(const window *w) {
+  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
 /* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
@@ -413,13 +452,11 @@ static gboolean choose_vector(window *w) {
     w->v *= 2;
   if (kept(w) > MARCH_REGISTERS) return FALSE;
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  w->threads = most_threads(w);
   w->batch = w->v < 16 ? 4 : 2;
   while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
   w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+  w->width = width_of(w, w->threads);
   return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
@@ -538,8 +575,25 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
 
 /* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* enough to keep memory busy; more are slower */
-  return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
+  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
+  const guint streams = STREAMS * (guint)(most_threads(w) / w->threads);
+  return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
+}
+
+/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
+ * those that 289 columns of u16 fill, with 8 each, are 38. A thread has room for few of the elements at the
+ * ends of rows, which are loaded one by one. */
+static void fit_threads(window *w, gint64 width) {
+  enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
+  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
+  gint64 best = w->threads, least = G_MAXINT64;
+  for (gint64 threads = w->threads; threads > 0; threads -= 32) {
+    const gint64 each = width_of(w, threads);
+    if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
+    const gint64 cost = (width + each - 1) / each * (threads + BLOCK);
+    if (cost < least) least = cost, best = threads;
+  }
+  w->threads = best, w->width = width_of(w, best);
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
@@ -680,7 +734,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < w.threads * w.v / 4) return FALSE; /* too short for the threads of a block */
+  if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
+  fit_threads(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
@@ -700,7 +755,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
+                WARP * (guint)(w.threads / 32 - 1);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -725,6 +781,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);

@@ -114,8 +114,12 @@ struct fc_row {
 #pragma unroll
         for (int i = 0; i < V; i++) sum[0][i] = 0;
         W::add(op, &row[phase][u][window * VP], sum, v);
-        post.run(v, o, noted);
         const int e = at + (q + u) * W::WIDTH, left = mine ? a.total - e : 0;
+        if constexpr (Post::NOTES) {
+          if (left <= 0) continue;
+          fc_window_fill<UM>(v, left);
+        }
+        post.run(v, o, noted);
         if (left > 0)
           fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
               out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);

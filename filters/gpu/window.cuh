@@ -11,9 +11,10 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// No functions before, or after, the window.
+// No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
+// that is stored, before the functions. NOTES: they may note something themselves.
 struct fc_none {
-  static constexpr bool QUIET = false;
+  static constexpr bool QUIET = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -138,6 +139,14 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
     if (i < count)
       reinterpret_cast<U *>(to)[i] =
           fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+}
+
+// Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;
+// `left` is at least UM.
+template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
+  if (left >= V) return;
+#pragma unroll
+  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
 }
 
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {

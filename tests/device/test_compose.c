@@ -99,7 +99,7 @@ static void test_skeletons(void) {
     int in, out;
     const char *skeleton;
   } cases[] = {{FALSE, DENSE, FC_F32, FC_F32, "packs"},  {FALSE, GAPS, FC_U8, FC_F32, "packs"},
-               {FALSE, PLANES, FC_I16, FC_I16, "packs"}, {FALSE, DENSE, FC_U8, FC_F64, "strided"},
+               {FALSE, PLANES, FC_I16, FC_I16, "packs"}, {FALSE, DENSE, FC_U8, FC_F64, "tiles"},
                {TRUE, DENSE, FC_U8, FC_U8, "tiles"},     {TRUE, GAPS, FC_F32, FC_U8, "tiles"},
                {TRUE, PLANES, FC_F32, FC_F32, "planes"}, {TRUE, PLANES, FC_U8, FC_F64, "planes"}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

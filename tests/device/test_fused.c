@@ -91,8 +91,11 @@ static void test_groups(void) {
       {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
       {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
       {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, ""},
-      /* What becomes an integer ends a kernel, for what it notes; a copy of integers does not. */
+      /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
       {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
+      {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},
+      {{"gain:2", "convert:u8", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
+      {{"winstat:window=20:stat=rms", "convert:u8", "winstat:window=3:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
       {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
       {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
       {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
@@ -159,6 +162,22 @@ static void test_long_mask(void) {
     drop(&c);
     g_string_free(stage, TRUE);
   }
+}
+
+/* The stage that rounds is the one whose kernel says what it clips, though copies follow. */
+static void test_noting(void) {
+  static const char *const stages[] = {"gain:2", "convert:u8", "mix:1,0", "mix:1,0", NULL};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  ready_chain c = parse(stages);
+  const fc_format in = {.size = sizeof in, .dtype = FC_I16, .bits = 16, .extent = {1, 1, 400, 2}};
+  const fc_plan_query query = {.in = &in, .wanted = -1, .options = &options};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(plan->stages[0].fused, ==, 4);
+  g_assert_cmpuint(fc_plan_noting(plan, 0), ==, 1);
+  drop(&c);
 }
 
 /* Parameters of a kernel are 4 KB at the most: what is more begins another. */
@@ -439,6 +458,7 @@ int main(int argc, char **argv) {
   fc_kernels_set_compiler(context, self, "false:good");
   g_test_add_func("/fused/groups", test_groups);
   g_test_add_func("/fused/long mask", test_long_mask);
+  g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/switch", test_switch);
