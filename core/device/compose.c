@@ -397,7 +397,8 @@ enum {
   MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_DENSE = 256,
+  MARCH_LINE = 128, /* of a single row */
+  MARCH_DENSE = 400,
   SLIDE_WINDOW = 16384,
   /* of a tile, over all channels; for short lines and many channels of a group of them */
   SLIDE_SAMPLES = 2048,
@@ -422,9 +423,12 @@ static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
+/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. Of a single row the
+ * compiler loads the window bit by bit. */
 static gint64 kept(const window *w) {
-  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
+  const gint64 seen = w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
+  return up_to(w->f->window_y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
+         w->v * ((gint64)w->f->window_y - 1);
 }
 
 /* Output elements of a block of so many threads; those at its ends have none. */
@@ -438,26 +442,69 @@ static gint64 most_threads(const window *w) {
   return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
-/* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
-static gboolean choose_vector(window *w) {
-  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
-  const gint64 least = w->pixels && w->um == 3 ? 12 : 4;
-  const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
-  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
-  w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
-  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
-  /* Both sides of a vector of pixels must be whole words. */
-  while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
-         w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
-    w->v *= 2;
-  if (kept(w) > MARCH_REGISTERS) return FALSE;
+static gint64 shared_of(const window *w) {
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
+  return 2 * w->batch * w->threads * padded * 4;
+}
+
+/* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
+ * sets what follows from its length. */
+static gboolean fits_vector(window *w, gint64 taps) {
+  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um;
+  if (w->v % w->um || w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
+      w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4 || kept(w) > MARCH_REGISTERS)
+    return FALSE;
   w->threads = most_threads(w);
   w->batch = w->v < 16 ? 4 : 2;
-  while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
-  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
+  /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
+  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
+    w->batch /= 2;
+  w->unroll = taps * w->v > 600 ? 1 : w->batch;
   w->width = width_of(w, w->threads);
-  return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
+  return shared_of(w) <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
+}
+
+/* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
+ * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
+ * where many threads have no outputs. Calibrated with ncu on an H200. */
+static double cost_of(const window *w, gint64 taps) {
+  enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
+  const gboolean line = w->f->window_y == 1;
+  const gint64 v = w->v, sides[] = {v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype),
+                                    v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
+  const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
+  double moved = 4 * (double)(quads + v / 4), codes = 0;
+  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, apart from those of other threads */
+    const gint64 each = (sides[i] + 15) / 16;
+    moved += (double)(each * each * MIN(sides[i], 16)) / 4;
+    codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
+  }
+  const double issued = ((double)(taps * v + 3 * quads + 40) + codes * (double)v) / 4;
+  const double registers = MIN((double)(kept(w) + v + (line ? 60 : 45)), 255),
+               shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
+  const double warps = fmin(65536 / (32 * registers), 227 * 1024 / shared),
+               waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.75 : 0.35);
+  return fmax(moved, issued) * waits * (double)w->threads / (double)w->width;
+}
+
+/* Elements per thread: those that cost least; along lines of sound enough to fill 16 bytes of the smaller
+ * type, fewer where registers are short. */
+static gboolean choose_vector(window *w) {
+  static const gint64 lengths[] = {4, 8, 12, 16};
+  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
+  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  window best = {.v = 0};
+  double least = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+    w->v = lengths[i];
+    if ((w->v == 12 && w->um != 3) || !fits_vector(w, taps)) continue;
+    if (w->row && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
+    const double cost = w->row ? -(double)w->v : cost_of(w, taps);
+    if (best.v == 0 || cost < least) best = *w, least = cost;
+  }
+  *w = best;
+  return best.v > 0;
 }
 
 static gboolean marches(int dtype) {
@@ -472,8 +519,10 @@ static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
-  return x <= (w->row ? ROW_WINDOW : MARCH_WINDOW) && y <= MARCH_WINDOW &&
-         (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
+  return x <= (w->row   ? ROW_WINDOW
+               : y == 1 ? MARCH_LINE
+                        : MARCH_WINDOW) &&
+         y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
 /* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
