@@ -5,6 +5,7 @@
 #include "core/device/compose.h"
 
 #include "core/base/demand.h"
+#include "core/device/vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -391,74 +392,19 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 
 /* ---- windows ------------------------------------------------------------------------- */
 
+typedef fc_vectors window;
+
 enum {
-  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
-  MARCH_SHARED = 48 << 10,
-  MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_DENSE = 256,
+  MARCH_LINE = 128, /* of a single row */
+  MARCH_DENSE = 400,
   SLIDE_WINDOW = 16384,
   /* of a tile, over all channels; for short lines and many channels of a group of them */
   SLIDE_SAMPLES = 2048,
   SLIDE_GROUP = 512,
   SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
-
-/* Parameters of the skeleton; see march.cuh for their meaning. */
-typedef struct window {
-  const fc_device_function *f;
-  gboolean row;    /* along lines of sound: row.cuh is used */
-  gboolean slide;  /* statistics: slide.cuh is used */
-  gboolean pixels; /* some function works on pixels */
-  /* samples per pixel before, in and after the window; distance of taps in elements */
-  gint64 ui, um, uo, step;
-  int in_dtype, out_dtype;
-  gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
-  gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
-} window;
-
-static gint64 up_to(gint64 n, gint64 multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
-/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
-static gint64 kept(const window *w) {
-  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
-}
-
-/* Output elements of a block of so many threads; those at its ends have none. */
-static gint64 width_of(const window *w, gint64 threads) {
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  return threads * w->v - up_to(left, w->v) - up_to(right, w->v);
-}
-
-static gint64 most_threads(const window *w) {
-  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
-}
-
-/* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
-static gboolean choose_vector(window *w) {
-  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
-  const gint64 least = w->pixels && w->um == 3 ? 12 : 4;
-  const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
-  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
-  w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
-  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
-  /* Both sides of a vector of pixels must be whole words. */
-  while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
-         w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
-    w->v *= 2;
-  if (kept(w) > MARCH_REGISTERS) return FALSE;
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->threads = most_threads(w);
-  w->batch = w->v < 16 ? 4 : 2;
-  while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
-  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
-  w->width = width_of(w, w->threads);
-  return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
-}
 
 static gboolean marches(int dtype) {
   return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
@@ -472,8 +418,10 @@ static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
-  return x <= (w->row ? ROW_WINDOW : MARCH_WINDOW) && y <= MARCH_WINDOW &&
-         (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
+  return x <= (w->row   ? ROW_WINDOW
+               : y == 1 ? MARCH_LINE
+                        : MARCH_WINDOW) &&
+         y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
 /* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
@@ -497,7 +445,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const gboolean units = w->pixels || (w->slide && !planar);
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
-  return w->step <= 4 && (w->slide || choose_vector(w));
+  return w->step <= 4 && (w->slide || fc_vectors_choose(w));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -576,24 +524,8 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
 /* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
   enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
-  const guint streams = STREAMS * (guint)(most_threads(w) / w->threads);
+  const guint streams = STREAMS * (guint)(fc_vectors_threads(w) / w->threads);
   return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
-}
-
-/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
- * those that 289 columns of u16 fill, with 8 each, are 38. A thread has room for few of the elements at the
- * ends of rows, which are loaded one by one. */
-static void fit_threads(window *w, gint64 width) {
-  enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
-  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
-  gint64 best = w->threads, least = G_MAXINT64;
-  for (gint64 threads = w->threads; threads > 0; threads -= 32) {
-    const gint64 each = width_of(w, threads);
-    if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
-    const gint64 cost = (width + each - 1) / each * (threads + BLOCK);
-    if (cost < least) least = cost, best = threads;
-  }
-  w->threads = best, w->width = width_of(w, best);
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
@@ -605,7 +537,7 @@ static gboolean launch_row(const fc_composition *c, const window *w, const fc_vi
                total = out->shape[FC_AXIS_X] * w->step;
   /* Too short for the threads of a block, or too long, or many. */
   if (in->shape[FC_AXIS_Y] != 1 || !has_all(in, out, FC_AXIS_X, w->f->window_x, c->border) ||
-      total < MARCH_THREADS * w->v / 4 || total > far / 2 || images > 65535)
+      total < w->threads * w->v / 4 || total > far / 2 || images > 65535)
     return FALSE;
   fc_view at = *in;
   at.data = (char *)in->data + (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
@@ -735,7 +667,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
   if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
-  fit_threads(&w, width);
+  fc_vectors_fit(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],

@@ -135,6 +135,16 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
   return fc_compose_possible(&c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
 }
 
+/* Whether a stage by itself is worth a kernel: it says so, or it makes codes of 8 and 16 bits of such codes
+ * sample by sample, which takes precompiled kernels half as long again. */
+static gboolean is_worth(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const guint32 flags = ps->function->flags;
+  return ps->on_host || flags & FC_FUNCTION_ALONE ||
+         (!(flags & (FC_FUNCTION_WINDOW | FC_FUNCTION_SELECTS)) && ps->function->in < 2 &&
+          fc_dtype_size(plan->links[s].dtype) < 4 && fc_dtype_size(plan->links[s + 1].dtype) < 4);
+}
+
 void fc_plan_fuse(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
@@ -143,9 +153,7 @@ void fc_plan_fuse(fc_plan *plan) {
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
     for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;
-    const fc_plan_stage *ps = &plan->stages[s];
-    if (n > 1 || (n == 1 && (ps->on_host || ps->function->flags & FC_FUNCTION_ALONE)))
-      plan->stages[s].fused = n;
+    if (n > 1 || (n == 1 && is_worth(plan, s))) plan->stages[s].fused = n;
     for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
 }

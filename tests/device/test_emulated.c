@@ -69,7 +69,7 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
 static void make_window(trial *t, guint at, int kind) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
   if (!t->dense && pick(0, 4) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
-  if (kind == FC_AUDIO) t->nx = pick(1, pick(0, 4) ? 40 : 129), t->ny = 1, t->dense = TRUE;
+  if (kind == FC_AUDIO || pick(0, 4) == 0) t->nx = pick(1, pick(0, 4) ? 40 : 129), t->ny = 1, t->dense = TRUE;
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
   const gboolean positive = pick(0, 2);
   for (int i = 0; i < count; i++) t->taps[i] = (float)real(positive ? 0 : -0.5, positive ? 1.2 / count : 0.6);
