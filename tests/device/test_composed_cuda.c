@@ -114,10 +114,10 @@ static void trial_compose(trial *t) {
 static void trial_compile(gpointer data, gpointer unused) {
   trial *t = data;
   g_autoptr(GError) error = NULL;
-  gboolean hit;
+  fc_kernel_origin origin;
   if (!t->launch) return;
-  t->code = fc_kernel_make(&(fc_kernel_maker){FILTERCHAIN_JIT, compiler, folder, NULL}, major, minor,
-                           t->launch->text, TRUE, &hit, &error);
+  t->code = fc_kernel_make(&(fc_kernel_maker){FILTERCHAIN_JIT, compiler, folder, NULL, NULL}, major, minor,
+                           t->launch->text, TRUE, &origin, &error);
   if (error) t->complaint = g_strdup(error->message);
 }
 
