@@ -99,6 +99,12 @@ static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel,
 
 /* ---- the text -------------------------------------------------------------------- */
 
+/* A kind as the text has it: it matters for integers of sound alone, so that all other signals share their
+ * kernels. */
+static int kind_of(int kind, int dtype) {
+  return kind == FC_AUDIO && !fc_dtype_is_float(dtype) ? FC_AUDIO : FC_IMAGE;
+}
+
 /* Both views, and what has been derived from them. */
 typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
@@ -109,8 +115,8 @@ typedef struct shape {
 static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
   return (shape){in->dtype,
                  out->dtype,
-                 in->kind,
-                 out->kind,
+                 kind_of(in->kind, in->dtype),
+                 kind_of(out->kind, out->dtype),
                  compute,
                  pixels ? in->shape[FC_AXIS_C] : 1,
                  pixels ? out->shape[FC_AXIS_C] : 1,
@@ -301,7 +307,7 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
 /* Rounds the values of the link behind stage i. */
 static void append_rounding(GString *text, const fc_composition *c, guint i) {
   g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                         c->stages[i].kind, i + 1);
+                         kind_of(c->stages[i].kind, c->stages[i].dtype), i + 1);
 }
 
 /* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
@@ -726,8 +732,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       text,
       "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
       "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, ",
-      (int)w.threads, window_skeleton(&w), types[in->dtype], in->kind, types[out->dtype], out->kind,
-      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, flags & ALIGNED ? "true" : "false");
+      (int)w.threads, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
+      kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
+      flags & ALIGNED ? "true" : "false");
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
