@@ -473,13 +473,13 @@ static void make_tables(trial *t) {
 }
 
 /* What the convolution sees of a position for one channel. */
-static float sample_of(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
+static float sample_of(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
   double v[16];
   look(t, n, y, x, channels, v);
   return (float)v[c];
 }
 
-static float sum_of(const trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
+static float sum_of(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
   const fc_conv1d *f = &t->filter;
   const float *mask = t->mask + (f->masks > 1 ? c * f->taps : 0);
   float sum = 0;
