@@ -364,6 +364,15 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
+/* Whether the precompiled kernels are as fast alone: not for rows of pixels of which one side is integers,
+ * unless both are bytes and the mask is short (filters/README.md). Of sound all are. */
+static inline int convolution_is_quick(const convolution *self, const fc_format *in, const fc_format *out) {
+  enum { BYTES_TAPS = 40 };
+  const int floats = in->dtype == FC_F32 && out->dtype == FC_F32,
+            bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && self->taps <= BYTES_TAPS;
+  return in->kind == FC_AUDIO || self->axis != FC_AXIS_X || in->extent[FC_AXIS_C] < 3 || floats || bytes;
+}
+
 /* By transforms: worth using alone, since the precompiled kernels take ends and integers less directly. */
 static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
                                                         const transforms *t, fc_device_function *function) {
@@ -390,7 +399,7 @@ static inline fc_status convolution_describe(const convolution *self, const fc_s
   const fc_status status =
       mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
                       (const double *const[]){self->mask}, &self->taps, 1, function);
-  function->flags &= ~FC_FUNCTION_ALONE;
+  if (convolution_is_quick(self, setup->in[0], setup->out)) function->flags &= ~FC_FUNCTION_ALONE;
   return status;
 }
 

@@ -38,6 +38,9 @@
 #define FC_FUNCTION_NONNEGATIVE 8u /* for arguments >= 0 every result is >= 0 */
 /* It is given positions in the output. Not fused with windows. */
 #define FC_FUNCTION_POSITION 16u
+/* With FC_FUNCTION_SELECTS: each argument is among the results. Integers are then rounded behind the stage.
+ */
+#define FC_FUNCTION_KEEPS_ALL 32u
 
 /* Position of a sample in the whole signal, whichever part of it is computed: column or time, row and
  * channel (0 for a pixel), with the number of columns and rows. Width is -1 for a stream whose end is not

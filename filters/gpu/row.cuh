@@ -154,8 +154,12 @@ struct fc_row {
         if (q + u >= count) continue;
         float v[V], o[OUT];
         sums(op, row[phase][u], t, v);
-        post.run(v, o, noted);
         const int e = at + (q + u) * WIDTH, left = mine ? a.total - e : 0;
+        if constexpr (Post::NOTES) {
+          if (left <= 0) continue;
+          fc_window_fill<UM>(v, left);
+        }
+        post.run(v, o, noted);
         if (left > 0)
           fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
               out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);

@@ -71,7 +71,7 @@ struct fc_slide {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  static constexpr bool CODE = Op::CODES && std::is_same<Post, fc_none>::value && fc_map_dtype<U> < FC_F32;
+  static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.

@@ -11,9 +11,10 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// No functions before, or after, the window.
+// No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
+// that is stored, before the functions. NOTES: they may note something themselves.
 struct fc_none {
-  static constexpr bool QUIET = false;
+  static constexpr bool QUIET = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -23,6 +24,7 @@ struct fc_none {
 // Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
   static constexpr int NX = KX, NY = KY;
+  static constexpr bool LINE = false;
   float x[KX], y[KY];
 
   // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. The sum
@@ -43,6 +45,7 @@ template <int KX, int KY> struct fc_separable {
 
 template <int KX, int KY> struct fc_dense {
   static constexpr int NX = KX, NY = KY;
+  static constexpr bool LINE = KY == 1;
   float m[KY][KX];
 
   template <int STEP, int V, int NW>
@@ -65,6 +68,12 @@ template <int KX, int KY> struct fc_dense {
     }
   }
 };
+
+// Whether W words begin where they can be moved as widely as fc_map_load_words does it. Rows of one side may,
+// while those of the other do not: floats of a row one by one take four times as long.
+template <int W> FC_DEVICE bool fc_window_is_wide(const void *at) {
+  return reinterpret_cast<uintptr_t>(at) % (W % 4 == 0 ? 16 : W % 2 == 0 ? 8 : 4) == 0;
+}
 
 // N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
 // and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
@@ -89,6 +98,7 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
     const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
+    if (EACH == 1 && fc_window_is_wide<W>(from)) return fc_map_load_words(word, from);
 #pragma unroll
     for (int i = 0; i < W; i++) word[i] = whole[i];
     if constexpr (EACH > 1)
@@ -130,7 +140,7 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
 
 template <typename U, bool ALIGNED, int W>
 FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
-  if constexpr (ALIGNED)
+  if (ALIGNED || (sizeof(U) == 4 && fc_window_is_wide<W>(to)))
     fc_map_store_words(to, word);
   else
     fc_window_store_askew<U>(to, word);
@@ -154,6 +164,14 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
           fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
 }
 
+// Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;
+// `left` is at least UM.
+template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
+  if (left >= V) return;
+#pragma unroll
+  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
+}
+
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
 #pragma unroll
   for (int i = 0; i < V; i += 4)
@@ -175,15 +193,32 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
   static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
   static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
 
-  // The window of a thread's outputs, which begins PL elements before them.
+  // Elements i to i + 3 of a window.
+  static FC_DEVICE void read(float (&w)[NW], int i, const float *row) {
+    const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
+    w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+  }
+
+  // The window of a thread's outputs, which begins PL elements before them. A long line is read tap by tap,
+  // and does not stay in registers.
   static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
     float w[NW];
+    if constexpr (Op::LINE && NW > 64) {
 #pragma unroll
-    for (int i = 0; i < NW; i += 4) {
-      const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
-      w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+      for (int i = 0; i < V; i++) done[i] = sum[0][i];
+#pragma unroll
+      for (int k = 0; k < Op::NX; k++) {
+        const int from = k == 0 ? 0 : (FIRST + V + (k - 1) * STEP + 3) / 4 * 4;
+#pragma unroll
+        for (int i = from; i < FIRST + V + k * STEP; i += 4) read(w, i, row);
+#pragma unroll
+        for (int i = 0; i < V; i++) done[i] = fmaf(op.m[0][k], w[FIRST + i + k * STEP], done[i]);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < NW; i += 4) read(w, i, row);
+      op.template add<STEP, V, NW>(w, FIRST, sum, done);
     }
-    op.template add<STEP, V, NW>(w, FIRST, sum, done);
   }
 };
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. A first kernel makes the windows and weights, with a warp per
+// resample.cu - resample.h on a CUDA device. Bytes are multiplied by band matrices where the device has the
+// units and the strides allow (bands.cu). Else a first kernel makes the windows and weights, with a warp per
 // output row or column. Then a block computes a tile of the output with both passes: the first from global
 // to shared memory, the second from there. If the first pass is vertical, interleaved bytes are summed four
 // neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
 // output, the passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/cuda.cuh"
+#include "filters/resample/bands.h"
 #include "filters/resample/resample.h"
 #include "filters/resample/resample_math.h"
+#include "filters/resample/weights.cuh"
 
 namespace {
 
@@ -58,33 +61,9 @@ template <typename W> struct table {
   int64_t from; // position of the first output
 };
 
-// Sums in the order of taps across the warp; all lanes get the sum. For each tap i of its own, a lane calls
-// each(i, product, sum before, sum after).
-template <typename Fn>
-__device__ __forceinline__ double running_sum(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
-                                              double factor, Fn each) {
-  const int lane = threadIdx.x;
-  double sum = 0;
-  for (int base = 0; base < taps; base += 32) {
-    const double mine = base + lane < taps ? fc_resample_folded(&a, o, first + base + lane) * factor : 0;
-    for (int i = 0; i < 32 && base + i < taps; i++) {
-      const double before = sum;
-      sum += __shfl_sync(0xffffffffu, mine, i);
-      if (i == lane) each(base + i, mine, before, sum);
-    }
-  }
-  return sum;
-}
-
-__device__ __forceinline__ int32_t code_of(double running) {
-  return static_cast<int32_t>(running * (1 << FC_RESAMPLE_WEIGHT_BITS) + 65536.5) - 65536;
-}
-
 __device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
                                             double norm, int16_t *to) {
-  running_sum(a, o, first, taps, norm, [&](int i, double, double before, double sum) {
-    to[i] = static_cast<int16_t>(code_of(sum) - (i ? code_of(before) : 0));
-  });
+  fc_put_codes(a, o, first, taps, norm, to);
 }
 
 template <typename F>
@@ -106,7 +85,7 @@ __global__ void __launch_bounds__(LANES *WARPS)
   const int64_t k = across ? i : i - tx.count, o = t.from + k;
   int64_t first;
   const int taps = static_cast<int>(fc_resample_window(&a, o, &first));
-  const double norm = 1 / running_sum(a, o, first, taps, 1.0, [](int, double, double, double) {});
+  const double norm = fc_norm_of(a, o, first, taps);
   W *weights = t.weights + k * t.room;
   put_weights(a, o, first, taps, norm, weights);
   if (threadIdx.x == 0) {
@@ -559,7 +538,8 @@ bool is_empty(const fc_view *in, const fc_view *out) {
 
 extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
   if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
-  return static_cast<size_t>(lay(r, in, out).bytes);
+  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out);
+  return static_cast<size_t>(tables > bands ? tables : bands);
 }
 
 extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
@@ -572,7 +552,10 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     case 4: return launch_nearest<uint32_t>(w.x, w.y, in, out, stream);
     default: return launch_nearest<uint64_t>(w.x, w.y, in, out, stream);
     }
-  if (w.codes) return run<of_bytes>(w, r, in, out, scratch, stream);
+  if (w.codes) {
+    const fc_status status = fc_resample_bands(r, in, out, scratch, stream);
+    return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
+  }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);
   return run<of_reals<float>>(w, r, in, out, scratch, stream);
 }

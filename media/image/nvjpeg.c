@@ -73,11 +73,13 @@ struct fc_device_decoder {
 struct fc_nvjpeg {
   GMutex mutex; /* of all below */
   GCond changed;
-  gboolean tried, none; /* none: it was loaded, and cannot be started */
-  guint started;        /* instances */
-  const char *means;    /* what they decode by; "" before the first */
-  api api;              /* without a module if there is none */
-  GQueue idle;          /* fc_device_decoder */
+  gboolean tried;
+  gboolean no_engines; /* the chip has none, or they cannot be used */
+  guint started, most; /* instances; most: fewer after one could not be started */
+  const char *means;   /* what they decode by; "" before the first */
+  api api;             /* without a module if there is none */
+  GQueue idle;         /* fc_device_decoder */
+  GPtrArray *starting; /* GThread */
 };
 
 /* With the mutex held. */
@@ -105,23 +107,72 @@ static void end(const api *a, struct fc_device_decoder *d) {
   g_free(d);
 }
 
-/* The chip's engines where it has them. */
-static struct fc_device_decoder *start(const api *a, gint32 device) {
-  static const int backends[] = {BACKEND_HARDWARE, BACKEND_GPU_HYBRID, BACKEND_DEFAULT};
+/* An instance by one of nvJPEG's backends; NULL if there is none. */
+static struct fc_device_decoder *start_by(const api *a, gint32 device, int backend) {
   struct fc_device_decoder *d = g_new0(struct fc_device_decoder, 1);
-  d->device = device;
-  for (guint i = 0; i < G_N_ELEMENTS(backends) && !d->handle; i++)
-    for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
-      d->hardware = backends[i] == BACKEND_HARDWARE;
-      if (a->create(backends[i], NULL, NULL, flags, &d->handle) == SUCCESS) break;
-      d->handle = NULL;
-      if (!flags) break;
-    }
+  d->device = device, d->hardware = backend == BACKEND_HARDWARE;
+  for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
+    if (a->create(backend, NULL, NULL, flags, &d->handle) == SUCCESS) break;
+    d->handle = NULL;
+    if (!flags) break;
+  }
   if (d->handle && a->state_create(d->handle, &d->state) == SUCCESS &&
       a->stream_create(d->handle, &d->stream) == SUCCESS)
     return d;
   end(a, d);
   return NULL;
+}
+
+/* By the chip's engines where it has them, by its multiprocessors for those who insist. It was counted; the
+ * device is the thread's current one. */
+static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
+  struct fc_device_decoder *d = start_by(&me->api, device, BACKEND_HARDWARE);
+  const gboolean engines = d != NULL;
+  if (!d && mode == FC_DECODE_GPU) d = start_by(&me->api, device, BACKEND_GPU_HYBRID);
+  if (!d && mode == FC_DECODE_GPU) d = start_by(&me->api, device, BACKEND_DEFAULT);
+  g_mutex_lock(&me->mutex);
+  if (!engines) me->no_engines = TRUE;
+  if (d) me->means = engines ? ", engines" : ", CUDA";
+  if (!d) me->started--;
+  if (!d && mode == FC_DECODE_GPU) me->most = me->started;
+  g_cond_broadcast(&me->changed);
+  g_mutex_unlock(&me->mutex);
+  return d;
+}
+
+typedef struct ahead {
+  fc_nvjpeg *nvjpeg;
+  const fc_driver *driver;
+  gint32 device;
+  int mode;
+} ahead;
+
+static gpointer start_one_ahead(gpointer data) {
+  g_autofree ahead *a = data;
+  const int before = a->driver->enter(a->device);
+  struct fc_device_decoder *d = start(a->nvjpeg, a->device, a->mode);
+  if (d) fc_nvjpeg_give(a->nvjpeg, d);
+  a->driver->leave(before);
+  return NULL;
+}
+
+void fc_nvjpeg_start(fc_nvjpeg *me, const fc_driver *driver, gint32 device, int mode, guint n) {
+  g_mutex_lock(&me->mutex);
+  guint there = 0;
+  for (GList *at = me->idle.head; at; at = at->next)
+    there += ((struct fc_device_decoder *)at->data)->device == device;
+  for (; load(me) && there < n && me->started < me->most; there++) {
+    ahead *a = g_new(ahead, 1);
+    *a = (ahead){me, driver, device, mode};
+    GThread *thread = g_thread_try_new("nvjpeg", start_one_ahead, a, NULL);
+    if (!thread) {
+      g_free(a);
+      break;
+    }
+    me->started++;
+    g_ptr_array_add(me->starting, thread);
+  }
+  g_mutex_unlock(&me->mutex);
 }
 
 static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
@@ -134,23 +185,19 @@ static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
   return NULL;
 }
 
-static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
+/* NULL: nothing decodes there. */
+static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device, int mode) {
   struct fc_device_decoder *found = NULL;
+  gboolean fresh = FALSE;
   g_mutex_lock(&me->mutex);
-  while (load(me) && !me->none && !(found = find_idle(me, device)) && me->started >= STARTED_MOST &&
-         !me->idle.head)
+  while (load(me) && me->most && !(mode == FC_DECODE_AUTO && me->no_engines) &&
+         !(found = find_idle(me, device))) {
+    if ((fresh = me->started < me->most || me->idle.head)) break;
     g_cond_wait(&me->changed, &me->mutex);
-  const gboolean fresh = !found && me->api.module && !me->none;
+  }
   me->started += fresh;
   g_mutex_unlock(&me->mutex);
-  if (!fresh) return found;
-  found = start(&me->api, device);
-  g_mutex_lock(&me->mutex);
-  me->none = !found;
-  if (found) me->means = found->hardware ? ", engines" : ", CUDA";
-  g_cond_broadcast(&me->changed);
-  g_mutex_unlock(&me->mutex);
-  return found;
+  return fresh ? start(me, device, mode) : found;
 }
 
 void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
@@ -198,7 +245,7 @@ struct fc_device_decoder *fc_nvjpeg_decode(fc_nvjpeg *me, int mode, void *stream
   struct fc_device_decoder *d = NULL;
   int taken = 0;
   for (guint i = 0; i < n; i++) {
-    done[i] = fc_image_encoded(sources[i], &files[taken]) && (d || (d = take(me, frames[i].device))) &&
+    done[i] = fc_image_encoded(sources[i], &files[taken]) && (d || (d = take(me, frames[i].device, mode))) &&
               (d->hardware || mode == FC_DECODE_GPU) && accepts(&me->api, d, &files[taken], &frames[i]);
     if (done[i]) to[taken++] = &frames[i];
   }
@@ -228,7 +275,9 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
 
 fc_nvjpeg *fc_nvjpeg_new(void) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
+  me->most = STARTED_MOST;
   me->means = "";
+  me->starting = g_ptr_array_new();
   g_mutex_init(&me->mutex);
   g_cond_init(&me->changed);
   return me;
@@ -236,6 +285,8 @@ fc_nvjpeg *fc_nvjpeg_new(void) {
 
 void fc_nvjpeg_free(fc_nvjpeg *me, const fc_driver *driver) {
   if (!me) return;
+  for (guint i = 0; i < me->starting->len; i++) g_thread_join(me->starting->pdata[i]);
+  g_ptr_array_unref(me->starting);
   for (struct fc_device_decoder *d; (d = g_queue_pop_head(&me->idle));) {
     const int before = driver->enter(d->device);
     end(&me->api, d);

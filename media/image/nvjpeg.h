@@ -23,6 +23,10 @@ typedef struct fc_nvjpeg fc_nvjpeg;
 fc_nvjpeg *fc_nvjpeg_new(void);
 void fc_nvjpeg_free(fc_nvjpeg *nvjpeg, const fc_driver *driver); /* NULL is allowed */
 
+/* Begins to start up to `n` instances for a device, each on a thread, for what fc_nvjpeg_decode is going to
+ * be asked. */
+void fc_nvjpeg_start(fc_nvjpeg *nvjpeg, const fc_driver *driver, gint32 device, int mode, guint n);
+
 /* "nvJPEG 13.0.1", and after its first images what it decodes by: ", engines" or ", CUDA"; g_free. NULL with
  * FC_UNSUPPORTED where it is not installed. */
 char *fc_nvjpeg_name(fc_nvjpeg *nvjpeg, GError **error);

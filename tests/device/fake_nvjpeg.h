@@ -9,6 +9,7 @@ typedef struct fake_nvjpeg {
   int decoded; /* images, since it was set to 0 */
   int batches;
   int handles; /* that are not destroyed */
+  int most;    /* of them that there can be; 0: any number */
 } fake_nvjpeg;
 
 /* Of the library; by dlsym. */
