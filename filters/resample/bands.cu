@@ -118,8 +118,10 @@ band_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scra
   j.out_row = out->stride[FC_AXIS_Y], j.out_n = out->stride[FC_AXIS_N], j.out_c = out->stride[FC_AXIS_C];
   j.in = static_cast<const char *>(in->data) - y * j.in_row - x * p.channels;
   j.out = static_cast<char *>(out->data);
-  j.low = static_cast<int32_t>(x * p.channels);
-  j.high = static_cast<int32_t>((x + in->shape[FC_AXIS_X]) * p.channels);
+  // Inputs beside the view are readable as far as windows go, within the signal.
+  const int64_t halo = fc_resample_halo_of(&p.x), end = x + in->shape[FC_AXIS_X] + halo;
+  j.low = static_cast<int32_t>((x > halo ? x - halo : 0) * p.channels);
+  j.high = static_cast<int32_t>((end < p.x.in ? end : p.x.in) * p.channels);
   j.planes = static_cast<int32_t>(p.planes), j.by_n = static_cast<int32_t>(p.by_n);
   j.width = static_cast<int32_t>(out->shape[FC_AXIS_X] * p.channels);
   j.height = static_cast<int32_t>(out->shape[FC_AXIS_Y]);

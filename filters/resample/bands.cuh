@@ -99,7 +99,7 @@ struct band_job {
   const char *in; // element 0 of row 0 of the signal, which may be outside the view
   char *out;      // of the view
   int64_t in_row, in_n, in_c, out_row, out_n, out_c; // bytes
-  int32_t low, high;                                 // elements of a row that are in the view
+  int32_t low, high;                                 // elements of a row that are readable
   int32_t planes, by_n;                              // frames times planes of a frame, planes of a frame
   int32_t width, height;                             // elements and rows of the output
   band x, y;

@@ -130,9 +130,10 @@ class Machine:
         """Bytes a second, read and written, of a copy of about so many."""
         total = 1 << max(int(total).bit_length(), 26)
         if total not in self.copies:
-            source = self.torch.rand(total // 8, device="cuda")
-            to = self.torch.empty_like(source)
-            self.copies[total] = total / self.in_turns(lambda: to.copy_(source))[0]
+            with self.torch.cuda.stream(self.stream):
+                source = self.torch.rand(total // 8, device="cuda")
+                to = self.torch.empty_like(source)
+                self.copies[total] = total / self.in_turns(lambda: to.copy_(source), lambda: to.copy_(source))[1]
         return self.copies[total]
 
     def tensor(self, dtype, shape):
@@ -168,7 +169,7 @@ def apart(torch, text, x, dtype, got):
 def kernels_of(torch, jobs):
     """Names and microseconds of what each job runs, by the profiler; a kernel that waits is between them."""
     from torch.profiler import ProfilerActivity, profile
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as seen:
         for job in jobs:
             torch.cuda._sleep(1)
             job()
@@ -247,7 +248,7 @@ def main():
                 print(f"{work[0]} {work[1]}: {type(why).__name__}: {str(why).splitlines()[0][:150]}")
                 continue
             rows.append(row)
-            kernels = " ".join(f"{name}={us}" for name, us in row["kernels"])
+            kernels = " ".join(f"{name}={us}" for name, us in row["kernels"][:4])
             print(f"{row['of_copy']:6.2f} {row['us']:8.1f} {row['torch_us'] or '':>8}  {row['dtype']:7} {'x'.join(map(str, row['shape'])):19} "
                   f"{row['stages']}; {kernels}{'  DIFFERS by %.3g' % row['apart'] if row['differs'] else ''}", flush=True)
             torch.cuda.empty_cache()
