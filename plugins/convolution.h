@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/contract/fc_helpers.h"
 #include "filters/conv1d/conv1d.h"
@@ -372,24 +373,42 @@ static inline int convolution_is_quick(const convolution *self, const fc_format 
   return in->kind == FC_AUDIO || self->axis != FC_AXIS_X || in->extent[FC_AXIS_C] < 3 || floats || bytes;
 }
 
+/* By transforms: worth using alone for integers, which the precompiled kernels store less directly. */
+static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
+                                                        const transforms *t, fc_device_function *function) {
+  if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
+  const int floats = setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32;
+  function->flags = FC_FUNCTION_WINDOW | (floats ? 0 : FC_FUNCTION_ALONE);
+  function->window_x = (uint32_t)self->taps, function->window_y = 1;
+  function->growth = 1.001 * largest_gain(self);
+  return fc_conv1d_overlap_function(&t->overlap, self->used, before_of(self) - self->skipped, self->masks,
+                                    function);
+}
+
 /* For direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
 static inline fc_status convolution_describe(const convolution *self, const fc_setup *setup,
                                              fc_device_function *function) {
   const int along_x = self->axis == FC_AXIS_X;
   const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
 #if FC_HAVE_CUDA
-  const int transformed = t.overlap.n != 0;
+  if (t.overlap.n) return convolution_describe_transforms(self, setup, &t, function);
 #else /* there is no backend with transforms, so that sums tap by tap, as on the CPU, are the best */
-  const int transformed = t.overlap.n != 0 && (self->method == FFT || t.n);
+  if (t.overlap.n != 0 && (self->method == FFT || t.n)) return FC_UNSUPPORTED;
 #endif
-  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || transformed ||
-      self->taps > FC_CONV1D_BLOCK)
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || self->taps > FC_CONV1D_BLOCK)
     return FC_UNSUPPORTED;
   const fc_status status =
       mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
                       (const double *const[]){self->mask}, &self->taps, 1, function);
   if (convolution_is_quick(self, setup->in[0], setup->out)) function->flags &= ~FC_FUNCTION_ALONE;
   return status;
+}
+
+static inline fc_status convolution_bind(const fc_host *host, const void *prepared,
+                                         fc_device_function *function) {
+  const convolution_state *state = prepared;
+  if (strcmp(function->source, FC_FUNCTION_TRANSFORMS_TEXT) != 0) return FC_OK;
+  return fc_conv1d_overlap_bind(&state->overlap, state->device_mask, state->device_tables, function);
 }
 
 /* The backends of an operator; members of fc_operator. */

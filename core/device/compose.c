@@ -15,13 +15,25 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar; of march.cuh also how many warps a block has, of slide.cuh whether lines are short. */
-enum { PACKS, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 16, SLIDE = ROW + 4 };
+ * planar, as of overlap.cuh; of march.cuh also how many warps a block has, of slide.cuh whether lines are
+ * short. */
+enum {
+  PACKS,
+  STRIDED,
+  PLANES,
+  TILES,
+  FEWER_TILES,
+  MARCH,
+  ROW = MARCH + 16,
+  SLIDE = ROW + 4,
+  OVERLAP = SLIDE + 8
+};
 enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "march", "march",
-    "march", "march",   "march",  "march", "march", "march", "march", "march", "march", "march", "row",
-    "row",   "row",     "row",    "slide", "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
+    "packs", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march", "march",
+    "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march", "march",
+    "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide", "slide",
+    "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -420,10 +432,17 @@ static gboolean is_statistic(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_statistic");
 }
 
+/* Channels that one transform takes, 1 or 2; 0: it is no convolution by transforms. */
+static int together_of(const fc_device_function *f) {
+  int n = 0, together = 0;
+  return sscanf(f->entry, "fc_transforms<%d,%d>", &n, &together) == 2 ? together : 0;
+}
+
 static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
+  if (w->overlap) return y == 1;
   return x <= (w->row   ? ROW_WINDOW
                : y == 1 ? MARCH_LINE
                         : MARCH_WINDOW) &&
@@ -436,8 +455,9 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
-  w->slide = is_statistic(f);
-  w->row = !w->slide && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
+  const int together = together_of(f);
+  w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
+  w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
   if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
       c->border == FC_BORDER_UNSET || !may_see(w))
     return FALSE;
@@ -448,10 +468,12 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   }
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
-  const gboolean units = w->pixels || (w->slide && !planar);
+  if (w->overlap && (w->step % together || (w->pixels && w->step != together))) return FALSE;
+  const gboolean units = w->pixels || (!planar && (w->slide || (w->overlap && w->step == together)));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
-  return w->step <= 4 && (w->slide || fc_vectors_choose(w));
+  if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
+  return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -653,6 +675,53 @@ static gboolean launch_slide(const fc_composition *c, const window *w, const fc_
   return set_params(to, &args, sizeof args, NULL, c);
 }
 
+/* What these outputs need of the signal, if blocks are computed whole. */
+static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gint64 taps, int border) {
+  fc_view whole = *out;
+  gint64 *first = &whole.origin[FC_AXIS_X], end = *first + out->shape[FC_AXIS_X];
+  *first -= *first % hop, end = (end + hop - 1) / hop * hop;
+  whole.shape[FC_AXIS_X] = MIN(end, in->extent[FC_AXIS_X]) - *first;
+  return has_all(in, &whole, FC_AXIS_X, taps, border);
+}
+
+/* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
+static gboolean launch_overlap(const fc_composition *c, const window *w, const fc_view *in,
+                               const fc_view *out, gboolean planar, guint32 *notes, gint64 processors,
+                               fc_composed *to) {
+  const fc_function_transforms *o = w->overlap;
+  const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1, rows = in->shape[FC_AXIS_Y],
+               origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], skip = origin % o->hop,
+               places = (total + skip + o->hop - 1) / o->hop, lines = rows * in->shape[FC_AXIS_N] * planes,
+               jobs = places * lines * (w->step / together_of(w->f));
+  if (rows != out->shape[FC_AXIS_Y] || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] || total > far ||
+      jobs > far || !has_blocks(in, out, o->hop, w->f->window_x, c->border))
+    return FALSE;
+  fc_view at = *in;
+  at.data = (char *)in->data + (origin - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
+  const fc_overlap_args args = {.in = at.data,
+                                .out = out->data,
+                                .in_row = in->stride[FC_AXIS_Y],
+                                .out_row = out->stride[FC_AXIS_Y],
+                                .in_image = in->stride[FC_AXIS_N],
+                                .in_plane = in->stride[FC_AXIS_C],
+                                .out_image = out->stride[FC_AXIS_N],
+                                .out_plane = out->stride[FC_AXIS_C],
+                                .begin = (gint32)MIN(origin, far),
+                                .end = (gint32)MIN(in->extent[FC_AXIS_X] - origin, 2 * far),
+                                .total = (gint32)total,
+                                .skip = (gint32)skip,
+                                .jobs = (gint32)jobs,
+                                .places = (gint32)places,
+                                .rows = (gint32)rows,
+                                .planes = (gint32)planes,
+                                .constant = (float)c->border_value,
+                                .notes = notes};
+  to->variant = OVERLAP + (vectors_aligned(w, &at, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->threads = (guint)o->threads, to->shared = (guint)o->shared;
+  to->grid[0] = grid_of(jobs, o->groups, processors * o->resident), to->grid[1] = to->grid[2] = 1;
+  return set_params(to, &args, sizeof args, NULL, c);
+}
+
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                               guint processors, guint resident, fc_composed *to) {
   window w;
@@ -664,6 +733,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   if (w.slide)
     return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
+  if (w.overlap) return launch_overlap(c, &w, in, out, planar, notes, processors, to);
   if (w.row) return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to);
   if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
       out->shape[FC_AXIS_X] != extent[FC_AXIS_X] || extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 ||
@@ -703,14 +773,16 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 
 /* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
+  if (w->overlap) return;
   if (w->slide)
-    g_string_append_printf(text, "%d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+    g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
   else
-    g_string_append_printf(text, "%d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads, (int)w->unroll);
+    g_string_append_printf(text, ", %d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads,
+                           (int)w->unroll);
 }
 
 static const char *window_skeleton(const window *w) {
-  return w->slide ? "slide" : w->row ? "row" : "march";
+  return w->overlap ? "overlap" : w->slide ? "slide" : w->row ? "row" : "march";
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
@@ -728,11 +800,19 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
+  g_string_append(text, "};\n");
+  if (w.overlap) /* what the host computed the launch by */
+    g_string_append_printf(text,
+                           "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
+                           "Op::config::bytes == %d, \"\");\n",
+                           w.overlap->threads, w.overlap->groups, w.overlap->shared);
+  g_autofree char *bounds = w.overlap ? g_strdup_printf("%d, %d", w.overlap->threads, w.overlap->resident)
+                                      : g_strdup_printf("%d", (int)w.threads);
   g_string_append_printf(
       text,
-      "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, ",
-      (int)w.threads, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
+      "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
+      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
+      bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
       flags & ALIGNED ? "true" : "false");
   append_window_arguments(text, &w, variant);
@@ -778,6 +858,7 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                     guint processors, guint resident, fc_composed *to) {
+  to->shared = 0;
   if (!is_sound(c, in, out)) return FALSE;
   return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to)
                           : launch_map(c, in, out, notes, processors, to);
@@ -785,11 +866,12 @@ gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *o
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",
-                         c->window == c->n ? "map"
-                         : variant < ROW   ? "march"
-                         : variant < SLIDE ? "row"
-                                           : "slide");
+  g_string_append_printf(text, "#include \"filters/%s.cuh\"\n",
+                         c->window == c->n   ? "gpu/map"
+                         : variant < ROW     ? "gpu/march"
+                         : variant < SLIDE   ? "gpu/row"
+                         : variant < OVERLAP ? "gpu/slide"
+                                             : "conv1d/overlap");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);

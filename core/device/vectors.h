@@ -15,9 +15,10 @@ G_BEGIN_DECLS
 /* Parameters of a skeleton; see march.cuh for their meaning. */
 typedef struct fc_vectors {
   const fc_device_function *f;
-  gboolean row;    /* along lines of sound: row.cuh is used */
-  gboolean slide;  /* statistics: slide.cuh is used */
-  gboolean pixels; /* some function works on pixels */
+  gboolean row;                          /* along lines of sound: row.cuh is used */
+  gboolean slide;                        /* statistics: slide.cuh is used */
+  const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
+  gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;

@@ -4,6 +4,8 @@
 
 #include "core/device/kernels.h"
 
+#include <string.h>
+
 /* A kernel is compiled at once if it saves this many bytes, otherwise when that many have accumulated. */
 #define WORTH ((gint64)1 << 30)
 
@@ -17,9 +19,15 @@ struct fc_fused {
   gint64 links;                       /* bytes saved per element of N, Y and X */
   fc_made *missing;                   /* atomic: the kernel that the last launch lacked; or NULL */
   fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not requested */
+  GSList *bound;                      /* functions with bytes that belong to the device */
   fc_composition what;
   fc_compose_stage stages[]; /* the stages of `what` */
 };
+
+typedef struct bound {
+  fc_device_function base;
+  double bytes[FC_FUNCTION_BYTES / sizeof(double)];
+} bound;
 
 /* Bytes of memory traffic that a fused kernel saves for an element of N, Y and X: writing and reading the
  * links in between; for a window alone, whose own kernel is otherwise the slowest, the links at its ends. */
@@ -129,8 +137,21 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   return f;
 }
 
+gboolean fc_fused_bind(fc_fused *f, guint i, fc_stage *stage, const void *prepared) {
+  const fc_fusible *fusible = fc_operator_extension(stage->op, FC_DEVICE_FUNCTION);
+  if (!fusible || !FC_HAS(fusible, bind) || !fusible->bind) return TRUE;
+  bound *own = g_new0(bound, 1);
+  own->base = *f->stages[i].function, own->base.bytes = own->bytes;
+  memcpy(own->bytes, f->stages[i].function->bytes, own->base.n_bytes);
+  f->bound = g_slist_prepend(f->bound, own);
+  f->stages[i].function = &own->base;
+  return FC_CALLED(f->stages[i].name, fusible->bind(&stage->host.base, prepared, &own->base)) == FC_OK;
+}
+
 void fc_fused_free(fc_fused *f) {
-  if (f) g_free(f->name);
+  if (!f) return;
+  g_slist_free_full(f->bound, g_free);
+  g_free(f->name);
   g_free(f);
 }
 

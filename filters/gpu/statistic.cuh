@@ -4,8 +4,9 @@
 // piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits of the
 // precompiled kernels (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, join_some if neither is none,
-// and counted(piece, samples), which sets a known count; words are samples as floats, or codes as integers
+// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, and counted(piece, samples),
+// which sets a known count. SHARED: joining takes a division by counts, which each lane knows from where it
+// is, and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
 // whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
 // order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
@@ -19,12 +20,22 @@ constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 
 
 // ---- pieces --------------------------------------------------------------------
 
+// The part that b has of a and b, and that times a's count; 0 and 0 if there is no b, 1 and 0 if there is no
+// a.
+struct fc_share {
+  float share, weight;
+};
+FC_DEVICE fc_share fc_share_of(int a, int b) {
+  const float share = b == 0 ? 0 : static_cast<float>(b) / static_cast<float>(a + b);
+  return {share, b == 0 ? 0 : static_cast<float>(a) * share};
+}
+
 struct fc_piece_sum {
+  static constexpr bool SHARED = false;
   typedef float piece;
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
-  static FC_DEVICE float join_some(float a, float b) { return a + b; }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
@@ -53,21 +64,21 @@ FC_DEVICE float fc_most(float a, float b) {
 #endif
 }
 template <bool MOST> struct fc_piece_extreme {
+  static constexpr bool SHARED = false;
   typedef float piece;
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
-  static FC_DEVICE float join_some(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
 // For codes, exactly, in types that hold the sums of a window.
 template <typename R> struct fc_piece_codes {
+  static constexpr bool SHARED = false;
   typedef R piece;
   static FC_DEVICE R none() { return 0; }
   static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
   static FC_DEVICE R join(R a, R b) { return a + b; }
-  static FC_DEVICE R join_some(R a, R b) { return a + b; }
   static FC_DEVICE R counted(R v, int) { return v; }
 };
 template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
@@ -81,6 +92,7 @@ template <typename R, typename Q> struct fc_sums_of_codes {
   Q squares;
 };
 template <typename R, typename Q> struct fc_piece_moments {
+  static constexpr bool SHARED = false;
   typedef fc_sums_of_codes<R, Q> piece;
   static FC_DEVICE piece none() { return {0, 0}; }
   static FC_DEVICE piece of(float word) {
@@ -89,7 +101,6 @@ template <typename R, typename Q> struct fc_piece_moments {
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     return {a.sum + b.sum, a.squares + b.squares};
   }
-  static FC_DEVICE piece join_some(const piece &a, const piece &b) { return join(a, b); }
   static FC_DEVICE piece counted(const piece &v, int) { return v; }
 };
 
@@ -99,15 +110,32 @@ struct fc_spread {
   float p, d, m, n;
 };
 struct fc_piece_spread {
+  static constexpr bool SHARED = true;
   typedef fc_spread piece;
   static FC_DEVICE piece none() { return {0, 0, 0, 0}; }
   static FC_DEVICE piece of(float v) { return {v, 0, v - v, 1}; }
   static FC_DEVICE piece join(const piece &a, const piece &b) {
-    return a.n == 0 ? b : b.n == 0 ? a : join_some(a, b);
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    const float share = b.n / (a.n + b.n);
+    return joined(a, b, {share, a.n * share});
   }
-  static FC_DEVICE piece join_some(const piece &a, const piece &b) {
-    const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
-    return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
+  static FC_DEVICE piece join_by(const piece &a, const piece &b, const fc_share &s) {
+    const piece both = joined(a, b, s);
+    const bool some = s.weight != 0, last = s.share != 0;
+    return {some   ? both.p
+            : last ? b.p
+                   : a.p,
+            some   ? both.d
+            : last ? b.d
+                   : a.d,
+            some   ? both.m
+            : last ? b.m
+                   : a.m,
+            0};
+  }
+  static FC_DEVICE piece joined(const piece &a, const piece &b, const fc_share &s) {
+    const float apart = (b.p - a.p) + (b.d - a.d);
+    return {a.p, a.d + apart * s.share, (a.m + b.m) + apart * (apart * s.weight), a.n + b.n};
   }
   // If a count follows from the position, quotients of counts are the same for all tiles.
   static FC_DEVICE piece counted(const piece &v, int n) { return {v.p, v.d, v.m, static_cast<float>(n)}; }
@@ -133,7 +161,7 @@ FC_DEVICE fc_sums_of_codes<R, Q> fc_lane(const fc_sums_of_codes<R, Q> &v, Move m
   return {move(v.sum), move(v.squares)};
 }
 template <class Move> FC_DEVICE fc_spread fc_lane(const fc_spread &v, Move move) {
-  return {move(v.p), move(v.d), move(v.m), move(v.n)};
+  return {move(v.p), move(v.d), move(v.m), v.n}; // to be counted
 }
 
 constexpr unsigned FC_ALL_LANES = 0xffffffffu;

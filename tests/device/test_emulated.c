@@ -16,6 +16,7 @@
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
 #include "filters/color/color_math.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "filters/pointwise/curve.h"
 #include "tests/device/chains_of_functions.h"
 #include "tests/device/plain_statistic.h"
@@ -36,6 +37,10 @@ typedef struct trial {
   int statistic;         /* fc_winstat_stat, or -1 */
   float *line[4];        /* what the window sees of a line, channel by channel, from -nx on */
   gint64 line_n, line_y;
+  fc_conv1d_overlap overlap; /* transforms; n 0: none */
+  fc_conv1d filter;
+  float *mask, *made[4]; /* by transforms: taps; of a line, its outputs from 0 on */
+  guint8 *tables;
   fc_view in, out;
   guint8 *in_memory, *out_memory;
   gsize in_bytes, out_bytes;
@@ -92,6 +97,37 @@ static void make_window(trial *t, guint at, int kind) {
   }
   t->described[at].function = &t->window;
   t->described[at].name = "window";
+  t->what.window = at;
+}
+
+/* Transforms, of two channels at a time or one, some masks with zeros at their ends, which are not summed. */
+static void make_transforms(trial *t, guint at, gint64 channels) {
+  static const gint64 lengths[] = {1024, 1024, 1024, 1024, 4096, 4096, 8192, 16384};
+  const gint64 n = lengths[pick(0, G_N_ELEMENTS(lengths))],
+               together = channels % 2 == 0 && pick(0, 3) ? 2 : 1;
+  const gint64 taps = pick(1, (int)(n / 2 * (3 - together)) - 100), skipped = pick(0, 4);
+  fc_conv1d *f = &t->filter;
+  *f = (fc_conv1d){.taps = taps, .masks = together == 1 && pick(0, 4) == 0 ? channels : 1, .compute = FC_F32};
+  t->nx = (int)(taps + skipped + pick(0, 4)), t->ny = 1, t->dense = FALSE, t->statistic = -1;
+  f->before = t->nx / 2 - skipped, f->axis = FC_AXIS_X, f->isa = fc_isa_best();
+  f->mask = t->mask = g_new(float, (gsize)(taps * f->masks));
+  double gain = 0;
+  for (gint64 i = 0; i < taps * f->masks; i++)
+    t->mask[i] = (float)(real(-0.5, 1) / (double)taps), gain += fabs((double)t->mask[i]);
+  t->overlap = fc_conv1d_overlap_of(taps, f->before, n, (int)(3 - together));
+  t->overlap.shared = 1 << 20;
+  t->window = (fc_device_function){.size = sizeof t->window,
+                                   .flags = FC_FUNCTION_WINDOW,
+                                   .entry = t->entry,
+                                   .bytes = t->taps,
+                                   .low = 1,
+                                   .growth = 1.001 * gain,
+                                   .window_x = (guint32)t->nx,
+                                   .window_y = 1};
+  g_assert_cmpint(t->overlap.parts, ==, 1);
+  g_assert_cmpint(fc_conv1d_overlap_function(&t->overlap, taps, f->before, f->masks, &t->window), ==, FC_OK);
+  t->described[at].function = &t->window;
+  t->described[at].name = "transforms";
   t->what.window = at;
 }
 
@@ -178,7 +214,10 @@ static trial *trial_new(gboolean window) {
   for (guint i = 0; i < t->what.n; i++) {
     const gboolean selects = i > t->rounding;
     if (i == at) {
-      if (!selects && pick(0, 2))
+      const int which = pick(0, 3);
+      if (which == 0 && !selects)
+        make_transforms(t, at, channels);
+      else if (which == 1 && !selects)
         make_window(t, at, kind);
       else
         make_statistic(t, at, kind, in_dtype, extent[2], selects);
@@ -202,8 +241,10 @@ static trial *trial_new(gboolean window) {
                count = window ? pick(1, (int)rest + 1) : rest;
   /* Of sound often no more than windows see. */
   const gboolean part = window && kind == FC_AUDIO && pick(0, 3);
-  const gint64 lo = part ? MAX(first - t->nx / 2, 0) : 0,
-               hi = part ? MIN(first + count + t->nx - 1 - t->nx / 2, extent[along]) : extent[along];
+  const gint64 hop = t->overlap.n ? t->overlap.hop : 1, begin = first / hop * hop,
+               end = (first + count + hop - 1) / hop * hop;
+  const gint64 lo = part ? MAX(begin - t->nx / 2, 0) : 0,
+               hi = part ? MIN(end + t->nx - 1 - t->nx / 2, extent[along]) : extent[along];
   place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
   place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
@@ -219,7 +260,9 @@ static trial *trial_new(gboolean window) {
 
 static void trial_free(gpointer data) {
   trial *t = data;
-  for (int c = 0; c < 4; c++) g_free(t->line[c]);
+  for (int c = 0; c < 4; c++) g_free(t->line[c]), g_free(t->made[c]);
+  g_free(t->mask);
+  g_free(t->tables);
   g_free(t->in_memory);
   g_free(t->out_memory);
   g_free(t->text);
@@ -407,6 +450,90 @@ static void say_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
   }
 }
 
+/* ---- transforms: block by block, by the arithmetic that kernels share ------------------- */
+
+static void *kernels;
+
+static void *found(const char *what, gint64 n) {
+  g_autofree char *name = g_strdup_printf("%s_%d", what, (int)n);
+  void *function = dlsym(kernels, name);
+  g_assert_nonnull(function);
+  return function;
+}
+
+static void make_tables(trial *t) {
+  const gint64 n = t->overlap.n;
+  if (!n) return;
+  size_t (*size)(size_t) = (size_t(*)(size_t))found("table", n);
+  int (*make)(const fc_conv1d_overlap *, const fc_conv1d *, void *) =
+      (int (*)(const fc_conv1d_overlap *, const fc_conv1d *, void *))found("make", n);
+  t->tables = g_malloc0(size((size_t)t->filter.masks));
+  g_assert_cmpint(make(&t->overlap, &t->filter, t->tables), ==, FC_OK);
+  g_assert_cmpint(fc_conv1d_overlap_bind(&t->overlap, t->mask, t->tables, &t->window), ==, FC_OK);
+}
+
+/* What the convolution sees of a position for one channel. */
+static float sample_of(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
+  double v[16];
+  look(t, n, y, x, channels, v);
+  return (float)v[c];
+}
+
+static float sum_of(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, gint64 c) {
+  const fc_conv1d *f = &t->filter;
+  const float *mask = t->mask + (f->masks > 1 ? c * f->taps : 0);
+  float sum = 0;
+  for (gint64 begin = 0; begin < f->taps; begin += FC_CONV1D_BLOCK) {
+    float block = 0;
+    for (gint64 j = begin; j < MIN(begin + FC_CONV1D_BLOCK, f->taps); j++)
+      block = fmaf(sample_of(t, n, y, x - f->before + j, channels, c), mask[j], block);
+    sum = begin == 0 ? block : sum + block;
+  }
+  return sum;
+}
+
+/* The block of outputs from `first` on, of channels c and, of two together, c + 1. */
+static void make_block(trial *t, gint64 n, gint64 y, gint64 first, gint64 channels, gint64 c) {
+  const fc_conv1d_overlap *o = &t->overlap;
+  const fc_conv1d *f = &t->filter;
+  const gboolean lines = o->stretches == 2;
+  const gint64 rest = t->out.extent[2] - first + o->lead + f->taps - 1, at = first - f->before - o->lead,
+               count = MIN(o->lead + o->hop + f->taps - 1, rest);
+  int (*run)(void *, const void *, int) = (int (*)(void *, const void *, int))found("block", o->n);
+  g_autofree float *values = g_new0(float, (gsize)(2 * o->n));
+  for (gint64 i = o->lead; i < count; i++) {
+    const gint64 to = lines ? (i < o->n ? 2 * i : 2 * (i - o->n) + 1) : 2 * i;
+    values[to] = sample_of(t, n, y, at + i, channels, c);
+    if (!lines) values[to + 1] = sample_of(t, n, y, at + i, channels, c + 1);
+  }
+  const int bad = run(values, t->tables, f->masks > 1 ? (int)c : 0);
+  for (gint64 i = 0; i < o->hop && first + i < t->out.extent[2]; i++)
+    for (gint64 k = 0; k < 3 - o->stretches; k++) {
+      const gint64 from = lines ? (i < o->n ? 2 * i : 2 * (i - o->n) + 1) : 2 * i + k, x = first + i;
+      if (x < t->out.origin[2] || x >= t->out.origin[2] + t->out.shape[2]) continue;
+      t->made[c + k][x] = bad ? sum_of(t, n, y, x, channels, c + k) : values[from];
+      if (bad || x % 97) continue;
+      const double apart = fabs((double)t->made[c + k][x] - (double)sum_of(t, n, y, x, channels, c + k));
+      double most = 1e-6;
+      for (gint64 e = 0; e < 2 * o->n; e += 61) most = MAX(most, fabs((double)values[e]));
+      if (t->in.dtype != FC_F32) g_assert_cmpfloat(apart, <, 1e-4 * (most + t->window.growth));
+    }
+}
+
+static void transform_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
+  const gint64 hop = t->overlap.hop, together = 3 - t->overlap.stretches;
+  if (!t->made[0] || t->line_n != n || t->line_y != y) {
+    t->line_n = n, t->line_y = y;
+    for (gint64 c = 0; c < channels; c++)
+      if (!t->made[c]) t->made[c] = g_new0(float, (gsize)t->out.extent[2]);
+    for (gint64 c = 0; c < channels; c += together)
+      for (gint64 first = t->out.origin[2] / hop * hop; first < t->out.origin[2] + t->out.shape[2];
+           first += hop)
+        make_block(t, n, y, first, channels, c);
+  }
+  for (gint64 c = 0; c < channels; c++) v[c] = (double)t->made[c][x];
+}
+
 static void run_plain(trial *t, guint8 *to) {
   const fc_view *out = &t->out;
   const gboolean window = t->what.window < t->what.n;
@@ -419,7 +546,9 @@ static void run_plain(trial *t, guint8 *to) {
         double v[16];
         gint64 channels = middle;
         if (window) {
-          if (t->statistic < 0)
+          if (t->overlap.n)
+            transform_window(t, n, out->origin[1] + y, out->origin[2] + x, middle, v);
+          else if (t->statistic < 0)
             sum_window(t, n, out->origin[1] + y, out->origin[2] + x, middle, v);
           else
             say_window(t, n, out->origin[1] + y, out->origin[2] + x, middle, v);
@@ -439,7 +568,8 @@ static void run_plain(trial *t, guint8 *to) {
 /* All kernels in one file: a namespace each, behind what all of them include. */
 static char *source_of(GPtrArray *trials) {
   GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n#include "
-                            "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n");
+                            "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n#include "
+                            "\"tests/device/emulated/blocks.cuh\"\n");
   for (guint i = 0; i < trials->len; i++) {
     const trial *t = g_ptr_array_index(trials, i);
     g_autofree char *text = g_strdup(strchr(t->text, '\n') + 1);
@@ -531,7 +661,7 @@ static gboolean check(trial *t, run_fn run) {
 }
 
 int main(int argc, char **argv) {
-  int random = 48, failed = 0, at = 1;
+  int random = 72, failed = 0, at = 1;
   guint seed = 1, windows = 0;
   for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
     if (strcmp(argv[at], "--seed") == 0) seed_text = argv[at + 1], seed = (guint)atoi(seed_text);
@@ -553,11 +683,12 @@ int main(int argc, char **argv) {
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
   }
-  void *library = compile(trials, argv[at], argv + at + 1);
+  kernels = compile(trials, argv[at], argv + at + 1);
   for (guint i = 0; i < trials->len; i++) {
     g_autofree char *name = g_strdup_printf("run%u", i);
-    run_fn run = (run_fn)dlsym(library, name);
+    run_fn run = (run_fn)dlsym(kernels, name);
     g_assert_nonnull(run);
+    make_tables(g_ptr_array_index(trials, i));
     failed += !check(g_ptr_array_index(trials, i), run);
   }
   g_print("seed %u: %u kernels, %u with windows, %u that clip nothing, %u without NaN, %u told positions, %u "
@@ -566,6 +697,6 @@ int main(int argc, char **argv) {
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 8 && quiet > 0 && nan_free > 0 && placed > 0 && early > 0);
-  dlclose(library);
+  dlclose(kernels);
   return failed != 0;
 }
