@@ -364,13 +364,13 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
-/* Whether the precompiled kernels are as fast alone: not for rows of pixels of which one side is integers,
- * unless both are bytes and the mask is short (filters/README.md). Of sound all are. */
+/* Whether the precompiled kernels are as fast alone: of sound all are, of images those of floats, and of
+ * bytes along rows with short masks (filters/README.md). */
 static inline int convolution_is_quick(const convolution *self, const fc_format *in, const fc_format *out) {
   enum { BYTES_TAPS = 40 };
   const int floats = in->dtype == FC_F32 && out->dtype == FC_F32,
             bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && self->taps <= BYTES_TAPS;
-  return in->kind == FC_AUDIO || self->axis != FC_AXIS_X || in->extent[FC_AXIS_C] < 3 || floats || bytes;
+  return in->kind == FC_AUDIO || floats || (self->axis == FC_AXIS_X && bytes);
 }
 
 /* By transforms: worth using alone, since the precompiled kernels take ends and integers less directly. */

@@ -21,6 +21,9 @@
 #define AHEAD_EACH 4
 /* Files that a worker takes at a time where it is not known how many there are. */
 #define TOGETHER_UNKNOWN 16
+/* The fewest images for a device that it takes, where they are decoded on the CPU or on the device. */
+#define LEAST_BY_CPU 4
+#define LEAST_BY_GPU 16
 
 typedef struct slot {
   fc_task *task;
@@ -91,9 +94,11 @@ static gboolean has_room(const batch *b) {
 }
 
 /* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
- * Powers of two, because each number of images has a run of its own. With the mutex held. */
+ * Powers of two, because each number of images has a run of its own; and not the smallest, since these keep a
+ * worker busy for less time than another run takes to prepare. With the mutex held. */
 static guint share(const batch *b) {
-  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = 1;
+  const guint least = b->options.decode == FC_DECODE_CPU ? LEAST_BY_CPU : LEAST_BY_GPU;
+  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = MIN(b->together, least);
   if (b->tasks->most)
     most = (guint)MIN((guint64)b->together,
                       ((guint64)b->tasks->most - MIN(b->next, (guint64)b->tasks->most)) / (2 * b->workers));

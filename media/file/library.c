@@ -101,24 +101,25 @@ static void *start(fc_context *context) {
   g_autofree char *program =
       fc_registry_program(context->registry, "media/image/decoder", "filterchain-decode");
   kept *k = g_new(kept, 1);
-  *k = (kept){fc_decoders_new(program), fc_nvjpeg_new(), fc_blocks_new(BLOCKS_BYTES)};
+  *k = (kept){fc_decoders_new(program), fc_nvjpeg_new(context->driver), fc_blocks_new(BLOCKS_BYTES)};
   return k;
 }
 
 static void stop(fc_context *context, void *data) {
   kept *k = data;
   fc_decoders_free(k->decoders);
-  fc_nvjpeg_free(k->nvjpeg, context->driver);
+  fc_nvjpeg_free(k->nvjpeg);
   fc_blocks_free(k->blocks);
   g_free(k);
 }
 
 static void release(fc_context *context, void *data) {
   fc_blocks_trim(((kept *)data)->blocks);
+  fc_nvjpeg_release(((kept *)data)->nvjpeg);
 }
 
 static void decode_start(fc_context *context, int mode, gint32 device, guint n) {
-  fc_nvjpeg_start(((kept *)context->media_kept)->nvjpeg, context->driver, device, mode, n);
+  fc_nvjpeg_start(((kept *)context->media_kept)->nvjpeg, device, mode, n);
 }
 
 static struct fc_device_decoder *decode(fc_context *context, int mode, void *stream,
