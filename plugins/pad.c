@@ -271,8 +271,8 @@ static const fc_operator pad_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
+    .backends = BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, release, NULL, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, release, NULL, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
 };
 

@@ -259,7 +259,7 @@ static const fc_operator resize_operator = {
     .create = create,
     .negotiate = negotiate,
     .backends = BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, scratch_cuda, process_cuda)),
+                         FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, release, scratch_cuda, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
 };
 

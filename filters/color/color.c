@@ -157,12 +157,10 @@ void fc_color_describe(const fc_color_conversion *c, fc_device_function *f) {
   const int in = fc_space_channels(c->from) + c->extra, out = fc_space_channels(c->to) + c->extra;
   const char arguments[] = {
       (char)('0' + c->from), ',', (char)('0' + c->to), ',', (char)('0' + in), ',', (char)('0' + out), '>', 0};
-  const int powers = c->from == FC_SPACE_LINEAR || c->from == FC_SPACE_LAB || c->to == FC_SPACE_LINEAR ||
-                     c->to == FC_SPACE_LAB;
   f->source = text, f->in = (uint32_t)in, f->out = (uint32_t)out;
   strcpy(f->entry, "fc_color<");
   strcat(f->entry, arguments);
-  if (powers) f->flags |= FC_FUNCTION_ALONE;
+  f->flags |= FC_FUNCTION_ALONE; /* color.cu loads and stores a sample at a time */
   if (c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY) {
     f->growth = 1, f->offset = c->numbers[4] * 1e-6;
     f->flags |= FC_FUNCTION_NONNEGATIVE;

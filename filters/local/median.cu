@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// median.cu - median.h on a CUDA device: a thread per sample. 3 x 3 and 5 x 5 by the networks of
-// median_kernels.inc in registers. Other windows by binary search over the bits of the median, from the
-// highest down: a bit is 1 if no more than half of the window is below the value with that bit set. This
-// reads the window once per bit of a key, from the first-level cache.
+// median.cu - median.h on a CUDA device: a thread per sample, of dense rows of 8 and 16 bits per word of four
+// or two. 3 x 3 and 5 x 5 by the networks of median_kernels.inc in registers. Other windows by binary search
+// over the bits of the median, from the highest down: a bit is 1 if no more than half of the window is below
+// the value with that bit set. This reads the window once per bit of a key, from the first-level cache.
 #include "filters/gpu/cuda.cuh"
 #include "filters/local/median.h"
 #include "filters/local/median_key.h"
@@ -15,6 +15,7 @@ constexpr int THREADS = 256;
 // An element as its key, an unsigned integer of the same size whose order is that of the elements.
 template <typename T, int DTYPE> struct element {
   typedef T key;
+  static constexpr int BYTES = sizeof(T);
   static __device__ __forceinline__ T load(const char *at) {
     return static_cast<T>(fc_key_of(*reinterpret_cast<const T *>(at), DTYPE));
   }
@@ -23,10 +24,60 @@ template <typename T, int DTYPE> struct element {
   }
 };
 
+// A word that begins anywhere.
+__device__ __forceinline__ uint32_t word_of(const char *at) {
+  const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(at) & 3);
+  const uint32_t *words = reinterpret_cast<const uint32_t *>(at - skew);
+  const uint32_t first = __ldg(words);
+  return skew ? __funnelshift_r(first, __ldg(words + 1), 8 * skew) : first;
+}
+
+// Two keys of 16 bits; with FLIP those of signed elements.
+template <uint32_t FLIP> struct two_elements {
+  struct key {
+    uint32_t two;
+  };
+  static constexpr int BYTES = 4;
+  static __device__ __forceinline__ key load(const char *at) { return {word_of(at) ^ FLIP}; }
+  static __device__ __forceinline__ void store(char *at, key v) {
+    *reinterpret_cast<uint32_t *>(at) = v.two ^ FLIP;
+  }
+};
+
+// Four bytes, every other one apart.
+struct four_bytes {
+  struct key {
+    uint32_t even, odd;
+  };
+  static constexpr int BYTES = 4;
+  static __device__ __forceinline__ key load(const char *at) {
+    const uint32_t word = word_of(at);
+    return {word & 0x00ff00ffu, word >> 8 & 0x00ff00ffu};
+  }
+  static __device__ __forceinline__ void store(char *at, key v) {
+    *reinterpret_cast<uint32_t *>(at) = v.even | v.odd << 8;
+  }
+};
+
 template <typename T> __device__ __forceinline__ void exchange(T &a, T &b) {
   const T least = a < b ? a : b;
   b = a < b ? b : a;
   a = least;
+}
+__device__ __forceinline__ void exchange_pairs(uint32_t &a, uint32_t &b) {
+  const uint32_t least = __vminu2(a, b);
+  b = __vmaxu2(a, b);
+  a = least;
+}
+__device__ __forceinline__ void exchange(two_elements<0>::key &a, two_elements<0>::key &b) {
+  exchange_pairs(a.two, b.two);
+}
+__device__ __forceinline__ void exchange(two_elements<0x80008000u>::key &a,
+                                         two_elements<0x80008000u>::key &b) {
+  exchange_pairs(a.two, b.two);
+}
+__device__ __forceinline__ void exchange(four_bytes::key &a, four_bytes::key &b) {
+  exchange_pairs(a.even, b.even), exchange_pairs(a.odd, b.odd);
 }
 
 // Moves the minimum to the first position and the maximum to the last.
@@ -94,8 +145,48 @@ __global__ void __launch_bounds__(THREADS) median(fc_dev_view in, fc_dev_view ou
     }
 }
 
-template <typename E>
+// Rows of adjacent elements on both sides: SINGLE ones, and words of them.
+template <int SIDE, typename SINGLE, typename E>
+__global__ void __launch_bounds__(THREADS)
+    median_rows(fc_dev_view in, fc_dev_view out, fc_dev_divider by_rows) {
+  const int rows = static_cast<int>(out.shape[FC_AXIS_Y]),
+            lines = static_cast<int>(out.shape[FC_AXIS_N]) * rows;
+  const int bytes = static_cast<int>(out.shape[FC_AXIS_X] * out.shape[FC_AXIS_C]) * SINGLE::BYTES;
+  const int64_t step_y = in.stride[FC_AXIS_Y], step_x = in.stride[FC_AXIS_X];
+  for (int line = blockIdx.y; line < lines; line += gridDim.y) {
+    const int n = by_rows.quotient(line), y = line - n * rows;
+    const char *from = in.at(n, y - SIDE / 2, -(SIDE / 2), 0);
+    char *to = out.at(n, y, 0, 0);
+    for (int i = (blockIdx.x * THREADS + threadIdx.x) * E::BYTES; i < bytes;
+         i += gridDim.x * THREADS * E::BYTES)
+      if (i + E::BYTES <= bytes)
+        E::store(to + i, by_network<SIDE, E>(from + i, step_y, step_x));
+      else
+        for (int k = i; k < bytes; k += SINGLE::BYTES)
+          SINGLE::store(to + k, by_network<SIDE, SINGLE>(from + k, step_y, step_x));
+  }
+}
+
+template <int SIDE, typename SINGLE, typename E>
+fc_status launch_rows(const fc_view *in, const fc_view *out, void *stream) {
+  const int64_t bytes = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C] * SINGLE::BYTES;
+  const int64_t lines = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y];
+  const int64_t starts = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out->data)) |
+                         out->stride[FC_AXIS_Y] | out->stride[FC_AXIS_N];
+  if (!fc_dev_is_interleaved(in) || !fc_dev_is_interleaved(out) || starts % E::BYTES != 0 ||
+      lines > INT32_MAX / 2 || bytes > INT32_MAX / 2)
+    return FC_UNSUPPORTED;
+  const dim3 grid(fc_blocks(bytes, THREADS * E::BYTES, 1 << 20), fc_blocks(lines, 1, 65535));
+  return fc_launch(median_rows<SIDE, SINGLE, E>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in),
+                   fc_dev_view_of(out), fc_dev_divider_of(out->shape[FC_AXIS_Y]));
+}
+
+template <typename E, typename WORDS>
 fc_status launch(const fc_median *m, const fc_view *in, const fc_view *out, void *stream) {
+  fc_status status = FC_UNSUPPORTED;
+  if (m->nx == m->ny && m->nx == 3) status = launch_rows<3, E, WORDS>(in, out, stream);
+  if (m->nx == m->ny && m->nx == 5) status = launch_rows<5, E, WORDS>(in, out, stream);
+  if (status != FC_UNSUPPORTED) return status;
   const int64_t row = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
   const dim3 grid(fc_blocks(row, THREADS, 1 << 20),
                   fc_blocks(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y], 1, 65535));
@@ -113,11 +204,11 @@ fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_view *o
   if (in->dtype != out->dtype) return FC_UNSUPPORTED;
   if (fc_view_count(out) == 0) return FC_OK;
   switch (in->dtype) {
-  case FC_U8: return launch<element<uint8_t, FC_U8>>(m, in, out, stream);
-  case FC_I16: return launch<element<uint16_t, FC_I16>>(m, in, out, stream);
-  case FC_U16: return launch<element<uint16_t, FC_U16>>(m, in, out, stream);
-  case FC_I32: return launch<element<uint32_t, FC_I32>>(m, in, out, stream);
-  case FC_F32: return launch<element<uint32_t, FC_F32>>(m, in, out, stream);
-  default: return launch<element<uint64_t, FC_F64>>(m, in, out, stream);
+  case FC_U8: return launch<element<uint8_t, FC_U8>, four_bytes>(m, in, out, stream);
+  case FC_I16: return launch<element<uint16_t, FC_I16>, two_elements<0x80008000u>>(m, in, out, stream);
+  case FC_U16: return launch<element<uint16_t, FC_U16>, two_elements<0>>(m, in, out, stream);
+  case FC_I32: return launch<element<uint32_t, FC_I32>, element<uint32_t, FC_I32>>(m, in, out, stream);
+  case FC_F32: return launch<element<uint32_t, FC_F32>, element<uint32_t, FC_F32>>(m, in, out, stream);
+  default: return launch<element<uint64_t, FC_F64>, element<uint64_t, FC_F64>>(m, in, out, stream);
   }
 }

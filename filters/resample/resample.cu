@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. A first kernel makes the windows and weights, with a warp per
+// resample.cu - resample.h on a CUDA device. Bytes are multiplied by band matrices where the device has the
+// units and the strides allow (bands.cu). Else a first kernel makes the windows and weights, with a warp per
 // output row or column. Then a block computes a tile of the output with both passes: the first from global
 // to shared memory, the second from there. If the first pass is vertical, interleaved bytes are summed four
 // neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
 // output, the passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/cuda.cuh"
+#include "filters/resample/bands.h"
 #include "filters/resample/resample.h"
 #include "filters/resample/resample_math.h"
+#include "filters/resample/weights.cuh"
 
 namespace {
 
@@ -58,33 +61,9 @@ template <typename W> struct table {
   int64_t from; // position of the first output
 };
 
-// Sums in the order of taps across the warp; all lanes get the sum. For each tap i of its own, a lane calls
-// each(i, product, sum before, sum after).
-template <typename Fn>
-__device__ __forceinline__ double running_sum(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
-                                              double factor, Fn each) {
-  const int lane = threadIdx.x;
-  double sum = 0;
-  for (int base = 0; base < taps; base += 32) {
-    const double mine = base + lane < taps ? fc_resample_folded(&a, o, first + base + lane) * factor : 0;
-    for (int i = 0; i < 32 && base + i < taps; i++) {
-      const double before = sum;
-      sum += __shfl_sync(0xffffffffu, mine, i);
-      if (i == lane) each(base + i, mine, before, sum);
-    }
-  }
-  return sum;
-}
-
-__device__ __forceinline__ int32_t code_of(double running) {
-  return static_cast<int32_t>(running * (1 << FC_RESAMPLE_WEIGHT_BITS) + 65536.5) - 65536;
-}
-
 __device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
                                             double norm, int16_t *to) {
-  running_sum(a, o, first, taps, norm, [&](int i, double, double before, double sum) {
-    to[i] = static_cast<int16_t>(code_of(sum) - (i ? code_of(before) : 0));
-  });
+  fc_put_codes(a, o, first, taps, norm, to);
 }
 
 template <typename F>
@@ -106,7 +85,7 @@ __global__ void __launch_bounds__(LANES *WARPS)
   const int64_t k = across ? i : i - tx.count, o = t.from + k;
   int64_t first;
   const int taps = static_cast<int>(fc_resample_window(&a, o, &first));
-  const double norm = 1 / running_sum(a, o, first, taps, 1.0, [](int, double, double, double) {});
+  const double norm = fc_norm_of(a, o, first, taps);
   W *weights = t.weights + k * t.room;
   put_weights(a, o, first, taps, norm, weights);
   if (threadIdx.x == 0) {
@@ -208,6 +187,7 @@ struct tiling {
   int32_t nx, ny;
   int64_t across, down, planes;
   int32_t pitch;
+  fc_dev_divider by_row; // elements of a row
 };
 
 __device__ __forceinline__ int32_t dp2a_low(int32_t weights, uint32_t bytes, int32_t sum) {
@@ -276,6 +256,82 @@ __device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, cons
     }
 }
 
+// Four adjacent elements as values; `left` of them, at least one, may be read.
+template <typename T, bool ALIGNED>
+__device__ __forceinline__ float4 four_at(const job<of_reals<float>> &j, const char *from, int left) {
+  T v[4];
+  if constexpr (ALIGNED && sizeof(T) == 4) {
+    const uint4 words = *reinterpret_cast<const uint4 *>(from);
+    memcpy(v, &words, sizeof v);
+  } else if constexpr (ALIGNED) {
+    const uint2 words = *reinterpret_cast<const uint2 *>(from);
+    memcpy(v, &words, sizeof v);
+  } else
+#pragma unroll
+    for (int i = 0; i < 4; i++) v[i] = reinterpret_cast<const T *>(from)[min(i, left - 1)];
+  return make_float4(fc_dev_value<float, T>(v[0], j.load), fc_dev_value<float, T>(v[1], j.load),
+                     fc_dev_value<float, T>(v[2], j.load), fc_dev_value<float, T>(v[3], j.load));
+}
+
+__device__ __forceinline__ float4 add_four(float4 s, float w, float4 v) {
+  using P = of_reals<float>;
+  return make_float4(P::add(s.x, w, v.x), P::add(s.y, w, v.y), P::add(s.z, w, v.z), P::add(s.w, w, v.w));
+}
+
+constexpr int ROWS_AT_ONCE = 4; // of a thread along the rows, which share its weights
+
+// First pass vertical, of interleaved elements of type T without alpha: four adjacent ones a thread. ALIGNED:
+// those at multiples of 4 lie at multiples of their bytes.
+template <typename T, bool ALIGNED>
+__device__ __forceinline__ void dense_down(const job<of_reals<float>> &j, const tiling &t,
+                                           const plane<of_reals<float>> &p, int x0, int nx, int y0, int ny,
+                                           float *mid) {
+  using P = of_reals<float>;
+  constexpr int SIZE = static_cast<int>(sizeof(T));
+  const int low = j.x.first[x0] * j.channels,
+            end = (j.x.first[x0 + nx - 1] + j.x.taps[x0 + nx - 1]) * j.channels;
+  const int begin = ALIGNED ? low / 4 * 4 : low;
+  for (int r = threadIdx.y; r < ny; r += WARPS) {
+    const float *w = j.y.weights + static_cast<int64_t>(y0 + r) * j.y.room;
+    const int taps = j.y.taps[y0 + r];
+    for (int i = 4 * threadIdx.x; i < end - begin; i += 4 * LANES) {
+      const int left = end - begin - i;
+      const char *at =
+          p.in + j.y.first[y0 + r] * j.in.stride[FC_AXIS_Y] + static_cast<int64_t>(begin + i) * SIZE;
+      const float4 v = four_at<T, ALIGNED>(j, at, left);
+      float4 sum =
+          make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
+#pragma unroll 4
+      for (int k = 1; k < taps; k++)
+        sum = add_four(sum, w[k], four_at<T, ALIGNED>(j, at += j.in.stride[FC_AXIS_Y], left));
+      *reinterpret_cast<float4 *>(mid + r * t.pitch + i) = sum;
+    }
+  }
+  __syncthreads();
+  const int elements = nx * j.channels, groups = (ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+  const int all = t.nx * j.channels; // of a whole tile
+  for (int i = threadIdx.y * LANES + threadIdx.x; i < all * groups; i += LANES * WARPS) {
+    const int group = t.by_row.quotient(i), e = i - group * all, row = ROWS_AT_ONCE * group;
+    if (e >= elements) continue;
+    const int x = j.by_channels.quotient(e), c = e - x * j.channels, o = x0 + x, taps = j.x.taps[o];
+    const float *w = j.x.weights + static_cast<int64_t>(o) * j.x.room;
+    const float *from = mid + row * t.pitch + j.x.first[o] * j.channels - begin + c;
+    float sum[ROWS_AT_ONCE];
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++) sum[m] = P::first(w[0], from[m * t.pitch]);
+#pragma unroll 2
+    for (int k = 1; k < taps; k++)
+#pragma unroll
+      for (int m = 0; m < ROWS_AT_ONCE; m++)
+        sum[m] = P::add(sum[m], w[k], from[m * t.pitch + k * j.channels]);
+    char *to = p.out + static_cast<int64_t>(y0 + row) * j.out.stride[FC_AXIS_Y] +
+               (static_cast<int64_t>(x0) * j.channels + e) * SIZE;
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++)
+      if (row + m < ny) fc_dev_store<float, T>(to + m * j.out.stride[FC_AXIS_Y], sum[m], j.store, nullptr);
+  }
+}
+
 // First pass horizontal.
 template <typename P>
 __device__ __forceinline__ void tile_across(const job<P> &j, const tiling &t, const plane<P> &p, int x0,
@@ -312,6 +368,20 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling 
       tile_down<P, WORDS>(j, t, p, x0, nx, y0, ny, mid);
     else
       tile_across<P>(j, t, p, x0, nx, y0, ny, mid);
+    __syncthreads();
+  }
+}
+
+template <typename T, bool ALIGNED>
+__global__ void __launch_bounds__(LANES *WARPS, 4) resample_dense(job<of_reals<float>> j, tiling t) {
+  extern __shared__ __align__(16) unsigned char resample_shared[];
+  float *mid = reinterpret_cast<float *>(resample_shared);
+  const int64_t all = t.across * t.down * t.planes;
+  for (int64_t i = blockIdx.x; i < all; i += gridDim.x) {
+    const plane<of_reals<float>> p = plane_of(j, i / (t.across * t.down));
+    const int64_t tile = i % (t.across * t.down);
+    const int x0 = static_cast<int>(tile % t.across) * t.nx, y0 = static_cast<int>(tile / t.across) * t.ny;
+    dense_down<T, ALIGNED>(j, t, p, x0, min(t.nx, j.x.count - x0), y0, min(t.ny, j.y.count - y0), mid);
     __syncthreads();
   }
 }
@@ -366,35 +436,98 @@ __global__ void __launch_bounds__(LANES *WARPS)
 
 // ---- nearest ---------------------------------------------------------------------------
 
-template <typename E>
-__global__ void __launch_bounds__(LANES *WARPS)
-    resample_nearest(fc_dev_view in, fc_dev_view out, fc_resample_axis x, fc_resample_axis y, int64_t out_x,
-                     int64_t out_y, int64_t in_x, int64_t in_y) {
-  const int64_t channels = out.shape[FC_AXIS_C], row = out.shape[FC_AXIS_X] * channels;
-  const int64_t rows = out.shape[FC_AXIS_N] * out.shape[FC_AXIS_Y];
-  for (int64_t r = blockIdx.y * static_cast<int64_t>(WARPS) + threadIdx.y; r < rows;
-       r += static_cast<int64_t>(gridDim.y) * WARPS) {
-    const int64_t n = r / out.shape[FC_AXIS_Y], oy = r % out.shape[FC_AXIS_Y];
-    int64_t iy, ix;
-    fc_resample_span(&y, out_y + oy, &iy);
-    for (int64_t i = blockIdx.x * static_cast<int64_t>(LANES) + threadIdx.x; i < row;
-         i += static_cast<int64_t>(gridDim.x) * LANES) {
-      const int64_t ox = i / channels, c = i % channels;
-      fc_resample_span(&x, out_x + ox, &ix);
-      *reinterpret_cast<E *>(out.at(n, oy, ox, c)) =
-          *reinterpret_cast<const E *>(in.at(n, iy - in_y, ix - in_x, c));
+// Rows of a block: where they begin on both sides is computed once.
+constexpr int NEAREST_ROWS = 256;
+
+struct nearest_job {
+  fc_dev_view in, out;
+  fc_resample_axis x, y;
+  int64_t out_x, out_y, in_x, in_y; // origins
+  int64_t rows;                     // of all planes
+  int32_t groups, channels;         // planes of a frame; channels of a row
+};
+
+// The input's offset of element i of a row.
+__device__ __forceinline__ int64_t nearest_offset(const nearest_job &j, int64_t i) {
+  const int64_t pixel = j.channels == 1 ? i : i / j.channels, c = i - pixel * j.channels;
+  int64_t x;
+  fc_resample_span(&j.x, j.out_x + pixel, &x);
+  return (x - j.in_x) * j.in.stride[FC_AXIS_X] + c * j.in.stride[FC_AXIS_C];
+}
+
+// A thread copies PER adjacent elements of each row, a word.
+template <typename E, int PER>
+__global__ void __launch_bounds__(LANES *WARPS) resample_nearest(const __grid_constant__ nearest_job j) {
+  __shared__ const char *from[NEAREST_ROWS];
+  __shared__ char *to[NEAREST_ROWS];
+  const int64_t r0 = static_cast<int64_t>(blockIdx.x) * NEAREST_ROWS,
+                width = j.out.shape[FC_AXIS_X] * j.channels;
+  const int count = static_cast<int>(min(static_cast<int64_t>(NEAREST_ROWS), j.rows - r0));
+  for (int k = threadIdx.y * LANES + threadIdx.x; k < count; k += LANES * WARPS) {
+    const int64_t height = j.out.shape[FC_AXIS_Y], plane = (r0 + k) / height, oy = (r0 + k) % height;
+    const int64_t n = plane / j.groups, c = plane % j.groups;
+    int64_t iy;
+    fc_resample_span(&j.y, j.out_y + oy, &iy);
+    from[k] = j.in.at(n, iy - j.in_y, 0, c), to[k] = j.out.at(n, oy, 0, c);
+  }
+  __syncthreads();
+  for (int64_t i = (blockIdx.y * static_cast<int64_t>(LANES) + threadIdx.x) * PER; i < width;
+       i += static_cast<int64_t>(gridDim.y) * LANES * PER) {
+    int64_t offset[PER];
+#pragma unroll
+    for (int k = 0; k < PER; k++) offset[k] = nearest_offset(j, min(i + k, width - 1));
+    const int64_t at =
+        PER == 1 && j.channels == 1 ? i * j.out.stride[FC_AXIS_X] : i * static_cast<int64_t>(sizeof(E));
+#pragma unroll 4
+    for (int r = threadIdx.y; r < count; r += WARPS) {
+      E v[PER];
+#pragma unroll
+      for (int k = 0; k < PER; k++) v[k] = __ldg(reinterpret_cast<const E *>(from[r] + offset[k]));
+      if constexpr (PER > 1) {
+        if (i + PER <= width) {
+          uint32_t word;
+          memcpy(&word, v, sizeof word);
+          *reinterpret_cast<uint32_t *>(to[r] + at) = word;
+          continue;
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < PER; k++)
+        if (i + k < width) *reinterpret_cast<E *>(to[r] + at + k * static_cast<int64_t>(sizeof(E))) = v[k];
     }
   }
 }
 
+// Channels that are adjacent in the output are copied together, else planes of them.
 template <typename E>
 fc_status launch_nearest(const fc_resample_axis &x, const fc_resample_axis &y, const fc_view *in,
                          const fc_view *out, void *stream) {
-  const dim3 grid(fc_blocks(out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C], LANES, 1 << 20),
-                  fc_blocks(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y], WARPS, 65535));
-  return fc_launch(resample_nearest<E>, grid, dim3(LANES, WARPS), 0, stream, fc_dev_view_of(in),
-                   fc_dev_view_of(out), x, y, out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y],
-                   in->origin[FC_AXIS_X], in->origin[FC_AXIS_Y]);
+  const bool whole = fc_dev_is_interleaved(out);
+  nearest_job j = {fc_dev_view_of(in),
+                   fc_dev_view_of(out),
+                   x,
+                   y,
+                   out->origin[FC_AXIS_X],
+                   out->origin[FC_AXIS_Y],
+                   in->origin[FC_AXIS_X],
+                   in->origin[FC_AXIS_Y],
+                   0,
+                   0,
+                   0};
+  j.channels = static_cast<int32_t>(whole ? out->shape[FC_AXIS_C] : 1);
+  j.groups = static_cast<int32_t>(whole ? 1 : out->shape[FC_AXIS_C]);
+  j.rows = out->shape[FC_AXIS_N] * j.groups * out->shape[FC_AXIS_Y];
+  const int64_t starts = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out->data)) |
+                         out->stride[FC_AXIS_Y] | out->stride[FC_AXIS_N] |
+                         (j.groups > 1 ? out->stride[FC_AXIS_C] : 0);
+  const bool words = sizeof(E) < 4 && starts % 4 == 0 &&
+                     out->stride[FC_AXIS_X] == j.channels * static_cast<int64_t>(sizeof(E));
+  constexpr int PER = sizeof(E) < 4 ? static_cast<int>(4 / sizeof(E)) : 1;
+  const int64_t width = out->shape[FC_AXIS_X] * j.channels;
+  const dim3 grid(fc_blocks(j.rows, NEAREST_ROWS, INT32_MAX),
+                  fc_blocks(width, LANES * (words ? PER : 1), 65535));
+  return fc_launch(words ? resample_nearest<E, PER> : resample_nearest<E, 1>, grid, dim3(LANES, WARPS), 0,
+                   stream, j);
 }
 
 // ---- host code ---------------------------------------------------------------------------
@@ -441,6 +574,7 @@ void choose_tile(choice *w, const fc_view *out) {
   w->tile.down = (out->shape[FC_AXIS_Y] + ny - 1) / ny;
   w->tile.planes = w->planes;
   w->tile.pitch = w->tiles ? static_cast<int32_t>(pitch_of(*w, nx)) : 0;
+  w->tile.by_row = fc_dev_divider_of(nx * w->channels);
 }
 
 choice choose(const fc_resample *r, const fc_view *in, const fc_view *out) {
@@ -519,6 +653,43 @@ template <typename P> fc_status launch_passes(const choice &w, const job<P> &j, 
   return fc_launch(resample_second<P>, dim3(last), dim3(LANES, WARPS), 0, stream, j, s, mid);
 }
 
+// Floats and u16 in floats whose elements are adjacent in a row on both sides, down first; else
+// FC_UNSUPPORTED.
+template <typename T>
+fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in, const fc_view *out,
+                       void *stream) {
+  const bool adjacent = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out) && w.whole;
+  const int64_t size = static_cast<int64_t>(sizeof(T));
+  if (!w.down_first || j.alpha ||
+      (!adjacent && (in->stride[FC_AXIS_X] != size || out->stride[FC_AXIS_X] != size)) ||
+      w.tile.nx * w.channels > 4096 || in->extent[FC_AXIS_X] > INT32_MAX / w.channels)
+    return FC_UNSUPPORTED;
+  const int64_t bytes =
+      tile_bytes(w, w.tile.nx, (w.tile.ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE);
+  if (bytes > SHARED_MOST + (SHARED_MOST >> 3)) return FC_UNSUPPORTED;
+  const int64_t first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) -
+                        in->origin[FC_AXIS_X] * in->stride[FC_AXIS_X];
+  const int64_t steps = first | in->stride[FC_AXIS_Y] |
+                        (in->shape[FC_AXIS_N] > 1 ? in->stride[FC_AXIS_N] : 0) |
+                        (j.groups > 1 ? in->stride[FC_AXIS_C] : 0);
+  const unsigned blocks = fc_blocks(w.tile.across * w.tile.down * w.tile.planes, 1, 1 << 30);
+  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true> : resample_dense<T, false>, dim3(blocks),
+                   dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
+}
+
+fc_status launch_if_dense(const choice &, const job<of_bytes> &, const fc_view *, const fc_view *, void *) {
+  return FC_UNSUPPORTED;
+}
+fc_status launch_if_dense(const choice &, const job<of_reals<double>> &, const fc_view *, const fc_view *,
+                          void *) {
+  return FC_UNSUPPORTED;
+}
+fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in,
+                          const fc_view *out, void *stream) {
+  if (in->dtype == FC_F32) return launch_dense<float>(w, j, in, out, stream);
+  return in->dtype == FC_U16 ? launch_dense<uint16_t>(w, j, in, out, stream) : FC_UNSUPPORTED;
+}
+
 // Whether four bytes can be processed at a time: all rows must have the same offset within a word.
 bool has_words(const choice &w, const fc_view *in) {
   const int dense = w.channels == 1 ? in->stride[FC_AXIS_X] == 1 : fc_dev_is_interleaved(in);
@@ -546,6 +717,8 @@ fc_status run(const choice &w, const fc_resample *r, const fc_view *in, const fc
                                dim3(LANES, WARPS), 0, stream, w.x, w.y, j.x, j.y);
   if (status != FC_OK) return status;
   if (!w.tiles) return launch_passes<P>(w, j, static_cast<char *>(scratch) + m.between, stream);
+  status = launch_if_dense(w, j, in, out, stream);
+  if (status != FC_UNSUPPORTED) return status;
   if (!w.down_first) return launch_tiles<P, false, false>(w, j, stream);
   return has_words(w, in) ? launch_tiles<P, true, sizeof(W) == 2>(w, j, stream)
                           : launch_tiles<P, true, false>(w, j, stream);
@@ -559,7 +732,8 @@ bool is_empty(const fc_view *in, const fc_view *out) {
 
 extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
   if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
-  return static_cast<size_t>(lay(r, in, out).bytes);
+  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out);
+  return static_cast<size_t>(tables > bands ? tables : bands);
 }
 
 extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
@@ -572,7 +746,10 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     case 4: return launch_nearest<uint32_t>(w.x, w.y, in, out, stream);
     default: return launch_nearest<uint64_t>(w.x, w.y, in, out, stream);
     }
-  if (w.codes) return run<of_bytes>(w, r, in, out, scratch, stream);
+  if (w.codes) {
+    const fc_status status = fc_resample_bands(r, in, out, scratch, stream);
+    return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
+  }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);
   return run<of_reals<float>>(w, r, in, out, scratch, stream);
 }

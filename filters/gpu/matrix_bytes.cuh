@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// matrix_bytes.cuh - products of matrices of bytes by a warp on sm_80 and later, and loads of their parts
+// from shared memory. A lane is 4 g + t. Of a, 16 rows of 32 bytes, it holds bytes 4 t to 4 t + 3 of rows g
+// and g + 8, and those 16 further; of b the same of column g of 8; of the sums 2 t and 2 t + 1 of rows g and
+// g + 8.
+#ifndef FC_FILTERS_MATRIX_BYTES_CUH
+#define FC_FILTERS_MATRIX_BYTES_CUH
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+struct fc_matrix_sums {
+  int32_t of[4];
+};
+
+// sums += a b; a of bytes 0 to 255 and b of signed ones, and the reverse.
+__device__ __forceinline__ void fc_matrix_add(fc_matrix_sums &s, const uint32_t (&a)[4], uint32_t b0,
+                                              uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(s.of[0]), "+r"(s.of[1]), "+r"(s.of[2]), "+r"(s.of[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void fc_matrix_add_signed(fc_matrix_sums &s, const uint32_t (&a)[4], uint32_t b0,
+                                                     uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(s.of[0]), "+r"(s.of[1]), "+r"(s.of[2]), "+r"(s.of[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Four 8 x 8 matrices of 16 bits: matrix k has as its rows the 16 bytes at the addresses of lanes 8 k to 8 k
+// + 7. A lane gets elements 2 t and 2 t + 1 of row g of each; or, turned, of column g.
+__device__ __forceinline__ void fc_matrix_load(uint32_t (&a)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+__device__ __forceinline__ void fc_matrix_load_turned(uint32_t (&a)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+// Two integers limited to 0..255 in the lowest bytes, those of `upper` above.
+__device__ __forceinline__ uint32_t fc_two_bytes(int32_t low, int32_t high, uint32_t upper) {
+  uint32_t bytes;
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(high), "r"(low), "r"(upper));
+  return bytes;
+}
+
+#endif

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+//
+// bands.cuh - the kernels of bands.cu. Both passes are products with a band matrix of weights, by the units
+// for matrices of bytes: a block copies the bytes that a tile of outputs reads into shared memory, sums along
+// one axis, keeps the values between the passes there, and sums along the other while the next tile is
+// copied.
+//
+// Weights, and values between the passes, are two bytes each; the upper one of a weight is rounded, the lower
+// one signed. Sums are exact in any order, so the bits are those of resample_math.h. Values between are
+// stored with 2^15 added, which makes their bytes unsigned, and which the last sum takes off again: weights
+// of an output add up to 2^14. No filter's weights have absolute values that add up to more than 1.6, so that
+// they fit.
+//
+// `Elements` are samples of a row, channels interleaved; positions are in the signal.
+#ifndef FC_FILTERS_RESAMPLE_BANDS_CUH
+#define FC_FILTERS_RESAMPLE_BANDS_CUH
+
+#include "filters/gpu/copy_async.cuh"
+#include "filters/gpu/cuda.cuh"
+#include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/weights.cuh"
+
+namespace {
+
+constexpr int BAND_WARPS = 8, BAND_THREADS = 32 * BAND_WARPS;
+constexpr int BAND_X = 8, BAND_Y = 16; // outputs of a group: elements, rows
+constexpr int BAND_MOST = 256;         // inputs of a group
+constexpr int BAND_ROWS = 2;           // groups of rows of a tile, at most
+constexpr int32_t BAND_BIAS = 1 << 15; // of values between the passes
+constexpr int BAND_BLOCKS = 3;         // resident on a multiprocessor
+
+// Weights of an axis for groups of adjacent outputs: of each, four inputs together for all outputs of the
+// group before the next four. The inputs of a group of columns begin at a multiple of 16 elements.
+struct band {
+  uint2 *codes;   // [group][inputs / 4][outputs of a group]
+  int2 *range;    // [group]: its first input, and where the last one's window ends
+  int32_t inputs; // of a group, a multiple of 16 or 32
+  int32_t groups;
+  int32_t count;    // outputs of the view: pixels or rows
+  int32_t channels; // interleaved
+  int64_t from;     // position of the first output
+};
+
+// ---- tables -------------------------------------------------------------------
+
+// Where input i of a group is among four adjacent weights. With `turned`, a lane's four are every fourth row
+// of 16, so that the rows of four lanes are adjacent.
+__device__ __forceinline__ int band_slot(int i, int n, int outputs, bool turned) {
+  const int four = turned ? i / 16 * 4 + i % 4 : i / 4, in_four = turned ? i % 16 / 4 : i % 4;
+  return (four * outputs + n) * 4 + in_four;
+}
+
+// The first input of a group: of columns an element, else a row.
+__device__ __forceinline__ int band_start(const fc_resample_axis &a, const band &b, int group, int outputs) {
+  int64_t first;
+  fc_resample_window(&a, b.from + static_cast<int64_t>(group) * outputs / b.channels, &first);
+  return outputs == BAND_X ? static_cast<int>(first * b.channels) / 16 * 16 : static_cast<int>(first);
+}
+
+// The weights of output k, one of each channel, by a warp.
+__device__ __forceinline__ void put_band(const fc_resample_axis &a, const band &b, int k, int outputs,
+                                         bool turned, int16_t *weights) {
+  const int lane = threadIdx.x % 32;
+  int64_t first;
+  const int taps = static_cast<int>(fc_resample_window(&a, b.from + k, &first));
+  fc_put_codes(a, b.from + k, first, taps, fc_norm_of(a, b.from + k, first, taps), weights);
+  __syncwarp();
+  for (int c = 0; c < b.channels; c++) {
+    const int e = k * b.channels + c, group = e / outputs, n = e % outputs;
+    const int start = band_start(a, b, group, outputs);
+    uint16_t *to =
+        reinterpret_cast<uint16_t *>(b.codes + static_cast<int64_t>(group) * (b.inputs / 4) * outputs);
+    for (int i = lane; i < b.inputs; i += 32) {
+      const int at = start + i, tap = at / b.channels - static_cast<int>(first);
+      const int w = at % b.channels == c && tap >= 0 && tap < taps ? weights[tap] : 0;
+      to[band_slot(i, n, outputs, turned)] = static_cast<uint16_t>(((w + 128) & 0xff00) | (w & 0xff));
+    }
+    if (lane == 0 && n == 0) b.range[group].x = start;
+    if (lane == 0 && (n == outputs - 1 || e == b.count * b.channels - 1))
+      b.range[group].y = static_cast<int>(first + taps) * b.channels;
+  }
+}
+
+// A warp per output column and row.
+__global__ void __launch_bounds__(BAND_THREADS)
+    resample_band_tables(fc_resample_axis x, fc_resample_axis y, band bx, band by, int turned) {
+  __shared__ int16_t weights[BAND_WARPS][BAND_MOST];
+  const int warp = threadIdx.x / 32;
+  const int64_t i = blockIdx.x * static_cast<int64_t>(BAND_WARPS) + warp;
+  if (i < bx.count)
+    put_band(x, bx, static_cast<int>(i), BAND_X, false, weights[warp]);
+  else if (i < static_cast<int64_t>(bx.count) + by.count)
+    put_band(y, by, static_cast<int>(i - bx.count), BAND_Y, turned != 0, weights[warp]);
+}
+
+// ---- tiles --------------------------------------------------------------------
+
+struct band_job {
+  const char *in; // element 0 of row 0 of the signal, which may be outside the view
+  char *out;      // of the view
+  int64_t in_row, in_n, in_c, out_row, out_n, out_c; // bytes
+  int32_t low, high;                                 // elements of a row that are readable
+  int32_t planes, by_n;                              // frames times planes of a frame, planes of a frame
+  int32_t width, height;                             // elements and rows of the output
+  band x, y;
+  int32_t groups_x, groups_y, down; // groups of a tile; tiles below each other
+  int32_t vectors, aligned;         // 16 bytes of a tile's rows; whether they are at multiples of 16
+  fc_dev_divider by_vectors, by_out;
+  int32_t raw_pitch, mid_pitch, out_pitch, mid_at, high_at, out_at; // bytes; the latter in shared memory
+  int32_t least, most;                                              // limits of sums of the first pass
+};
+
+struct band_tile {
+  int e0, e1, r0, r1; // elements and rows that are read
+  int xg, yg, nx, ny; // first groups and groups
+  const char *in;     // the plane's
+  char *out;          // the tile's first element
+};
+
+__device__ __forceinline__ band_tile band_tile_of(const band_job &j, int tile) {
+  band_tile t;
+  const int plane = tile / j.down, n = plane / j.by_n, c = plane % j.by_n;
+  t.xg = static_cast<int>(blockIdx.x) * j.groups_x, t.yg = tile % j.down * j.groups_y;
+  t.nx = min(j.groups_x, j.x.groups - t.xg), t.ny = min(j.groups_y, j.y.groups - t.yg);
+  t.e0 = j.x.range[t.xg].x, t.e1 = j.x.range[t.xg + t.nx - 1].y;
+  t.r0 = j.y.range[t.yg].x, t.r1 = j.y.range[t.yg + t.ny - 1].y;
+  t.in = j.in + n * j.in_n + c * j.in_c;
+  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(t.yg) * BAND_Y * j.out_row + t.xg * BAND_X;
+  return t;
+}
+
+// 16 bytes that begin anywhere, by aligned words.
+__device__ __forceinline__ void copy_skewed(char *to, const char *from) {
+  const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) & 3);
+  const uint32_t *w = reinterpret_cast<const uint32_t *>(from - skew);
+  const uint32_t a = w[0], b = w[1], c = w[2], d = w[3], e = skew ? w[4] : 0;
+  *reinterpret_cast<uint4 *>(to) =
+      make_uint4(__funnelshift_r(a, b, 8 * skew), __funnelshift_r(b, c, 8 * skew),
+                 __funnelshift_r(c, d, 8 * skew), __funnelshift_r(d, e, 8 * skew));
+}
+
+// Enqueues the copy of what a tile reads. Elements beyond the view stay what they are: their weights are 0.
+__device__ __forceinline__ void copy_tile(const band_job &j, const band_tile &t, unsigned char *raw) {
+  const char *from = t.in + t.r0 * j.in_row;
+  const int all = (t.r1 - t.r0) * j.vectors;
+  for (int i = threadIdx.x; i < all; i += BAND_THREADS) {
+    const int r = j.by_vectors.quotient(i), q = i - r * j.vectors, e = t.e0 + 16 * q;
+    const char *at = from + r * j.in_row + e;
+    char *to = reinterpret_cast<char *>(raw + r * j.raw_pitch + 16 * q);
+    if (e >= t.e1) continue;
+    if (e < j.low || e + 16 > j.high) {
+      for (int k = max(j.low - e, 0); k < min(j.high - e, 16); k++) to[k] = at[k];
+    } else if (j.aligned)
+      fc_copy_words(to, at);
+    else
+      copy_skewed(to, at);
+  }
+  fc_commit_copies();
+}
+
+// Lower and upper bytes of four weights.
+__device__ __forceinline__ void part_weights(uint2 four, uint32_t &low, uint32_t &high) {
+  low = __byte_perm(four.x, four.y, 0x6420), high = __byte_perm(four.x, four.y, 0x7531);
+}
+
+__device__ __forceinline__ uint32_t word_at(const unsigned char *p) {
+  return *reinterpret_cast<const uint32_t *>(p);
+}
+
+// The weights of 16 rows for 32 inputs, as the left side of a product.
+struct row_weights {
+  uint32_t low[4], high[4];
+  __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
+    const uint2 *at = codes + (8 * step + t) * BAND_Y + g;
+    part_weights(at[0], low[0], high[0]), part_weights(at[8], low[1], high[1]);
+    part_weights(at[4 * BAND_Y], low[2], high[2]), part_weights(at[4 * BAND_Y + 8], low[3], high[3]);
+  }
+};
+
+// Sums of 16 rows at 4 g + i, times the lower and the upper bytes of the weights.
+struct four_columns {
+  fc_matrix_sums of[4][2];
+};
+
+__device__ __forceinline__ void add_rows(four_columns &s, const row_weights &w, const unsigned char *at,
+                                         int pitch) {
+  uint32_t column[2][4];
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const unsigned char *from = at + 16 * half * pitch;
+    const uint32_t a = word_at(from), b = word_at(from + 4 * pitch), c = word_at(from + 8 * pitch),
+                   d = word_at(from + 12 * pitch);
+    const uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+    const uint32_t ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
+    column[half][0] = __byte_perm(ab, cd, 0x5410), column[half][1] = __byte_perm(ab, cd, 0x7632);
+    column[half][2] = __byte_perm(ab2, cd2, 0x5410), column[half][3] = __byte_perm(ab2, cd2, 0x7632);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    fc_matrix_add_signed(s.of[i][0], w.low, column[0][i], column[1][i]);
+    fc_matrix_add_signed(s.of[i][1], w.high, column[0][i], column[1][i]);
+  }
+}
+
+constexpr int32_t BAND_FIRST = (1 << (FC_RESAMPLE_SHIFT(0) - 1)) + BAND_BIAS * (1 << FC_RESAMPLE_SHIFT(0));
+constexpr int32_t BAND_LAST = (1 << (FC_RESAMPLE_SHIFT(1) - 1)) - BAND_BIAS * (1 << FC_RESAMPLE_WEIGHT_BITS);
+static_assert(FC_RESAMPLE_SHIFT(0) == 8, "the first pass takes whole bytes off");
+
+__device__ __forceinline__ void begin(fc_matrix_sums &s, int32_t with) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) s.of[i] = with;
+}
+
+// The values of a lane, 8 adjacent columns of rows g and g + 8: lower and upper bytes apart.
+__device__ __forceinline__ void put_columns(const four_columns &s, unsigned char *low, unsigned char *high,
+                                            int pitch) {
+#pragma unroll
+  for (int row = 0; row < 2; row++) {
+    uint32_t l[2], h[2];
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+      uint32_t v[4];
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        v[i] = static_cast<uint32_t>(s.of[i][0].of[2 * row + k]) +
+               (static_cast<uint32_t>(s.of[i][1].of[2 * row + k]) << 8);
+      const uint32_t one = __byte_perm(v[0], v[1], 0x6251), two = __byte_perm(v[2], v[3], 0x6251);
+      l[k] = __byte_perm(one, two, 0x5410), h[k] = __byte_perm(one, two, 0x7632);
+    }
+    *reinterpret_cast<uint2 *>(low + 8 * row * pitch) = make_uint2(l[0], l[1]);
+    *reinterpret_cast<uint2 *>(high + 8 * row * pitch) = make_uint2(h[0], h[1]);
+  }
+}
+
+// First pass down the columns, 32 at a time by a warp. STEPS of 32 inputs, whose weights are kept; 0: any.
+template <int STEPS>
+__device__ __forceinline__ void sum_down(const band_job &j, const band_tile &tile, unsigned char *shared) {
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, steps = j.y.inputs / 32;
+  for (int m = 0; m < tile.ny; m++) {
+    const int group = tile.yg + m;
+    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
+    const unsigned char *raw = shared + (j.y.range[group].x - tile.r0 + t) * j.raw_pitch + 4 * g;
+    row_weights kept[STEPS ? STEPS : 1];
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) kept[s].load(codes, s, g, t);
+    for (int x = 32 * warp; x < tile.e1 - tile.e0; x += 32 * BAND_WARPS) {
+      four_columns sums;
+#pragma unroll
+      for (int i = 0; i < 4; i++) begin(sums.of[i][0], BAND_FIRST), begin(sums.of[i][1], 0);
+      if constexpr (STEPS > 0) {
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) add_rows(sums, kept[s], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
+      } else
+#pragma unroll 1
+        for (int s = 0; s < steps; s++) {
+          kept[0].load(codes, s, g, t);
+          add_rows(sums, kept[0], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
+        }
+      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 8 * t;
+      put_columns(sums, shared + j.mid_at + to, shared + j.high_at + to, j.mid_pitch);
+    }
+  }
+}
+
+// The three parts of a sum of the second pass, by the bytes multiplied.
+struct parts {
+  fc_matrix_sums of[3];
+};
+
+__device__ __forceinline__ void begin(parts &p) {
+  begin(p.of[0], BAND_LAST), begin(p.of[1], 0), begin(p.of[2], 0);
+}
+
+// Elements 2 t and 2 t + 1 of a group, of rows g and g + 8, into the tile of outputs. Rows there have the
+// offsets from multiples of 16 that they have in memory.
+__device__ __forceinline__ void put_outputs(const band_job &j, const band_tile &tile, const parts &p, int m,
+                                            int group, unsigned char *shared) {
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  int32_t v[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const uint32_t sum = static_cast<uint32_t>(p.of[0].of[i]) + (static_cast<uint32_t>(p.of[1].of[i]) << 8) +
+                         (static_cast<uint32_t>(p.of[2].of[i]) << 16);
+    v[i] = static_cast<int32_t>(sum) >> FC_RESAMPLE_SHIFT(1);
+  }
+  const uint32_t bytes = fc_two_bytes(v[0], v[1], fc_two_bytes(v[2], v[3], 0));
+#pragma unroll
+  for (int row = 0; row < 2; row++) {
+    const int r = BAND_Y * m + g + 8 * row;
+    const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile.out + r * j.out_row) & 15);
+    unsigned char *to = shared + j.out_at + r * j.out_pitch + skew + BAND_X * group + 2 * t;
+    to[0] = static_cast<unsigned char>(bytes >> 16 * row),
+    to[1] = static_cast<unsigned char>(bytes >> (16 * row + 8));
+  }
+}
+
+// The weights of 8 elements for 32 inputs, as the right side of a product.
+struct column_weights {
+  uint32_t low[2], high[2];
+  __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
+    const uint2 *at = codes + (8 * step + t) * BAND_X + g;
+    part_weights(at[0], low[0], high[0]), part_weights(at[4 * BAND_X], low[1], high[1]);
+  }
+};
+
+// Second pass along the rows, a group of elements at a time by a warp.
+__device__ __forceinline__ void sum_across_last(const band_job &j, const band_tile &tile,
+                                                unsigned char *shared) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int corner = lane % 16 * j.mid_pitch + lane / 16 * 16;
+  for (int k = warp; k < tile.nx; k += BAND_WARPS) {
+    const int group = tile.xg + k;
+    const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * BAND_X;
+    const unsigned char *low = shared + j.mid_at + corner + j.x.range[group].x - tile.e0;
+    parts sums[BAND_ROWS];
+#pragma unroll
+    for (int m = 0; m < BAND_ROWS; m++) begin(sums[m]);
+#pragma unroll 2
+    for (int s = 0; s < j.x.inputs / 32; s++) {
+      column_weights w;
+      w.load(codes, s, g, t);
+#pragma unroll
+      for (int m = 0; m < BAND_ROWS; m++) {
+        if (m >= tile.ny) continue;
+        uint32_t a[4], b[4];
+        fc_matrix_load(a, low + 32 * s + m * BAND_Y * j.mid_pitch);
+        fc_matrix_load(b, low + 32 * s + m * BAND_Y * j.mid_pitch + j.high_at - j.mid_at);
+        fc_matrix_add(sums[m].of[0], a, w.low[0], w.low[1]);
+        fc_matrix_add(sums[m].of[1], a, w.high[0], w.high[1]);
+        fc_matrix_add(sums[m].of[1], b, w.low[0], w.low[1]);
+        fc_matrix_add(sums[m].of[2], b, w.high[0], w.high[1]);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < BAND_ROWS; m++)
+      if (m < tile.ny) put_outputs(j, tile, sums[m], m, k, shared);
+  }
+}
+
+// First pass along the rows: a group of elements in four times 16 rows at a time, values of 16 bits.
+__device__ __forceinline__ void sum_across(const band_job &j, const band_tile &tile, unsigned char *shared) {
+  constexpr int AT_ONCE = 4;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int blocks = (tile.r1 - tile.r0 + 15) / 16;
+  for (int k = warp; k < tile.nx; k += BAND_WARPS) {
+    const int group = tile.xg + k;
+    const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * BAND_X;
+    const unsigned char *raw =
+        shared + lane % 16 * j.raw_pitch + lane / 16 * 16 + j.x.range[group].x - tile.e0;
+    for (int first = 0; first < blocks; first += AT_ONCE) {
+      fc_matrix_sums sums[AT_ONCE][2];
+#pragma unroll
+      for (int m = 0; m < AT_ONCE; m++) begin(sums[m][0], BAND_FIRST), begin(sums[m][1], 0);
+#pragma unroll 1
+      for (int s = 0; s < j.x.inputs / 32; s++) {
+        column_weights w;
+        w.load(codes, s, g, t);
+#pragma unroll
+        for (int m = 0; m < AT_ONCE; m++) {
+          if (first + m >= blocks) continue;
+          uint32_t a[4];
+          fc_matrix_load(a, raw + 32 * s + 16 * (first + m) * j.raw_pitch);
+          fc_matrix_add(sums[m][0], a, w.low[0], w.low[1]);
+          fc_matrix_add(sums[m][1], a, w.high[0], w.high[1]);
+        }
+      }
+#pragma unroll
+      for (int m = 0; m < AT_ONCE; m++) {
+        if (first + m >= blocks) continue;
+        int32_t v[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          v[i] = min(max(static_cast<int32_t>(static_cast<uint32_t>(sums[m][0].of[i]) +
+                                              (static_cast<uint32_t>(sums[m][1].of[i]) << 8)),
+                         j.least),
+                     j.most);
+        unsigned char *to =
+            shared + j.mid_at + (16 * (first + m) + g) * j.mid_pitch + 2 * (BAND_X * k + 2 * t);
+        *reinterpret_cast<uint32_t *>(to) =
+            __byte_perm(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]), 0x6521);
+        *reinterpret_cast<uint32_t *>(to + 8 * j.mid_pitch) =
+            __byte_perm(static_cast<uint32_t>(v[2]), static_cast<uint32_t>(v[3]), 0x6521);
+      }
+    }
+  }
+}
+
+// The weights of 16 rows for 16 inputs of two bytes, lower one first: times the lower bytes, times both,
+// times the upper ones.
+struct pair_weights {
+  uint32_t of[3][4];
+  __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
+    const uint32_t *at = reinterpret_cast<const uint32_t *>(codes + (4 * step + t / 2) * BAND_Y + g) + t % 2;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const uint32_t two = at[2 * (i % 2 * 8 + i / 2 * 2 * BAND_Y)];
+      of[0][i] = two & 0x00ff00ffu, of[1][i] = __byte_perm(two, 0, 0x2301), of[2][i] = two & 0xff00ff00u;
+    }
+  }
+};
+
+// Second pass down the columns: two groups of elements at a time by a warp.
+__device__ __forceinline__ void sum_down_last(const band_job &j, const band_tile &tile,
+                                              unsigned char *shared) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int pairs = (tile.nx + 1) / 2;
+  for (int i = warp; i < pairs * tile.ny; i += BAND_WARPS) {
+    const int m = i >= pairs ? 1 : 0, k = 2 * (i - m * pairs), group = tile.yg + m;
+    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
+    const unsigned char *mid = shared + j.mid_at + (j.y.range[group].x - tile.r0 + lane % 16) * j.mid_pitch +
+                               2 * BAND_X * (k + lane / 16);
+    parts sums[2];
+    begin(sums[0]), begin(sums[1]);
+#pragma unroll 2
+    for (int s = 0; s < j.y.inputs / 16; s++) {
+      pair_weights w;
+      w.load(codes, s, g, t);
+      uint32_t b[4];
+      fc_matrix_load_turned(b, mid + 16 * s * j.mid_pitch);
+#pragma unroll
+      for (int part = 0; part < 3; part++) {
+        fc_matrix_add_signed(sums[0].of[part], w.of[part], b[0], b[1]);
+        fc_matrix_add_signed(sums[1].of[part], w.of[part], b[2], b[3]);
+      }
+    }
+    put_outputs(j, tile, sums[0], m, k, shared);
+    if (k + 1 < tile.nx) put_outputs(j, tile, sums[1], m, k + 1, shared);
+  }
+}
+
+// The tile of outputs from shared memory: 16 bytes at multiples of 16 at once, what is left at the ends
+// singly.
+__device__ __forceinline__ void store_tile(const band_job &j, const band_tile &t, const unsigned char *from) {
+  const int bytes = min(t.nx * BAND_X, j.width - t.xg * BAND_X);
+  const int rows = min(t.ny * BAND_Y, j.height - t.yg * BAND_Y), vectors = j.out_pitch / 16;
+  for (int i = threadIdx.x; i < rows * vectors; i += BAND_THREADS) {
+    const int r = j.by_out.quotient(i), q = 16 * (i - r * vectors);
+    char *to = t.out + r * j.out_row;
+    const int skew = static_cast<int>(reinterpret_cast<uintptr_t>(to) & 15);
+    if (q >= skew && q + 16 <= skew + bytes)
+      *reinterpret_cast<uint4 *>(to - skew + q) =
+          *reinterpret_cast<const uint4 *>(from + r * j.out_pitch + q);
+  }
+  for (int i = threadIdx.x; i < 32 * rows; i += BAND_THREADS) {
+    const int r = i / 32, k = i % 16;
+    char *to = t.out + r * j.out_row;
+    const int skew = static_cast<int>(reinterpret_cast<uintptr_t>(to) & 15), end = skew + bytes;
+    const int at = i % 32 < 16 ? k : end / 16 * 16 + k; // the first vector, or the last
+    const bool whole = i % 32 < 16 && skew == 0 && end >= 16;
+    if (!whole && at >= skew && at < end) to[at - skew] = static_cast<char>(from[r * j.out_pitch + at]);
+  }
+}
+
+template <bool DOWN_FIRST, int STEPS>
+__global__ void __launch_bounds__(BAND_THREADS, DOWN_FIRST &&STEPS == 3 ? 2 : BAND_BLOCKS)
+    resample_bands(const __grid_constant__ band_job j) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  extern __shared__ __align__(16) unsigned char resample_bands_shared[];
+  unsigned char *shared = resample_bands_shared;
+  const int all = j.down * j.planes;
+  int i = static_cast<int>(blockIdx.y);
+  if (i >= all) return;
+  band_tile tile = band_tile_of(j, i);
+  copy_tile(j, tile, shared);
+  for (;;) {
+    fc_await_copies();
+    __syncthreads();
+    if constexpr (DOWN_FIRST)
+      sum_down<STEPS>(j, tile, shared);
+    else
+      sum_across(j, tile, shared);
+    __syncthreads();
+    i += static_cast<int>(gridDim.y);
+    const band_tile next = i < all ? band_tile_of(j, i) : tile;
+    if (i < all) copy_tile(j, next, shared);
+    if constexpr (DOWN_FIRST)
+      sum_across_last(j, tile, shared);
+    else
+      sum_down_last(j, tile, shared);
+    __syncthreads();
+    store_tile(j, tile, shared + j.out_at);
+    if (i >= all) break;
+    tile = next;
+  }
+#endif
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// bands.h - resampling of bytes by products with band matrices, on sm_80 and later; called by resample.cu.
+#ifndef FC_FILTERS_RESAMPLE_BANDS_H
+#define FC_FILTERS_RESAMPLE_BANDS_H
+
+#include "filters/resample/resample.h"
+#include "filters/resample/resample_math.h"
+
+// Scratch for views of these shapes and extents.
+int64_t fc_resample_bands_scratch(const fc_resample *r, const fc_view *in, const fc_view *out);
+
+// FC_UNSUPPORTED: nothing is enqueued, for other devices, types, strides, and windows that do not fit into
+// shared memory.
+fc_status fc_resample_bands(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
+                            void *stream);
+
+#endif
