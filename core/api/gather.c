@@ -9,6 +9,7 @@
 #include "core/run/memory.h"
 #include "core/run/result.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* The links of a piece together: enough for 64 images of a megapixel. */
@@ -198,7 +199,7 @@ static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) 
 
 /* The first runs of the workers of a batch are prepared one after the other: the driver serves them one after
  * the other anyway, and the first of them is not to wait for the last. */
-static GMutex first_runs;
+static pthread_mutex_t first_runs = PTHREAD_MUTEX_INITIALIZER;
 
 /* The chain's run for frames together, on the stream of the lease: kept from piece to piece. */
 static fc_run *run_for(fc_gather *g, const piece *p, const views *v, GBytes **key, GError **error) {
@@ -392,9 +393,9 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
   g_autoptr(GBytes) key = NULL;
   const gboolean first = g->lease == NULL;
   views v;
-  if (first) g_mutex_lock(&first_runs);
+  if (first) pthread_mutex_lock(&first_runs);
   fc_run *run = lay_out(g, p, &v, error) ? run_for(g, p, &v, &key, error) : NULL;
-  if (first) g_mutex_unlock(&first_runs);
+  if (first) pthread_mutex_unlock(&first_runs);
   spent(g, PREPARING, start);
   if (!run) return FALSE;
   if (!compute(g, p, &v, run, error)) {
