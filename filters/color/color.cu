@@ -30,8 +30,9 @@ template <typename F> struct conversion {
 };
 
 template <typename F>
-__global__ void __launch_bounds__(THREADS) convert(conversion<F> c, fc_dev_view in, fc_dev_view out,
-                                                   fc_dev_map<F> load, fc_dev_map<F> store, uint32_t *notes) {
+__global__ void __launch_bounds__(THREADS)
+    color_pixels(conversion<F> c, fc_dev_view in, fc_dev_view out, fc_dev_map<F> load, fc_dev_map<F> store,
+                 uint32_t *notes) {
   const int64_t width = out.shape[FC_AXIS_X], rows = out.shape[FC_AXIS_Y];
   const int64_t count = out.shape[FC_AXIS_N] * rows * width;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; i < count;
@@ -65,8 +66,8 @@ fc_status fc_color_cuda(const fc_color_conversion *c, const fc_view *in, const f
     using F = decltype(f);
     conversion<F> work = {c->from, c->to, n_in, n_out, c->extra, {}};
     for (int i = 0; i < FC_COLOR_NUMBERS; i++) work.n[i] = static_cast<F>(c->numbers[i]);
-    return fc_launch(convert<F>, dim3(fc_blocks(count, THREADS, 1 << 16)), dim3(THREADS), 0, stream, work,
-                     fc_dev_view_of(in), fc_dev_view_of(out), fc_dev_map_of<F>(in->kind, in->dtype),
+    return fc_launch(color_pixels<F>, dim3(fc_blocks(count, THREADS, 1 << 16)), dim3(THREADS), 0, stream,
+                     work, fc_dev_view_of(in), fc_dev_view_of(out), fc_dev_map_of<F>(in->kind, in->dtype),
                      fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
 }

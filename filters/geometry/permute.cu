@@ -1,350 +1,434 @@
 // SPDX-License-Identifier: MIT
 //
-// permute.cu - copies with axes exchanged on a CUDA device. A block copies a tile of the input into shared
-// memory as it lies, in words of 4 bytes, and makes the words of the output from there. A "thing" is what is
-// moved as a whole: a pixel where channels are adjacent on both sides, else an element. What does not lie so:
-// a thread an element, in tiles of 32 x 32.
+// permute.cu - copies with axes exchanged on a CUDA device: a block moves a box of elements through shared
+// memory. It reads runs of the box that are contiguous in the input, in whole words, and keeps them in the
+// input's order; then each thread collects the elements of a word of the output, so that both sides see
+// contiguous accesses whichever axes are exchanged. Limited by memory bandwidth. The host joins axes that are
+// contiguous in each other in both views, takes several elements as one where their order stays, and chooses
+// the box.
 #include "filters/geometry/permute.h"
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
 
-#include <initializer_list>
-
 namespace {
 
-constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr int MOST = 16;         // bytes of a thing; channels
-constexpr int SHARED = 20 << 10; // bytes of a tile
-constexpr int TILE = 32, ROWS = THREADS / TILE;
+constexpr int THREADS = 256, LANES = 32, WARPS = THREADS / LANES;
+constexpr int ROOM = 25600, RESIDENT = 5; // bytes of a box, and boxes at a time on a multiprocessor
+constexpr int RUN = 128;                  // bytes of a run that the box has at least, if the axis is as long
+constexpr int NONE = FC_AXES, SLOTS = FC_AXES + 1; // an axis of one element, for what a box does not have
+
+// How a box lies in one of the views: runs along an axis, which may have another one inside of which the box
+// has all; rows of runs along up to two further axes; and how threads are distributed over them.
+struct side {
+  int run, inner, row[2];
+  int elements; // along `inner`
+  int columns;  // warps along a run; the others take other rows
+  int group;    // rows that a warp takes at a time
+};
+
+// Per axis: elements, elements of a box, and the distance of neighbours in bytes, which is negative in the
+// input and in the box where the axis is reversed.
+struct walk {
+  const char *in;
+  char *out;
+  int64_t count[SLOTS], from[SLOTS], to[SLOTS], boxes;
+  int box[SLOTS], kept[SLOTS];
+  side reading, writing;
+  fc_dev_divider inner; // by writing.elements
+  bool wide, even;      // rows begin at multiples of 16 bytes in input and box; of a word in the output
+};
+
+// A box: its lowest addresses, the elements along each axis, and where its first output is kept.
+struct place {
+  const char *in;
+  char *out;
+  int used[SLOTS], first;
+};
+
+__device__ __forceinline__ place place_of(const walk &w, int64_t box) {
+  place p = {w.in, w.out, {}, 0};
+#pragma unroll
+  for (int a = 0; a < FC_AXES; a++) {
+    if (w.box[a] == w.count[a]) { // a division is a subroutine
+      p.used[a] = w.box[a];
+      if (w.from[a] < 0) p.in += w.from[a] * (p.used[a] - 1);
+      if (w.kept[a] < 0) p.first -= w.kept[a] * (p.used[a] - 1);
+      continue;
+    }
+    const int64_t boxes = (w.count[a] + w.box[a] - 1) / w.box[a], next = box / boxes;
+    const int64_t at = (box - next * boxes) * w.box[a], left = w.count[a] - at;
+    box = next;
+    p.used[a] = left < w.box[a] ? static_cast<int>(left) : w.box[a];
+    p.in += w.from[a] * (w.from[a] < 0 ? at + p.used[a] - 1 : at), p.out += w.to[a] * at;
+    if (w.kept[a] < 0) p.first -= w.kept[a] * (p.used[a] - 1);
+  }
+  p.used[NONE] = 1;
+  return p;
+}
+
+// Offsets of a side's rows in memory and in the box.
+struct rows {
+  int64_t step[2];
+  int kept[2], fast, count;
+
+  __device__ __forceinline__ rows(const walk &w, const place &p, const side &s, const int64_t *step_of) {
+#pragma unroll
+    for (int k = 0; k < 2; k++) step[k] = step_of[s.row[k]], kept[k] = w.kept[s.row[k]];
+    fast = p.used[s.row[0]], count = fast * p.used[s.row[1]];
+  }
+  __device__ __forceinline__ void make_positive(void) {
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+      step[k] = step[k] < 0 ? -step[k] : step[k], kept[k] = kept[k] < 0 ? -kept[k] : kept[k];
+  }
+  __device__ __forceinline__ void find(int row, int64_t *at, int *in_box) const {
+    const int slow = count == fast ? 0 : row / fast;
+    row -= slow * fast;
+    *at = row * step[0] + slow * step[1], *in_box = row * kept[0] + slow * kept[1];
+  }
+};
+
+// A word of 4 bytes of a run, of which `before` and `left` bytes are in the run before and from there on.
+__device__ __forceinline__ void read_word(unsigned char *to, const char *from, int before, int left) {
+  const int askew = static_cast<int>(reinterpret_cast<uintptr_t>(from) % 4);
+  if (askew == 0 && left >= 4) {
+    fc_copy_word(to, from);
+  } else if (before >= askew && left >= 8 - askew) {
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
+    *reinterpret_cast<uint32_t *>(to) = __funnelshift_r(words[0], words[1], 8 * askew);
+  } else {
+    for (int k = 0; k < 4 && k < left; k++) to[k] = static_cast<unsigned char>(from[k]);
+  }
+}
+
+template <int UNIT, typename E>
+__device__ __forceinline__ void read_box(const walk &w, const place &p, unsigned char *room) {
+  const side &s = w.reading;
+  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  const int bytes = p.used[s.run] * s.elements * static_cast<int>(sizeof(E));
+  rows r(w, p, s, w.from);
+  r.make_positive();
+  for (int at = (lane + warp % s.columns * LANES) * UNIT; at < bytes; at += s.columns * LANES * UNIT)
+#pragma unroll 4
+    for (int row = warp / s.columns; row < r.count; row += WARPS / s.columns) {
+      int64_t from;
+      int to;
+      r.find(row, &from, &to);
+      if (UNIT == 16 && bytes - at >= 16) {
+        fc_copy_words(room + to + at, p.in + from + at);
+      } else {
+#pragma unroll
+        for (int k = 0; k < UNIT; k += 4)
+          if (at + k < bytes) read_word(room + to + at + k, p.in + from + at + k, at + k, bytes - at - k);
+      }
+    }
+}
+
+// A word of elements from the box.
+template <typename E, int K> __device__ __forceinline__ void write_word(char *to, const E (&v)[K]) {
+  if constexpr (K == 4) {
+    *reinterpret_cast<uint32_t *>(to) =
+        __byte_perm(__byte_perm(v[0], v[1], 0x0040), __byte_perm(v[2], v[3], 0x0040), 0x5410);
+  } else if constexpr (K == 2) {
+    *reinterpret_cast<uint32_t *>(to) = __byte_perm(v[0], v[1], 0x5410);
+  } else {
+    *reinterpret_cast<E *>(to) = v[0];
+  }
+}
+
+template <bool EVEN, typename E>
+__device__ __forceinline__ void write_box(const walk &w, const place &p, const unsigned char *room) {
+  constexpr int SIZE = sizeof(E), UNIT = SIZE < 4 ? 4 : SIZE, K = UNIT / SIZE;
+  const side &s = w.writing;
+  const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, across = LANES / s.group;
+  const int count = p.used[s.run] * s.elements, words = (count + (EVEN ? 0 : K - 1) + K - 1) / K;
+  const int kept = w.kept[s.run], inner = w.kept[s.inner];
+  const rows r(w, p, s, w.to);
+  const auto find = [&](int i) { // where a run's element is
+    const int whole = w.inner.quotient(i);
+    return p.first + whole * kept + (i - whole * s.elements) * inner;
+  };
+  for (int word = lane % across + warp % s.columns * across; word < words; word += s.columns * across) {
+    int at[K];
+#pragma unroll
+    for (int k = 0; k < K && EVEN; k++) at[k] = find(word * K + k);
+#pragma unroll 2
+    for (int row = lane / across + warp / s.columns * s.group; row < r.count;
+         row += WARPS / s.columns * s.group) {
+      int64_t step;
+      int from;
+      r.find(row, &step, &from);
+      char *to = p.out + step;
+      const int first =
+          word * K - (EVEN ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(to) % UNIT) / SIZE);
+      if (first >= 0 && first + K <= count) {
+        E v[K];
+#pragma unroll
+        for (int k = 0; k < K; k++)
+          v[k] = *reinterpret_cast<const E *>(room + (EVEN ? at[k] : find(first + k)) + from);
+        write_word<E, K>(to + first * SIZE, v);
+      } else {
+#pragma unroll 1
+        for (int i = first < 0 ? 0 : first; i < first + K && i < count; i++)
+          *reinterpret_cast<E *>(to + i * SIZE) = *reinterpret_cast<const E *>(room + find(i) + from);
+      }
+    }
+  }
+}
+
+template <typename E>
+__global__ void __launch_bounds__(THREADS, RESIDENT) permute_boxes(const __grid_constant__ walk w) {
+  __shared__ __align__(16) unsigned char room[ROOM];
+  __shared__ place p;
+  for (int64_t box = blockIdx.x; box < w.boxes; box += gridDim.x) {
+    if (threadIdx.x == 0) p = place_of(w, box);
+    __syncthreads();
+    if (w.wide && reinterpret_cast<uintptr_t>(p.in) % 16 == 0)
+      read_box<16, E>(w, p, room);
+    else
+      read_box<4, E>(w, p, room);
+    fc_commit_copies();
+    fc_await_copies();
+    __syncthreads();
+    if (w.even)
+      write_box<true, E>(w, p, room);
+    else
+      write_box<false, E>(w, p, room);
+    if (box + gridDim.x < w.boxes) __syncthreads(); // it has been written
+  }
+}
+
+// Views without contiguous elements: a thread per element.
+template <typename E> __global__ void __launch_bounds__(THREADS) permute_elements(walk w) {
+  const int64_t lines = w.count[1] * w.count[2] * w.count[3];
+  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
+    const int64_t b = line % w.count[1], rest = line / w.count[1], c = rest % w.count[2],
+                  d = rest / w.count[2];
+    const char *from = w.in + b * w.from[1] + c * w.from[2] + d * w.from[3];
+    char *to = w.out + b * w.to[1] + c * w.to[2] + d * w.to[3];
+    for (int64_t a = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; a < w.count[0];
+         a += static_cast<int64_t>(gridDim.x) * THREADS)
+      *reinterpret_cast<E *>(to + a * w.to[0]) = *reinterpret_cast<const E *>(from + a * w.from[0]);
+  }
+}
+
+// ---- choosing the box --------------------------------------------------------
 
 int64_t size_of(int64_t step) {
   return step < 0 ? -step : step;
 }
 
-// ---- by shared memory ----------------------------------------------------------
-
-// How things that are adjacent in the output, along u, lie in the input: adjacent too; a line apart, with v
-// the axis along which they are adjacent; as one of `channels` adjacent things; or, things of `channels`
-// planes become adjacent.
-enum kind { LINE, TURN, SPLIT, JOIN };
-
-// Steps in bytes. u and v are axes of a tile; of the outer ones the second is that of frames.
-struct staging {
-  const char *in; // of the thing at the lowest address along the input's line
-  char *out;
-  int32_t kind, thing, channels;
-  int32_t u, v;           // things along u (pixels, of SPLIT and JOIN) and lines
-  int32_t tile_u, tile_v; // of a tile
-  int32_t tiles_u, tiles_v;
-  int32_t reversed, pitch; // whether the input's line runs backwards; bytes of a line in shared memory
-  int32_t words;           // whether lines of the output begin at multiples of 4
-  int32_t together;        // whether lines of the input begin at the same distance from such
-  int64_t in_u, in_v, in_c, out_v, out_c;
-  int64_t outer[2], in_outer[2], out_outer[2];
-  fc_dev_divider by_thing, by_channels, by_tiles;
-};
-
-struct area {
-  int u, v, nu, nv; // first things and numbers of them
-  const char *in;   // the frame's
-  char *out;
-};
-
-// Line i of what a tile reads.
-template <int KIND> __device__ __forceinline__ const char *line_of(const staging &s, const area &a, int i) {
-  if (KIND == LINE) return a.in + (a.v + i) * s.in_v + (s.reversed ? s.u - a.u - a.nu : a.u) * s.thing;
-  if (KIND == TURN) return a.in + (a.u + i) * s.in_u + (s.reversed ? s.v - a.v - a.nv : a.v) * s.thing;
-  if (KIND == SPLIT) return a.in + (a.v + i) * s.in_v + static_cast<int64_t>(a.u) * s.channels * s.thing;
-  const int v = s.by_channels.quotient(i);
-  return a.in + (a.v + v) * s.in_v + (i - v * s.channels) * s.in_c + a.u * s.thing;
+int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
 }
 
-// Copies the lines; returns how far into the first word they begin.
-template <int KIND>
-__device__ __forceinline__ int stage(const staging &s, const area &a, unsigned char *shared) {
-  const int lines = KIND == TURN ? a.nu : KIND == JOIN ? a.nv * s.channels : a.nv;
-  const int bytes = (KIND == TURN ? a.nv : KIND == SPLIT ? a.nu * s.channels : a.nu) * s.thing;
-  const int lane = threadIdx.x % 32;
-  const int skew = s.together ? static_cast<int>(reinterpret_cast<uintptr_t>(line_of<KIND>(s, a, 0)) & 3) : 0;
-  for (int i = threadIdx.x / 32; i < lines; i += WARPS) {
-    const char *from = line_of<KIND>(s, a, i) - skew;
-    unsigned char *to = shared + i * s.pitch;
-    if (s.together)
-      for (int k = 4 * lane; k < skew + bytes; k += 128) fc_copy_word(to + k, from + k);
-    else
-      for (int k = lane; k < bytes; k += 32) to[k] = static_cast<unsigned char>(from[k]);
-  }
-  fc_commit_copies();
-  return skew;
+void set_axis(walk &w, int a, int64_t count, int64_t from, int64_t to) {
+  w.count[a] = count, w.from[a] = from, w.to[a] = to;
 }
 
-// Where byte b of a line of the output is in shared memory, but for the line.
-template <int KIND> __device__ __forceinline__ int place_of(const staging &s, const area &a, int b) {
-  const int q = s.by_thing.quotient(b), in_thing = b - q * s.thing;
-  if (KIND == LINE) return (s.reversed ? a.nu - 1 - q : q) * s.thing + in_thing;
-  if (KIND == TURN) return q * s.pitch + in_thing;
-  if (KIND == SPLIT) return q * s.channels * s.thing + in_thing;
-  const int pixel = s.by_channels.quotient(q);
-  return pixel * s.thing + (q - pixel * s.channels) * s.pitch + in_thing;
-}
-
-// Line r of the output: where it begins there, and in shared memory.
-template <int KIND>
-__device__ __forceinline__ char *output_of(const staging &s, const area &a, int r, int *place) {
-  char *to = a.out + static_cast<int64_t>(a.u) * s.thing * (KIND == JOIN ? s.channels : 1);
-  if (KIND == SPLIT) {
-    const int v = s.by_channels.quotient(r), c = r - v * s.channels;
-    *place = v * s.pitch + c * s.thing;
-    return to + (a.v + v) * s.out_v + c * s.out_c;
-  }
-  *place = KIND == TURN ? (s.reversed ? a.nv - 1 - r : r) * s.thing
-                        : r * s.pitch * (KIND == JOIN ? s.channels : 1);
-  return to + (a.v + r) * s.out_v;
-}
-
-template <int PART> struct part_type;
-template <> struct part_type<1> { typedef uint8_t type; };
-template <> struct part_type<2> { typedef uint16_t type; };
-template <> struct part_type<4> { typedef uint32_t type; };
-
-// The tile's lines of output, a word a thread, of parts that lie in one thing.
-template <int KIND, int PART>
-__device__ __forceinline__ void put(const staging &s, const area &a, const unsigned char *from) {
-  typedef typename part_type<PART>::type part;
-  const int lines = KIND == SPLIT ? a.nv * s.channels : a.nv;
-  const int bytes = a.nu * s.thing * (KIND == JOIN ? s.channels : 1);
-  const int unit = s.words ? 4 : PART, count = (bytes + unit - 1) / unit;
-  const int at_once = count < THREADS ? THREADS / count : 1;
-  if (static_cast<int>(threadIdx.x) >= at_once * count) return;
-  for (int w = static_cast<int>(threadIdx.x) % count; w < count; w += THREADS) {
-    int place[4 / PART];
-#pragma unroll
-    for (int k = 0; k < 4 / PART; k++)
-      place[k] = place_of<KIND>(s, a, min(unit * w + k * PART, bytes - PART));
-#pragma unroll 4
-    for (int r = static_cast<int>(threadIdx.x) / count % at_once; r < lines; r += at_once) {
-      int line;
-      char *to = output_of<KIND>(s, a, r, &line) + unit * w;
-      if (!s.words) {
-        *reinterpret_cast<part *>(to) = *reinterpret_cast<const part *>(from + line + place[0]);
-        continue;
-      }
-      uint32_t word = 0;
-#pragma unroll
-      for (int k = 0; k < 4 / PART; k++)
-        word |= static_cast<uint32_t>(*reinterpret_cast<const part *>(from + line + place[k]))
-                << 8 * PART * k;
-      if (4 * w + 4 <= bytes)
-        *reinterpret_cast<uint32_t *>(to) = word;
-      else
-        for (int k = 0; k < bytes - 4 * w; k++) to[k] = static_cast<char>(word >> 8 * k);
-    }
-  }
-}
-
-template <int KIND, int PART>
-__global__ void __launch_bounds__(THREADS) permute_staged(const __grid_constant__ staging s) {
-  __shared__ __align__(16) unsigned char shared[SHARED];
-  const int tile = static_cast<int>(blockIdx.x), row = s.by_tiles.quotient(tile);
-  const unsigned outer = static_cast<unsigned>(s.outer[0]),
-                 all = static_cast<unsigned>(s.outer[0] * s.outer[1]);
-  for (unsigned i = blockIdx.y; i < all; i += gridDim.y) {
-    area a;
-    a.u = (tile - row * s.tiles_u) * s.tile_u, a.v = row * s.tile_v;
-    a.nu = min(s.tile_u, s.u - a.u), a.nv = min(s.tile_v, s.v - a.v);
-    a.in = s.in + i % outer * s.in_outer[0] + i / outer * s.in_outer[1];
-    a.out = s.out + i % outer * s.out_outer[0] + i / outer * s.out_outer[1];
-    const int skew = stage<KIND>(s, a, shared);
-    fc_await_copies();
-    __syncthreads();
-    put<KIND, PART>(s, a, shared + skew);
-    __syncthreads();
-  }
-}
-
-// An axis of the output, with its steps on both sides.
-struct axis {
-  int64_t count, to, from;
-};
-
-// Sorts the axes but N by their steps in the output, the shortest first, without those of one thing; takes
-// adjacent elements of both as a thing. Returns how many are left.
-int sort_axes(const fc_view *seen, const fc_view *out, axis (&all)[3], int64_t *thing) {
-  int n = 0;
-  for (int a : {FC_AXIS_C, FC_AXIS_X, FC_AXIS_Y}) {
-    if (out->shape[a] == 1) continue;
+// The axes of more than one element in the order of their steps in the output, which become positive; those
+// that are contiguous in each other are joined. Returns how many are left.
+int order_axes(walk &w, const fc_view *seen, const fc_view *out) {
+  int n = 0, left = 0;
+  w.in = static_cast<const char *>(seen->data), w.out = static_cast<char *>(out->data);
+  for (int k = 0; k < FC_AXES; k++) {
+    const int64_t count = out->shape[k];
+    int64_t from = seen->stride[k], to = out->stride[k];
+    if (count == 1) continue;
+    if (to < 0) w.in += from * (count - 1), w.out += to * (count - 1), from = -from, to = -to;
     int at = n++;
-    for (; at > 0 && size_of(all[at - 1].to) > size_of(out->stride[a]); at--) all[at] = all[at - 1];
-    all[at] = {out->shape[a], out->stride[a], seen->stride[a]};
+    for (; at > 0 && w.to[at - 1] > to; at--) set_axis(w, at, w.count[at - 1], w.from[at - 1], w.to[at - 1]);
+    set_axis(w, at, count, from, to);
   }
-  if (n > 1 && all[0].to == *thing && all[0].from == *thing && all[0].count * *thing <= MOST) {
-    *thing *= all[0].count, n--;
-    for (int i = 0; i < n; i++) all[i] = all[i + 1];
+  for (int a = 1; a < n; a++) {
+    const int64_t inside = w.count[left];
+    if (w.to[a] == w.to[left] * inside && w.from[a] == w.from[left] * inside)
+      w.count[left] *= w.count[a];
+    else
+      left++, set_axis(w, left, w.count[a], w.from[a], w.to[a]);
   }
-  for (int i = n; i < 3; i++) all[i] = {1, 0, 0};
+  n = n > 0 ? left + 1 : 0;
+  for (int a = n; a < SLOTS; a++) set_axis(w, a, 1, 0, 0);
   return n;
 }
 
-int32_t narrow(int64_t v) {
-  return static_cast<int32_t>(v);
+// Takes pairs of elements, and pairs of these, as one where they are adjacent in both views and aligned.
+// Returns their size.
+int64_t join_elements(walk &w, int *n, int64_t size) {
+  uint64_t all = reinterpret_cast<uintptr_t>(w.in) | reinterpret_cast<uintptr_t>(w.out);
+  for (int a = 1; a < *n; a++) all |= static_cast<uint64_t>(w.from[a]) | static_cast<uint64_t>(w.to[a]);
+  while (size < 8 && w.to[0] == size && w.from[0] == size && w.count[0] % 2 == 0 && all % (2 * size) == 0)
+    size *= 2, set_axis(w, 0, w.count[0] / 2, size, size);
+  if (*n > 1 && w.count[0] == 1) {
+    for (int a = 0; a < FC_AXES; a++) set_axis(w, a, w.count[a + 1], w.from[a + 1], w.to[a + 1]);
+    (*n)--;
+  }
+  return size;
 }
 
-// Finds how the axes lie; false if in no way that is known.
-bool arrange(axis (&all)[3], int64_t thing, staging *s) {
-  int u = 0, v = -1, c = -1;
-  if (all[0].to != thing) return false;
-  if (all[0].from == thing || all[0].from == -thing)
-    s->kind = LINE, v = 1;
-  else
-    for (int i = 1; i < 3; i++) {
-      if (all[i].count == 1 || size_of(all[i].from) != thing) continue;
-      const bool forward = all[i].from == thing;
-      if (forward && all[0].count <= MOST && all[i].to == all[0].count * thing)
-        s->kind = JOIN, c = 0, u = i;
-      else if (forward && all[i].count <= MOST && all[0].from == all[i].count * thing)
-        s->kind = SPLIT, c = i;
-      else
-        s->kind = TURN, v = i;
-      break;
-    }
-  if (s->kind < 0) return false;
-  const int last = 3 - (s->kind == LINE || s->kind == TURN ? u + v : u + c);
-  if (c >= 0) v = last;
-  s->thing = narrow(thing), s->channels = c < 0 ? 1 : narrow(all[c].count);
-  s->u = narrow(all[u].count), s->v = narrow(all[v].count);
-  s->in_u = all[u].from, s->in_v = all[v].from, s->out_v = all[v].to;
-  s->in_c = c < 0 ? 0 : all[c].from, s->out_c = c < 0 ? 0 : all[c].to;
-  const axis rest = c >= 0 ? axis{1, 0, 0} : all[last];
-  s->outer[0] = rest.count, s->in_outer[0] = rest.from, s->out_outer[0] = rest.to;
-  const axis line = s->kind == TURN ? all[v] : all[u];
-  s->reversed = (s->kind == LINE || s->kind == TURN) && line.from < 0;
-  if (s->reversed) s->in += (line.count - 1) * line.from;
+int axis_of_step(const int64_t *step, int n, int64_t wanted, int but) {
+  for (int a = 0; a < n; a++)
+    if (a != but && size_of(step[a]) == wanted) return a;
+  return NONE;
+}
+
+// The run's axis, and one inside of it if that is short. False if no elements are contiguous.
+bool find_run(side &s, const walk &w, const int64_t *step, int n, int64_t size) {
+  s.inner = NONE, s.elements = 1, s.columns = s.group = 1, s.row[0] = s.row[1] = NONE;
+  s.run = axis_of_step(step, n, size, NONE);
+  if (s.run == NONE) return false;
+  const int64_t bytes = size * w.count[s.run];
+  const int outer = bytes < RUN ? axis_of_step(step, n, bytes, s.run) : NONE;
+  if (outer != NONE) s.elements = static_cast<int>(w.count[s.run]), s.inner = s.run, s.run = outer;
   return true;
 }
 
-// Tiles whose words of output occupy a block, and which fit into shared memory.
-void choose_tile(staging *s) {
-  const int t = s->thing, line = t * s->channels;
-  if (s->kind == TURN) {
-    const int side = t == 1 ? 128 : t <= 4 ? 64 : 32;
-    s->tile_u = s->tile_v = side;
-    s->pitch = side * t + 4;
+bool is_in_run(const side &s, int a) {
+  return a == s.run || a == s.inner;
+}
+
+// The axes of the box that are not in runs; those that are nearest in the box come first.
+bool find_rows(side &s, const walk &w, int n) {
+  int rows = 0;
+  s.row[0] = s.row[1] = NONE;
+  for (int a = 0; a < n; a++) {
+    if (w.box[a] == 1 || is_in_run(s, a)) continue;
+    if (rows == 2) return false;
+    s.row[rows++] = a;
+  }
+  if (rows == 2 && size_of(w.kept[s.row[1]]) < size_of(w.kept[s.row[0]])) {
+    const int swap = s.row[0];
+    s.row[0] = s.row[1], s.row[1] = swap;
+  }
+  return true;
+}
+
+// Whether neighbouring words of the output come from different rows of the box.
+bool is_crossed(const walk &w) {
+  return !is_in_run(w.reading, w.writing.run);
+}
+
+// Arranges the box in shared memory, such that lanes meet in few banks: rows that outputs cross lie an odd
+// number of words apart; those whose elements alternate in outputs some words. Returns its bytes, 0 if there
+// are more rows than a side can have.
+int64_t arrange(walk &w, int n, int64_t size) {
+  side &in = w.reading;
+  for (int a = 0; a < SLOTS; a++) w.kept[a] = 0;
+  if (!find_rows(in, w, n) || !find_rows(w.writing, w, n)) return 0;
+  const int64_t run = size * in.elements * w.box[in.run], unit = size > 4 ? size : 4;
+  int64_t pitch = (run + 15) / 16 * 16;
+  if (is_crossed(w))
+    pitch = ((run + unit - 1) / unit | 1) * unit;
+  else if (w.writing.inner != NONE && !is_in_run(in, w.writing.inner))
+    while (pitch % 128 != 48) pitch += 16;
+  if (in.inner != NONE) w.kept[in.inner] = static_cast<int>(size);
+  w.kept[in.run] = static_cast<int>(size * in.elements);
+  for (int row : in.row)
+    if (row != NONE) w.kept[row] = static_cast<int>(pitch), pitch *= w.box[row];
+  for (int a = 0; a < n; a++)
+    if (w.from[a] < 0) w.kept[a] = -w.kept[a];
+  return find_rows(w.writing, w, n) ? pitch : 0; // now nearest first
+}
+
+// Lengthens an axis of the box while there is room; false if there is none for more.
+bool grow(walk &w, int a, int64_t box, int n, int64_t size) {
+  const int before = w.box[a];
+  w.box[a] = static_cast<int>(smaller(box, w.count[a]));
+  const int64_t bytes = w.box[a] > before ? arrange(w, n, size) : 0;
+  if (bytes > 0 && bytes <= ROOM) return true;
+  w.box[a] = before;
+  return false;
+}
+
+// Boxes of about equal length along an axis.
+void balance(walk &w, int a) {
+  const int64_t boxes = (w.count[a] + w.box[a] - 1) / w.box[a], each = (w.count[a] + boxes - 1) / boxes;
+  w.box[a] = static_cast<int>(smaller(w.box[a], (each + 15) / 16 * 16));
+}
+
+void choose_box(walk &w, int n, int64_t size) {
+  const side &in = w.reading, &out = w.writing;
+  for (int a = 0; a < SLOTS; a++) w.box[a] = 1;
+  for (const side *s : {&in, &out})
+    if (s->inner != NONE) w.box[s->inner] = s->elements;
+  int runs[2] = {out.run, in.run};
+  if (runs[0] == runs[1]) {
+    for (int64_t box = 1; grow(w, runs[0], box *= 2, n, size);) {
+    }
+    for (int64_t more = w.box[runs[0]]; more >= 128;)
+      if (!grow(w, runs[0], w.box[runs[0]] + more, n, size)) more /= 2;
   } else {
-    s->tile_u = 1008 / line / 16 * 16, s->tile_v = 8;
-    s->pitch = s->kind == JOIN ? s->tile_u * t + 4 : s->tile_u * line + 4;
-  }
-  s->tiles_u = (s->u + s->tile_u - 1) / s->tile_u, s->tiles_v = (s->v + s->tile_v - 1) / s->tile_v;
-}
-
-bool are_multiples(int64_t of, std::initializer_list<int64_t> steps) {
-  int64_t all = 0;
-  for (int64_t step : steps) all |= step;
-  return all % of == 0;
-}
-
-template <int KIND> fc_status launch_kind(const staging &s, int part, void *stream) {
-  const dim3 grid(static_cast<unsigned>(s.tiles_u) * static_cast<unsigned>(s.tiles_v),
-                  fc_blocks(s.outer[0] * s.outer[1], 1, 65535));
-  return fc_launch(part == 4   ? permute_staged<KIND, 4>
-                   : part == 2 ? permute_staged<KIND, 2>
-                               : permute_staged<KIND, 1>,
-                   grid, dim3(THREADS), 0, stream, s);
-}
-
-// FC_UNSUPPORTED: the strides are others.
-fc_status launch_staged(const fc_view *seen, const fc_view *out, void *stream) {
-  staging s;
-  axis all[3];
-  int64_t thing = static_cast<int64_t>(fc_dtype_size(out->dtype));
-  if (sort_axes(seen, out, all, &thing) == 0) return FC_UNSUPPORTED;
-  for (const axis &a : all)
-    if (a.count > INT32_MAX / 2 / MOST) return FC_UNSUPPORTED;
-  s.in = static_cast<const char *>(seen->data), s.out = static_cast<char *>(out->data), s.kind = -1;
-  if (!arrange(all, thing, &s)) return FC_UNSUPPORTED;
-  s.outer[1] = out->shape[FC_AXIS_N];
-  s.in_outer[1] = seen->stride[FC_AXIS_N], s.out_outer[1] = out->stride[FC_AXIS_N];
-  if (s.thing * s.channels > 63) return FC_UNSUPPORTED; // wider than a tile
-  choose_tile(&s);
-  if (static_cast<int64_t>(s.tiles_u) * s.tiles_v > INT32_MAX || s.outer[0] * s.outer[1] > INT32_MAX)
-    return FC_UNSUPPORTED;
-  const int64_t in_outer = (s.outer[0] > 1 ? s.in_outer[0] : 0) | (s.outer[1] > 1 ? s.in_outer[1] : 0),
-                out_outer = (s.outer[0] > 1 ? s.out_outer[0] : 0) | (s.outer[1] > 1 ? s.out_outer[1] : 0);
-  const int64_t in = static_cast<int64_t>(reinterpret_cast<uintptr_t>(s.in));
-  const int64_t to = static_cast<int64_t>(reinterpret_cast<uintptr_t>(s.out));
-  const int64_t step = s.kind == TURN ? s.in_u : s.in_v;
-  s.together = are_multiples(4, {step, s.in_c});
-  s.words = are_multiples(4, {to, s.out_v, s.out_c, out_outer});
-  const int64_t out_line = static_cast<int64_t>(thing) * (s.kind == JOIN ? s.channels : 1);
-  s.words = s.words && (s.tiles_u == 1 || s.tile_u * out_line % 4 == 0);
-  int part = 1;
-  for (int of : {4, 2})
-    if (part == 1 && are_multiples(of, {thing, in, step, s.in_c, in_outer, to, s.out_v, s.out_c, out_outer}))
-      part = of;
-  s.by_thing = fc_dev_divider_of(thing), s.by_channels = fc_dev_divider_of(s.channels);
-  s.by_tiles = fc_dev_divider_of(s.tiles_u);
-  switch (s.kind) {
-  case LINE: return launch_kind<LINE>(s, part, stream);
-  case TURN: return launch_kind<TURN>(s, part, stream);
-  case SPLIT: return launch_kind<SPLIT>(s, part, stream);
-  default: return launch_kind<JOIN>(s, part, stream);
-  }
-}
-
-// ---- an element a thread --------------------------------------------------------
-
-// Two axes that form tiles, `u` the one along which outputs are adjacent, and two outer axes.
-struct walk {
-  int64_t count[FC_AXES], to[FC_AXES], from[FC_AXES]; // per axis, in the order u, v, w, n
-  int64_t tiles_u, tiles_v;
-};
-
-template <typename E>
-__global__ void __launch_bounds__(THREADS) permute_tiles(const char *in, char *out, walk w) {
-  const int64_t all = w.tiles_u * w.tiles_v * w.count[2] * w.count[3];
-  for (int64_t i = blockIdx.x; i < all; i += gridDim.x) {
-    const int64_t tile = i % (w.tiles_u * w.tiles_v), rest = i / (w.tiles_u * w.tiles_v);
-    const int64_t outer = rest % w.count[2], n = rest / w.count[2];
-    const char *from = in + outer * w.from[2] + n * w.from[3];
-    char *to = out + outer * w.to[2] + n * w.to[3];
-    const int64_t u = tile % w.tiles_u * TILE + threadIdx.x;
-    if (u >= w.count[0]) continue;
-    for (int k = threadIdx.y; k < TILE; k += ROWS) {
-      const int64_t v = tile / w.tiles_u * TILE + k;
-      if (v < w.count[1])
-        *reinterpret_cast<E *>(to + u * w.to[0] + v * w.to[1]) =
-            *reinterpret_cast<const E *>(from + u * w.from[0] + v * w.from[1]);
+    const side *sides[2] = {&out, &in};
+    for (int k = 0; k < 2; k++)
+      for (int64_t step = size * sides[k]->elements; step * w.box[runs[k]] < RUN;)
+        if (!grow(w, runs[k], 2 * w.box[runs[k]], n, size)) break;
+    while (grow(w, runs[0], 2 * w.box[runs[0]], n, size) && grow(w, runs[1], 2 * w.box[runs[1]], n, size)) {
     }
   }
+  balance(w, runs[0]), balance(w, runs[1]);
+  for (int a = 0; a < n; a++)
+    if (w.box[a] == 1)
+      for (int64_t box = 1; grow(w, a, box *= 2, n, size);) {
+      }
 }
 
-// Chooses u as the axis along which outputs are adjacent, and v as the one along which inputs are.
-walk walk_of(const fc_view *seen, const fc_view *out) {
-  int order[FC_AXES] = {FC_AXIS_X, FC_AXIS_Y, FC_AXIS_C, FC_AXIS_N};
-  auto swap = [&](int a, int b) {
-    const int kept = order[a];
-    order[a] = order[b], order[b] = kept;
-  };
-  for (int a = 1; a < 3; a++)
-    if (out->shape[order[a]] > 1 && size_of(out->stride[order[a]]) < size_of(out->stride[order[0]]) &&
-        out->shape[order[a]] >= TILE)
-      swap(0, a);
-  if (out->shape[order[2]] > 1 && size_of(seen->stride[order[2]]) < size_of(seen->stride[order[1]]) &&
-      out->shape[order[2]] >= TILE)
-    swap(1, 2);
-  walk w;
-  for (int a = 0; a < FC_AXES; a++) {
-    w.count[a] = out->shape[order[a]];
-    w.to[a] = out->stride[order[a]], w.from[a] = seen->stride[order[a]];
+// Warps along runs such that few of them wait for others.
+int columns_of(int64_t words, int64_t rows, int64_t across, int64_t group) {
+  int best = 1;
+  int64_t least = INT64_MAX;
+  for (int columns = 1; columns <= WARPS; columns *= 2) {
+    const int64_t turns = (words + across * columns - 1) / (across * columns);
+    const int64_t cost = turns * ((rows + group * WARPS / columns - 1) / (group * WARPS / columns));
+    if (cost <= least) least = cost, best = columns;
   }
-  w.tiles_u = (w.count[0] + TILE - 1) / TILE, w.tiles_v = (w.count[1] + TILE - 1) / TILE;
-  return w;
+  return best;
 }
 
-template <typename E> fc_status launch_tiles(const fc_view *seen, const fc_view *out, void *stream) {
-  const walk w = walk_of(seen, out);
-  const unsigned blocks = fc_blocks(w.tiles_u * w.tiles_v * w.count[2] * w.count[3], 1, 1 << 30);
-  return fc_launch(permute_tiles<E>, dim3(blocks), dim3(TILE, ROWS), 0, stream,
-                   static_cast<const char *>(seen->data), static_cast<char *>(out->data), w);
+// Rows that a warp writes together: as many words of one row would lie in one bank, while neighbouring rows
+// are neighbours there.
+int group_of(const walk &w, int64_t size) {
+  const side &s = w.writing;
+  const int64_t unit = size > 4 ? size : 4, step = unit / size * size_of(w.kept[s.run]);
+  int group = 1;
+  if (s.elements > 1 || size_of(w.kept[s.row[0]]) != size) return 1;
+  while (group < 8 && step % (8 * group) == 0 && 2 * group <= w.box[s.row[0]]) group *= 2;
+  return group;
+}
+
+// False if elements are contiguous in neither view or in one only.
+bool plan(walk &w, int n, int64_t size) {
+  side &in = w.reading, &out = w.writing;
+  if (n == 0 || !find_run(in, w, w.from, n, size) || !find_run(out, w, w.to, n, size)) return false;
+  choose_box(w, n, size);
+  const int64_t bytes = arrange(w, n, size), unit = size > 4 ? size : 4;
+  if (bytes == 0 || bytes > ROOM) return false;
+  w.boxes = 1;
+  w.wide = !is_crossed(w), w.even = reinterpret_cast<uintptr_t>(w.out) % unit == 0;
+  for (int a = 0; a < n; a++) {
+    w.boxes *= (w.count[a] + w.box[a] - 1) / w.box[a];
+    if (w.count[a] > w.box[a] && w.to[a] * w.box[a] % unit) w.even = false;
+  }
+  for (int k = 0; k < 2; k++) {
+    if (w.from[in.row[k]] % 16 || w.kept[in.row[k]] % 16) w.wide = false;
+    if (w.to[out.row[k]] % unit) w.even = false;
+  }
+  w.inner = fc_dev_divider_of(out.elements);
+  out.group = group_of(w, size);
+  const int64_t wide = w.wide ? 16 : 4;
+  in.columns = columns_of((size * in.elements * w.box[in.run] + wide - 1) / wide,
+                          w.box[in.row[0]] * w.box[in.row[1]], LANES, 1);
+  out.columns = columns_of((size * out.elements * w.box[out.run] + unit - 1) / unit,
+                           w.box[out.row[0]] * w.box[out.row[1]], LANES / out.group, out.group);
+  return true;
+}
+
+template <typename E> fc_status launch_permute(const walk &w, bool planned, void *stream) {
+  if (planned)
+    return fc_launch(permute_boxes<E>, dim3(fc_blocks(w.boxes, 1, INT32_MAX)), dim3(THREADS), 0, stream, w);
+  const int64_t lines = w.count[1] * w.count[2] * w.count[3];
+  return fc_launch(permute_elements<E>,
+                   dim3(fc_blocks(w.count[0], THREADS, 1 << 20), fc_blocks(lines, 1, 65535)), dim3(THREADS),
+                   0, stream, w);
 }
 
 } // namespace
@@ -353,12 +437,14 @@ extern "C" fc_status fc_permute_cuda(const fc_permute *p, const fc_view *in, con
                                      void *stream) {
   if (fc_view_count(out) == 0) return FC_OK;
   const fc_view seen = fc_permute_view(p, in, out);
-  const fc_status status = launch_staged(&seen, out, stream);
-  if (status != FC_UNSUPPORTED) return status;
-  switch (fc_dtype_size(out->dtype)) {
-  case 1: return launch_tiles<uint8_t>(&seen, out, stream);
-  case 2: return launch_tiles<uint16_t>(&seen, out, stream);
-  case 4: return launch_tiles<uint32_t>(&seen, out, stream);
-  default: return launch_tiles<uint64_t>(&seen, out, stream);
+  walk w = {};
+  int n = order_axes(w, &seen, out);
+  const int64_t size = join_elements(w, &n, static_cast<int64_t>(fc_dtype_size(out->dtype)));
+  const bool planned = plan(w, n, size);
+  switch (size) {
+  case 1: return launch_permute<uint8_t>(w, planned, stream);
+  case 2: return launch_permute<uint16_t>(w, planned, stream);
+  case 4: return launch_permute<uint32_t>(w, planned, stream);
+  default: return launch_permute<uint64_t>(w, planned, stream);
   }
 }
