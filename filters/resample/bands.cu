@@ -51,7 +51,7 @@ void lay_tile(plan *p, int64_t tile_x, int64_t tile_y) {
   p->tile_x = tile_x, p->tile_y = tile_y, p->vectors = columns / 16;
   p->out_pitch = up_to(cells + 15, 16);
   if (p->down_first) {
-    p->raw_pitch = odd(columns, 32), p->mid_pitch = odd(columns, 16);
+    p->raw_pitch = p->mid_pitch = odd(columns, 16);
     p->mid_at = (rows > reads ? rows : reads) * p->raw_pitch;
     p->high_at = p->mid_at + BAND_Y * tile_y * p->mid_pitch;
     p->out_at = p->high_at + BAND_Y * tile_y * p->mid_pitch + p->inputs_x;

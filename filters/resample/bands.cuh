@@ -43,10 +43,10 @@ struct band {
 
 // ---- tables -------------------------------------------------------------------
 
-// Where input i of a group is among four adjacent weights. With `turned`, a lane's four are every fourth row
-// of 16, so that the rows of four lanes are adjacent.
+// Where input i of a group is among four adjacent weights. With `turned`, a lane's four are two pairs of
+// rows, 8 apart.
 __device__ __forceinline__ int band_slot(int i, int n, int outputs, bool turned) {
-  const int four = turned ? i / 16 * 4 + i % 4 : i / 4, in_four = turned ? i % 16 / 4 : i % 4;
+  const int four = turned ? i / 16 * 4 + i % 8 / 2 : i / 4, in_four = turned ? i % 16 / 8 * 2 + i % 2 : i % 4;
   return (four * outputs + n) * 4 + in_four;
 }
 
@@ -176,10 +176,6 @@ __device__ __forceinline__ void part_weights(uint2 four, uint32_t &low, uint32_t
   low = __byte_perm(four.x, four.y, 0x6420), high = __byte_perm(four.x, four.y, 0x7531);
 }
 
-__device__ __forceinline__ uint32_t word_at(const unsigned char *p) {
-  return *reinterpret_cast<const uint32_t *>(p);
-}
-
 // The weights of 16 rows for 32 inputs, as the left side of a product.
 struct row_weights {
   uint32_t low[4], high[4];
@@ -190,23 +186,22 @@ struct row_weights {
   }
 };
 
-// Sums of 16 rows at 4 g + i, times the lower and the upper bytes of the weights.
+// Sums of 16 rows at 16 h + 2 n + i of 32 columns, as of[2 h + i], times the lower and the upper bytes of the
+// weights.
 struct four_columns {
   fc_matrix_sums of[4][2];
 };
 
+// `at` is the lane's row of 16, and half of the columns.
 __device__ __forceinline__ void add_rows(four_columns &s, const row_weights &w, const unsigned char *at,
                                          int pitch) {
   uint32_t column[2][4];
 #pragma unroll
   for (int half = 0; half < 2; half++) {
-    const unsigned char *from = at + 16 * half * pitch;
-    const uint32_t a = word_at(from), b = word_at(from + 4 * pitch), c = word_at(from + 8 * pitch),
-                   d = word_at(from + 12 * pitch);
-    const uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
-    const uint32_t ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
-    column[half][0] = __byte_perm(ab, cd, 0x5410), column[half][1] = __byte_perm(ab, cd, 0x7632);
-    column[half][2] = __byte_perm(ab2, cd2, 0x5410), column[half][3] = __byte_perm(ab2, cd2, 0x7632);
+    uint32_t a[4]; // pairs of columns in two rows each: 0 to 7, 8 to 15 of the left half, of the right half
+    fc_matrix_load_turned(a, at + 16 * half * pitch);
+    column[half][0] = __byte_perm(a[0], a[1], 0x6420), column[half][1] = __byte_perm(a[0], a[1], 0x7531);
+    column[half][2] = __byte_perm(a[2], a[3], 0x6420), column[half][3] = __byte_perm(a[2], a[3], 0x7531);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -224,35 +219,36 @@ __device__ __forceinline__ void begin(fc_matrix_sums &s, int32_t with) {
   for (int i = 0; i < 4; i++) s.of[i] = with;
 }
 
-// The values of a lane, 8 adjacent columns of rows g and g + 8: lower and upper bytes apart.
+// The values of a lane, 4 adjacent columns of each half in rows g and g + 8: lower and upper bytes apart.
 __device__ __forceinline__ void put_columns(const four_columns &s, unsigned char *low, unsigned char *high,
                                             int pitch) {
 #pragma unroll
-  for (int row = 0; row < 2; row++) {
-    uint32_t l[2], h[2];
+  for (int row = 0; row < 2; row++)
 #pragma unroll
-    for (int k = 0; k < 2; k++) {
+    for (int h = 0; h < 2; h++) {
       uint32_t v[4];
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        v[i] = static_cast<uint32_t>(s.of[i][0].of[2 * row + k]) +
-               (static_cast<uint32_t>(s.of[i][1].of[2 * row + k]) << 8);
+      for (int k = 0; k < 4; k++) {
+        const fc_matrix_sums(&part)[2] = s.of[2 * h + k % 2];
+        v[k] = static_cast<uint32_t>(part[0].of[2 * row + k / 2]) +
+               (static_cast<uint32_t>(part[1].of[2 * row + k / 2]) << 8);
+      }
       const uint32_t one = __byte_perm(v[0], v[1], 0x6251), two = __byte_perm(v[2], v[3], 0x6251);
-      l[k] = __byte_perm(one, two, 0x5410), h[k] = __byte_perm(one, two, 0x7632);
+      const int to = 8 * row * pitch + 16 * h;
+      *reinterpret_cast<uint32_t *>(low + to) = __byte_perm(one, two, 0x5410);
+      *reinterpret_cast<uint32_t *>(high + to) = __byte_perm(one, two, 0x7632);
     }
-    *reinterpret_cast<uint2 *>(low + 8 * row * pitch) = make_uint2(l[0], l[1]);
-    *reinterpret_cast<uint2 *>(high + 8 * row * pitch) = make_uint2(h[0], h[1]);
-  }
 }
 
 // First pass down the columns, 32 at a time by a warp. STEPS of 32 inputs, whose weights are kept; 0: any.
 template <int STEPS>
 __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &tile, unsigned char *shared) {
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, steps = j.y.inputs / 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4,
+            steps = j.y.inputs / 32;
   for (int m = 0; m < tile.ny; m++) {
     const int group = tile.yg + m;
     const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
-    const unsigned char *raw = shared + ((m ? tile.above : 0) + t) * j.raw_pitch + 4 * g;
+    const unsigned char *raw = shared + ((m ? tile.above : 0) + lane % 16) * j.raw_pitch + lane / 16 * 16;
     row_weights kept[STEPS ? STEPS : 1];
 #pragma unroll
     for (int s = 0; s < STEPS; s++) kept[s].load(codes, s, g, t);
@@ -269,7 +265,7 @@ __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &til
           kept[0].load(codes, s, g, t);
           add_rows(sums, kept[0], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
         }
-      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 8 * t;
+      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 4 * t;
       put_columns(sums, shared + j.mid_at + to, shared + j.high_at + to, j.mid_pitch);
     }
   }
