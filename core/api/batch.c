@@ -225,6 +225,11 @@ static void work(guint number, guint thread, void *data) {
     pthread_mutex_unlock(&b->mutex);
   }
   fc_gather_free(gather);
+  if (!number) return;
+  /* Other workers keep their prepared state, but return their memory to the context for other runs. */
+  begin_run(b);
+  g_ptr_array_set_size(b->chains[number]->ready, 0);
+  end_run(b, FALSE);
 }
 
 /* Spreads the workers of a batch over several devices, in turn. */
@@ -316,8 +321,6 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
     spread(&b, workers, b.options.device);
     run_all(&b, context, workers);
   }
-  /* Workers keep their prepared state, but return their memory to the context for other runs. */
-  for (guint i = 1; i < workers && b.chains[i]; i++) g_ptr_array_set_size(b.chains[i]->ready, 0);
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);
   g_free(b.chains);

@@ -196,6 +196,10 @@ static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) 
   return reserve_halves(g, &g->host_out, &v->out, error);
 }
 
+/* The first runs of the workers of a batch are prepared one after the other: the driver serves them one after
+ * the other anyway, and the first of them is not to wait for the last. */
+static GMutex first_runs;
+
 /* The chain's run for frames together, on the stream of the lease: kept from piece to piece. */
 static fc_run *run_for(fc_gather *g, const piece *p, const views *v, GBytes **key, GError **error) {
   const fc_opened *one = p->items[0]->opened;
@@ -386,8 +390,11 @@ static gboolean leave(fc_gather *g, piece *p, const views *v, gint64 start, GErr
 static gboolean run_together(fc_gather *g, piece *p, GError **error) {
   const gint64 start = g_get_monotonic_time();
   g_autoptr(GBytes) key = NULL;
+  const gboolean first = g->lease == NULL;
   views v;
+  if (first) g_mutex_lock(&first_runs);
   fc_run *run = lay_out(g, p, &v, error) ? run_for(g, p, &v, &key, error) : NULL;
+  if (first) g_mutex_unlock(&first_runs);
   spent(g, PREPARING, start);
   if (!run) return FALSE;
   if (!compute(g, p, &v, run, error)) {
@@ -396,11 +403,11 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
   }
   fc_ready_keep(g->chain, key, run);
   const fc_media *media = g->chain->context->media;
-  const item *first = p->items[0];
-  if (first->options.decode != FC_DECODE_CPU && media->decoder && !g->decoder)
+  const item *one = p->items[0];
+  if (one->options.decode != FC_DECODE_CPU && media->decoder && !g->decoder)
     g->decoder = media->decoder(g->chain->context, NULL);
   fc_context_log(g->chain->context, FC_LOG_INFO, "running on the GPU: %s: %u images together%s",
-                 first->plan->reason, p->n, first->decoded ? ", decoded there" : "");
+                 one->plan->reason, p->n, one->decoded ? ", decoded there" : "");
   return leave(g, p, &v, start, error);
 }
 

@@ -7,6 +7,8 @@
 #include "media/batch/batch.h"
 #include "media/batch/stack.h"
 
+#include "core/api/ends.h"
+
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -342,6 +344,8 @@ fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_opti
   memcpy(&b->options, options, MIN(options->size, sizeof b->options));
   b->options.size = sizeof b->options;
   b->out_identities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  if (spec->output && spec->inputs[0] && fc_input_is_search(spec->inputs[0]))
+    b->starting = fc_start_device(chain, options->device);
   if (fc_inputs_expand(&b->inputs, spec->inputs, spec->recursive, options->in_format || options->in_raw,
                        error) &&
       check_stream(b, error) && choose_target(b, error) && has_inputs(b, error) && check_names(b, error) &&
@@ -352,6 +356,7 @@ fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_opti
 
 void fc_batch_free(fc_batch *b) {
   if (!b) return;
+  if (b->starting) b->chain->context->driver->start_wait(b->starting);
   fc_inputs_clear(&b->inputs);
   fc_collect_free(b->collect);
   fc_record_free(b->record);

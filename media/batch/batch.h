@@ -7,6 +7,7 @@
 #define FC_MEDIA_BATCH_H
 
 #include "core/api/batch.h"
+#include "core/device/runner.h"
 #include "media/batch/collect.h"
 #include "media/batch/names.h"
 #include "media/batch/tar.h"
@@ -26,6 +27,7 @@ struct fc_batch {
   gboolean folder;
   char *pattern, *encoder;    /* of the output: the path, and its options */
   GHashTable *out_identities; /* the number of the input for each output file */
+  fc_starting *starting;      /* the device, while files are listed; or NULL */
 
   /* while it runs */
   fc_batch_fn done;

@@ -6,12 +6,11 @@
 #include "media/image/image.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 /* ---- what is used of nvjpeg.h, versions 11.6 to 13 --------------------------------- */
 
 enum { SUCCESS = 0 };
-enum { BACKEND_DEFAULT = 0, BACKEND_GPU_HYBRID = 2, BACKEND_HARDWARE = 3, BACKEND_HARDWARE_DEVICE = 5 };
+enum { BACKEND_DEFAULT = 0, BACKEND_GPU_HYBRID = 2, BACKEND_HARDWARE = 3 };
 enum { OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
 /* Chroma is interpolated, as libjpeg-turbo does. Older versions than 12.1 do not know it. */
 enum { FLAGS_NONE = 0, FLAGS_INTERPOLATE = 1 << 5 };
@@ -59,37 +58,38 @@ static const struct {
 
 /* ---- instances ----------------------------------------------------------------------- */
 
-/* A device's engines are busy with a few batches of images at a time; starting an instance takes time. Others
- * wait, unless what is idle belongs to other devices. */
-#define STARTED_MOST 4
-/* Where a file begins in pinned memory, in bytes. */
-#define PIN_ALIGN ((gsize)256)
+/* One is with the engines, one has its files looked at, one waits for what follows. They are started one
+ * after the other: several at a time take as long, and hold up all who use the driver meanwhile. */
+#define STARTED_MOST 3
+/* Devices; of more than these the surplus ones share. */
+#define PLACES 16
 
 /* For one batch of images at a time. */
 struct fc_device_decoder {
   gint32 device;
-  gboolean hardware, pins;       /* pins: files must be in pinned memory */
+  gboolean hardware;
   void *handle, *state, *stream; /* stream: of bytes, where a header is read */
   int n, format;                 /* for which it is initialised */
-  /* The batch's files, for the engines to read: from other memory nvJPEG copies each by itself. NULL: not
-   * yet, or of an instance that takes any. */
-  guint8 *pinned;
-  gsize pinned_bytes;
 };
+
+/* A device. Its engines decode what one call hands them faster than what several calls do at a time. */
+typedef struct place {
+  GMutex calling;
+  guint started, most;          /* instances; fewer after one could not be started; as the next two: */
+  gboolean starting;            /* a thread starts an instance, or some */
+  gboolean engines, no_engines; /* instances use the engines; there are none, for good */
+} place;
 
 struct fc_nvjpeg {
   const fc_driver *driver; /* of the devices; NULL: there are none */
-  GMutex mutex; /* of all below */
+  GMutex mutex;            /* of all below, but `calling` */
   GCond changed;
   gboolean tried;
-  gboolean engines;    /* there was an instance that uses them */
-  gboolean no_engines; /* the chip has none, or they cannot be used */
-  guint trying;        /* to start an instance by engines */
-  guint started, most; /* instances; most: fewer after one could not be started */
-  const char *means;   /* what they decode by; "" before the first */
-  api api;             /* without a module if there is none */
-  GQueue idle;         /* fc_device_decoder */
-  GPtrArray *starting; /* GThread */
+  const char *means; /* what they decode by; "" before the first */
+  api api;           /* without a module if there is none */
+  GQueue idle;       /* fc_device_decoder */
+  place places[PLACES];
+  GPtrArray *threads; /* that start instances */
 };
 
 /* With the mutex held. */
@@ -116,7 +116,6 @@ static void end(const fc_nvjpeg *me, struct fc_device_decoder *d) {
   if (d->stream) a->stream_destroy(d->stream);
   if (d->state) a->state_destroy(d->state);
   if (d->handle) a->destroy(d->handle);
-  if (d->pinned) me->driver->release_host(d->device, d->pinned);
   g_free(d);
 }
 
@@ -124,8 +123,7 @@ static void end(const fc_nvjpeg *me, struct fc_device_decoder *d) {
 static struct fc_device_decoder *start_by(const fc_nvjpeg *me, gint32 device, int backend) {
   const api *a = &me->api;
   struct fc_device_decoder *d = g_new0(struct fc_device_decoder, 1);
-  d->device = device, d->pins = backend == BACKEND_HARDWARE_DEVICE;
-  d->hardware = d->pins || backend == BACKEND_HARDWARE;
+  d->device = device, d->hardware = backend == BACKEND_HARDWARE;
   for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
     if (a->create(backend, NULL, NULL, flags, &d->handle) == SUCCESS) break;
     d->handle = NULL;
@@ -138,72 +136,62 @@ static struct fc_device_decoder *start_by(const fc_nvjpeg *me, gint32 device, in
   return NULL;
 }
 
-/* By the chip's engines. Where none is to be had by any thread that tries, `no_engines` says so for good:
- * what decodes must not depend on which of several starts first. */
-static struct fc_device_decoder *start_engines(fc_nvjpeg *me, gint32 device) {
+static place *place_of(fc_nvjpeg *me, gint32 device) {
+  return &me->places[(guint)fc_device_ordinal(device) % PLACES];
+}
+
+/* By the engines where the chip has them, by its multiprocessors for those who insist: never by both. By the
+ * only thread that starts one there; the device is its current one. */
+static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
+  place *p = place_of(me, device);
+  struct fc_device_decoder *d = p->no_engines ? NULL : start_by(me, device, BACKEND_HARDWARE);
+  const gboolean plain = !d && !p->engines && mode == FC_DECODE_GPU;
+  if (plain && !(d = start_by(me, device, BACKEND_GPU_HYBRID))) d = start_by(me, device, BACKEND_DEFAULT);
   g_mutex_lock(&me->mutex);
-  const gboolean none = me->no_engines;
-  me->trying += !none;
-  g_mutex_unlock(&me->mutex);
-  if (none) return NULL;
-  struct fc_device_decoder *d = start_by(me, device, BACKEND_HARDWARE_DEVICE);
-  if (!d) d = start_by(me, device, BACKEND_HARDWARE);
-  g_mutex_lock(&me->mutex);
-  me->trying--, me->engines |= d != NULL;
-  g_cond_broadcast(&me->changed);
-  while (!me->engines && me->trying) g_cond_wait(&me->changed, &me->mutex);
-  me->no_engines = !me->engines;
+  p->engines |= d && d->hardware;
+  p->no_engines = !p->engines;
+  if (d) p->started++, me->means = d->hardware ? ", engines" : ", CUDA";
+  if (!d && (plain || p->engines)) p->most = p->started;
   g_mutex_unlock(&me->mutex);
   return d;
 }
 
-/* By the engines where the chip has them, by its multiprocessors for those who insist. It was counted; the
- * device is the thread's current one. */
-static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
-  struct fc_device_decoder *d = start_engines(me, device);
+static void end_starting(fc_nvjpeg *me, gint32 device) {
   g_mutex_lock(&me->mutex);
-  const gboolean plain = me->no_engines && mode == FC_DECODE_GPU;
-  g_mutex_unlock(&me->mutex);
-  if (plain && !(d = start_by(me, device, BACKEND_GPU_HYBRID))) d = start_by(me, device, BACKEND_DEFAULT);
-  g_mutex_lock(&me->mutex);
-  if (d) me->means = d->hardware ? ", engines" : ", CUDA";
-  if (!d) me->started--;
-  if (!d && (plain || me->engines)) me->most = me->started;
+  place_of(me, device)->starting = FALSE;
   g_cond_broadcast(&me->changed);
   g_mutex_unlock(&me->mutex);
-  return d;
 }
 
 typedef struct ahead {
   fc_nvjpeg *nvjpeg;
   gint32 device;
   int mode;
+  guint n;
 } ahead;
 
-static gpointer start_one_ahead(gpointer data) {
+static gpointer start_ahead(gpointer data) {
   g_autofree ahead *a = data;
   const int before = a->nvjpeg->driver->enter(a->device);
-  struct fc_device_decoder *d = start(a->nvjpeg, a->device, a->mode);
-  if (d) fc_nvjpeg_give(a->nvjpeg, d);
+  for (struct fc_device_decoder *d; a->n && (d = start(a->nvjpeg, a->device, a->mode)); a->n--)
+    fc_nvjpeg_give(a->nvjpeg, d);
   a->nvjpeg->driver->leave(before);
+  end_starting(a->nvjpeg, a->device);
   return NULL;
 }
 
 void fc_nvjpeg_start(fc_nvjpeg *me, gint32 device, int mode, guint n) {
+  place *p = place_of(me, device);
   g_mutex_lock(&me->mutex);
-  guint there = 0;
-  for (GList *at = me->idle.head; at; at = at->next)
-    there += ((struct fc_device_decoder *)at->data)->device == device;
-  for (; load(me) && there < n && me->started < me->most; there++) {
+  n = MIN(n, p->most);
+  if (load(me) && !p->starting && p->started < n) {
     ahead *a = g_new(ahead, 1);
-    *a = (ahead){me, device, mode};
-    GThread *thread = g_thread_try_new("nvjpeg", start_one_ahead, a, NULL);
-    if (!thread) {
+    *a = (ahead){me, device, mode, n - p->started};
+    GThread *thread = g_thread_try_new("nvjpeg", start_ahead, a, NULL);
+    if (thread)
+      p->starting = TRUE, g_ptr_array_add(me->threads, thread);
+    else
       g_free(a);
-      break;
-    }
-    me->started++;
-    g_ptr_array_add(me->starting, thread);
   }
   g_mutex_unlock(&me->mutex);
 }
@@ -220,17 +208,21 @@ static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
 
 /* NULL: nothing decodes there. */
 static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device, int mode) {
+  place *p = place_of(me, device);
   struct fc_device_decoder *found = NULL;
   gboolean fresh = FALSE;
   g_mutex_lock(&me->mutex);
-  while (load(me) && me->most && !(mode == FC_DECODE_AUTO && me->no_engines) &&
+  while (load(me) && p->most && !(mode == FC_DECODE_AUTO && p->no_engines) &&
          !(found = find_idle(me, device))) {
-    if ((fresh = me->started < me->most || me->idle.head)) break;
+    if ((fresh = !p->starting && p->started < p->most)) break;
     g_cond_wait(&me->changed, &me->mutex);
   }
-  me->started += fresh;
+  p->starting |= fresh;
   g_mutex_unlock(&me->mutex);
-  return fresh ? start(me, device, mode) : found;
+  if (!fresh) return found;
+  found = start(me, device, mode);
+  end_starting(me, device);
+  return found;
 }
 
 void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
@@ -254,23 +246,7 @@ static gboolean accepts(const api *a, const struct fc_device_decoder *d, const f
          (!d->hardware || (a->supported(d->handle, d->stream, &is_not) == SUCCESS && !is_not));
 }
 
-/* Copies the files to where the engines read them; FALSE where there is no memory. */
-static gboolean pin(const fc_nvjpeg *me, struct fc_device_decoder *d, const unsigned char **data,
-                    const gsize *sizes, int n) {
-  gsize all = 0, at = 0;
-  for (int i = 0; i < n; i++) all += (sizes[i] + PIN_ALIGN - 1) / PIN_ALIGN * PIN_ALIGN;
-  if (all > d->pinned_bytes) {
-    if (d->pinned) me->driver->release_host(d->device, d->pinned);
-    d->pinned_bytes = all + all / 4;
-    if (!(d->pinned = me->driver->alloc_host(d->device, d->pinned_bytes))) d->pinned_bytes = 0;
-  }
-  if (!d->pinned) return FALSE;
-  for (int i = 0; i < n; at += (sizes[i++] + PIN_ALIGN - 1) / PIN_ALIGN * PIN_ALIGN)
-    data[i] = memcpy(d->pinned + at, data[i], sizes[i]);
-  return TRUE;
-}
-
-static gboolean decode(const fc_nvjpeg *me, struct fc_device_decoder *d, const fc_encoded *files,
+static gboolean decode(fc_nvjpeg *me, struct fc_device_decoder *d, const fc_encoded *files,
                        const fc_view *const *frames, int n, void *stream) {
   const api *a = &me->api;
   const int format = frames[0]->shape[FC_AXIS_C] == 1 ? OUTPUT_Y : OUTPUT_RGBI;
@@ -282,11 +258,14 @@ static gboolean decode(const fc_nvjpeg *me, struct fc_device_decoder *d, const f
     images[i].channel[0] = frames[i]->data;
     images[i].pitch[0] = (gsize)frames[i]->stride[FC_AXIS_Y];
   }
-  if (d->pins && !pin(me, d, data, sizes, n)) return FALSE;
   if ((d->n != n || d->format != format) && a->batch_init(d->handle, d->state, n, 1, format) != SUCCESS)
     return FALSE;
   d->n = n, d->format = format;
-  return a->batch(d->handle, d->state, data, sizes, images, stream) == SUCCESS;
+  GMutex *calling = d->hardware ? &place_of(me, d->device)->calling : NULL;
+  if (calling) g_mutex_lock(calling);
+  const int status = a->batch(d->handle, d->state, data, sizes, images, stream);
+  if (calling) g_mutex_unlock(calling);
+  return status == SUCCESS;
 }
 
 struct fc_device_decoder *fc_nvjpeg_decode(fc_nvjpeg *me, int mode, void *stream, fc_source *const *sources,
@@ -327,9 +306,9 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
 fc_nvjpeg *fc_nvjpeg_new(const fc_driver *driver) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
   me->driver = driver;
-  me->most = STARTED_MOST;
   me->means = "";
-  me->starting = g_ptr_array_new();
+  me->threads = g_ptr_array_new();
+  for (guint i = 0; i < PLACES; i++) me->places[i].most = STARTED_MOST;
   g_mutex_init(&me->mutex);
   g_cond_init(&me->changed);
   return me;
@@ -339,7 +318,8 @@ void fc_nvjpeg_release(fc_nvjpeg *me) {
   g_mutex_lock(&me->mutex);
   GQueue idle = me->idle;
   g_queue_init(&me->idle);
-  me->started -= idle.length;
+  for (GList *at = idle.head; at; at = at->next)
+    place_of(me, ((struct fc_device_decoder *)at->data)->device)->started--;
   g_mutex_unlock(&me->mutex);
   for (struct fc_device_decoder *d; (d = g_queue_pop_head(&idle));) {
     const int before = me->driver->enter(d->device);
@@ -350,8 +330,8 @@ void fc_nvjpeg_release(fc_nvjpeg *me) {
 
 void fc_nvjpeg_free(fc_nvjpeg *me) {
   if (!me) return;
-  for (guint i = 0; i < me->starting->len; i++) g_thread_join(me->starting->pdata[i]);
-  g_ptr_array_unref(me->starting);
+  for (guint i = 0; i < me->threads->len; i++) g_thread_join(me->threads->pdata[i]);
+  g_ptr_array_unref(me->threads);
   fc_nvjpeg_release(me);
   /* The library stays: it may have threads. */
   g_mutex_clear(&me->mutex);

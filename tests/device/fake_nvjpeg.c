@@ -16,7 +16,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { SUCCESS = 0, INVALID = 2, BAD = 3, NO_MEMORY = 5, ARCH_MISMATCH = 7 };
-enum { HARDWARE = 3, HARDWARE_DEVICE = 5, OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
+enum { HARDWARE = 3, OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
 
 EXPORT fake_nvjpeg fake_nvjpeg_state = {.engines = 1};
 
@@ -81,7 +81,6 @@ EXPORT int nvjpegGetProperty(int which, int *value) {
 
 EXPORT int nvjpegCreateEx(int backend, void *device, void *pinned, unsigned flags, void **handle) {
   if (backend == HARDWARE && !fake_nvjpeg_state.engines) return ARCH_MISMATCH;
-  if (backend == HARDWARE_DEVICE && fake_nvjpeg_state.engines != 1) return ARCH_MISMATCH;
   const int now = __atomic_add_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
   if (fake_nvjpeg_state.most && now > fake_nvjpeg_state.most) {
     __atomic_sub_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);

@@ -4,7 +4,7 @@
 #define FC_TESTS_DEVICE_FAKE_NVJPEG_H
 
 typedef struct fake_nvjpeg {
-  int engines; /* of the hardware; 0: none; 1: they read pinned memory; 2: they need not */
+  int engines; /* there are engines of the hardware */
   int lies;    /* it sees images one column wider */
   int decoded; /* images, since it was set to 0 */
   int batches;
