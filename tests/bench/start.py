@@ -82,15 +82,16 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for work, words in works(scratch).items():
-            outputs = set()
+            outputs = {}
             for name, device, nvrtc, kept, ahead in STARTS:
                 with hidden([] if ahead else glob.glob(os.path.join(options.build, "core", "prebuilt", "kernels-*")), scratch):
                     made = [run(options.build, words, device, scratch, nvrtc, kept) for _ in range(options.rounds + kept)]
-                outputs |= {content for _, content in made}
+                for _, content in made:
+                    outputs.setdefault(content, []).append(name)
                 rows.append({"work": work, "start": name, "seconds": round(min(seconds for seconds, _ in made), 4)})
                 print(f"{rows[-1]['seconds'] * 1e3:9.1f} ms  {work}: {name}")
             if len(outputs) > 1:
-                print(f"{work}: outputs differ")
+                print(f"{work}: outputs differ: {list(outputs.values())}")
                 return 1
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -74,7 +74,7 @@ static void compare(const grid *got, const grid *want, const char *name) {
   GRID_EACH(want, n, y, x, c) largest = fmax(largest, fabs(grid_value(want, n, y, x, c)));
   GRID_EACH(got, n, y, x, c) {
     double a = grid_value(got, n, y, x, c), b = grid_value(want, n, y, x, c);
-    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest : unit;
+    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest : fmax(unit, 1e-6 * largest);
     CHECK(fabs(a - b) <= slack, "%s at %" PRId64 ",%" PRId64 ",%" PRId64 ": %g, not %g", name, y, x, c, a, b);
     off += a != b, count++;
   }
