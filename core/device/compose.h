@@ -103,7 +103,7 @@ typedef struct fc_composed {
   guint grid[3], threads;
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 21
+#define FC_COMPOSE_VARIANTS 22
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether a kernel exists for such a composition and a signal of this many channels. */
