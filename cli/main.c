@@ -198,6 +198,8 @@ int main(int argc, char **argv) {
   arguments a;
   arguments_init(&a);
   exit_status status = close_stdout(run(c, argv, &a));
+  const gboolean at_once = a.device && g_str_has_prefix(a.device, "cuda"); // see free_context
   arguments_finish(&a);
+  if (at_once) _exit((int)status);
   return (int)status;
 }

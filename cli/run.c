@@ -758,10 +758,17 @@ static exit_status run_chain(work *w) {
   return status;
 }
 
+/* The process is about to end, and the system takes back what a GPU holds - streams, pinned memory, decoders
+ * - in a fraction of the time that it takes to give them back one by one (0.4 s after a batch). Without a GPU
+ * everything is freed, so that tools find leaks. */
+static void free_context(fc_context *context, const arguments *a) {
+  if (!a->device || !g_str_has_prefix(a->device, "cuda")) fc_context_free(context);
+}
+
 exit_status run_command(const arguments *a) {
   g_autoptr(GError) error = NULL;
   if (!check_arguments(a, &error)) return say_gerror(error);
-  g_autoptr(fc_context) context = command_context(a);
+  fc_context *context = command_context(a);
   fc_context_set_max_memory(context, (gsize)a->max_memory * 1000000);
   const guint counter = a->plot ? histogram_stage(a->stages) : G_MAXUINT;
   g_ptr_array_add(a->stages, NULL);
@@ -775,5 +782,6 @@ exit_status run_command(const arguments *a) {
   exit_status status = chain ? run_chain(&w) : say_gerror(error);
   fc_chain_free(chain); // operators are called until here
   signals_unguard();
+  free_context(context, a);
   return status;
 }

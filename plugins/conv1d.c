@@ -178,7 +178,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   (void)host;
   return c ? convolution_describe(c, setup, function) : FC_UNSUPPORTED;
 }
-FC_FUSIBLE(extension, describe)
+FC_FUSIBLE_BOUND(extension, describe, convolution_bind)
 
 /* ---- descriptor -------------------------------------------------------------- */
 

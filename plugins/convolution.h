@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/contract/fc_helpers.h"
 #include "filters/conv1d/conv1d.h"
@@ -363,24 +364,50 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
+/* Whether the precompiled kernels are as fast alone: of sound all are, of images those of floats, and of
+ * bytes along rows with short masks (filters/README.md). */
+static inline int convolution_is_quick(const convolution *self, const fc_format *in, const fc_format *out) {
+  enum { BYTES_TAPS = 40 };
+  const int floats = in->dtype == FC_F32 && out->dtype == FC_F32,
+            bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && self->taps <= BYTES_TAPS;
+  return in->kind == FC_AUDIO || floats || (self->axis == FC_AXIS_X && bytes);
+}
+
+/* By transforms: worth using alone, since the precompiled kernels take ends and integers less directly. */
+static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
+                                                        const transforms *t, fc_device_function *function) {
+  if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
+  function->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE;
+  function->window_x = (uint32_t)self->taps, function->window_y = 1;
+  function->growth = 1.001 * largest_gain(self);
+  return fc_conv1d_overlap_function(&t->overlap, self->used, before_of(self) - self->skipped, self->masks,
+                                    function);
+}
+
 /* For direct sums of one block (conv1d.h) by one mask, as long as the window that was asked for. */
 static inline fc_status convolution_describe(const convolution *self, const fc_setup *setup,
                                              fc_device_function *function) {
   const int along_x = self->axis == FC_AXIS_X;
   const transforms t = transforms_of(self, setup->in[0], setup->out, setup->compute);
 #if FC_HAVE_CUDA
-  const int transformed = t.overlap.n != 0;
+  if (t.overlap.n) return convolution_describe_transforms(self, setup, &t, function);
 #else /* there is no backend with transforms, so that sums tap by tap, as on the CPU, are the best */
-  const int transformed = t.overlap.n != 0 && (self->method == FFT || t.n);
+  if (t.overlap.n != 0 && (self->method == FFT || t.n)) return FC_UNSUPPORTED;
 #endif
-  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || transformed ||
-      self->taps > FC_CONV1D_BLOCK)
+  if (self->mode != SAME || self->masks > 1 || self->used != self->taps || self->taps > FC_CONV1D_BLOCK)
     return FC_UNSUPPORTED;
   const fc_status status =
       mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
                       (const double *const[]){self->mask}, &self->taps, 1, function);
-  function->flags &= ~FC_FUNCTION_ALONE;
+  if (convolution_is_quick(self, setup->in[0], setup->out)) function->flags &= ~FC_FUNCTION_ALONE;
   return status;
+}
+
+static inline fc_status convolution_bind(const fc_host *host, const void *prepared,
+                                         fc_device_function *function) {
+  const convolution_state *state = prepared;
+  if (strcmp(function->source, FC_FUNCTION_TRANSFORMS_TEXT) != 0) return FC_OK;
+  return fc_conv1d_overlap_bind(&state->overlap, state->device_mask, state->device_tables, function);
 }
 
 /* The backends of an operator; members of fc_operator. */

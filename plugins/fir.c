@@ -172,7 +172,7 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
 
 static const void *extension(const fc_operator *op, const char *name) {
   static const fc_mask_designer designer = {sizeof(fc_mask_designer), hand_out};
-  static const fc_fusible fusible = {sizeof(fc_fusible), describe};
+  static const fc_fusible fusible = {sizeof(fc_fusible), describe, convolution_bind};
   (void)op;
   if (strcmp(name, FC_DESIGNED_MASK) == 0) return &designer;
   return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;

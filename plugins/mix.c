@@ -72,6 +72,10 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const fc_arg *channels = instance;
   int32_t selected[MOST];
+  /* All channels as they are: a copy of what lies side by side. */
+  const int64_t all = setup->in[0]->extent[FC_AXIS_C];
+  if (channels->count == all && is_leading(channels, all))
+    return gather_prepare(host, setup, (fc_gather){.channels = NULL}, 0, prepared);
   for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
   return gather_prepare(host, setup, (fc_gather){.channels = selected}, channels->count, prepared);
 }

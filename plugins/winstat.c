@@ -180,12 +180,13 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 /* ---- device function -------------------------------------------------------------- */
 
-/* Whether the precompiled kernels are at least as fast alone: sums of floats, means of bytes, extremes of
- * images in windows of moderate size. */
-static int is_quick(const fc_format *in, int stat, int64_t taps) {
+/* Whether the precompiled kernels are at least as fast alone: extremes of images in windows of moderate size,
+ * sums of floats that remain floats, means of bytes, and sums of an image's bytes. */
+static int is_quick(const fc_format *in, const fc_format *out, int stat, int64_t taps) {
+  if (in->dtype == FC_F32 && out->dtype != FC_F32) return 0;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return in->kind != FC_AUDIO && taps <= 257;
   if (in->dtype == FC_F32) return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD;
-  return in->dtype == FC_U8 && stat == FC_WINSTAT_MEAN;
+  return in->dtype == FC_U8 && (stat == FC_WINSTAT_MEAN || in->kind != FC_AUDIO);
 }
 
 /* Variances of floats in windows up to this size are combined in another order
@@ -206,8 +207,8 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
       taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
     return FC_UNSUPPORTED;
-  f->flags =
-      FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (is_quick(in, stat, taps) ? 0 : FC_FUNCTION_ALONE);
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE |
+             (is_quick(in, setup->out, stat, taps) ? 0 : FC_FUNCTION_ALONE);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
   f->source = FC_FUNCTION_STATISTIC_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);

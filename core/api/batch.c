@@ -21,6 +21,9 @@
 #define AHEAD_EACH 4
 /* Files that a worker takes at a time where it is not known how many there are. */
 #define TOGETHER_UNKNOWN 16
+/* The fewest images for a device that it takes, where they are decoded on the CPU or on the device. */
+#define LEAST_BY_CPU 4
+#define LEAST_BY_GPU 16
 
 typedef struct slot {
   fc_task *task;
@@ -91,9 +94,11 @@ static gboolean has_room(const batch *b) {
 }
 
 /* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
- * Powers of two, because each number of images has a run of its own. With the mutex held. */
+ * Powers of two, because each number of images has a run of its own; and not the smallest, since these keep a
+ * worker busy for less time than another run takes to prepare. With the mutex held. */
 static guint share(const batch *b) {
-  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = 1;
+  const guint least = b->options.decode == FC_DECODE_CPU ? LEAST_BY_CPU : LEAST_BY_GPU;
+  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = MIN(b->together, least);
   if (b->tasks->most)
     most = (guint)MIN((guint64)b->together,
                       ((guint64)b->tasks->most - MIN(b->next, (guint64)b->tasks->most)) / (2 * b->workers));
@@ -128,9 +133,13 @@ static guint take(batch *b, fc_task **taken, gsize *index) {
   return n;
 }
 
+static const char *device_of(const batch *b, guint worker) {
+  return b->devices[worker] ? b->devices[worker] : b->options.device;
+}
+
 static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks, guint n) {
   fc_options options = b->options;
-  if (b->devices[number]) options.device = b->devices[number];
+  options.device = device_of(b, number);
   if (gather) {
     fc_gather_run(gather, tasks, n, &options);
     return;
@@ -233,22 +242,45 @@ static void spread(batch *b, guint workers, const char *device) {
   for (guint i = 0; n > 1 && i < workers; i++) b->devices[i] = g_strdup_printf("cuda:%s", names[i % n]);
 }
 
+/* Whether the user has chosen a device for the chain. */
+static gboolean on_device(const fc_options *o) {
+  return fc_first_device(o->device) != FC_HOST;
+}
+
+/* The workers' devices, and what decodes there, are started while the first files are read. Returns how many
+ * `starting` has. */
+static guint start_devices(const batch *b, fc_context *context, fc_starting **starting) {
+  const fc_media *media = context->media;
+  guint n = 0;
+  for (guint i = 0; i < b->workers && on_device(&b->options); i++) {
+    const gint32 device = fc_first_device(device_of(b, i));
+    guint those = 0, before = 0; /* workers of this device, and of them the ones before this one */
+    for (guint k = 0; k < b->workers; k++) {
+      const gboolean same = fc_first_device(device_of(b, k)) == device;
+      those += same, before += same && k < i;
+    }
+    if (before) continue;
+    if ((starting[n] = fc_start_device(b->chains[0], device_of(b, i)))) n++;
+    if (b->options.decode != FC_DECODE_CPU && media->decode_start)
+      media->decode_start(context, b->options.decode, device, those);
+  }
+  return n;
+}
+
 static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_init(&b->mutex, NULL);
   fc_cond_init(&b->changed);
+  g_autofree fc_starting **starting = g_new0(fc_starting *, workers);
+  const guint n = start_devices(b, context, starting);
   fc_pool *crew = fc_context_take_crew(context, (int)workers);
   fc_pool_run(crew, workers, work, b);
   fc_context_give_crew(context, crew);
+  for (guint i = 0; i < n; i++) context->driver->start_wait(starting[i]);
   pthread_mutex_lock(&b->mutex);
   tell(b);
   pthread_mutex_unlock(&b->mutex);
   pthread_mutex_destroy(&b->mutex);
   pthread_cond_destroy(&b->changed);
-}
-
-/* Whether the user has chosen a device for the chain. */
-static gboolean on_device(const fc_options *o) {
-  return o->device && g_str_has_prefix(o->device, "cuda");
 }
 
 gboolean fc_tasks_check(fc_chain *chain, const fc_options *o, GError **error) {

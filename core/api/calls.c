@@ -17,14 +17,6 @@
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* A GPU that the user asked for is started while the input is opened. */
-static fc_starting *start_device(fc_chain *chain, const fc_options *o) {
-  const fc_driver *driver = chain->context->driver;
-  if (!driver || !o->device || !g_str_has_prefix(o->device, "cuda")) return NULL;
-  const char *ordinal = o->device[4] == ':' ? o->device + 5 : "0";
-  return driver->start(FC_CUDA_DEVICE((gint32)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023)));
-}
-
 /* Reports a shortened chunk: because of the memory limit, or of the memory of a device. */
 static void tell_if_shortened(const fc_plan *plan, const fc_plan *wanted, const char *name,
                               const fc_result *result) {
@@ -146,7 +138,8 @@ static void check_again(attempt *a, const fc_opened *opened, GError **error) {
 static gboolean run_once(attempt *a, GError **error) {
   const fc_options *o = a->options;
   a->trace = o->trace ? fc_trace_new(o->trace) : NULL;
-  fc_starting *starting = start_device(a->chain, o);
+  /* A GPU that the user asked for is started while the input is opened. */
+  fc_starting *starting = fc_start_device(a->chain, o->device);
   fc_opened *opened =
       a->opened ? g_steal_pointer(&a->opened) : fc_opened_new(a->chain, &a->between, o, error);
   gboolean ok = opened && run_opened(a, opened, error);

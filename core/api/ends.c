@@ -20,6 +20,18 @@ fc_options fc_full_options(const fc_options *options) {
   return full;
 }
 
+gint32 fc_first_device(const char *device) {
+  if (!device || !g_str_has_prefix(device, "cuda")) return FC_HOST;
+  const char *ordinal = device[4] == ':' ? device + 5 : "0";
+  return FC_CUDA_DEVICE((gint32)CLAMP(g_ascii_strtoll(ordinal, NULL, 10), 0, 1023));
+}
+
+fc_starting *fc_start_device(fc_chain *chain, const char *device) {
+  const fc_driver *driver = chain->context->driver;
+  const gint32 first = fc_first_device(device);
+  return driver && first != FC_HOST ? driver->start(first) : NULL;
+}
+
 /* Operators load whole elements, so each must be aligned to its type. */
 static gboolean check_alignment(const fc_view *v, const char *which, GError **error) {
   gint64 size = (gint64)fc_dtype_size(v->dtype);

@@ -16,6 +16,11 @@ fc_options fc_full_options(const fc_options *options);
 gboolean fc_check_view(const fc_view *view, fc_view *full, const char *which, gboolean device,
                        GError **error);
 
+/* The first GPU that the option `device` names; FC_HOST: it names none. */
+gint32 fc_first_device(const char *device);
+/* Begins to start that GPU, as fc_driver.start does; NULL: there is none, or no driver. */
+fc_starting *fc_start_device(fc_chain *chain, const char *device);
+
 typedef struct fc_opened {
   fc_chain *chain;
   const fc_options *options;

@@ -94,6 +94,7 @@ void fc_context_release(fc_context *context) {
   if (context->free_lease) g_ptr_array_set_free_func(leases, context->free_lease);
   pthread_mutex_unlock(&context->idle_mutex);
   fc_frame_pool_trim(context->frames);
+  if (context->media && context->media->release) context->media->release(context, context->media_kept);
 }
 
 fc_pool *fc_context_take_crew(fc_context *context, int threads) {

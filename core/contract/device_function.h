@@ -24,17 +24,23 @@
 /* The operator reads a window of each channel, in f32; NX / 2 columns and NY / 2 rows of it lie before the
  * output. Either sums of products: fc_separable<NX, NY>, whose members are NX horizontal and NY vertical
  * taps, or fc_dense<NX, NY>, whose members are NY rows of NX taps. Or statistics: fc_statistic<WHICH, NX,
- * DTYPE, KIND>, which has no members, of the samples as the operator sees them (filters/winstat). The text
- * is FC_FUNCTION_WINDOW_TEXT or FC_FUNCTION_STATISTIC_TEXT. */
-#define FC_FUNCTION_WINDOW         2u
-#define FC_FUNCTION_WINDOW_TEXT    "using ::fc_separable;\nusing ::fc_dense;\n"
-#define FC_FUNCTION_STATISTIC_TEXT "using ::fc_statistic;\n"
-#define FC_FUNCTION_STATISTIC_MOST 16384 /* largest window, in samples */
+ * DTYPE, KIND>, which has no members, of the samples as the operator sees them (filters/winstat). Or sums of
+ * products along X by Fourier transforms of N complex values, of TOGETHER channels at a time:
+ * fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
+ * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_STATISTIC_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
+#define FC_FUNCTION_WINDOW          2u
+#define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
+#define FC_FUNCTION_STATISTIC_TEXT  "using ::fc_statistic;\n"
+#define FC_FUNCTION_TRANSFORMS_TEXT "using ::fc_transforms;\n"
+#define FC_FUNCTION_STATISTIC_MOST  16384 /* largest window, in samples */
 #define FC_FUNCTION_ALONE                                                                                    \
   4u /* the composed kernel is worth using for this operator alone: it is faster than `process` */
 #define FC_FUNCTION_NONNEGATIVE 8u /* for arguments >= 0 every result is >= 0 */
 /* It is given positions in the output. Not fused with windows. */
 #define FC_FUNCTION_POSITION 16u
+/* With FC_FUNCTION_SELECTS: each argument is among the results. Integers are then rounded behind the stage.
+ */
+#define FC_FUNCTION_KEEPS_ALL 32u
 
 /* Position of a sample in the whole signal, whichever part of it is computed: column or time, row and
  * channel (0 for a pixel), with the number of columns and rows. Width is -1 for a stream whose end is not
@@ -42,6 +48,18 @@
 typedef struct fc_position {
   int64_t x, y, c, width, height;
 } fc_position;
+
+/* Members of fc_transforms (filters/conv1d/overlap.cuh), in samples. `mask` and `tables` are in device
+ * memory, known once the operator is prepared (fc_fusible.bind). */
+typedef struct fc_function_transforms {
+  const void *mask, *tables;
+  int32_t taps, before; /* as summed: without zeros at the mask's ends */
+  int32_t hop, lead;    /* outputs of a block; zeros before its inputs */
+  int32_t mask_step;    /* taps from one channel's mask to the next; 0: one mask for all */
+  int32_t groups, threads, resident,
+      shared; /* of a block of threads: jobs at a time; bytes of shared memory */
+  int32_t unused;
+} fc_function_transforms;
 
 /* Size of the field in bytes. */
 #define FC_FUNCTION_ENTRY 64

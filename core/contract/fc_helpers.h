@@ -268,9 +268,10 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
 
 /* Defines `extension`, the operator's field of that name, for an operator whose only extension is a device
  * function. */
-#define FC_FUSIBLE(extension, describe)                                                                      \
+#define FC_FUSIBLE(extension, describe) FC_FUSIBLE_BOUND(extension, describe, NULL)
+#define FC_FUSIBLE_BOUND(extension, describe, bind)                                                          \
   static const void *extension(const fc_operator *op, const char *name) {                                    \
-    static const fc_fusible fusible = {sizeof(fc_fusible), describe};                                        \
+    static const fc_fusible fusible = {sizeof(fc_fusible), describe, bind};                                  \
     (void)op;                                                                                                \
     return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
   }

@@ -181,9 +181,9 @@ FC_API const char **fc_chain_files(const fc_chain *chain);
 typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
 
 /* Whether neighbouring stages that treat each sample or pixel independently run as one kernel on a device.
- * Results are the same to the bit. Kernels are compiled in the background (by NVRTC, in a child process)
- * and cached on disk ($XDG_CACHE_HOME/filterchain/kernels); until then, and where there is no NVRTC,
- * stages run one by one. */
+ * Results are the same to the bit. Kernels of common chains are installed with the library; others are
+ * compiled in the background (by NVRTC, in a child process) and cached on disk
+ * ($XDG_CACHE_HOME/filterchain/kernels); until then, and where there is no NVRTC, stages run one by one. */
 typedef enum fc_fuse {
   FC_FUSE_AUTO = 0, /* when the kernel is available; it is compiled where there is enough work */
   FC_FUSE_NO = 1,   /* never */

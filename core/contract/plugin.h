@@ -540,6 +540,9 @@ typedef struct fc_fusible {
   /* Like negotiate: a host thread, no device, pure. `setup` is what prepare would be given.
    * FC_UNSUPPORTED: not for these formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *function);
+  /* Writes into function->bytes what only the state from prepare knows, as addresses in device memory. NULL:
+   * nothing. FC_UNSUPPORTED: not on this device. */
+  fc_status (*bind)(const fc_host *host, const void *prepared, fc_device_function *function);
 } fc_fusible;
 
 /* ---- extension "random/1" of the host ----------------------------------- */

@@ -5,6 +5,7 @@
 #include "core/device/compose.h"
 
 #include "core/base/demand.h"
+#include "core/device/vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +15,26 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar; of slide.cuh also whether lines are short. */
-enum { PACKS, TABLE, STRIDED, PLANES, TILES, FEWER_TILES, MARCH, ROW = MARCH + 4, SLIDE = ROW + 4 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4 };
+ * planar, as of overlap.cuh; of march.cuh also how many warps a block has, of slide.cuh whether lines are
+ * short. */
+enum {
+  PACKS,
+  TABLE,
+  STRIDED,
+  PLANES,
+  TILES,
+  FEWER_TILES,
+  MARCH,
+  ROW = MARCH + 16,
+  SLIDE = ROW + 4,
+  OVERLAP = SLIDE + 8
+};
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "table", "strided", "planes", "tiles", "tiles", "march", "march", "march", "march", "row",
-    "row",   "row",   "row",     "slide",  "slide", "slide", "slide", "slide", "slide", "slide", "slide"};
+    "packs", "table", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march",
+    "march", "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march",
+    "march", "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide",
+    "slide", "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -97,6 +112,12 @@ static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel,
 
 /* ---- the text -------------------------------------------------------------------- */
 
+/* A kind as the text has it: it matters for integers of sound alone, so that all other signals share their
+ * kernels. */
+static int kind_of(int kind, int dtype) {
+  return kind == FC_AUDIO && !fc_dtype_is_float(dtype) ? FC_AUDIO : FC_IMAGE;
+}
+
 /* Both views, and what has been derived from them. */
 typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
@@ -108,8 +129,8 @@ typedef struct shape {
 static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
   return (shape){in->dtype,
                  out->dtype,
-                 in->kind,
-                 out->kind,
+                 kind_of(in->kind, in->dtype),
+                 kind_of(out->kind, out->dtype),
                  compute,
                  pixels ? in->shape[FC_AXIS_C] : 1,
                  pixels ? out->shape[FC_AXIS_C] : 1,
@@ -140,16 +161,18 @@ static gint64 tile_pixels(const shape *s) {
   return 32 * pixels_of(s);
 }
 
-/* The variant for these views: packs of samples, tiles of interleaved pixels, planes, or any strides. */
+/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
+ * lines, planes, or any strides. */
 static guint choose(const shape *s, const fc_map_args *a) {
   const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
+  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
   if (s->costly && s->in_dtype == FC_U8 && dense && wide <= 4 && s->out_dtype != FC_I32 &&
       a->length >= 64 * 16 / wide)
     return TABLE;
-  if (s->channels_in == 1 && s->channels_out == 1)
-    return dense && wide <= 4 * slim && a->length >= 64 * 16 / wide ? PACKS : STRIDED;
+  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
+  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
                                (s->channels_out == 1 || a->out_channel == s->out_size);
   const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
@@ -224,11 +247,21 @@ static known known_of(int dtype, int kind) {
   return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
 }
 
+/* Whether all stages behind stage i only move what it makes, so that it is rounded when it is stored. */
+static gboolean is_only_moved(const fc_composition *c, guint i) {
+  const guint32 moves = FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
+  for (guint s = i + 1; s < c->n; s++)
+    if ((c->stages[s].function->flags & moves) != moves || c->stages[s].dtype != c->stages[i].dtype)
+      return FALSE;
+  return TRUE;
+}
+
 /* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
  * stage selects one of its arguments and these are of that type already. */
 static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
   const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (i + 1 == c->n || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before)) return FALSE;
+  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
+    return FALSE;
   return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }
 
@@ -257,7 +290,10 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    k.low = k.low >= unit || k.low < 0 ? k.low - unit : 0, k.high += unit;
+    const known stored = known_of(stage->dtype, stage->kind);
+    if (!k.finite) k = stored;
+    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
+    k.high = MIN(k.high + unit, stored.high);
   }
   return k;
 }
@@ -298,23 +334,37 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
       name, i, s->function->entry, MAX(s->function->n_bytes, 1));
 }
 
+/* Rounds the values of the link behind stage i. */
+static void append_rounding(GString *text, const fc_composition *c, guint i) {
+  g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
+                         kind_of(c->stages[i].kind, c->stages[i].dtype), i + 1);
+}
+
 /* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c);
-  g_string_append_printf(
-      text, "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, PLACED = %s;\n", name,
-      to == c->n && is_quiet(c, in_dtype) ? "true" : "false", placed ? "true" : "false");
+  const gboolean placed = is_placed(c), rounded = from > 0 && is_rounded(c, from - 1, in_dtype);
+  const gboolean codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype);
+  gboolean notes = rounded;
+  for (guint i = from; i < to; i++) notes |= is_rounded(c, i, in_dtype);
+  g_string_append_printf(text,
+                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
+                         "NOTES = %s, PLACED = "
+                         "%s;\n",
+                         name, to == c->n && is_quiet(c, in_dtype) ? "true" : "false",
+                         codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&v%u)[N], %s (&to)[M], "
+                         "  template <int N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
                          "fc_dev_noted &noted%s) const {\n"
-                         "    constexpr int PIXELS = N / %d;\n",
-                         real, from, real, placed ? ", const fc_map_at &at" : "", (int)channels);
+                         "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
+                         "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
+                         real, real, placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
+  if (rounded) append_rounding(text, c, from - 1);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
     if (f->out > 0) channels = f->out;
@@ -324,9 +374,7 @@ static void append_chain(GString *text, const char *name, const fc_composition *
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
       g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
-    if (is_rounded(c, i, in_dtype))
-      g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                             c->stages[i].kind, i + 1);
+    if (is_rounded(c, i, in_dtype)) append_rounding(text, c, i);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);
@@ -380,65 +428,19 @@ static gboolean set_params(fc_composed *to, const void *args, gsize n, const fc_
 
 /* ---- windows ------------------------------------------------------------------------- */
 
+typedef fc_vectors window;
+
 enum {
-  MARCH_THREADS = 128, /* half as many for vectors of 16 elements */
-  MARCH_SHARED = 48 << 10,
-  MARCH_REGISTERS = 200,
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_DENSE = 256,
+  MARCH_LINE = 128, /* of a single row */
+  MARCH_DENSE = 400,
   SLIDE_WINDOW = 16384,
   /* of a tile, over all channels; for short lines and many channels of a group of them */
   SLIDE_SAMPLES = 2048,
   SLIDE_GROUP = 512,
   SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
-
-/* Parameters of the skeleton; see march.cuh for their meaning. */
-typedef struct window {
-  const fc_device_function *f;
-  gboolean row;    /* along lines of sound: row.cuh is used */
-  gboolean slide;  /* statistics: slide.cuh is used */
-  gboolean pixels; /* some function works on pixels */
-  /* samples per pixel before, in and after the window; distance of taps in elements */
-  gint64 ui, um, uo, step;
-  int in_dtype, out_dtype;
-  gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
-  gint64 threads, width;   /* threads per block; output elements per block */
-} window;
-
-static gint64 up_to(gint64 n, gint64 multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
-/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. */
-static gint64 kept(const window *w) {
-  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) + w->v * ((gint64)w->f->window_y - 1);
-}
-
-/* Elements per thread: enough to fill 16 bytes of the smaller type, fewer where registers are short. */
-static gboolean choose_vector(window *w) {
-  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
-  const gint64 least = w->pixels && w->um == 3 ? 12 : 4;
-  const gint64 taps = (gint64)w->f->window_x * w->f->window_y;
-  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
-  w->v = w->pixels && w->um == 3 ? 12 : 16 / slim;
-  while (w->v > least && kept(w) + w->v > 180) w->v /= 2;
-  /* Both sides of a vector of pixels must be whole words. */
-  while (w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
-         w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4)
-    w->v *= 2;
-  if (kept(w) > MARCH_REGISTERS) return FALSE;
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  w->threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
-  w->batch = w->v < 16 ? 4 : 2;
-  while (w->batch > 1 && 2 * w->batch * w->threads * padded * 4 > MARCH_SHARED) w->batch /= 2;
-  w->unroll = (dense ? taps : w->f->window_x + w->f->window_y) * w->v > 600 ? 1 : w->batch;
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
-  w->width = w->threads * w->v - up_to(left, w->v) - up_to(right, w->v);
-  return 2 * w->batch * w->threads * padded * 4 <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
-}
 
 static gboolean marches(int dtype) {
   return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
@@ -448,12 +450,21 @@ static gboolean is_statistic(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_statistic");
 }
 
+/* Channels that one transform takes, 1 or 2; 0: it is no convolution by transforms. */
+static int together_of(const fc_device_function *f) {
+  int n = 0, together = 0;
+  return sscanf(f->entry, "fc_transforms<%d,%d>", &n, &together) == 2 ? together : 0;
+}
+
 static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
-  return x <= (w->row ? ROW_WINDOW : MARCH_WINDOW) && y <= MARCH_WINDOW &&
-         (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
+  if (w->overlap) return y == 1;
+  return x <= (w->row   ? ROW_WINDOW
+               : y == 1 ? MARCH_LINE
+                        : MARCH_WINDOW) &&
+         y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
 /* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
@@ -462,8 +473,9 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
-  w->slide = is_statistic(f);
-  w->row = !w->slide && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
+  const int together = together_of(f);
+  w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
+  w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
   if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
       c->border == FC_BORDER_UNSET || !may_see(w))
     return FALSE;
@@ -474,10 +486,12 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   }
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
-  const gboolean units = w->pixels || (w->slide && !planar);
+  if (w->overlap && (w->step % together || (w->pixels && w->step != together))) return FALSE;
+  const gboolean units = w->pixels || (!planar && (w->slide || (w->overlap && w->step == together)));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
-  return w->step <= 4 && (w->slide || choose_vector(w));
+  if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
+  return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -555,8 +569,9 @@ static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 pla
 
 /* Blocks per multiprocessor to assume. */
 static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* enough to keep memory busy; more are slower */
-  return resident == 0 || (resident > STREAMS && is_bound_by_memory(w, c)) ? STREAMS : resident;
+  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
+  const guint streams = STREAMS * (guint)(fc_vectors_threads(w) / w->threads);
+  return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
 }
 
 static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
@@ -568,7 +583,7 @@ static gboolean launch_row(const fc_composition *c, const window *w, const fc_vi
                total = out->shape[FC_AXIS_X] * w->step;
   /* Too short for the threads of a block, or too long, or many. */
   if (in->shape[FC_AXIS_Y] != 1 || !has_all(in, out, FC_AXIS_X, w->f->window_x, c->border) ||
-      total < MARCH_THREADS * w->v / 4 || total > far / 2 || images > 65535)
+      total < w->threads * w->v / 4 || total > far / 2 || images > 65535)
     return FALSE;
   fc_view at = *in;
   at.data = (char *)in->data + (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
@@ -678,6 +693,53 @@ static gboolean launch_slide(const fc_composition *c, const window *w, const fc_
   return set_params(to, &args, sizeof args, NULL, c);
 }
 
+/* What these outputs need of the signal, if blocks are computed whole. */
+static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gint64 taps, int border) {
+  fc_view whole = *out;
+  gint64 *first = &whole.origin[FC_AXIS_X], end = *first + out->shape[FC_AXIS_X];
+  *first -= *first % hop, end = (end + hop - 1) / hop * hop;
+  whole.shape[FC_AXIS_X] = MIN(end, in->extent[FC_AXIS_X]) - *first;
+  return has_all(in, &whole, FC_AXIS_X, taps, border);
+}
+
+/* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
+static gboolean launch_overlap(const fc_composition *c, const window *w, const fc_view *in,
+                               const fc_view *out, gboolean planar, guint32 *notes, gint64 processors,
+                               fc_composed *to) {
+  const fc_function_transforms *o = w->overlap;
+  const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1, rows = in->shape[FC_AXIS_Y],
+               origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], skip = origin % o->hop,
+               places = (total + skip + o->hop - 1) / o->hop, lines = rows * in->shape[FC_AXIS_N] * planes,
+               jobs = places * lines * (w->step / together_of(w->f));
+  if (rows != out->shape[FC_AXIS_Y] || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] || total > far ||
+      jobs > far || !has_blocks(in, out, o->hop, w->f->window_x, c->border))
+    return FALSE;
+  fc_view at = *in;
+  at.data = (char *)in->data + (origin - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
+  const fc_overlap_args args = {.in = at.data,
+                                .out = out->data,
+                                .in_row = in->stride[FC_AXIS_Y],
+                                .out_row = out->stride[FC_AXIS_Y],
+                                .in_image = in->stride[FC_AXIS_N],
+                                .in_plane = in->stride[FC_AXIS_C],
+                                .out_image = out->stride[FC_AXIS_N],
+                                .out_plane = out->stride[FC_AXIS_C],
+                                .begin = (gint32)MIN(origin, far),
+                                .end = (gint32)MIN(in->extent[FC_AXIS_X] - origin, 2 * far),
+                                .total = (gint32)total,
+                                .skip = (gint32)skip,
+                                .jobs = (gint32)jobs,
+                                .places = (gint32)places,
+                                .rows = (gint32)rows,
+                                .planes = (gint32)planes,
+                                .constant = (float)c->border_value,
+                                .notes = notes};
+  to->variant = OVERLAP + (vectors_aligned(w, &at, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->threads = (guint)o->threads, to->shared = (guint)o->shared;
+  to->grid[0] = grid_of(jobs, o->groups, processors * o->resident), to->grid[1] = to->grid[2] = 1;
+  return set_params(to, &args, sizeof args, NULL, c);
+}
+
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                               guint processors, guint resident, fc_composed *to) {
   window w;
@@ -689,6 +751,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   if (w.slide)
     return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
+  if (w.overlap) return launch_overlap(c, &w, in, out, planar, notes, processors, to);
   if (w.row) return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to);
   if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
       out->shape[FC_AXIS_X] != extent[FC_AXIS_X] || extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 ||
@@ -697,7 +760,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
-  if (width < w.threads * w.v / 4) return FALSE; /* too short for the threads of a block */
+  if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
+  fc_vectors_fit(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
   const fc_march_args args = {
       .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
@@ -717,7 +781,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
+  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
+                WARP * (guint)(w.threads / 32 - 1);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -727,13 +792,15 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 /* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
   if (w->slide)
-    g_string_append_printf(text, "%d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
-  else
-    g_string_append_printf(text, "%d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads, (int)w->unroll);
+    g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+  else if (!w->overlap)
+    g_string_append_printf(text, ", %d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads,
+                           (int)w->unroll);
+  if (w->row) g_string_append(text, w->sorted ? ", true" : ", false");
 }
 
 static const char *window_skeleton(const window *w) {
-  return w->slide ? "slide" : w->row ? "row" : "march";
+  return w->overlap ? "overlap" : w->slide ? "slide" : w->row ? "row" : "march";
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
@@ -742,6 +809,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
@@ -750,12 +818,21 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
+  g_string_append(text, "};\n");
+  if (w.overlap) /* what the host computed the launch by */
+    g_string_append_printf(text,
+                           "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
+                           "Op::config::bytes == %d, \"\");\n",
+                           w.overlap->threads, w.overlap->groups, w.overlap->shared);
+  g_autofree char *bounds = w.overlap ? g_strdup_printf("%d, %d", w.overlap->threads, w.overlap->resident)
+                                      : g_strdup_printf("%d", (int)w.threads);
   g_string_append_printf(
       text,
-      "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s, ",
-      (int)w.threads, window_skeleton(&w), types[in->dtype], in->kind, types[out->dtype], out->kind,
-      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, flags & ALIGNED ? "true" : "false");
+      "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
+      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
+      bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
+      kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
+      flags & ALIGNED ? "true" : "false");
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
@@ -800,6 +877,7 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                     guint processors, guint resident, fc_composed *to) {
+  to->shared = 0;
   if (!is_sound(c, in, out)) return FALSE;
   return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to)
                           : launch_map(c, in, out, notes, processors, to);
@@ -807,11 +885,12 @@ gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *o
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "#include \"filters/gpu/%s.cuh\"\n",
-                         c->window == c->n ? "map"
-                         : variant < ROW   ? "march"
-                         : variant < SLIDE ? "row"
-                                           : "slide");
+  g_string_append_printf(text, "#include \"filters/%s.cuh\"\n",
+                         c->window == c->n   ? "gpu/map"
+                         : variant < ROW     ? "gpu/march"
+                         : variant < SLIDE   ? "gpu/row"
+                         : variant < OVERLAP ? "gpu/slide"
+                                             : "conv1d/overlap");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->window < c->n) {
     append_window(text, c, in, out, variant);

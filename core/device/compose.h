@@ -3,9 +3,9 @@
  * compose.h - composes stages that read one sample or pixel each, with at most one among them that reads a
  * window, into the text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh (filters/gpu, embedded here when the
- * library is built), the stages' device functions (device_function.h), each in its own namespace, and structs
- * that hold them:
+ * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh of filters/gpu, or overlap.cuh of
+ * filters/conv1d, embedded here when the library is built, the stages' device functions (device_function.h),
+ * each in its own namespace, and structs that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -66,6 +66,16 @@ typedef struct fc_slide_args {
   guint32 *notes;
 } fc_slide_args;
 
+/* The same for filters/conv1d/overlap.cuh. */
+typedef struct fc_overlap_args {
+  const void *in;
+  void *out;
+  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+  gint32 begin, end, total, skip, jobs, places, rows, planes;
+  float constant;
+  guint32 *notes;
+} fc_overlap_args;
+
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's name, for messages of the compiler */
   const fc_device_function *function; /* for the compute type */
@@ -101,9 +111,10 @@ typedef struct fc_composed {
   guint n_params;
   guint variant; /* of the text, which otherwise depends only on stages, types, kinds and channels */
   guint grid[3], threads;
+  guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 22
+#define FC_COMPOSE_VARIANTS 38
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether a kernel exists for such a composition and a signal of this many channels. */

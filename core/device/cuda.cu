@@ -735,6 +735,22 @@ static void device_free(int32_t device, void *memory) {
   if (here.ok() && cudaFree(memory) != cudaSuccess) (void)cudaGetLastError();
 }
 
+static void *pinned_alloc(int32_t device, gsize bytes) {
+  current_device here(device, TRUE);
+  void *memory = NULL;
+  if (here.ok() &&
+      cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess)
+    return memory;
+  if (!here.forked) (void)cudaGetLastError();
+  return NULL;
+}
+
+static void pinned_free(int32_t device, void *memory) {
+  if (!memory) return;
+  current_device here(device, TRUE);
+  if (here.ok() && cudaFreeHost(memory) != cudaSuccess) (void)cudaGetLastError();
+}
+
 static gboolean device_upload(int32_t device, void *to, const void *from, gsize bytes, GError **error) {
   current_device here(device, TRUE);
   if (here.forked) return fc_fail(error, FC_DEVICE, "cuda:%d: %s", fc_device_ordinal(device), FORKED);
@@ -787,9 +803,10 @@ static guint resident(const void *kernel) {
   return fc_kernel_resident(static_cast<const fc_kernel *>(kernel));
 }
 
-static const fc_driver driver = {
-    FC_KIND_CUDA, driver_present, count,       open_runner,   captures, start,       start_wait,    enter,
-    leave,        device_alloc,   device_free, device_upload, chip,     load_kernel, unload_kernel, resident};
+static const fc_driver driver = {FC_KIND_CUDA, driver_present, count,        open_runner, captures,
+                                 start,        start_wait,     enter,        leave,       device_alloc,
+                                 device_free,  device_upload,  pinned_alloc, pinned_free, chip,
+                                 load_kernel,  unload_kernel,  resident};
 
 const fc_driver *fc_cuda_driver(void) {
   return &driver;

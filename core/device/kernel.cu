@@ -10,6 +10,7 @@ struct fc_kernel {
   CUmodule module;
   CUfunction function;
   guint resident;
+  guint shared; // bytes of dynamic shared memory that a block may have
 };
 
 namespace {
@@ -37,6 +38,7 @@ using function_fn = CUresult (*)(CUfunction *, CUmodule, const char *);
 using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                unsigned, CUstream, void **, void **);
 using attribute_fn = CUresult (*)(int *, CUfunction_attribute, CUfunction);
+using set_fn = CUresult (*)(CUfunction, CUfunction_attribute, int);
 using occupancy_fn = CUresult (*)(int *, CUfunction, int, size_t);
 
 // Composed kernels are launched with the number of threads in their launch bounds.
@@ -51,6 +53,19 @@ guint resident_of(CUfunction f) {
   return static_cast<guint>(blocks);
 }
 
+// As much shared memory as a block can have; beyond 48 KB a kernel must be allowed it.
+guint allow_shared(CUfunction f) {
+  const attribute_fn attribute = driver<attribute_fn>("cuFuncGetAttribute");
+  const set_fn set = driver<set_fn>("cuFuncSetAttribute");
+  int device = 0, most = 0, own = 0;
+  if (!attribute || !set || cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
+      attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f) != CUDA_SUCCESS || own >= most ||
+      set(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - own) != CUDA_SUCCESS)
+    return 0;
+  return static_cast<guint>(most - own);
+}
+
 } // namespace
 
 extern "C" {
@@ -58,7 +73,7 @@ extern "C" {
 fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
   const load_fn load = driver<load_fn>("cuModuleLoadData");
   const function_fn function = driver<function_fn>("cuModuleGetFunction");
-  fc_kernel kernel = {nullptr, nullptr, 0};
+  fc_kernel kernel = {nullptr, nullptr, 0, 0};
   // cudaFree(nullptr) makes the device's context current
   if (!load || !function || cudaFree(nullptr) != cudaSuccess) {
     fc_fail(error, FC_DEVICE, "there is no CUDA driver that loads kernels");
@@ -71,6 +86,7 @@ fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
     return nullptr;
   }
   kernel.resident = resident_of(kernel.function);
+  kernel.shared = allow_shared(kernel.function);
   return static_cast<fc_kernel *>(g_memdup2(&kernel, sizeof kernel));
 }
 
@@ -89,9 +105,10 @@ fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed,
   size_t bytes = composed->n_params;
   void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<guint8 *>(composed->params),
                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-  if (!launch) return FC_DEVICE;
-  const CUresult result = launch(kernel->function, composed->grid[0], composed->grid[1], composed->grid[2],
-                                 composed->threads, 1, 1, 0, static_cast<CUstream>(stream), nullptr, params);
+  if (!launch || composed->shared > kernel->shared) return FC_DEVICE;
+  const CUresult result =
+      launch(kernel->function, composed->grid[0], composed->grid[1], composed->grid[2], composed->threads, 1,
+             1, composed->shared, static_cast<CUstream>(stream), nullptr, params);
   return result == CUDA_SUCCESS ? FC_OK : result == CUDA_ERROR_OUT_OF_MEMORY ? FC_NO_MEMORY : FC_DEVICE;
 }
 

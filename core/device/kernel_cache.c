@@ -5,6 +5,7 @@
 #include "core/device/kernel_cache.h"
 
 #include "core/base/private_files.h"
+#include "core/prebuilt/archive.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -107,31 +108,51 @@ void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code) {
   if (fc_private_write(folder, 3, key, all->data, all->len)) make_room(folder);
 }
 
-void fc_kernel_cache_forget(const char *folder, const char *key) {
-  if (!folder || !is_key(key) || !fc_private_is_ours(folder)) return;
+gboolean fc_kernel_cache_forget(const char *folder, const char *key) {
+  if (!folder || !is_key(key) || !fc_private_is_ours(folder)) return FALSE;
   g_autofree char *path = g_build_filename(folder, key, NULL);
-  (void)g_unlink(path);
+  return g_unlink(path) == 0;
 }
 
-/* ---- read or compile ---------------------------------------------------------------- */
+/* ---- found or compiled ---------------------------------------------------------------- */
 
 static char *key_of(const fc_kernel_maker *by, int major, int minor, const char *text) {
   g_autofree char *identity = by->compiler ? fc_jit_identity(by->compiler) : g_strdup("");
   return fc_kernel_cache_key(identity, major, minor, text);
 }
 
+char *fc_kernel_prebuilt_key(int major, int minor, const char *text) {
+  return fc_kernel_cache_key("built ahead", major, minor, text);
+}
+
+/* Code for a chip also runs on later ones with the same major number. */
+static GBytes *find_prebuilt(const char *prebuilt, int major, int minor, const char *text) {
+  GBytes *code = NULL;
+  for (int m = minor; prebuilt && !code && m >= 0; m--) {
+    g_autofree char *path = g_strdup_printf("%ssm_%d%d", prebuilt, major, m);
+    g_autofree char *key =
+        g_file_test(path, G_FILE_TEST_EXISTS) ? fc_kernel_prebuilt_key(major, m, text) : NULL;
+    code = key ? fc_archive_find(path, key) : NULL;
+  }
+  return code;
+}
+
 GBytes *fc_kernel_make(const fc_kernel_maker *by, int major, int minor, const char *text, gboolean compile,
-                       gboolean *hit, GError **error) {
+                       fc_kernel_origin *origin, GError **error) {
+  GBytes *code = find_prebuilt(by->prebuilt, major, minor, text);
+  *origin = FC_KERNEL_PREBUILT;
+  if (code) return code;
   g_autofree char *key = key_of(by, major, minor, text);
-  GBytes *code = by->compiler ? fc_kernel_cache_read(by->folder, key) : NULL;
-  *hit = code != NULL;
+  *origin = FC_KERNEL_CACHED;
+  if (by->compiler) code = fc_kernel_cache_read(by->folder, key);
   if (code || !compile) return code;
+  *origin = FC_KERNEL_COMPILED;
   code = fc_jit_compile(by->helper, by->compiler, major, minor, text, 0, by->stop, error);
   if (code) fc_kernel_cache_write(by->folder, key, code);
   return code;
 }
 
-void fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text) {
+gboolean fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text) {
   g_autofree char *key = key_of(by, major, minor, text);
-  fc_kernel_cache_forget(by->folder, key);
+  return fc_kernel_cache_forget(by->folder, key);
 }

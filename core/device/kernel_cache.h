@@ -26,23 +26,31 @@ char *fc_kernel_cache_key(const char *identity, int major, int minor, const char
 /* NULL: not in the cache. A `folder` of NULL is an empty cache. */
 GBytes *fc_kernel_cache_read(const char *folder, const char *key);
 void fc_kernel_cache_write(const char *folder, const char *key, GBytes *code);
-void fc_kernel_cache_forget(const char *folder, const char *key);
+gboolean fc_kernel_cache_forget(const char *folder, const char *key);
 
 /* What makes kernels. `compiler` is from fc_jit_find_compiler: entries made by a compiler that is no
  * longer installed are not used. */
 typedef struct fc_kernel_maker {
   const char *helper, *compiler, *folder; /* the last two may be NULL: none */
+  const char *prebuilt;                   /* archives of kernels built ahead, without "sm_90"; NULL: none */
   const gint *stop;                       /* as in jit.h; may be NULL */
 } fc_kernel_maker;
 
+typedef enum fc_kernel_origin { FC_KERNEL_COMPILED, FC_KERNEL_CACHED, FC_KERNEL_PREBUILT } fc_kernel_origin;
+
+/* The key of a kernel built ahead (core/prebuilt): the compiler is the build's, whichever that was. g_free.
+ */
+char *fc_kernel_prebuilt_key(int major, int minor, const char *text);
+
 /*
- * The machine code of a text: from the cache (then `hit` is set), or compiled (jit.h, whose errors are
- * returned) and stored there. Without `compile`, NULL without an error if it is not in the cache. Any thread.
+ * The machine code of a text: built ahead, from the cache, or compiled (jit.h, whose errors are returned)
+ * and stored there; `origin` says which. Without `compile`, NULL without an error if there is none yet. Any
+ * thread.
  */
 GBytes *fc_kernel_make(const fc_kernel_maker *by, int major, int minor, const char *text, gboolean compile,
-                       gboolean *hit, GError **error);
-/* Removes code that a driver refused. */
-void fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text);
+                       fc_kernel_origin *origin, GError **error);
+/* Removes code that a driver refused from the cache; FALSE: it is still there. */
+gboolean fc_kernel_forget(const fc_kernel_maker *by, int major, int minor, const char *text);
 
 G_END_DECLS
 

@@ -22,7 +22,7 @@ typedef struct store {
   pthread_cond_t changed;
   GHashTable *made; /* fc_made, a set keyed by device and text */
   GThreadPool *threads;
-  char *helper, *compiler, *folder; /* valid once `sought` is set */
+  char *helper, *compiler, *folder, *prebuilt; /* valid once `sought` is set */
   gboolean sought, told;
   gint loaded, stop; /* atomic */
 } store;
@@ -30,7 +30,7 @@ typedef struct store {
 struct fc_made {
   store *store;
   gint32 device;
-  char *text;
+  char *name, *text;
   stage stage;  /* guarded by the store's mutex */
   void *kernel; /* atomic; from the driver */
   gint missed;  /* atomic: KB */
@@ -49,6 +49,7 @@ static gboolean is_same(gconstpointer a, gconstpointer b) {
 static void free_made(gpointer data) {
   fc_made *m = data;
   if (m->kernel) m->store->context->driver->unload(m->device, m->kernel);
+  g_free(m->name);
   g_free(m->text);
   g_free(m);
 }
@@ -63,6 +64,7 @@ static void free_store(gpointer data) {
   g_free(s->helper);
   g_free(s->compiler);
   g_free(s->folder);
+  g_free(s->prebuilt);
   g_free(s);
 }
 
@@ -76,12 +78,21 @@ static void tell_once(store *s, const GError *why) {
   if (!told) fc_context_log(s->context, FC_LOG_INFO, "stages run one by one: %s", why->message);
 }
 
+static void tell_origin(const fc_made *m, fc_kernel_origin origin) {
+  static const char *const origins[] = {[FC_KERNEL_COMPILED] = "compiled",
+                                        [FC_KERNEL_CACHED] = "compiled earlier",
+                                        [FC_KERNEL_PREBUILT] = "built ahead"};
+  if (!g_atomic_int_get(&m->store->stop))
+    fc_context_log(m->store->context, FC_LOG_INFO, "%s: in a kernel that was %s", m->name, origins[origin]);
+}
+
 static void seek(store *s) {
   pthread_mutex_lock(&s->mutex);
   if (!s->sought) {
     if (!s->helper)
       s->helper = fc_registry_program(s->context->registry, "core", "filterchain-jit"),
-      s->compiler = fc_jit_find_compiler();
+      s->compiler = fc_jit_find_compiler(),
+      s->prebuilt = fc_registry_program(s->context->registry, "core/prebuilt", "kernels-");
     s->folder = fc_private_folder("kernels");
     s->sought = TRUE;
   }
@@ -96,17 +107,20 @@ static void *load(const fc_made *m, GBytes *code, GError **error) {
 
 static void *make(const fc_made *m, gboolean compile, GError **error) {
   store *s = m->store;
-  const fc_kernel_maker by = {s->helper, s->compiler, s->folder, &s->stop};
+  fc_kernel_maker by = {s->helper, s->compiler, s->folder, s->prebuilt, &s->stop};
+  fc_kernel_origin origin;
   int major, minor;
   guint processors;
-  gboolean hit;
   if (!s->context->driver->chip(m->device, &major, &minor, &processors, error)) return NULL;
-  GBytes *code = fc_kernel_make(&by, major, minor, m->text, compile, &hit, error);
-  void *kernel = code ? load(m, code, hit ? NULL : error) : NULL;
-  if (kernel || !hit || !compile) return kernel;
-  fc_kernel_forget(&by, major, minor, m->text); /* damaged, although its hash is right */
-  code = fc_kernel_make(&by, major, minor, m->text, TRUE, &hit, error);
-  return code ? load(m, code, error) : NULL;
+  for (;;) {
+    GBytes *code = fc_kernel_make(&by, major, minor, m->text, compile, &origin, error);
+    void *kernel = code ? load(m, code, origin == FC_KERNEL_COMPILED ? error : NULL) : NULL;
+    if (kernel) tell_origin(m, origin);
+    if (kernel || !code || origin == FC_KERNEL_COMPILED || !compile) return kernel;
+    /* refused by the driver, although its digest is right: the next one in this order */
+    if (origin == FC_KERNEL_PREBUILT) by.prebuilt = NULL;
+    if (origin == FC_KERNEL_CACHED && !fc_kernel_forget(&by, major, minor, m->text)) by.folder = NULL;
+  }
 }
 
 static void work(gpointer data, gpointer user) {
@@ -144,14 +158,14 @@ static store *store_of(fc_context *context) {
   return context->kernels;
 }
 
-fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *text) {
+fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *name, const char *text) {
   store *s = store_of(context);
   const fc_made like = {.device = device, .text = (char *)text};
   pthread_mutex_lock(&s->mutex);
   fc_made *m = g_hash_table_lookup(s->made, &like);
   if (!m) {
     m = g_new0(fc_made, 1);
-    *m = (fc_made){.store = s, .device = device, .text = g_strdup(text)};
+    *m = (fc_made){.store = s, .device = device, .name = g_strdup(name), .text = g_strdup(text)};
     g_hash_table_add(s->made, m);
   }
   pthread_mutex_unlock(&s->mutex);
@@ -189,7 +203,8 @@ guint fc_kernels_loaded(fc_context *context) {
   return s ? (guint)g_atomic_int_get(&s->loaded) : 0;
 }
 
-void fc_kernels_set_compiler(fc_context *context, const char *helper, const char *compiler) {
+void fc_kernels_set_compiler(fc_context *context, const char *helper, const char *compiler,
+                             const char *prebuilt) {
   store *s = store_of(context);
-  s->helper = g_strdup(helper), s->compiler = g_strdup(compiler);
+  s->helper = g_strdup(helper), s->compiler = g_strdup(compiler), s->prebuilt = g_strdup(prebuilt);
 }

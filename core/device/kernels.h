@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernels.h - the composed kernels of a context: found on disk (kernel_cache.h) or compiled (jit.h) by
- * background threads, loaded onto their devices, and kept until the context is freed.
+ * kernels.h - the composed kernels of a context: built ahead (core/prebuilt), found on disk (kernel_cache.h)
+ * or compiled (jit.h) by background threads, loaded onto their devices, and kept until the context is freed.
+ * Of each the origin is logged for -v.
  *
  * Nobody waits unless asked to: a run that finds no kernel yet executes its stages one by one. If a text
  * cannot be compiled, a device refuses the code, or there is no NVRTC, the reason is logged once, for -v.
@@ -17,8 +18,9 @@ G_BEGIN_DECLS
 /* A possible kernel: of one text, on one device. */
 typedef struct fc_made fc_made;
 
-/* The entry for this text and device, always the same one; lives as long as the context. Any thread. */
-fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *text);
+/* The entry for this text and device, always the same one; lives as long as the context. `name` is for
+ * messages. Any thread. */
+fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *name, const char *text);
 
 /* The kernel for fc_runner.launch; NULL: not available (yet). Any thread. */
 void *fc_made_kernel(const fc_made *made);
@@ -34,8 +36,10 @@ gboolean fc_made_missed(fc_made *made, gint64 bytes);
 /* The number of kernels loaded so far: when it changes, a captured graph may be out of date. */
 guint fc_kernels_loaded(fc_context *context);
 
-/* Replaces the child's program and the compiler that would be found; for tests, before the first request. */
-void fc_kernels_set_compiler(fc_context *context, const char *helper, const char *compiler);
+/* Replaces the child's program, the compiler and the kernels built ahead that would be found; for tests,
+ * before the first request. */
+void fc_kernels_set_compiler(fc_context *context, const char *helper, const char *compiler,
+                             const char *prebuilt);
 
 G_END_DECLS
 

@@ -154,6 +154,9 @@ typedef struct fc_driver {
   void *(*alloc)(gint32 device, gsize bytes);
   void (*release)(gint32 device, void *memory);
   gboolean (*upload)(gint32 device, void *to, const void *from, gsize bytes, GError **error);
+  /* Host memory that a device reads and writes at the same address (pinned). */
+  void *(*alloc_host)(gint32 device, gsize bytes);
+  void (*release_host)(gint32 device, void *memory);
   /* Composed kernels; all four are NULL if not supported. Compute capability and multiprocessors of a
    * device; loading machine code for fc_runner.launch; unloading it when nothing is in progress (others
    * may be capturing); how many of the kernel's blocks a multiprocessor runs at a time, 0: not known. */

@@ -6,9 +6,9 @@
  * An operator without a CUDA version also runs on the device in such a kernel, if need be alone. If that
  * kernel cannot be compiled it runs on the CPU, like others without a CUDA version.
  *
- * Notes of such a kernel - a NaN, a clipped value - are attributed to its last stage, so a stage that rounds
- * to integers ends a kernel. Results are the same to the bit, so whether a kernel is available yet is decided
- * during the run.
+ * Notes of such a kernel - a NaN, a clipped value - are attributed to one stage, so behind a stage that
+ * rounds to integers it has only stages that select among these. Results are the same to the bit, so whether
+ * a kernel is available yet is decided during the run.
  */
 #include "core/plan/plan.h"
 
@@ -51,7 +51,7 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
 /* Flags that must be understood and are not. */
 static gboolean is_understood(const fc_device_function *f) {
   const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE |
-                        FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION;
+                        FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL;
   return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
 }
 
@@ -97,6 +97,18 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
   }
 }
 
+/* Whether the stage makes integers of something else, and so may note something. */
+static gboolean is_rounding(const fc_plan *plan, guint s) {
+  const int in = plan->links[s].dtype, out = plan->links[s + 1].dtype;
+  return !fc_dtype_is_float(out) && (in != out || !(plan->stages[s].function->flags & FC_FUNCTION_SELECTS));
+}
+
+guint fc_plan_noting(const fc_plan *plan, guint stage) {
+  guint s = stage + plan->stages[stage].fused - 1;
+  while (s > stage && !is_rounding(plan, s)) s--;
+  return s;
+}
+
 /* Whether these n stages, of which all but the last are known to fit, can be one kernel. Only the first
  * may shift. */
 static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
@@ -115,12 +127,22 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
   if (placed) bytes += sizeof(fc_map_place);
   if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
     return FALSE;
-  const int link = plan->links[stage + n - 1].dtype;
-  if (n > 1 && !fc_dtype_is_float(link) &&
-      (!(last[-1].function->flags & FC_FUNCTION_SELECTS) || plan->links[stage + n - 2].dtype != link))
-    return FALSE;
+  const int ahead = plan->links[stage + n - 1].dtype, behind = plan->links[stage + n].dtype;
+  for (guint s = stage; s + 1 < stage + n; s++)
+    if (is_rounding(plan, s) && (ahead != behind || !(last->function->flags & FC_FUNCTION_SELECTS)))
+      return FALSE;
   fc_plan_composition(plan, stage, n, stages, &c);
   return fc_compose_possible(&c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
+}
+
+/* Whether a stage by itself is worth a kernel: it says so, or it makes codes of 8 and 16 bits of such codes
+ * sample by sample, which takes precompiled kernels half as long again. */
+static gboolean is_worth(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const guint32 flags = ps->function->flags;
+  return ps->on_host || flags & FC_FUNCTION_ALONE ||
+         (!(flags & (FC_FUNCTION_WINDOW | FC_FUNCTION_SELECTS)) && ps->function->in < 2 &&
+          fc_dtype_size(plan->links[s].dtype) < 4 && fc_dtype_size(plan->links[s + 1].dtype) < 4);
 }
 
 void fc_plan_fuse(fc_plan *plan) {
@@ -131,9 +153,7 @@ void fc_plan_fuse(fc_plan *plan) {
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
     for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;
-    const fc_plan_stage *ps = &plan->stages[s];
-    if (n > 1 || (n == 1 && (ps->on_host || ps->function->flags & FC_FUNCTION_ALONE)))
-      plan->stages[s].fused = n;
+    if (n > 1 || (n == 1 && is_worth(plan, s))) plan->stages[s].fused = n;
     for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
 }

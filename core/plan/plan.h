@@ -248,6 +248,8 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* fuse.c: which stages may be one kernel; none if plan->fuse is FC_FUSE_NO or the run is not on a device. */
 void fc_plan_fuse(fc_plan *plan);
+/* Which of the stages that run as one kernel from `stage` on notes what it meets: the one that rounds. */
+guint fc_plan_noting(const fc_plan *plan, guint stage);
 /* The composition of `n` stages from `stage` on; `stages` has room for them. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);

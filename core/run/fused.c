@@ -4,6 +4,8 @@
 
 #include "core/device/kernels.h"
 
+#include <string.h>
+
 /* A kernel is compiled at once if it saves this many bytes, otherwise when that many have accumulated. */
 #define WORTH ((gint64)1 << 30)
 
@@ -17,9 +19,15 @@ struct fc_fused {
   gint64 links;                       /* bytes saved per element of N, Y and X */
   fc_made *missing;                   /* atomic: the kernel that the last launch lacked; or NULL */
   fc_made *made[FC_COMPOSE_VARIANTS]; /* atomic; NULL: not requested */
+  GSList *bound;                      /* functions with bytes that belong to the device */
   fc_composition what;
   fc_compose_stage stages[]; /* the stages of `what` */
 };
+
+typedef struct bound {
+  fc_device_function base;
+  double bytes[FC_FUNCTION_BYTES / sizeof(double)];
+} bound;
 
 /* Bytes of memory traffic that a fused kernel saves for an element of N, Y and X: writing and reading the
  * links in between; for a window alone, whose own kernel is otherwise the slowest, the links at its ends. */
@@ -38,7 +46,7 @@ static fc_made *made_for(fc_fused *f, const fc_view *in, const fc_view *out, gui
   fc_made *made = g_atomic_pointer_get(&f->made[variant]);
   if (made) return made;
   g_autofree char *text = fc_compose_text(&f->what, in, out, variant);
-  made = fc_kernels_find(f->context, f->device, text);
+  made = fc_kernels_find(f->context, f->device, f->name, text);
   g_atomic_pointer_set(&f->made[variant], made);
   return made;
 }
@@ -75,11 +83,33 @@ static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) 
   return extent[plan->cut] < 0 ? FC_UNKNOWN : elements * f->links;
 }
 
+/* The views of an ordinary chunk before and after a kernel of n stages. */
+static void views_of_chunk(const fc_plan *plan, guint stage, guint n, fc_view *in, fc_view *out) {
+  *in = view_of_link(plan, stage), *out = view_of_link(plan, stage + n);
+  for (int a = 0; a < FC_AXIS_C; a++) in->shape[a] = out->shape[a] = MIN(in->shape[a], out->shape[a]);
+  /* as if the signal ended there, for a window */
+  in->extent[FC_AXIS_Y] = in->shape[FC_AXIS_Y], in->extent[FC_AXIS_X] = in->shape[FC_AXIS_X];
+}
+
+char *fc_fused_text(const fc_plan *plan, guint stage, gboolean aligned) {
+  const guint n = plan->stages[stage].fused;
+  g_autofree fc_compose_stage *stages = g_new(fc_compose_stage, MAX(n, 1));
+  fc_composition what;
+  fc_composed composed;
+  fc_view in, out;
+  if (n == 0) return NULL;
+  fc_plan_composition(plan, stage, n, stages, &what);
+  views_of_chunk(plan, stage, n, &in, &out);
+  if (!aligned) in.data = (char *)in.data + fc_dtype_size(in.dtype);
+  return fc_compose(&what, &in, &out, NULL, 1, 0, &composed)
+             ? fc_compose_text(&what, &in, &out, composed.variant)
+             : NULL;
+}
+
 static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
   fc_composed composed;
-  fc_view in = view_of_link(plan, stage), out = view_of_link(plan, stage + f->what.n);
-  for (int a = 0; a < FC_AXIS_C; a++) in.shape[a] = out.shape[a] = MIN(in.shape[a], out.shape[a]);
-  in.extent[FC_AXIS_Y] = in.shape[FC_AXIS_Y]; /* as if the signal ended there, for a window */
+  fc_view in, out;
+  views_of_chunk(plan, stage, f->what.n, &in, &out);
   if (!fc_compose(&f->what, &in, &out, NULL, f->processors, 0, &composed)) return;
   fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
                f->wait);
@@ -107,8 +137,21 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   return f;
 }
 
+gboolean fc_fused_bind(fc_fused *f, guint i, fc_stage *stage, const void *prepared) {
+  const fc_fusible *fusible = fc_operator_extension(stage->op, FC_DEVICE_FUNCTION);
+  if (!fusible || !FC_HAS(fusible, bind) || !fusible->bind) return TRUE;
+  bound *own = g_new0(bound, 1);
+  own->base = *f->stages[i].function, own->base.bytes = own->bytes;
+  memcpy(own->bytes, f->stages[i].function->bytes, own->base.n_bytes);
+  f->bound = g_slist_prepend(f->bound, own);
+  f->stages[i].function = &own->base;
+  return FC_CALLED(f->stages[i].name, fusible->bind(&stage->host.base, prepared, &own->base)) == FC_OK;
+}
+
 void fc_fused_free(fc_fused *f) {
-  if (f) g_free(f->name);
+  if (!f) return;
+  g_slist_free_full(f->bound, g_free);
+  g_free(f->name);
   g_free(f);
 }
 

@@ -131,8 +131,21 @@ static gboolean prepare(fc_states *states, guint s, guint device, const fc_state
   }
   choose_tiles(state, plan, s, first);
   state->scratch = largest_scratch(plan, s, state);
-  if (ps->fused) state->fused = fc_fused_new(plan, s, device);
   return TRUE;
+}
+
+/* The kernel of the stages from s on, which have been prepared. */
+static void fuse(fc_states *states, guint s, guint device) {
+  const fc_plan *plan = states->plan;
+  fc_state *first = &states->stages[s];
+  first->fused = plan->stages[s].fused ? fc_fused_new(plan, s, device) : NULL;
+  for (guint i = 0; first->fused && i < plan->stages[s].fused; i++) {
+    if (!plan->stages[s + i].op ||
+        fc_fused_bind(first->fused, i, plan->stages[s + i].stage, first[i].prepared->state))
+      continue;
+    fc_fused_free(first->fused);
+    first->fused = NULL;
+  }
 }
 
 fc_states *fc_states_new(fc_plan *plan, guint device, const fc_states *first, GError **error) {
@@ -145,6 +158,7 @@ fc_states *fc_states_new(fc_plan *plan, guint device, const fc_states *first, GE
       fc_states_unref(states);
       return NULL;
     }
+  for (guint s = 0; s < plan->n; s++) fuse(states, s, device);
   return states;
 }
 

@@ -669,8 +669,8 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   fc_view out = fc_buffer_view(&w->links[end], to, &plan->links[end]), in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
-  if (!done && !fc_fused_run(fused, w->runner, &in, &out, fc_notes_of(w, end - 1), &done, error))
-    return FALSE;
+  guint32 *notes = fc_notes_of(w, fc_plan_noting(plan, s));
+  if (!done && !fc_fused_run(fused, w->runner, &in, &out, notes, &done, error)) return FALSE;
   if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
   *stages = done ? end - s : 0;
   return TRUE;

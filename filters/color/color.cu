@@ -31,8 +31,9 @@ template <typename F> struct conversion {
 };
 
 template <typename F>
-__global__ void __launch_bounds__(THREADS) convert(conversion<F> c, fc_dev_view in, fc_dev_view out,
-                                                   fc_dev_map<F> load, fc_dev_map<F> store, uint32_t *notes) {
+__global__ void __launch_bounds__(THREADS)
+    color_pixels(conversion<F> c, fc_dev_view in, fc_dev_view out, fc_dev_map<F> load, fc_dev_map<F> store,
+                 uint32_t *notes) {
   const int64_t width = out.shape[FC_AXIS_X], rows = out.shape[FC_AXIS_Y];
   const int64_t count = out.shape[FC_AXIS_N] * rows * width;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; i < count;
@@ -178,8 +179,8 @@ fc_status fc_color_cuda(const fc_color_conversion *c, const fc_view *in, const f
       const fc_status status = launch_lab(c, work, in, out, stream);
       if (status != FC_UNSUPPORTED) return status;
     }
-    return fc_launch(convert<F>, dim3(fc_blocks(count, THREADS, 1 << 16)), dim3(THREADS), 0, stream, work,
-                     fc_dev_view_of(in), fc_dev_view_of(out), fc_dev_map_of<F>(in->kind, in->dtype),
+    return fc_launch(color_pixels<F>, dim3(fc_blocks(count, THREADS, 1 << 16)), dim3(THREADS), 0, stream,
+                     work, fc_dev_view_of(in), fc_dev_view_of(out), fc_dev_map_of<F>(in->kind, in->dtype),
                      fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
 }

@@ -5,6 +5,9 @@
 #include "filters/conv1d/conv1d_overlap.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "core/contract/device_function.h"
 
 /* A transform's length, and the nanoseconds that it and an output take on a busy H200; only ratios matter. */
 typedef struct window {
@@ -101,4 +104,48 @@ fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t e
       if (time < best) best = time, way = o;
     }
   return way;
+}
+
+/* Blocks of threads for a transform of n, as in overlap_save.cuh: values per thread, transforms at a time,
+ * resident blocks, and floats per value exchanged. */
+typedef struct threads {
+  int32_t n, each, groups, resident, floats;
+} threads;
+static const threads configs[WINDOWS] = {
+    {1024, 32, 4, 4, 2}, {4096, 16, 1, 3, 2}, {8192, 32, 1, 2, 2}, {16384, 32, 1, 1, 1}};
+
+static char *put_number(char *to, int32_t n) {
+  if (n >= 10) to = put_number(to, n / 10);
+  *to = (char)('0' + n % 10);
+  return to + 1;
+}
+
+fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, int64_t before, int64_t masks,
+                                     fc_device_function *f) {
+  int i = 0;
+  while (i < WINDOWS && configs[i].n != o->n) i++;
+  if (i == WINDOWS || o->parts != 1) return FC_UNSUPPORTED;
+  const threads *c = &configs[i];
+  const fc_function_transforms members = {.taps = (int32_t)taps,
+                                          .before = (int32_t)before,
+                                          .hop = (int32_t)o->hop,
+                                          .lead = (int32_t)o->lead,
+                                          .mask_step = masks > 1 ? (int32_t)taps : 0,
+                                          .groups = c->groups,
+                                          .threads = c->groups * (c->n / c->each),
+                                          .resident = c->resident,
+                                          .shared = c->groups * (c->n + c->n / c->each) * 4 * c->floats};
+  char *to = f->entry;
+  memcpy(to, "fc_transforms<", 14);
+  to = put_number(to + 14, c->n), *to++ = ',', *to++ = o->stretches == 1 ? '2' : '1', *to++ = '>', *to = 0;
+  memcpy(f->bytes, &members, sizeof members);
+  f->source = FC_FUNCTION_TRANSFORMS_TEXT, f->n_bytes = sizeof members, f->align = 8;
+  return FC_OK;
+}
+
+fc_status fc_conv1d_overlap_bind(const fc_conv1d_overlap *o, const void *device_mask, const void *tables,
+                                 fc_device_function *f) {
+  fc_function_transforms *members = f->bytes;
+  members->mask = device_mask, members->tables = tables;
+  return tables && o->shared >= members->shared ? FC_OK : FC_UNSUPPORTED;
 }

@@ -23,6 +23,8 @@
 
 FC_BEGIN_DECLS
 
+struct fc_device_function; /* core/contract/device_function.h */
+
 /* Blocks are multiples of it, so that they are aligned in memory. */
 #define FC_CONV1D_OVERLAP_UNIT 64
 
@@ -46,6 +48,14 @@ FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t be
 FC_FILTERS_API fc_conv1d_overlap fc_conv1d_overlap_of(int64_t taps, int64_t before, int64_t n, int stretches);
 /* The output is cut at multiples of it. */
 FC_FILTERS_API int64_t fc_conv1d_overlap_grid(const fc_conv1d_overlap *o);
+
+/* As a device function (entry, members and text), where the mask has one part, else FC_UNSUPPORTED; and its
+ * tables in device memory, as soon as they are there: FC_UNSUPPORTED on a device whose shared memory is too
+ * small. */
+FC_FILTERS_API fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, int64_t before,
+                                                    int64_t masks, struct fc_device_function *f);
+FC_FILTERS_API fc_status fc_conv1d_overlap_bind(const fc_conv1d_overlap *o, const void *device_mask,
+                                                const void *tables, struct fc_device_function *f);
 
 /* The rest only in a build with CUDA. Twiddles and spectra: computed in host memory, aligned to 64, to be
  * uploaded as bytes, while the device that will use them is current. 0 bytes: not possible. FC_NO_MEMORY:

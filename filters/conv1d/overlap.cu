@@ -3,19 +3,11 @@
 // overlap.cu - see conv1d_overlap.h. A group of threads loads its blocks directly into registers, transforms
 // them there, multiplies them by the mask's spectrum, transforms back and stores. Shared memory is used for
 // exchanges only; global memory is read once (except for the overlap) and written once. Groups are
-// persistent and process several jobs.
-//
-// Two real signals form one complex signal, as re and im, since multiplication by the spectrum of a real
-// mask does not mix them: two channels, or the halves of a block's inputs. For halves the transform's
-// frequencies are a quarter below the integers. Such a transform continues a signal periodically as x[i + N]
-// = -i x[i], so that re is followed by im, and one transform of N is a convolution of 2 N real values
-// (right-angle circular convolution, Krot & Minervina 1989).
+// persistent and process several jobs. overlap_save.cuh has what this shares with overlap.cuh.
 #include "filters/conv1d/conv1d_overlap.h"
 
-#include <cstdlib>
-#include <cstring>
-
-#include "filters/fourier/gpu/fft_registers.cuh"
+#include "filters/conv1d/tables.cuh"
+#include "filters/gpu/cuda.cuh"
 
 namespace {
 
@@ -34,14 +26,11 @@ template <typename F> struct overlap_args {
   int32_t ahead;                         // bytes of input per step along the axis, to prefetch; 0: none
 };
 
-constexpr int HOP_UNIT = FC_CONV1D_OVERLAP_UNIT;
+static_assert(FC_OVERLAP_UNIT == FC_CONV1D_OVERLAP_UNIT && FC_OVERLAP_SUM == FC_CONV1D_BLOCK, "as conv1d.h");
 
 // Adjacent samples; pairs of adjacent channels; type F at any distance; any type at any distance. The first
 // two are of type F, or what is loaded by kernels for integers.
 enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
-
-// Offset of the frequencies from the integers, in quarters.
-constexpr int SHIFT = -1;
 
 // ---- jobs ---------------------------------------------------------------------
 
@@ -87,13 +76,9 @@ template <typename F> __device__ __forceinline__ overlap_job job_of(const overla
           first, at[FC_AXIS_C]};
 }
 
-__device__ __forceinline__ int within(int64_t count, int most) {
-  return count < 0 ? 0 : count > most ? most : static_cast<int>(count);
-}
-
 // The length of the window for a number of outputs, at most a whole one.
 template <typename F> __device__ __forceinline__ int inputs_of(const overlap_args<F> &a, int64_t outputs) {
-  return within(outputs + a.lead + a.taps - 1, a.window);
+  return fc_within(outputs + a.lead + a.taps - 1, a.window);
 }
 
 // ---- loads and stores ------------------------------------------------------------
@@ -110,9 +95,9 @@ template <typename F, typename S>
 __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count,
                                             int lead) {
   const int64_t step = v.stride[a.axis];
-  const int re = within(count, S::N);
+  const int re = fc_within(count, S::N);
   return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re, lead, lead}
-                         : layout{step, S::N * step, re, within(count - S::N, S::N), lead, 0};
+                         : layout{step, S::N * step, re, fc_within(count - S::N, S::N), lead, 0};
 }
 
 // Adjacent samples are loaded directly into registers; zeros beyond their end.
@@ -121,11 +106,12 @@ __device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, in
                                           fc_dev_map<F> map) {
   const T *from = reinterpret_cast<const T *>(data) + t;
   const auto value = [&](int i) { return fc_dev_value<F, T>(from[i], map); };
-  if (count > S::N + S::N - HOP_UNIT) { // a full window; its hop was rounded down by less than HOP_UNIT
+  if (count >
+      S::N + S::N - FC_OVERLAP_UNIT) { // a full window; its hop was rounded down by less than FC_OVERLAP_UNIT
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
       const int i = S::index(1, 0, e);
-      const bool sure = i + S::threads <= S::N - HOP_UNIT;
+      const bool sure = i + S::threads <= S::N - FC_OVERLAP_UNIT;
       x[e] = {e > 0 || t >= lead ? value(i) : F(0), sure || t + i + S::N < count ? value(i + S::N) : F(0)};
     }
     return;
@@ -332,15 +318,8 @@ __device__ __forceinline__ void sum_directly(const overlap_args<F> &a, const cha
   const int64_t in_stride = a.in.stride[a.axis], out_stride = a.out.stride[a.axis];
   for (int o = t; o < count; o += threads) {
     const char *x = from + o * in_stride;
-    F sum = F(0);
-    for (int64_t begin = 0; begin < a.taps; begin += FC_CONV1D_BLOCK) {
-      const int64_t end = min(a.taps, begin + FC_CONV1D_BLOCK);
-      F block = F(0);
-#pragma unroll 1
-      for (int64_t j = begin; j < end; j++)
-        block = fc_fft_fma(fc_dev_load_any<F>(x + j * in_stride, a.in.dtype, a.in_map), mask[j], block);
-      sum = begin == 0 ? block : sum + block;
-    }
+    const F sum = fc_sum_directly(
+        mask, a.taps, [&](int64_t j) { return fc_dev_load_any<F>(x + j * in_stride, a.in.dtype, a.in_map); });
     fc_dev_store_any<F>(to + o * out_stride, a.out.dtype, sum, a.out_map, a.notes);
   }
 }
@@ -356,55 +335,14 @@ __device__ __forceinline__ void block_directly(const overlap_args<F> &a, const c
                  mask, t, threads);
 }
 
-// Whether the inverse transform could exceed the range of F, or its input does: no value in it is larger
-// than the sum of all magnitudes. `x` holds E of the N values.
-template <typename F, typename S> __device__ __forceinline__ bool out_of_range(const fc_complex<F> *x) {
-  const F most = (sizeof(F) == 8 ? static_cast<F>(8e307) : static_cast<F>(1.5e38)) / F(2 * S::threads);
-  F re = F(0), im = F(0);
-#pragma unroll
-  for (int e = 0; e < S::E; e++) re += fabs(x[e].re), im += fabs(x[e].im);
-  return !(re + im < most);
-}
-
-// ---- spectra ----------------------------------------------------------------------------
-
-// Two adjacent values: one access of 16 bytes in f32.
-template <typename F> struct alignas(16) fc_two { fc_complex<F> v[2]; };
-
-// Calls put(e, product) for all values of a thread; x[e] may then be overwritten.
-template <typename F, typename S, typename Put>
-__device__ __forceinline__ void products(const fc_complex<F> *x, const fc_complex<F> *spectrum, int t,
-                                         Put put) {
-  const fc_two<F> *h = reinterpret_cast<const fc_two<F> *>(spectrum);
-#pragma unroll
-  for (int e = 0; e < S::E; e += 2) {
-    const fc_two<F> w = h[e / 2 * S::threads + t];
-    put(e, fc_times(x[e], w.v[0]));
-    put(e + 1, fc_times(x[e + 1], w.v[1]));
-  }
-}
-
 // ---- kernels -----------------------------------------------------------------------------
-
-template <typename F, typename S, bool HALVES>
-constexpr size_t exchange_bytes = (S::places * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 * 16;
 
 // Transforms a block back and stores its `count` outputs.
 template <typename F, typename S, bool HALVES>
 __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *x, const char *from, char *to,
                                        int count, const F *mask, int t, void *shared) {
-  const bool bad = fc_register_fft_back<S, HALVES, SHIFT>(x, t, a.tables, shared, out_of_range<F, S>(x));
-  if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
-  if (a.together == 1 && a.hop <= S::N) { // outputs are in re only
-#pragma unroll
-    for (int e = 0; e < S::E; e++) x[e].re = fc_unshift<S, SHIFT>(x[e], e).im;
-  } else {
-#pragma unroll
-    for (int e = 0; e < S::E; e++) {
-      const fc_complex<F> y = fc_unshift<S, SHIFT>(x[e], e);
-      x[e] = {y.im, y.re};
-    }
-  }
+  if (fc_overlap_back<S, HALVES>(x, t, a.tables, shared, a.together == 1 && a.hop <= S::N))
+    return block_directly(a, from, to, count, mask, t, S::threads);
   store<F, S>(a, x, to, count, t, shared);
 }
 
@@ -413,7 +351,7 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     conv1d_overlap(const __grid_constant__ overlap_args<F> a) {
   extern __shared__ __align__(16) unsigned char memory[];
   const int t = threadIdx.x % S::threads, group = threadIdx.x / S::threads;
-  void *shared = memory + group * exchange_bytes<F, S, HALVES>;
+  void *shared = memory + group * fc_exchange_bytes<F, S, HALVES>;
   const int64_t groups = static_cast<int64_t>(gridDim.x) * GROUPS;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group; i < a.jobs; i += groups) {
     const overlap_job job = job_of(a, i);
@@ -421,9 +359,10 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     fc_complex<F> x[S::E];
     load<F, S, INTEGERS>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
-    fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, shared);
-    products<F, S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
-    finish<F, S, HALVES>(a, x, job.in, job.out, within(left, a.hop), a.mask + mask * a.mask_step, t, shared);
+    fc_overlap_forward<S, HALVES>(x, t, a.tables, shared);
+    fc_products<S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
+    finish<F, S, HALVES>(a, x, job.in, job.out, fc_within(left, a.hop), a.mask + mask * a.mask_step, t,
+                         shared);
   }
 }
 
@@ -446,10 +385,10 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
       fc_complex<F> x[S::E];
       load<F, S, false>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)),
                         t, memory);
-      fc_register_fft<S, HALVES, SHIFT>(x, t, a.tables, memory);
+      fc_overlap_forward<S, HALVES>(x, t, a.tables, memory);
       for (int p = 0; p < last && p <= s; p++) {
         fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
-        products<F, S>(x, spectra + p * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
+        fc_products<S>(x, spectra + p * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
           fc_complex<F> &k = slot[e * S::threads];
           k = p == 0 ? y : fc_add(k, y);
         });
@@ -459,30 +398,19 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
         continue;
       }
       const fc_complex<F> *slot = kept + (s - last) % a.parts * S::N;
-      products<F, S>(x, spectra + last * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
+      fc_products<S>(x, spectra + last * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
         const fc_complex<F> k = slot[e * S::threads];
         x[e] = {y.im + k.im, y.re + k.re};
       });
       const int64_t done = (s - last) * static_cast<int64_t>(a.hop);
       finish<F, S, HALVES>(a, x, job.in + (s - last) * in_step, job.out + (s - last) * out_step,
-                           within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
+                           fc_within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
                            memory);
     }
   }
 }
 
 // ---- which kernel -----------------------------------------------------------------------
-
-// The kernel for one transform length: shape, groups per block, whether exchanges are done by halves,
-// resident blocks per multiprocessor (of 64 Ki registers), and whether masks may have several parts.
-template <typename F_, typename S_, int GROUPS_, bool HALVES_, int RESIDENT_, bool PARTS_ = false>
-struct kernel_config {
-  using F = F_;
-  using S = S_;
-  static constexpr int groups = GROUPS_, threads = S::threads * GROUPS_, resident = RESIDENT_;
-  static constexpr bool halves = HALVES_, parts = PARTS_;
-  static constexpr size_t bytes = exchange_bytes<F, S, HALVES_> * GROUPS_;
-};
 
 struct device_limits {
   int processors, shared; // maximum of shared memory per block
@@ -498,127 +426,28 @@ device_limits limits_of_device(void) {
   return d;
 }
 
-// Exchanging by halves gives the same bits with less shared memory, somewhat slower.
-template <typename F, typename S, int RESIDENT, bool PARTS, typename Fn>
-fc_status with_room(size_t room, Fn f) {
-  using whole = kernel_config<F, S, 1, false, RESIDENT, PARTS>;
-  using halves = kernel_config<F, S, 1, true, RESIDENT, PARTS>;
-  if (room >= whole::bytes) return f(whole{});
-  return room >= halves::bytes ? f(halves{}) : FC_UNSUPPORTED;
+// Masks may have several parts with the longest transforms alone.
+template <typename C>
+constexpr bool takes_parts = sizeof(typename C::F) == 8 ? C::S::N == 4096 : C::S::N == 16384;
+
+template <int N, typename Fn> fc_status with_room(int room, Fn f) {
+  if (room >= fc_overlap_of<N>::bytes) return f(fc_overlap_of<N>{});
+  return room >= fc_overlap_of<N, true>::bytes ? f(fc_overlap_of<N, true>{}) : FC_UNSUPPORTED;
 }
 
 template <typename Fn> fc_status with_config(int64_t n, int compute, int shared, Fn f) {
-  const size_t room = static_cast<size_t>(shared);
   if (compute == FC_F64) switch (n) {
-    case 1024: return f(kernel_config<double, fc_fft_shape<1024, 16, 16, 16, 4>, 1, false, 8>{});
-    case 4096: return f(kernel_config<double, fc_fft_shape<4096, 16, 16, 16, 16>, 1, true, 2, true>{});
+    case 1024: return f(fc_overlap_config<double, fc_fft_shape<1024, 16, 16, 16, 4>, 1, false, 8>{});
+    case 4096: return f(fc_overlap_config<double, fc_fft_shape<4096, 16, 16, 16, 16>, 1, true, 2>{});
     default: return FC_UNSUPPORTED;
     }
   switch (n) {
-  case 1024: return f(kernel_config<float, fc_fft_shape<1024, 32, 32, 32, 1>, 4, false, 4>{});
-  case 4096: return f(kernel_config<float, fc_fft_shape<4096, 16, 16, 16, 16>, 1, false, 3>{});
-  case 8192: return with_room<float, fc_fft_shape<8192, 32, 32, 16, 16>, 2, false>(room, f);
-  case 16384: return with_room<float, fc_fft_shape<16384, 32, 32, 32, 16>, 1, true>(room, f);
+  case 1024: return f(fc_overlap_of<1024>{});
+  case 4096: return f(fc_overlap_of<4096>{});
+  case 8192: return with_room<8192>(shared, f);
+  case 16384: return with_room<16384>(shared, f);
   default: return FC_UNSUPPORTED;
   }
-}
-
-// ---- tables -------------------------------------------------------------------------------
-
-// exp(-2 pi i turns)
-template <typename F> fc_complex<F> turned_by(double turns) {
-  const double angle = -6.283185307179586476925286766559 * turns;
-  return {static_cast<F>(cos(angle)), static_cast<F>(sin(angle))};
-}
-
-// The tables of fft_registers.cuh: powers of w, the highest first; then the factors of the frequency shift.
-template <typename C> void make_twiddles(fc_complex<typename C::F> *tables) {
-  using F = typename C::F;
-  using S = typename C::S;
-  for (int back = 0; back < 2; back++)
-    for (int p = back ? 1 : 2; p < (back ? S::passes : S::passes + 1); p++)
-      for (int i = 0; i < fc_log2(S::radix(p)); i++)
-        for (int column = 0; column < S::columns(p, back); column++) {
-          const int power = S::radix(p) >> (i + 1), of = back ? S::block(p) : S::N / S::step(p);
-          const int64_t quarters = int64_t{4} * (back ? column : S::settled(p, column)) + (back ? 0 : SHIFT);
-          tables[S::table(p, back) + i * S::columns(p, back) + column] =
-              turned_by<F>(static_cast<double>(quarters * power % (int64_t{4} * of)) / (4. * of));
-        }
-  for (int t = 0; t < S::step(1); t++)
-    tables[fc_fft_shift_table<S> + t] = turned_by<F>(SHIFT * t / (4. * S::N));
-}
-
-// Buffers for computing spectra, in double for all types.
-struct spectrum_maker {
-  fc_fft *plan;
-  double *re, *im;
-  void *scratch;
-};
-
-double *row_new(int n) {
-  return static_cast<double *>(aligned_alloc(64, static_cast<size_t>(n + 8) * sizeof(double)));
-}
-
-void maker_free(spectrum_maker *m) {
-  free(m->plan);
-  free(m->re);
-  free(m->im);
-  free(m->scratch);
-}
-
-size_t rounded(size_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
-// n is a multiple of 64.
-fc_status maker_init(spectrum_maker *m, int n) {
-  *m = {};
-  m->plan = static_cast<fc_fft *>(aligned_alloc(64, rounded(fc_fft_bytes(n, FC_F64))));
-  fc_status status = m->plan ? fc_fft_init(m->plan, n, FC_F64, fc_isa_best()) : FC_NO_MEMORY;
-  if (status == FC_OK) {
-    m->re = row_new(n), m->im = row_new(n);
-    m->scratch = aligned_alloc(64, rounded(fc_fft_scratch(m->plan, 1) + 64));
-    if (!m->re || !m->im || !m->scratch) status = FC_NO_MEMORY;
-  }
-  if (status != FC_OK) maker_free(m);
-  return status;
-}
-
-// The operation is a correlation, so the spectrum is conjugated; it includes the 1/N of the inverse. The
-// spectrum at shifted frequencies is that of the taps multiplied by exp(-2 pi i SHIFT n / 4N).
-template <typename S, typename F>
-void make_spectrum(const spectrum_maker *m, const F *taps, int64_t count, int64_t lead,
-                   fc_complex<F> *spectrum) {
-  memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
-  for (int64_t i = lead; i < lead + count; i++) { // may exceed N
-    const double tap = static_cast<double>(taps[i - lead]) / S::N;
-    const fc_complex<double> w = turned_by<double>(static_cast<double>(SHIFT * i % (4 * S::N)) / (4. * S::N));
-    m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
-  }
-  fc_fft_run(m->plan, m->re, m->im, 1, m->scratch);
-  for (int t = 0; t < S::threads; t++)
-    for (int e = 0; e < S::E; e++) {
-      const int k = S::frequency(t, e);
-      spectrum[(e / 2 * S::threads + t) * 2 + e % 2] = {static_cast<F>(m->re[k]), static_cast<F>(-m->im[k])};
-    }
-}
-
-template <typename C>
-fc_status make_tables(const fc_conv1d_overlap *o, const fc_conv1d *c, fc_complex<typename C::F> *tables) {
-  using S = typename C::S;
-  spectrum_maker m;
-  fc_status status = maker_init(&m, S::N);
-  if (status != FC_OK) return status;
-  make_twiddles<C>(tables);
-  fc_complex<typename C::F> *spectrum = tables + fc_fft_table_size<S>;
-  for (int64_t mask = 0; mask < c->masks; mask++)
-    for (int64_t p = 0; p < o->parts; p++, spectrum += S::N) {
-      const int64_t first = p * o->part, left = c->taps - first;
-      const auto *taps = static_cast<const typename C::F *>(c->mask) + mask * c->taps + first;
-      make_spectrum<S>(&m, taps, left < o->part ? left : o->part, o->lead, spectrum);
-    }
-  maker_free(&m);
-  return FC_OK;
 }
 
 // ---- launching ----------------------------------------------------------------------------
@@ -708,7 +537,7 @@ template <typename C> fc_status ready(fc_conv1d_overlap *o, const device_limits 
     if (status != FC_OK) return status;
   }
   if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(), d.processors, &o->workers);
-  if constexpr (C::parts) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
+  if constexpr (takes_parts<C>) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
   return FC_UNSUPPORTED;
 }
 
@@ -727,7 +556,7 @@ fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void
     kernel<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
     return fc_launch_status();
   }
-  if constexpr (C::parts) {
+  if constexpr (takes_parts<C>) {
     const int64_t most = static_cast<int64_t>(scratch_bytes) / kept_bytes<C>(o);
     if (most < 1) return FC_FATAL;
     a.kept = static_cast<fc_complex<typename C::F> *>(scratch);
@@ -753,7 +582,7 @@ extern "C" fc_status fc_conv1d_overlap_init(fc_conv1d_overlap *o, const fc_conv1
   const device_limits d = limits_of_device();
   return with_config(o->n, c->compute, d.shared, [&](auto config) {
     using C = decltype(config);
-    const fc_status status = make_tables<C>(o, c, static_cast<fc_complex<typename C::F> *>(tables));
+    const fc_status status = fc_overlap_tables<C>(o, c, static_cast<fc_complex<typename C::F> *>(tables));
     return status == FC_OK ? ready<C>(o, d) : status;
   });
 }

@@ -148,25 +148,6 @@ struct shared_taps {
   alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
 };
 
-// Four adjacent sums of NX taps, STEP apart, from `s` on (aligned to 16 bytes).
-template <int NX, int STEP> __device__ __forceinline__ float4 along_fixed(const float *s, const float *x) {
-  constexpr int QUADS = ((NX - 1) * STEP + 4 + 3) / 4;
-  float w[4 * QUADS];
-  float4 sum = make_float4(0, 0, 0, 0);
-#pragma unroll
-  for (int i = 0; i < NX; i++) {
-#pragma unroll
-    for (int q = 0; q < QUADS; q++) { // loads the quads that no earlier tap needed
-      const bool now = 4 * q <= i * STEP + 3 && (i == 0 || 4 * q > (i - 1) * STEP + 3);
-      if (!now) continue;
-      const float4 v = *reinterpret_cast<const float4 *>(s + 4 * q);
-      w[4 * q] = v.x, w[4 * q + 1] = v.y, w[4 * q + 2] = v.z, w[4 * q + 3] = v.w;
-    }
-    fc_fma4(x[i], w[i * STEP], w[i * STEP + 1], w[i * STEP + 2], w[i * STEP + 3], sum);
-  }
-  return sum;
-}
-
 // Sums a batch of rows horizontally: the lane's 4 sums of row u and term k are stored at along[(k * BATCH +
 // u) * 128 + 4 * lane].
 template <int NX, int STEP>
@@ -175,7 +156,7 @@ __device__ __forceinline__ void batch_fixed(const fc_march &m, const taps &t, co
 #pragma unroll 1
   for (int u = 0; u < BATCH; u++)
     *reinterpret_cast<float4 *>(along + u * FC_MARCH_WIDTH) =
-        along_fixed<NX, STEP>(rows + u * m.row_pitch, t.x[0]);
+        fc_sum_along<NX, STEP, 0>(rows + u * m.row_pitch, t.x[0]);
 }
 
 template <int STEP>

@@ -20,8 +20,9 @@ __device__ __forceinline__ double sample_of(const fc_tone &tone, int64_t t, int6
 }
 
 // With interleaved channels, neighbouring threads compute neighbouring elements, i.e. channels first.
-__global__ void __launch_bounds__(THREADS) run(fc_tone tone, fc_dev_view out, int64_t origin_t,
-                                               int64_t origin_c, fc_dev_map<double> store, uint32_t *notes) {
+__global__ void __launch_bounds__(THREADS)
+    tone_elements(fc_tone tone, fc_dev_view out, int64_t origin_t, int64_t origin_c, fc_dev_map<double> store,
+                  uint32_t *notes) {
   const int64_t channels = out.shape[FC_AXIS_C], count = out.shape[FC_AXIS_T] * channels;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; i < count;
        i += static_cast<int64_t>(gridDim.x) * THREADS) {
@@ -36,7 +37,7 @@ __global__ void __launch_bounds__(THREADS) run(fc_tone tone, fc_dev_view out, in
 fc_status fc_tone_cuda(const fc_tone *tone, const fc_view *out, void *stream, uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   if (out->shape[FC_AXIS_N] != 1 || out->shape[FC_AXIS_Y] != 1) return FC_UNSUPPORTED;
-  return fc_launch(run, dim3(fc_blocks(fc_view_count(out), THREADS, 1 << 16)), dim3(THREADS), 0, stream,
-                   *tone, fc_dev_view_of(out), out->origin[FC_AXIS_T], out->origin[FC_AXIS_C],
+  return fc_launch(tone_elements, dim3(fc_blocks(fc_view_count(out), THREADS, 1 << 16)), dim3(THREADS), 0,
+                   stream, *tone, fc_dev_view_of(out), out->origin[FC_AXIS_T], out->origin[FC_AXIS_C],
                    fc_dev_map_of<double>(out->kind, out->dtype), notes);
 }

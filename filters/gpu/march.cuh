@@ -158,6 +158,10 @@ struct fc_march {
         W::add(op, &row[phase][u][window * VP], sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= count) continue;
+        if constexpr (Post::NOTES) {
+          if (left <= 0) continue;
+          fc_window_fill<UM>(v, left);
+        }
         post.run(v, o, noted);
         if (left > 0) fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(to, o, left, noted);
         to += a.out_row;

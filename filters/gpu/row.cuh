@@ -10,6 +10,10 @@
 //
 //     in --load--> Pre --> row[2][B][THREADS * V] --> sums of V --> Post --store--> out
 //
+// SORTED: there the channels of a slice lie apart, so that a thread's outputs are consecutive ones of a
+// single channel, which share most of their window; they go back through shared memory to be interleaved.
+// Otherwise a thread's window is STEP times as long.
+//
 // window.cuh describes the layout of a slice in shared memory, and the order of sums.
 #ifndef FC_FILTERS_GPU_ROW_CUH
 #define FC_FILTERS_GPU_ROW_CUH
@@ -30,19 +34,59 @@ struct fc_row_args {
 };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
+          int V, int B, int THREADS, int UNROLL, bool SORTED, typename Pre, typename Op, typename Post>
 struct fc_row {
-  using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
-  static constexpr int IN = W::IN, OUT = W::OUT, VP = W::VP;
+  // The layout of a slice, or of one channel of it.
+  static constexpr int PARTS = SORTED ? STEP : 1, SEGMENTS = THREADS / PARTS;
+  using W = fc_window<Op, SORTED ? 1 : UI, SORTED ? 1 : UM, SORTED ? 1 : UO, STEP / PARTS, V, SEGMENTS>;
+  static constexpr int IN = V / UM * UI, OUT = V / UM * UO, VP = W::VP, EACH = V / PARTS;
+  static constexpr int L = W::L * PARTS, R = W::R * PARTS, PL = W::PL * PARTS, PR = W::PR * PARTS,
+                       WIDTH = W::WIDTH * PARTS; // in elements
+  static_assert(!SORTED || EACH == 4, "four positions a thread");
+
+  // Where element i of thread t lies; SORTED: EACH consecutive ones of its channel.
+  static FC_DEVICE int place(int t, int i) {
+    const int position = t * EACH + i / PARTS;
+    return SORTED ? i % PARTS * (SEGMENTS * VP) + position / V * VP + position % V : t * VP + i;
+  }
+
+  static FC_DEVICE void keep(float *row, int t, const float (&v)[V]) {
+    if constexpr (SORTED)
+#pragma unroll
+      for (int c = 0; c < PARTS; c++)
+        *reinterpret_cast<float4 *>(row + place(t, c)) =
+            make_float4(v[c], v[PARTS + c], v[2 * PARTS + c], v[3 * PARTS + c]);
+    else
+      fc_window_keep(row + t * VP, v);
+  }
+
+  // A thread's sums. SORTED: they replace the inputs in shared memory, by channel, and come back by position.
+  static FC_DEVICE void sums(const Op &op, float *row, int t, float (&v)[V]) {
+    const int segment = t % SEGMENTS, first = t / SEGMENTS * (SEGMENTS * VP);
+    const bool mine = segment >= W::PL / V && segment < SEGMENTS - W::PR / V;
+    float sum[1][V];
+#pragma unroll
+    for (int i = 0; i < V; i++) sum[0][i] = 0;
+    W::add(op, row + first + (mine ? segment - W::PL / V : 0) * VP, sum, v);
+    if constexpr (!SORTED) return;
+    __syncthreads();
+    fc_window_keep(row + first + segment * VP, v);
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < PARTS; c++) {
+      const float4 f = *reinterpret_cast<const float4 *>(row + place(t, c));
+      v[c] = f.x, v[PARTS + c] = f.y, v[2 * PARTS + c] = f.z, v[3 * PARTS + c] = f.w;
+    }
+  }
 
   // A thread's elements from position `at` on if not all of them are in the signal: pixel by pixel.
-  static FC_DEVICE void put_ends(const fc_row_args &a, const char *in, float *to, int at, const Pre &pre,
-                                 fc_dev_noted &noted) {
+  static FC_DEVICE void put_ends(const fc_row_args &a, const char *in, float *row, int t, int at,
+                                 const Pre &pre, fc_dev_noted &noted) {
     const int ahead = a.begin / STEP, extent = ahead + a.end / STEP;
 #pragma unroll 1
     for (int i = 0; i < V; i += UM) {
-      if (at + i < -W::L || at + i >= a.total + W::R) continue; // used by no window, and may not exist
-      const int e = at + i + a.begin, far = e + STEP * 4096;    // positive for any window
+      if (at + i < -L || at + i >= a.total + R) continue;    // used by no window, and may not exist
+      const int e = at + i + a.begin, far = e + STEP * 4096; // positive for any window
       const int source = fc_dev_border_source(BORDER, far / STEP - 4096, extent);
       float x[UI], v[UM];
       if (source >= 0) {
@@ -54,7 +98,7 @@ struct fc_row {
         pre.run(x, v, noted);
       }
 #pragma unroll
-      for (int c = 0; c < UM; c++) to[i + c] = source < 0 ? a.constant : v[c];
+      for (int c = 0; c < UM; c++) row[place(t, i + c)] = source < 0 ? a.constant : v[c];
     }
   }
 
@@ -62,40 +106,38 @@ struct fc_row {
     __shared__ __align__(16) float row[2][B][THREADS * VP];
     const int t = threadIdx.x;
     const int first = static_cast<int>(blockIdx.x) * a.slices; // of the block
-    const int rest = (a.total + W::WIDTH - 1) / W::WIDTH - first, count = rest < a.slices ? rest : a.slices;
+    const int rest = (a.total + WIDTH - 1) / WIDTH - first, count = rest < a.slices ? rest : a.slices;
     const int image = static_cast<int>(blockIdx.z) / a.planes,
               plane = static_cast<int>(blockIdx.z) % a.planes;
     const char *in = a.in + image * a.in_image + plane * a.in_plane;
     char *out = a.out + image * a.out_image + plane * a.out_plane;
-    const int at = first * W::WIDTH - W::PL + t * V; // of this thread's vector in the first slice
-    const bool mine = t >= W::PL / V && t < THREADS - W::PR / V;
-    const int window = mine ? t - W::PL / V : 0;
+    const int at = first * WIDTH - PL + t * V; // of this thread's vector in the first slice
+    const bool mine = t >= PL / V && t < THREADS - PR / V;
     fc_dev_noted noted = {false, false};
     fc_window_load<T, KT, IN, ALIGNED> raw[B];
 
-    const int from = a.begin < W::L ? -a.begin : -W::L, to = a.end < a.total + W::R ? a.end : a.total + W::R;
+    const int from = a.begin < L ? -a.begin : -L, to = a.end < a.total + R ? a.end : a.total + R;
     const auto is_whole = [&](int s) {
-      const int e = at + s * W::WIDTH;
+      const int e = at + s * WIDTH;
       return s < count && e >= from && e + V <= to;
     };
     const auto fetch = [&](int q) {
 #pragma unroll
       for (int u = 0; u < B; u++)
         if (is_whole(q + u))
-          raw[u].fetch(in + static_cast<int64_t>((at + (q + u) * W::WIDTH) / UM * UI) *
-                                static_cast<int>(sizeof(T)));
+          raw[u].fetch(in +
+                       static_cast<int64_t>((at + (q + u) * WIDTH) / UM * UI) * static_cast<int>(sizeof(T)));
     };
     const auto put = [&](int q, int phase) {
 #pragma unroll
       for (int u = 0; u < B; u++) {
-        float *room = &row[phase][u][t * VP];
         if (is_whole(q + u)) {
           float x[IN], v[V];
           raw[u].values(x);
           pre.run(x, v, noted);
-          fc_window_keep(room, v);
+          keep(row[phase][u], t, v);
         } else if (q + u < count) {
-          put_ends(a, in, room, at + (q + u) * W::WIDTH, pre, noted);
+          put_ends(a, in, row[phase][u], t, at + (q + u) * WIDTH, pre, noted);
         }
       }
     };
@@ -110,12 +152,14 @@ struct fc_row {
 #pragma unroll UNROLL
       for (int u = 0; u < B; u++) {
         if (q + u >= count) continue;
-        float sum[1][V], v[V], o[OUT];
-#pragma unroll
-        for (int i = 0; i < V; i++) sum[0][i] = 0;
-        W::add(op, &row[phase][u][window * VP], sum, v);
+        float v[V], o[OUT];
+        sums(op, row[phase][u], t, v);
+        const int e = at + (q + u) * WIDTH, left = mine ? a.total - e : 0;
+        if constexpr (Post::NOTES) {
+          if (left <= 0) continue;
+          fc_window_fill<UM>(v, left);
+        }
         post.run(v, o, noted);
-        const int e = at + (q + u) * W::WIDTH, left = mine ? a.total - e : 0;
         if (left > 0)
           fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
               out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);

@@ -71,15 +71,53 @@ struct fc_slide {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  static constexpr bool CODE = Op::CODES && std::is_same<Post, fc_none>::value && fc_map_dtype<U> < FC_F32;
+  static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
+
+  // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
+  // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
+  enum { BEFORE_BY, BEHIND_BY = 5, GROUPS_BY = 10, WITH_WHOLE = 15, WITH_LAST, WITH_AHEAD, SHARES };
+  static constexpr int COUNT = WHOLE > 1 ? WHOLE - 1 : 0; // whole groups between a window's ends
 
   // Channels of a tile in shared memory, de-interleaved.
   struct rooms {
     float head[STEP][HEADS], tail[STEP][ROOM], result[STEP][STAGED];
     piece ahead[STEP][SEGMENTS], groups[STEP][RING];
+    fc_share shares[P::SHARED ? SHARES : 1][LANES];
   };
 
-  static FC_DEVICE int staged(int i) { return i + i / 16; }
+  // Groups that a lane has after every by-th have been joined.
+  static FC_DEVICE int groups_held(int lane, int by) {
+    return lane < COUNT ? (COUNT - lane + by - 1) / by : 0;
+  }
+
+  // Counts in segments, the same for all tiles.
+  static FC_DEVICE fc_share share_of(int which, int lane) {
+    const int place = lane & (GROUP - 1), rest = GROUP - 1 - place + COUNT * GROUP,
+              last = place + REST >= GROUP ? GROUP : 0, by = 1 << which % 5;
+    int a = rest + last, b = (place + REST) & (GROUP - 1); // WITH_AHEAD
+    if (which < BEHIND_BY)
+      a = place >= by ? min(by, place + 1 - by) : 0, b = min(by, place + 1);
+    else if (which < GROUPS_BY)
+      a = min(by, GROUP - place), b = place + by < GROUP ? min(by, GROUP - place - by) : 0;
+    else if (which < WITH_WHOLE)
+      a = GROUP * groups_held(lane, 2 * (16 / by)), b = GROUP * groups_held(lane + 16 / by, 2 * (16 / by)),
+      b = lane < 16 / by ? b : 0;
+    else if (which == WITH_WHOLE)
+      a = GROUP - 1 - place, b = COUNT * GROUP;
+    else if (which == WITH_LAST)
+      a = rest, b = last;
+    return fc_share_of(a * RUN, b * RUN);
+  }
+
+  // Joins a and b if `both`; or as the table says, a of which may be missing, or b.
+  template <bool A, bool B>
+  static FC_DEVICE piece combine(const rooms &r, int which, const piece &a, const piece &b, bool both,
+                                 const piece &otherwise) {
+    if constexpr (P::SHARED) return P::template join_by<A, B>(a, b, r.shares[which][threadIdx.x % LANES]);
+    return both ? P::join(a, b) : otherwise;
+  }
+
+  static FC_DEVICE int staged(int i) { return i + (i >> 4); }
 
   // Four positions from `at` on of which some are outside the signal, or do not exist: pixel by pixel.
   static FC_DEVICE void put_ends(const fc_slide_args &a, const char *in, int at, const Pre &pre,
@@ -104,7 +142,7 @@ struct fc_slide {
       for (int c = 0; c < UM; c++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-          if (k == i) to[k * UM + c] = v[c];
+          if (k == i) to[k * UM + c] = Op::keep(v[c]);
     }
   }
 
@@ -133,8 +171,7 @@ struct fc_slide {
     const int room = i < 0 ? HEADS : ROOM;
 #pragma unroll
     for (int c = 0; c < STEP; c++)
-      *reinterpret_cast<float4 *>(to + c * room) =
-          make_float4(Op::keep(v[c]), Op::keep(v[UM + c]), Op::keep(v[2 * UM + c]), Op::keep(v[3 * UM + c]));
+      *reinterpret_cast<float4 *>(to + c * room) = make_float4(v[c], v[UM + c], v[2 * UM + c], v[3 * UM + c]);
   }
 
   // Loads it into shared memory.
@@ -159,8 +196,17 @@ struct fc_slide {
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
         float x[4 * UI], v[4 * UM];
-        raw[b].values(x);
-        pre.run(x, v, noted);
+        if constexpr (Op::CODES) { // there are no functions before
+          uint32_t word[UI * sizeof(T)];
+          raw[b].words(word);
+#pragma unroll
+          for (int i = 0; i < 4 * UM; i++)
+            v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
+                                                         fc_map_scaling<float, T, KT>().bias));
+        } else {
+          raw[b].values(x);
+          pre.run(x, v, noted);
+        }
         keep(r, w, first + b * THREADS, v);
       }
     }
@@ -217,10 +263,9 @@ struct fc_slide {
       read(v, r.tail[c], segment);
       piece total = total_of(v);
 #pragma unroll
-      for (int by = 1; by < GROUP; by *= 2) {
-        const piece other = counted(fc_lane_before(total, by), min(by, place + 1 - by));
-        if (place >= by) total = P::join_some(other, total);
-        total = counted(total, min(2 * by, place + 1));
+      for (int i = 0; i < BITS; i++) {
+        const piece other = fc_lane_before(total, 1 << i);
+        total = combine<true, false>(r, BEFORE_BY + i, other, total, place >= 1 << i, total);
       }
       const piece before = counted(fc_lane_before(total, 1), place);
       r.ahead[c][segment] = place ? before : P::none();
@@ -242,31 +287,29 @@ struct fc_slide {
       return counted(r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k], GROUP);
     };
 #pragma unroll
-    for (int by = 1; by < GROUP; by *= 2) {
-      const piece other = counted(fc_lane_behind(total, by), min(by, GROUP - place - by));
-      if (place + by < GROUP) total = P::join_some(total, other);
-      total = counted(total, min(2 * by, GROUP - place));
+    for (int i = 0; i < BITS; i++) {
+      const piece other = fc_lane_behind(total, 1 << i);
+      total = combine<false, true>(r, BEHIND_BY + i, total, other, place + (1 << i) < GROUP, total);
     }
-    piece rest = counted(fc_lane_behind(total, 1), GROUP - 1 - place);
-    if (place == GROUP - 1) rest = P::none();
-    if constexpr (WHOLE > 1) {
-      constexpr int COUNT = WHOLE - 1; // groups, of which `by` lanes have every by-th
-      const auto held = [](int i, int by) { return i < COUNT ? (COUNT - i + by - 1) / by * GROUP : 0; };
-      piece middle = P::none();
+    piece rest = fc_lane_behind(total, 1);
+    if (!P::SHARED && place == GROUP - 1) rest = P::none();
+    if constexpr (COUNT > 0) {
+      piece middle = P::none(); // of groups, every 32nd
 #pragma unroll 1
       for (int k = 1 + lane; k < WHOLE; k += LANES) middle = P::join(middle, group(k));
 #pragma unroll
-      for (int by = LANES / 2; by > 0; by /= 2) {
+      for (int i = 0; i < 5; i++) {
+        const int by = LANES / 2 >> i;
         if (by >= COUNT) continue;
-        const piece other = counted(fc_lane_behind(middle, by), held(lane + by, 2 * by));
-        if (lane < by && lane + by < COUNT)
-          middle = counted(P::join_some(counted(middle, held(lane, 2 * by)), other), held(lane, by));
+        const piece other = fc_lane_behind(middle, by);
+        middle =
+            combine<false, true>(r, GROUPS_BY + i, middle, other, lane < by && lane + by < COUNT, middle);
       }
-      rest = P::join(rest, counted(fc_lane_first(middle), COUNT * GROUP));
+      rest = combine<true, false>(r, WITH_WHOLE, rest, fc_lane_first(middle), true, rest);
     }
-    if (place + REST >= GROUP) rest = P::join(rest, group(WHOLE));
+    rest = combine<true, true>(r, WITH_LAST, rest, group(WHOLE), place + REST >= GROUP, rest);
     const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
-    return counted(P::join(rest, counted(r.ahead[c][ahead], (place + REST) & (GROUP - 1))), Q - 1);
+    return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
   // v[k]: the windows that begin with x[k], of at most RUN samples.
@@ -322,30 +365,57 @@ struct fc_slide {
     }
   }
 
+  // Outputs of N positions from o on.
+  template <int N>
+  static FC_DEVICE void take(const rooms &r, int o, int tile_at, const Post &post, float (&y)[N * UO],
+                             fc_dev_noted &noted) {
+    float v[N * UM];
+#pragma unroll
+    for (int k = 0; k < N; k++)
+#pragma unroll
+      for (int c = 0; c < UM; c++) v[k * UM + c] = r.result[c][staged(o - tile_at + k)];
+    post.run(v, y, noted);
+  }
+
+  // Four codes, of 8 or 16 bits, in a word or two.
+  template <int N> static FC_DEVICE void store_codes(char *to, const float (&code)[N]) {
+    constexpr int EACH = 4 / sizeof(U);
+    uint32_t word[N / EACH], t[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) t[i] = __float_as_uint(code[i]);
+#pragma unroll
+    for (int i = 0; i < N; i += EACH)
+      word[i / EACH] = EACH == 2 ? __byte_perm(t[i], t[i + 1], 0x5410)
+                                 : __byte_perm(__byte_perm(t[i], t[i + 1], 0x0040),
+                                               __byte_perm(t[i + EACH / 2], t[i + EACH - 1], 0x0040), 0x5410);
+    fc_window_store_words<U, ALIGNED>(to, word);
+  }
+
   // Four outputs from position o on, of which those in [lo, hi) belong to this tile.
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
-    float v[4 * UM], y[4 * UO];
-    const bool all = o >= lo && o + 4 <= hi;
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const int p = o + k, at = staged((all ? p : min(max(p, lo), hi - 1)) - tile_at);
-#pragma unroll
-      for (int c = 0; c < UM; c++) v[k * UM + c] = r.result[c][at];
-    }
-    post.run(v, y, noted);
     char *to = out + static_cast<int64_t>(o) * (UO * static_cast<int>(sizeof(U)));
-    if (all) {
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+    if (o >= lo && o + 4 <= hi) {
+      float y[4 * UO];
+      take<4>(r, o, tile_at, post, y, noted);
+      if constexpr (CODE)
+        store_codes(to, y);
+      else
+        fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
       return;
     }
-#pragma unroll
-    for (int k = 0; k < 4; k++)
+#pragma unroll 1
+    for (int k = max(lo - o, 0); k < min(hi - o, 4); k++) {
+      float y[UO];
+      take<1>(r, o + k, tile_at, post, y, noted);
 #pragma unroll
       for (int c = 0; c < UO; c++)
-        if (o + k >= lo && o + k < hi)
+        if constexpr (CODE)
+          reinterpret_cast<U *>(to)[k * UO + c] = static_cast<U>(__float_as_uint(y[c]));
+        else
           reinterpret_cast<U *>(to)[k * UO + c] =
-              fc_map_code<float, U, Post::QUIET>(y[k * UO + c], fc_map_scaling<float, U, KU>(), noted);
+              fc_map_code<float, U, Post::QUIET>(y[c], fc_map_scaling<float, U, KU>(), noted);
+    }
   }
 
   static FC_DEVICE void run(const fc_slide_args &a, const Pre &pre, const Op &, const Post &post) {
@@ -354,6 +424,9 @@ struct fc_slide {
     const int image = static_cast<int>(blockIdx.z) / a.planes,
               plane = static_cast<int>(blockIdx.z) % a.planes, lane = threadIdx.x % LANES;
     fc_dev_noted noted = {false, false};
+    if (P::SHARED)
+      for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
+        r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
 #pragma unroll 1
     for (int row = blockIdx.y; row < a.rows; row += gridDim.y) {
       const char *in = a.in + image * a.in_image + plane * a.in_plane + row * a.in_row;

@@ -4,8 +4,9 @@
 // piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits of the
 // precompiled kernels (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, join_some if neither is none,
-// and counted(piece, samples), which sets a known count; words are samples as floats, or codes as integers
+// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, and counted(piece, samples),
+// which sets a known count. SHARED: joining takes a division by counts, which each lane knows from where it
+// is, and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
 // whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
 // order of sums.
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
@@ -19,12 +20,22 @@ constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 
 
 // ---- pieces --------------------------------------------------------------------
 
+// The part that b has of a and b, and that times a's count; 0 and 0 if there is no b, 1 and 0 if there is no
+// a.
+struct fc_share {
+  float share, weight;
+};
+FC_DEVICE fc_share fc_share_of(int a, int b) {
+  const float share = b == 0 ? 0 : static_cast<float>(b) / static_cast<float>(a + b);
+  return {share, b == 0 ? 0 : static_cast<float>(a) * share};
+}
+
 struct fc_piece_sum {
+  static constexpr bool SHARED = false;
   typedef float piece;
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
-  static FC_DEVICE float join_some(float a, float b) { return a + b; }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
@@ -53,21 +64,21 @@ FC_DEVICE float fc_most(float a, float b) {
 #endif
 }
 template <bool MOST> struct fc_piece_extreme {
+  static constexpr bool SHARED = false;
   typedef float piece;
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
-  static FC_DEVICE float join_some(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
 // For codes, exactly, in types that hold the sums of a window.
 template <typename R> struct fc_piece_codes {
+  static constexpr bool SHARED = false;
   typedef R piece;
   static FC_DEVICE R none() { return 0; }
   static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
   static FC_DEVICE R join(R a, R b) { return a + b; }
-  static FC_DEVICE R join_some(R a, R b) { return a + b; }
   static FC_DEVICE R counted(R v, int) { return v; }
 };
 template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
@@ -81,6 +92,7 @@ template <typename R, typename Q> struct fc_sums_of_codes {
   Q squares;
 };
 template <typename R, typename Q> struct fc_piece_moments {
+  static constexpr bool SHARED = false;
   typedef fc_sums_of_codes<R, Q> piece;
   static FC_DEVICE piece none() { return {0, 0}; }
   static FC_DEVICE piece of(float word) {
@@ -89,7 +101,6 @@ template <typename R, typename Q> struct fc_piece_moments {
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     return {a.sum + b.sum, a.squares + b.squares};
   }
-  static FC_DEVICE piece join_some(const piece &a, const piece &b) { return join(a, b); }
   static FC_DEVICE piece counted(const piece &v, int) { return v; }
 };
 
@@ -99,15 +110,34 @@ struct fc_spread {
   float p, d, m, n;
 };
 struct fc_piece_spread {
+  static constexpr bool SHARED = true;
   typedef fc_spread piece;
   static FC_DEVICE piece none() { return {0, 0, 0, 0}; }
   static FC_DEVICE piece of(float v) { return {v, 0, v - v, 1}; }
   static FC_DEVICE piece join(const piece &a, const piece &b) {
-    return a.n == 0 ? b : b.n == 0 ? a : join_some(a, b);
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    const float share = b.n / (a.n + b.n);
+    return joined(a, b, {share, a.n * share});
   }
-  static FC_DEVICE piece join_some(const piece &a, const piece &b) {
-    const float total = a.n + b.n, share = b.n / total, apart = (b.p - a.p) + (b.d - a.d);
-    return {a.p, a.d + apart * share, (a.m + b.m) + apart * (apart * (a.n * share)), total};
+  // A: a may be missing, B: b may be.
+  template <bool A, bool B>
+  static FC_DEVICE piece join_by(const piece &a, const piece &b, const fc_share &s) {
+    const piece both = joined(a, b, s);
+    const bool some = s.weight != 0, last = B ? A && s.share != 0 : true;
+    return {some   ? both.p
+            : last ? b.p
+                   : a.p,
+            some   ? both.d
+            : last ? b.d
+                   : a.d,
+            some   ? both.m
+            : last ? b.m
+                   : a.m,
+            0};
+  }
+  static FC_DEVICE piece joined(const piece &a, const piece &b, const fc_share &s) {
+    const float apart = (b.p - a.p) + (b.d - a.d);
+    return {a.p, a.d + apart * s.share, (a.m + b.m) + apart * (apart * s.weight), a.n + b.n};
   }
   // If a count follows from the position, quotients of counts are the same for all tiles.
   static FC_DEVICE piece counted(const piece &v, int n) { return {v.p, v.d, v.m, static_cast<float>(n)}; }
@@ -133,7 +163,7 @@ FC_DEVICE fc_sums_of_codes<R, Q> fc_lane(const fc_sums_of_codes<R, Q> &v, Move m
   return {move(v.sum), move(v.squares)};
 }
 template <class Move> FC_DEVICE fc_spread fc_lane(const fc_spread &v, Move move) {
-  return {move(v.p), move(v.d), move(v.m), move(v.n)};
+  return {move(v.p), move(v.d), move(v.m), v.n}; // to be counted
 }
 
 constexpr unsigned FC_ALL_LANES = 0xffffffffu;
@@ -206,52 +236,92 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
 }
 
 // The float, or the code, that it is rounded to. If the approximation is not certain to be right, it is
-// computed by the definition.
+// computed by the definition. A mean whose sum is a float is a quotient of floats: that of doubles is never
+// between two floats, as it is further from their middle than it is rounded.
 constexpr double FC_CODE_SURE = 1e-11;
-template <int WHICH, int WINDOW> FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+template <int WHICH, int WINDOW, int64_t MOST>
+FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+  if constexpr (WHICH == FC_STATISTIC_MEAN && MOST * WINDOW <= 1 << 24)
+    return fc_mean_of(static_cast<float>(static_cast<int32_t>(s.sum)), WINDOW, 1.f / WINDOW) *
+           static_cast<float>(scale);
   const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
   const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
 
-// The nearest integer to sums / WINDOW, to the root of squares / WINDOW, or of the deviation: an approximate
-// value is corrected with integers. False if the value computed in double could round to another.
-template <int WHICH, int WINDOW> FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
+// The nearest integer to a sum / WINDOW: an approximation, at most 0.02 from it for codes of 16 bits,
+// corrected by the remainder. R holds twice the sum.
+template <int WINDOW, typename R> FC_DEVICE int32_t fc_code_mean(R sum) {
+  const float about = fmaf(static_cast<float>(sum), 1.f / WINDOW, 12582912.f);
+  const int32_t c = static_cast<int32_t>(__float_as_uint(about)) - 0x4b400000;
+  const R twice = 2 * (sum - static_cast<R>(c) * WINDOW);
+  const bool odd = WINDOW % 2 == 0 && (c & 1); // half a code is possible with an even window alone
+  return c + (odd ? twice >= WINDOW : twice > WINDOW) - (odd ? twice <= -WINDOW : twice < -WINDOW);
+}
+
+FC_DEVICE float fc_float_about(uint64_t v) {
+  return fmaf(static_cast<float>(static_cast<uint32_t>(v >> 32)), 4294967296.f,
+              static_cast<float>(static_cast<uint32_t>(v)));
+}
+FC_DEVICE float fc_float_about(uint32_t v) {
+  return static_cast<float>(v);
+}
+
+// The nearest integer to the root of v / N, for codes of at most 65535, from c, which is at most 1 from it. R
+// holds 4 v. Negative if the root computed in double could round to another.
+template <typename R, int64_t N_>
+static __device__ __noinline__ int32_t fc_code_root_exactly(R v, uint32_t c) {
+  constexpr R N = static_cast<R>(N_);
+  const R odd = 2 * c + 1, high = N * (odd * odd), low = high - 8 * N * c, four = 4 * v;
+  const R sure = sizeof(R) == 4 ? 0 : four >> 44 % (8 * sizeof(R));
+  if ((four > high ? four - high : high - four) <= sure || (four > low ? four - low : low - four) <= sure)
+    return -1;
+  return static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
+}
+
+// An approximation, to 2^-22 of itself, is mostly far enough from the middle between two codes.
+template <typename R, int64_t N> FC_DEVICE int32_t fc_code_root(R v) {
+  const float x = fc_float_about(v) * (1.f / static_cast<float>(N)), r = rsqrtf(fmaxf(x, 1e-20f)), s = x * r;
+  const float root = fmaf(fmaf(-s, s, x), 0.5f * r, s), about = root + 12582912.f;
+  const uint32_t c = __float_as_uint(about) - 0x4b400000u;
+  if (fabsf(root - (about - 12582912.f)) < fmaf(root, -0x1.8p-22f, 0.5f)) return static_cast<int32_t>(c);
+  return fc_code_root_exactly<R, N>(v, c);
+}
+
+// The nearest integer to the mean, to the root of squares / WINDOW, or of the deviation, of codes up to MOST.
+template <int WHICH, int WINDOW, int64_t MOST>
+FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
   if constexpr (WHICH == FC_STATISTIC_MEAN) {
-    const int32_t c =
-        __double2loint(fma(static_cast<double>(s.sum), 1.0 / WINDOW, 6755399441055744.0)); // as below
-    const int64_t twice = 2 * (s.sum - static_cast<int64_t>(c) * WINDOW);
-    code = c + (twice > WINDOW || (twice == WINDOW && (c & 1))) -
-           (twice < -WINDOW || (twice == -WINDOW && (c & 1)));
+    constexpr bool small = 2 * MOST * (WINDOW + 1) < 0x7fffffff;
+    code = small ? fc_code_mean<WINDOW>(static_cast<int32_t>(s.sum)) : fc_code_mean<WINDOW>(s.sum);
     return true;
   } else {
     constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
-    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW;
-    const int64_t v = RMS ? static_cast<int64_t>(s.squares)
-                          : static_cast<int64_t>(WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum));
-    const int32_t c = __float2int_rn(sqrtf(static_cast<float>(v) * (1.f / static_cast<float>(N))));
-    const int64_t odd = 2 * static_cast<int64_t>(c) + 1, high = N * (odd * odd), low = high - 8 * N * c,
-                  four = 4 * v, sure = four >> 44;
-    code = c + (four > high) - (four < low && c > 0);
-    return (four - high > sure || high - four > sure) && (four - low > sure || low - four > sure);
+    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW, LARGEST = 2 * MOST + 3;
+    const uint64_t v = RMS ? s.squares : WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum);
+    if constexpr (N < 0x7fffffff && LARGEST * LARGEST < 0x7fffffff && N * LARGEST * LARGEST < 0xffffffff)
+      code = fc_code_root<uint32_t, N>(static_cast<uint32_t>(v));
+    else
+      code = fc_code_root<uint64_t, N>(v);
+    return code >= 0;
   }
 }
 
-template <int WHICH, int WINDOW, typename U, int KU>
+template <int WHICH, int WINDOW, int64_t MOST, typename U, int KU>
 FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
-  constexpr fc_dev_map<float> value = fc_map_scaling<float, U, KU>();
   int32_t code = 0;
   bool sure = false;
   if constexpr (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD)
-    if (scale * map.inverse == 1) sure = fc_code_nearest<WHICH, WINDOW>(s, code); // known to the compiler
+    if (scale * map.inverse == 1)
+      sure = fc_code_nearest<WHICH, WINDOW, MOST>(s, code); // known to the compiler
   if (!sure) {
     const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
     code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
   }
   const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
   noted.clipped |= held != code;
-  return static_cast<float>(held) * value.scale;
+  return __uint_as_float(static_cast<uint32_t>(held + map.bias));
 }
 
 // ---- the operator -----------------------------------------------------------------------
@@ -301,17 +371,16 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
     return {static_cast<int64_t>(v.sum), v.squares};
   }
 
-  // The statistic of a window's piece: as a float, or as the value of the code of type U that it is rounded
-  // to.
+  // The statistic of a window's piece: as a float, or the code of type U that it is rounded to, as its bits.
   template <bool CODE, typename U, int KU>
   static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
     constexpr float n = WINDOW, over = 1 / n;
     if constexpr (CODES) {
       constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
       if constexpr (CODE)
-        return fc_code_code<WHICH, WINDOW, U, KU>(sums_of(v), scale, noted);
+        return fc_code_code<WHICH, WINDOW, MOST, U, KU>(sums_of(v), scale, noted);
       else
-        return fc_code_float<WHICH, WINDOW>(sums_of(v), scale);
+        return fc_code_float<WHICH, WINDOW, MOST>(sums_of(v), scale);
     } else if constexpr (SPREAD) {
       const float variance = fc_quotient_of(v.m, n, over);
       return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;

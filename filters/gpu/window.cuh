@@ -11,32 +11,37 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
-// No functions before, or after, the window.
+// No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
+// that is stored, before the functions. NOTES: they may note something themselves.
 struct fc_none {
-  static constexpr bool QUIET = false;
+  static constexpr bool QUIET = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
   }
 };
 
-// Taps in reading order: horizontal, and vertical.
+// Taps in reading order: horizontal, and vertical. add() adds one row's window to the sums it belongs to; the
+// sum that was started NY - 1 rows ago is complete and goes to `done`. `seen` has the V samples of each tap
+// in turn, which need not stay in registers.
 template <int KX, int KY> struct fc_separable {
   static constexpr int NX = KX, NY = KY;
   float x[KX], y[KY];
 
-  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. The sum
-  // that was started NY - 1 rows ago is complete and goes to `done`.
-  template <int STEP, int V, int NW>
-  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
+  template <int V, typename Seen> FC_DEVICE void add(Seen seen, float (&sum)[KY][V], float (&done)[V]) const {
+    float h[V] = {};
+#pragma unroll
+    for (int k = 0; k < KX; k++) {
+      float w[V];
+      seen(k, w);
+#pragma unroll
+      for (int i = 0; i < V; i++) h[i] = fmaf(x[k], w[i], h[i]);
+    }
 #pragma unroll
     for (int i = 0; i < V; i++) {
-      float h = 0;
+      done[i] = fmaf(y[KY - 1], h[i], sum[0][i]);
 #pragma unroll
-      for (int k = 0; k < KX; k++) h = fmaf(x[k], w[first + i + k * STEP], h);
-      done[i] = fmaf(y[KY - 1], h, sum[0][i]);
-#pragma unroll
-      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h, sum[j + 1][i]);
+      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h[i], sum[j + 1][i]);
     }
   }
 };
@@ -45,26 +50,35 @@ template <int KX, int KY> struct fc_dense {
   static constexpr int NX = KX, NY = KY;
   float m[KY][KX];
 
-  template <int STEP, int V, int NW>
-  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
+  template <int V, typename Seen> FC_DEVICE void add(Seen seen, float (&sum)[KY][V], float (&done)[V]) const {
+    float h[KY][V]; // of row KY - 1 - j of the mask; sum[KY - 1] remains 0
 #pragma unroll
-    for (int j = 0; j < KY; j++) { // row KY - 1 - j of the mask; sum[j] is read before it is written
-      float h[V];
+    for (int j = 0; j < KY; j++)
 #pragma unroll
-      for (int i = 0; i < V; i++) h[i] = sum[j][i];
+      for (int i = 0; i < V; i++) h[j][i] = sum[j][i];
 #pragma unroll
-      for (int k = 0; k < KX; k++)
+    for (int k = 0; k < KX; k++) {
+      float w[V];
+      seen(k, w);
 #pragma unroll
-        for (int i = 0; i < V; i++) h[i] = fmaf(m[KY - 1 - j][k], w[first + i + k * STEP], h[i]);
+      for (int j = 0; j < KY; j++)
 #pragma unroll
-      for (int i = 0; i < V; i++)
-        if (j == 0)
-          done[i] = h[i];
-        else
-          sum[j > 0 ? j - 1 : 0][i] = h[i];
+        for (int i = 0; i < V; i++) h[j][i] = fmaf(m[KY - 1 - j][k], w[i], h[j][i]);
+    }
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      done[i] = h[0][i];
+#pragma unroll
+      for (int j = 1; j < KY; j++) sum[j - 1][i] = h[j][i];
     }
   }
 };
+
+// Whether W words begin where they can be moved as widely as fc_map_load_words does it. Rows of one side may,
+// while those of the other do not: floats of a row one by one take four times as long.
+template <int W> FC_DEVICE bool fc_window_is_wide(const void *at) {
+  return reinterpret_cast<uintptr_t>(at) % (W % 4 == 0 ? 16 : W % 2 == 0 ? 8 : 4) == 0;
+}
 
 // N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
 // and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
@@ -74,30 +88,40 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
   static constexpr int W = N * sizeof(T) / 4;
   uint32_t word[W];
   FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
-  FC_DEVICE void values(float (&v)[N]) const { fc_map_values<float, T, KT, N>(v, word); }
+  FC_DEVICE void words(uint32_t (&whole)[W]) const {
+#pragma unroll
+    for (int i = 0; i < W; i++) whole[i] = word[i];
+  }
+  FC_DEVICE void values(float (&v)[N]) const {
+    fc_map_values<float, T, KT, N>(v, word);
+  }
 };
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
   static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
   uint32_t word[W], last, askew;
   FC_DEVICE void fetch(const char *from) {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(from - askew);
+    const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
+    if (EACH == 1 && fc_window_is_wide<W>(from)) return fc_map_load_words(word, from);
 #pragma unroll
-    for (int i = 0; i < W; i++) word[i] = words[i];
+    for (int i = 0; i < W; i++) word[i] = whole[i];
     if constexpr (EACH > 1)
 #pragma unroll
       for (int i = 0; i + 1 < EACH; i++)
         if (i * sizeof(T) < askew)
           last |= static_cast<uint32_t>(static_cast<typename std::make_unsigned<T>::type>(
-                      reinterpret_cast<const T *>(words + W)[i]))
+                      reinterpret_cast<const T *>(whole + W)[i]))
                   << 8 * sizeof(T) * i;
   }
-  FC_DEVICE void values(float (&v)[N]) const {
-    uint32_t whole[W];
+  FC_DEVICE void words(uint32_t (&whole)[W]) const {
 #pragma unroll
     for (int i = 0; i < W; i++) whole[i] = word[i];
     if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
+  }
+  FC_DEVICE void values(float (&v)[N]) const {
+    uint32_t whole[W];
+    words(whole);
     fc_map_values<float, T, KT>(v, whole);
   }
 };
@@ -119,6 +143,14 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
   }
 }
 
+template <typename U, bool ALIGNED, int W>
+FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
+  if (ALIGNED || (sizeof(U) == 4 && fc_window_is_wide<W>(to)))
+    fc_map_store_words(to, word);
+  else
+    fc_window_store_askew<U>(to, word);
+}
+
 // Outputs of a thread, of which `left` elements are in the signal.
 template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
 FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
@@ -126,10 +158,7 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
     constexpr int WO = OUT * sizeof(U) / 4;
     uint32_t word[WO > 0 ? WO : 1];
     fc_map_codes<float, U, KU, QUIET>(word, v, noted);
-    if constexpr (ALIGNED)
-      fc_map_store_words(to, word);
-    else
-      fc_window_store_askew<U>(to, word);
+    fc_window_store_words<U, ALIGNED>(to, word);
     return;
   }
   const int count = left / UM * (OUT * UM / V);
@@ -138,6 +167,14 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
     if (i < count)
       reinterpret_cast<U *>(to)[i] =
           fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+}
+
+// Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;
+// `left` is at least UM.
+template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
+  if (left >= V) return;
+#pragma unroll
+  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
 }
 
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
@@ -164,12 +201,17 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
   // The window of a thread's outputs, which begins PL elements before them.
   static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
     float w[NW];
+    const auto seen = [&](int k, float(&to)[V]) {
+      const int ready = k == 0 ? 0 : (FIRST + V + (k - 1) * STEP + 3) / 4 * 4;
 #pragma unroll
-    for (int i = 0; i < NW; i += 4) {
-      const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
-      w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
-    }
-    op.template add<STEP, V, NW>(w, FIRST, sum, done);
+      for (int i = ready; i < FIRST + V + k * STEP; i += 4) {
+        const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
+        w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+      }
+#pragma unroll
+      for (int i = 0; i < V; i++) to[i] = w[FIRST + i + k * STEP];
+    };
+    op.add(seen, sum, done);
   }
 };
 

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(THREADS) clear(unsigned *counts, int64_t count
 
 // blockIdx.y is the plane: channel c of frame n is plane n * channels + c.
 template <typename T>
-__global__ void __launch_bounds__(THREADS) count(fc_dev_view in, unsigned *counts, unsigned codes) {
+__global__ void __launch_bounds__(THREADS) equalize_count(fc_dev_view in, unsigned *counts, unsigned codes) {
   __shared__ unsigned own[256];
   const int64_t channels = in.shape[FC_AXIS_C], width = in.shape[FC_AXIS_X];
   const int64_t samples = width * in.shape[FC_AXIS_Y], planes = in.shape[FC_AXIS_N] * channels;
@@ -214,7 +214,7 @@ fc_status launch(const fc_equalize *e, const fc_view *in, const fc_view *out, un
     status = fc_launch(count_frames, parts, block, 0, stream, f, counts);
   else if (status == FC_OK)
     status = fc_launch(
-        count<T>,
+        equalize_count<T>,
         dim3(fc_blocks(out->shape[FC_AXIS_X] * rows, THREADS * 16, 1024), fc_blocks(planes, 1, 65535)), block,
         0, stream, fc_dev_view_of(in), counts, codes);
   if (status == FC_OK && e->form != FC_EQUALIZE_FLAT)

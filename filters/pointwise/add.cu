@@ -18,8 +18,8 @@ __device__ __forceinline__ double sum_of(double x, double factor, double y) {
 
 template <typename F>
 __global__ void __launch_bounds__(THREADS)
-    run(fc_dev_view a, fc_dev_view b, fc_dev_view out, F factor, fc_dev_map<F> load_a, fc_dev_map<F> load_b,
-        fc_dev_map<F> store, uint32_t *notes) {
+    add_elements(fc_dev_view a, fc_dev_view b, fc_dev_view out, F factor, fc_dev_map<F> load_a,
+                 fc_dev_map<F> load_b, fc_dev_map<F> store, uint32_t *notes) {
   const int64_t channels = out.shape[FC_AXIS_C], row = out.shape[FC_AXIS_X] * channels;
   const int64_t rows = out.shape[FC_AXIS_N] * out.shape[FC_AXIS_Y];
   for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
@@ -45,7 +45,7 @@ fc_status fc_add_cuda(const fc_add *add, const fc_view *a, const fc_view *b, con
   const dim3 grid(fc_blocks(row, THREADS, 1 << 16), fc_blocks(rows, 1, 65535));
   return fc_dispatch_compute(add->compute, [&](auto f) {
     using F = decltype(f);
-    return fc_launch(run<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(a), fc_dev_view_of(b),
+    return fc_launch(add_elements<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(a), fc_dev_view_of(b),
                      fc_dev_view_of(out), static_cast<F>(add->factor), fc_dev_map_of<F>(a->kind, a->dtype),
                      fc_dev_map_of<F>(b->kind, b->dtype), fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });

@@ -165,7 +165,9 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
     set(f, curve_text, 0, 0, "fc_threshold", &p->keeps, 1);
     set_numbers(f, p->compute, (const double[]){p->from, p->high, p->low}, 3);
     break;
-  default: set(f, copy_text, 0, 0, "fc_copy", NULL, 0); f->flags |= FC_FUNCTION_SELECTS, f->growth = 1;
+  default:
+    set(f, copy_text, 0, 0, "fc_copy", NULL, 0);
+    f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL, f->growth = 1;
   }
 }
 
@@ -212,11 +214,13 @@ fc_status fc_function_matrix(int compute, const double *matrix, const double *of
 fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_device_function *f) {
   int32_t numbers[1 + FC_FUNCTION_CHANNELS] = {(int32_t)in};
   if (in < 1 || out < 1 || in > FC_FUNCTION_CHANNELS || out > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
+  uint32_t taken = 0;
   for (int64_t i = 0; i < out; i++) {
     if (channels[i] < 0 || channels[i] >= in) return FC_INVALID;
-    numbers[i + 1] = channels[i];
+    numbers[i + 1] = channels[i], taken |= 1u << channels[i];
   }
   set(f, mix_text, (uint32_t)in, (uint32_t)out, "fc_mix", numbers, out + 1);
-  f->flags |= FC_FUNCTION_SELECTS, f->align = 1, f->growth = 1;
+  f->flags |= FC_FUNCTION_SELECTS | (taken == (1u << in) - 1 ? FC_FUNCTION_KEEPS_ALL : 0);
+  f->align = 1, f->growth = 1;
   return FC_OK;
 }

@@ -30,8 +30,8 @@ __device__ __forceinline__ int64_t position(const shape &s, int64_t o, int64_t &
 
 template <typename F>
 __global__ void __launch_bounds__(THREADS)
-    run(fc_dev_view in, fc_dev_view out, shape s, const F *table, int64_t origin, fc_dev_map<F> load,
-        fc_dev_map<F> store, uint32_t *notes) {
+    polyphase_outputs(fc_dev_view in, fc_dev_view out, shape s, const F *table, int64_t origin,
+                      fc_dev_map<F> load, fc_dev_map<F> store, uint32_t *notes) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t length = out.shape[FC_AXIS_T], warps = static_cast<int64_t>(gridDim.x) * WARPS;
   int64_t fraction;
@@ -65,8 +65,8 @@ fc_status fc_polyphase_cuda(const fc_polyphase *r, const fc_view *in, const fc_v
   const dim3 grid(fc_blocks(out->shape[FC_AXIS_T], WARPS, 1 << 16));
   return fc_dispatch_compute(r->compute, [&](auto f) {
     using F = decltype(f);
-    return fc_launch(run<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in), fc_dev_view_of(out), s,
-                     static_cast<const F *>(r->device_table), out->origin[FC_AXIS_T],
+    return fc_launch(polyphase_outputs<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in),
+                     fc_dev_view_of(out), s, static_cast<const F *>(r->device_table), out->origin[FC_AXIS_T],
                      fc_dev_map_of<F>(in->kind, in->dtype), fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
 }

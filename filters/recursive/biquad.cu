@@ -46,8 +46,9 @@ __device__ __forceinline__ void filter_tile(double *tile, int count, section_sta
 }
 
 __global__ void __launch_bounds__(THREADS)
-    run(fc_dev_view in, fc_dev_view out, const fc_biquad_section *sections, int n_sections, double *state,
-        int64_t origin, fc_dev_map<double> load, fc_dev_map<double> store, uint32_t *notes) {
+    biquad_sections(fc_dev_view in, fc_dev_view out, const fc_biquad_section *sections, int n_sections,
+                    double *state, int64_t origin, fc_dev_map<double> load, fc_dev_map<double> store,
+                    uint32_t *notes) {
   __shared__ double tile[TILE];
   const int64_t channel = blockIdx.x, length = out.shape[FC_AXIS_T];
   const int lane = static_cast<int>(threadIdx.x);
@@ -91,8 +92,8 @@ fc_status fc_biquad_cuda(const fc_biquad *b, const fc_view *in, const fc_view *o
                          uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
   if (out->shape[FC_AXIS_N] != 1 || out->shape[FC_AXIS_Y] != 1) return FC_UNSUPPORTED;
-  return fc_launch(run, dim3(static_cast<unsigned>(out->shape[FC_AXIS_C])), dim3(THREADS), 0, stream,
-                   fc_dev_view_of(in), fc_dev_view_of(out), b->device_section, b->sections,
+  return fc_launch(biquad_sections, dim3(static_cast<unsigned>(out->shape[FC_AXIS_C])), dim3(THREADS), 0,
+                   stream, fc_dev_view_of(in), fc_dev_view_of(out), b->device_section, b->sections,
                    static_cast<double *>(state), out->origin[FC_AXIS_T],
                    fc_dev_map_of<double>(in->kind, in->dtype), fc_dev_map_of<double>(out->kind, out->dtype),
                    notes);

@@ -78,7 +78,7 @@ __device__ void reduce(fc_compare_part *parts) {
   __syncthreads();
 }
 
-__global__ void __launch_bounds__(THREADS) run(setting s) {
+__global__ void __launch_bounds__(THREADS) compare_blocks(setting s) {
   __shared__ fc_compare_part parts[THREADS];
   const int64_t block = blockIdx.x, c = blockIdx.y;
   const int64_t *shape = s.a.view.shape;
@@ -129,5 +129,5 @@ fc_status fc_compare_cuda(const fc_compare *c, const fc_view *a, const fc_view *
                      static_cast<char *>(blocks)};
   const dim3 grid(fc_blocks(along, align, INT32_MAX), static_cast<unsigned>(channels),
                   fc_blocks(a->shape[FC_AXIS_N], 1, 65535));
-  return fc_launch(run, grid, dim3(THREADS), 0, stream, s);
+  return fc_launch(compare_blocks, grid, dim3(THREADS), 0, stream, s);
 }

@@ -6,20 +6,258 @@
 // registers of each lane, so that all loads are in flight together and the deviations from the chunk's mean
 // need no second read. A block of threads has up to 16 consecutive chunks, a *unit*, and merges them as a
 // tree. A unit is a whole block of the signal, except for rows of more than 16384 samples, whose units a
-// second kernel merges. Long signals of floats and short ones of integers have their own kernels (stream.cuh,
-// cluster.cuh), as have floats in any layout and interleaved channels (below). All follow the order of the
+// second kernel merges. Long signals of floats and short ones of integers have their own kernels, as have
+// floats in any layout and interleaved channels. All follow the order of the
 // CPU to the bit: lane t of a warp has the lanes 4 t .. 4 t + 3 of the chunk, which one load brings where
 // samples are adjacent.
 #include "filters/gpu/copy_async.cuh"
 #include "filters/base/lines.h"
-#include "filters/stats/cluster.cuh"
-#include "filters/stats/stream.cuh"
 #include "filters/stats/units.cuh"
+
+namespace stats {
+
+// ---- short signals ----------------------------------------------------------------
+
+// Short signals of integers on sm_90: two blocks of threads that can access each other's shared
+// memory, a cluster, share a unit of 16 chunks, so that twice as many multiprocessors have work and each
+// waits half as long.
+
+constexpr int CLUSTER = 2, CLUSTER_WARPS = UNIT / CLUSTER;
+
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void cluster_arrive(void) {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait(void) {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// The address in the cluster's first block that corresponds to `to`.
+__device__ __forceinline__ void store_first(fc_stats_part *to, const fc_stats_part &p) {
+  static_assert(sizeof p % 16 == 0, "sixteen bytes at a time");
+  uint4 words[sizeof p / 16];
+  uint32_t there;
+  memcpy(words, &p, sizeof p);
+  asm("mapa.shared::cluster.u32 %0, %1, 0;"
+      : "=r"(there)
+      : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))));
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof p / 16); i++)
+    asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there + 16 * i), "r"(words[i].x),
+                 "r"(words[i].y), "r"(words[i].z), "r"(words[i].w)
+                 : "memory");
+}
+#endif
+
+#if __CUDA_ARCH__ >= 900
+// By a warp, whose second half repeats the first. The sums of a unit fit 64 bits, those of squares do not.
+__device__ __forceinline__ fc_stats_part merge_cluster(const fc_stats_part *parts, int64_t samples) {
+  fc_stats_part p = parts[threadIdx.x % UNIT];
+  p.finite = static_cast<uint64_t>(samples);
+  p.least = least_of_lanes(__double2int_rn(p.least)), p.most = most_of_lanes(__double2int_rn(p.most));
+#pragma unroll
+  for (int by = 1; by < UNIT; by *= 2) {
+    p.sum_low += across(p.sum_low, by);
+    fc_stats_add_wide(&p.squares_low, &p.squares_high, across(p.squares_low, by), across(p.squares_high, by));
+  }
+  p.sum_high = static_cast<int64_t>(p.sum_low) < 0 ? ~UINT64_C(0) : 0;
+  return p;
+}
+#endif
+
+// One unit per cluster, one chunk per warp.
+template <typename T>
+__global__ void __launch_bounds__(32 * CLUSTER_WARPS)
+    measure_clusters(const __grid_constant__ layout l, fc_stats_part *units, char *blocks,
+                     int64_t frame_bytes) {
+#if __CUDA_ARCH__ >= 900
+  __shared__ alignas(16) fc_stats_part parts[UNIT];
+  cluster_arrive(); // the other block's memory is accessible once that block runs
+  const int k = static_cast<int>(blockIdx.x % CLUSTER * CLUSTER_WARPS + threadIdx.x / 32);
+  const place at = place_of(l, blockIdx.x / CLUSTER);
+  const int64_t first = (static_cast<int64_t>(at.unit) * UNIT + k) * FC_STATS_CHUNK;
+  const int64_t left = samples_in(l, at.block) - first;
+  fc_stats_part p = fc_stats_part_none();
+  // Until here the kernel before may still run; the next one may begin while this one merges.
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  if (left > 0)
+    p = measure_codes<T>(l, block_at(l, at), first, left < FC_STATS_CHUNK ? left : FC_STATS_CHUNK);
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  cluster_wait();
+  if (threadIdx.x % 32 == 0) store_first(&parts[k], p);
+  __syncwarp(); // a warp arrives as one
+  cluster_arrive();
+  if (blockIdx.x % CLUSTER) return;
+  cluster_wait();
+  if (threadIdx.x >= 32) return;
+  const int64_t rest = samples_in(l, at.block) - static_cast<int64_t>(at.unit) * (UNIT * FC_STATS_CHUNK);
+  p = merge_cluster(parts, rest < UNIT * FC_STATS_CHUNK ? rest : UNIT * FC_STATS_CHUNK);
+  if (threadIdx.x == 0 && rest > 0) deliver_unit(l, at, p, units, blocks, frame_bytes);
+#endif
+}
+
+// FC_UNSUPPORTED if the kernel has no code, or units do not have 16 chunks.
+template <typename T>
+static fc_status launch_clusters(const layout &l, unsigned count, fc_stats_part *units, char *blocks,
+                                 int64_t frame_bytes, cudaStream_t stream) {
+  cudaFuncAttributes about;
+  if (l.unit != UNIT) return FC_UNSUPPORTED;
+  if (cudaFuncGetAttributes(&about, measure_clusters<T>) != cudaSuccess || about.ptxVersion < 90) {
+    (void)cudaGetLastError();
+    return FC_UNSUPPORTED;
+  }
+  cudaLaunchAttribute how[2] = {};
+  how[0].id = cudaLaunchAttributeClusterDimension;
+  how[0].val.clusterDim.x = CLUSTER, how[0].val.clusterDim.y = how[0].val.clusterDim.z = 1;
+  how[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  how[1].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(count * CLUSTER), config.blockDim = dim3(32 * CLUSTER_WARPS), config.stream = stream;
+  config.attrs = how, config.numAttrs = 2;
+  (void)cudaLaunchKernelEx(&config, measure_clusters<T>, l, units, blocks, frame_bytes);
+  return fc_launch_status();
+}
+
+// ---- long signals -----------------------------------------------------------------
+
+// Long signals of floats whose units are whole, adjacent and aligned. A block of threads
+// processes one unit; each lane copies its own samples of later chunks into shared memory (cp.async), so that
+// data in flight need no registers and no other lane waits for them. The moments of each lane's part of a
+// chunk are folded when all are available, for all chunks together.
+
+// Warps per block, chunks that a warp has in flight, including the current one, and concurrent blocks per
+// multiprocessor.
+template <int WARPS_, int DEPTH_, int BLOCKS_> struct stream_shape {
+  static constexpr int WARPS = WARPS_, DEPTH = DEPTH_, BLOCKS = BLOCKS_;
+  static constexpr int OWN_CHUNKS = UNIT / WARPS;       // per warp
+  static constexpr int LINE = 32 + 32 / OWN_CHUNKS % 8; // moments of a chunk, see fold_moments
+  static constexpr int BYTES = WARPS * DEPTH * FC_STATS_CHUNK * 4 + UNIT * LINE * 16;
+};
+using stream = stream_shape<4, 2, 5>;
+constexpr int64_t STREAM_LEAST = 1024; // minimum of units for which this pays
+
+// Starts to copy a lane's four samples of every row of a chunk, 16 bytes each.
+__device__ __forceinline__ void copy_own(float4 *to, const char *from) {
+#pragma unroll
+  for (int i = 0; i < FC_STATS_ROWS; i++) fc_copy_words_once(to + i * 32, from + i * 512);
+}
+
+// The merged parts of a warp's consecutive chunks, from the moments of each lane; false if a sample is not
+// finite. 32 / CHUNKS adjacent lanes have a chunk: lines of moments are padded so that different chunks use
+// different banks.
+template <class S>
+__device__ __forceinline__ bool fold_moments(const double2 (*lines)[S::LINE], fc_stats_part *p) {
+  constexpr int CHUNKS = S::OWN_CHUNKS, GROUP = 32 / CHUNKS;
+  const int lane = threadIdx.x % 32;
+  moments m[CHUNKS];
+#pragma unroll
+  for (int j = 0; j < CHUNKS; j++) {
+    const double2 v = lines[lane / GROUP][lane % GROUP + GROUP * j];
+    m[j].sum = v.x, m[j].twice = v.y;
+  }
+  double each = 1.0 / 32;
+#pragma unroll
+  for (int half = CHUNKS / 2; half > 0; half /= 2, each *= 0.5)
+#pragma unroll
+    for (int j = 0; j < half; j++) m[j] = fc_stats_join(m[j], m[j + half], each);
+  moments all = m[0];
+#pragma unroll
+  for (int by = GROUP / 2; by > 0; by /= 2, each *= 0.5) all = join_across(all, by, each);
+  fc_stats_part_set(p, all);
+  double squares = p->squares;
+#pragma unroll
+  for (int by = GROUP; by < 32; by *= 2, each *= 0.5)
+    all = join_across(all, by, each), squares = plus(squares, across(squares, by));
+  p->finite = CHUNKS * FC_STATS_CHUNK;
+  p->sum = all.sum, p->spread = fc_stats_times(all.twice, 0.5), p->squares = squares;
+  return all.sum - all.sum == 0;
+}
+
+// Merges the `count` parts of a unit, by a warp, and stores the result.
+__device__ __forceinline__ void merge_and_deliver(const layout &l, const place &at, fc_stats_part *parts,
+                                                  int count, fc_stats_part *units, char *blocks,
+                                                  int64_t frame_bytes) {
+  const int k = threadIdx.x % 32;
+  for (int apart = 1; apart < count; apart *= 2) {
+    if (k < count && (k & (2 * apart - 1)) == 0) parts[k] = merge(parts[k], parts[k + apart]);
+    __syncwarp();
+  }
+  if (k == 0) deliver_unit(l, at, parts[0], units, blocks, frame_bytes);
+}
+
+template <class S>
+__global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
+    stream_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
+  extern __shared__ float4 stream_rooms[];
+  __shared__ fc_stats_part parts[UNIT];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  double2(*lines)[S::LINE] = reinterpret_cast<double2(*)[S::LINE]>(stream_rooms);
+  float4 *room = stream_rooms + UNIT * S::LINE + warp * (S::DEPTH * FC_STATS_CHUNK / 4) + lane;
+  lines += warp * S::OWN_CHUNKS;
+  const place at = place_of(l, blockIdx.x);
+  const char *from = block_at(l, at) +
+                     (static_cast<int64_t>(at.unit) * UNIT + warp * S::OWN_CHUNKS) * (FC_STATS_CHUNK * 4) +
+                     lane * 16;
+#pragma unroll
+  for (int k = 0; k < S::DEPTH - 1; k++) copy_own(room + k * 256, from + k * 4096), fc_commit_copies();
+  float least = CUDART_INF_F, most = -CUDART_INF_F;
+#pragma unroll(S::OWN_CHUNKS % S::DEPTH == 0 ? S::DEPTH : S::OWN_CHUNKS)
+  for (int k = 0; k < S::OWN_CHUNKS; k++) {
+    const int later = k + S::DEPTH - 1;
+    if (later < S::OWN_CHUNKS) copy_own(room + later % S::DEPTH * 256, from + later * 4096);
+    fc_commit_copies();
+    fc_await_copies<S::DEPTH - 1>();
+    float v[EACH];
+#pragma unroll
+    for (int i = 0; i < FC_STATS_ROWS; i++) {
+      const float4 q = room[k % S::DEPTH * 256 + i * 32];
+      v[4 * i] = q.x, v[4 * i + 1] = q.y, v[4 * i + 2] = q.z, v[4 * i + 3] = q.w;
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) least = fminf(least, v[i]), most = fmaxf(most, v[i]);
+    const moments m = moments_of_quads(v);
+    lines[k][lane] = make_double2(m.sum, m.twice);
+  }
+  __syncwarp();
+  fc_stats_part p = fc_stats_part_none();
+  const bool finite = fold_moments<S>(lines, &p);
+  p.least = plus(least_of_lanes(least), 0), p.most = plus(most_of_lanes(most), 0);
+  if (lane == 0) parts[warp] = p;
+  int count = S::WARPS;
+  if (__syncthreads_or(!finite)) {
+    for (int k = warp; k < UNIT; k += S::WARPS) measure_one<float, S::WARPS>(l, at, k, &parts[k]);
+    __syncthreads();
+    count = UNIT;
+  }
+  if (warp == 0) merge_and_deliver(l, at, parts, count, units, blocks, frame_bytes);
+}
+
+// Whether all units are whole and begin at multiples of 16 bytes.
+static inline bool can_stream(const fc_view *in, const layout &l) {
+  const int along = l.audio ? FC_AXIS_X : FC_AXIS_Y;
+  const int64_t block = l.align < l.length ? l.align : l.length;
+  uint64_t all = reinterpret_cast<uintptr_t>(in->data) | static_cast<uint64_t>(in->stride[along] * block);
+  for (int a : {FC_AXIS_N, FC_AXIS_C})
+    if (in->shape[a] > 1) all |= static_cast<uint64_t>(in->stride[a]);
+  return in->dtype == FC_F32 && l.adjacent && all % 16 == 0 && l.length % block == 0 &&
+         block * (l.audio ? 1 : l.columns) % (UNIT * FC_STATS_CHUNK) == 0;
+}
+
+// FC_UNSUPPORTED if units are unsuitable, or few.
+static inline fc_status launch_stream(const fc_view *in, const layout &l, fc_stats_part *units, char *blocks,
+                                      int64_t frame_bytes, cudaStream_t on) {
+  const int64_t total = l.frames * l.blocks * l.units * l.channels;
+  static_assert(stream::BYTES + sizeof(fc_stats_part) * UNIT <= 48 << 10, "what a kernel has without asking");
+  if (total < STREAM_LEAST || total > INT32_MAX || !can_stream(in, l)) return FC_UNSUPPORTED;
+  stream_units<stream><<<static_cast<unsigned>(total), 32 * stream::WARPS, stream::BYTES, on>>>(
+      l, units, blocks, frame_bytes);
+  return fc_launch_status();
+}
+
+// ---- interleaved channels -----------------------------------------------------------
 
 // Statistics of interleaved channels, read once: a warp measures a chunk of each channel in turn, or, of 8
 // and 16 bits, of all channels at once, separating the channels within words.
-
-namespace stats {
 
 // From CHANNELS words of interleaved channels: the elements of channel c as one word.
 template <typename T, int CHANNELS>

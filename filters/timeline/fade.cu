@@ -11,8 +11,8 @@ constexpr int THREADS = 256;
 
 template <typename F>
 __global__ void __launch_bounds__(THREADS)
-    run(fc_dev_view in, fc_dev_view out, fc_fade fade, int64_t origin, int64_t extent, fc_dev_map<F> load,
-        fc_dev_map<F> store, uint32_t *notes) {
+    fade_elements(fc_dev_view in, fc_dev_view out, fc_fade fade, int64_t origin, int64_t extent,
+                  fc_dev_map<F> load, fc_dev_map<F> store, uint32_t *notes) {
   const int64_t channels = out.shape[FC_AXIS_C], row = out.shape[FC_AXIS_T] * channels;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(THREADS) + threadIdx.x; i < row;
        i += static_cast<int64_t>(gridDim.x) * THREADS) {
@@ -33,8 +33,8 @@ fc_status fc_fade_cuda(const fc_fade *fade, const fc_view *in, const fc_view *ou
   const dim3 grid(fc_blocks(out->shape[FC_AXIS_T] * out->shape[FC_AXIS_C], THREADS, 1 << 16));
   return fc_dispatch_compute(fade->compute, [&](auto f) {
     using F = decltype(f);
-    return fc_launch(run<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in), fc_dev_view_of(out), *fade,
-                     out->origin[FC_AXIS_T], out->extent[FC_AXIS_T], fc_dev_map_of<F>(in->kind, in->dtype),
-                     fc_dev_map_of<F>(out->kind, out->dtype), notes);
+    return fc_launch(fade_elements<F>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in),
+                     fc_dev_view_of(out), *fade, out->origin[FC_AXIS_T], out->extent[FC_AXIS_T],
+                     fc_dev_map_of<F>(in->kind, in->dtype), fc_dev_map_of<F>(out->kind, out->dtype), notes);
   });
 }

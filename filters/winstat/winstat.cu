@@ -4,7 +4,7 @@
 //
 // Sums of floats and of small integers in windows of moderate size are computed in one kernel for both axes
 // (strips.cu; where its conditions hold, the faster box_march.cuh). Sums of floats along rows have their own
-// kernels (line_march.cuh, and the faster line_ring.cu, short.cu and single.cuh), as have means of bytes
+// kernels (line_march.cuh, and the faster line_ring.cu and short.cu), as have means of bytes
 // (line_bytes.cu, box_bytes.cu). All else is here.
 //
 // A window is put together from blocks whose borders are fixed in the signal (van Herk 1992, Gil and Werman

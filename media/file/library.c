@@ -5,6 +5,7 @@
  */
 #include "core/context/context.h"
 
+#include "media/file/blocks.h"
 #include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/output.h"
@@ -41,15 +42,20 @@ fc_sink *fc_media_create(const char *path, const fc_media_options *options, fc_s
 typedef struct kept {
   fc_decoders *decoders;
   fc_nvjpeg *nvjpeg;
+  fc_blocks *blocks;
 } kept;
+
+/* Outputs in memory that wait in a batch, some 800 tensors of an image: so many are unused at times. */
+#define BLOCKS_BYTES ((gsize)512 << 20)
 
 static void log_to_context(fc_log_level level, const char *message, void *data) {
   fc_context_log(data, level, "%s", message);
 }
 
 static fc_media_options media_options_of(fc_context *context, const fc_options *options) {
+  const kept *k = context->media_kept;
   fc_media_options media = {
-      .log = log_to_context, .log_data = context, .decoders = ((kept *)context->media_kept)->decoders};
+      .log = log_to_context, .log_data = context, .decoders = k->decoders, .blocks = k->blocks};
   if (!options) return media;
   media.in_format = options->in_format;
   media.out_format = options->out_format;
@@ -95,15 +101,25 @@ static void *start(fc_context *context) {
   g_autofree char *program =
       fc_registry_program(context->registry, "media/image/decoder", "filterchain-decode");
   kept *k = g_new(kept, 1);
-  *k = (kept){fc_decoders_new(program), fc_nvjpeg_new()};
+  *k = (kept){fc_decoders_new(program), fc_nvjpeg_new(context->driver), fc_blocks_new(BLOCKS_BYTES)};
   return k;
 }
 
 static void stop(fc_context *context, void *data) {
   kept *k = data;
   fc_decoders_free(k->decoders);
-  fc_nvjpeg_free(k->nvjpeg, context->driver);
+  fc_nvjpeg_free(k->nvjpeg);
+  fc_blocks_free(k->blocks);
   g_free(k);
+}
+
+static void release(fc_context *context, void *data) {
+  fc_blocks_trim(((kept *)data)->blocks);
+  fc_nvjpeg_release(((kept *)data)->nvjpeg);
+}
+
+static void decode_start(fc_context *context, int mode, gint32 device, guint n) {
+  fc_nvjpeg_start(((kept *)context->media_kept)->nvjpeg, device, mode, n);
 }
 
 static struct fc_device_decoder *decode(fc_context *context, int mode, void *stream,
@@ -121,7 +137,7 @@ static char *decoder_name(fc_context *context, GError **error) {
 }
 
 fc_context *fc_context_new(void) {
-  static const fc_media files = {open_source, open_sink, load_table, start,
-                                 stop,        decode,    decoded,    decoder_name};
+  static const fc_media files = {open_source, open_sink,    load_table, start,   stop,
+                                 release,     decode_start, decode,     decoded, decoder_name};
   return fc_context_new_with(&files);
 }

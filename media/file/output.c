@@ -10,6 +10,7 @@
  */
 #include "media/file/output.h"
 
+#include "media/file/blocks.h"
 #include "media/file/input.h"
 #include "media/file/temporaries.h"
 
@@ -37,7 +38,8 @@ struct fc_output {
   char *temporary_path;
   fc_temporary *temporary;
   way way;
-  GBytes **kept; /* KEEP: receives the content */
+  GBytes **kept;            /* KEEP: receives the content */
+  fc_blocks *lent, *blocks; /* KEEP: where a block may come from, or NULL; where it is from; NULL: malloc */
   unsigned flags;
   int fd; /* where writes go */
   int to; /* SPOOL: the final destination; else -1 */
@@ -265,7 +267,7 @@ fc_output *fc_output_open_for(const char *path, unsigned flags, const fc_media_o
   if (!options->out_bytes) return fc_output_open(path, flags, error);
   fc_output *output = g_new0(fc_output, 1);
   output->name = g_strdup(path);
-  output->way = KEEP, output->kept = options->out_bytes;
+  output->way = KEEP, output->kept = options->out_bytes, output->lent = options->blocks;
   output->fd = output->to = -1;
   return output;
 }
@@ -286,11 +288,29 @@ static gboolean flush(fc_output *output, GError **error) {
   return TRUE;
 }
 
+static void free_block(fc_output *output) {
+  if (output->blocks)
+    fc_blocks_give(output->blocks, output->block, output->room);
+  else
+    g_free(output->block);
+  output->block = NULL, output->blocks = NULL;
+}
+
+/* KEEP: the block with another size; NULL, and it is as it was, where there is no memory. */
+static guint8 *resize(fc_output *output, gsize room) {
+  if (!output->blocks) return g_try_realloc(output->block, room);
+  guint8 *block = g_try_malloc(room);
+  if (!block) return NULL;
+  memcpy(block, output->block, MIN(output->filled, room));
+  free_block(output);
+  return block;
+}
+
 /* KEEP: room for so much more. */
 static gboolean grow(fc_output *output, gsize size, GError **error) {
   gsize room = MAX(output->room, BLOCK);
   while (room - output->filled < size && room <= G_MAXSIZE / 2) room *= 2;
-  guint8 *block = room - output->filled < size ? NULL : g_try_realloc(output->block, room);
+  guint8 *block = room - output->filled < size ? NULL : resize(output, room);
   if (!block)
     return fc_fail(error, FC_NO_MEMORY, "%s: no memory for the output's %" G_GSIZE_FORMAT " bytes",
                    output->name, output->filled + size);
@@ -300,8 +320,11 @@ static gboolean grow(fc_output *output, gsize size, GError **error) {
 
 void fc_output_expect(fc_output *output, gsize size) {
   if (output->way != KEEP || size <= output->room) return;
-  guint8 *block = g_try_realloc(output->block, size);
-  if (block) output->block = block, output->room = size;
+  const gboolean lend = output->lent && !output->block;
+  guint8 *block = lend ? fc_blocks_take(output->lent, &size) : resize(output, size);
+  if (!block) return;
+  output->block = block, output->room = size;
+  if (lend) output->blocks = output->lent;
 }
 
 gboolean fc_output_write(fc_output *output, const void *from, gsize size, GError **error) {
@@ -474,6 +497,11 @@ static gboolean send_spooled(fc_output *output) {
 }
 
 static gboolean hand_over(fc_output *output) {
+  if (output->blocks) {
+    *output->kept = fc_blocks_wrap(output->blocks, output->block, output->room, output->filled);
+    output->block = NULL, output->blocks = NULL;
+    return TRUE;
+  }
   guint8 *data = g_try_realloc(output->block, MAX(output->filled, 1)); /* smaller */
   *output->kept = g_bytes_new_take(data ? data : output->block, output->filled);
   output->block = NULL;
@@ -508,7 +536,7 @@ void fc_output_free(fc_output *output) {
   if (output->temporary_path) unlink(output->temporary_path);
   fc_temporary_drop(output->temporary);
   g_free(output->temporary_path);
-  g_free(output->block);
+  free_block(output);
   g_free(output->target);
   g_free(output->name);
   g_free(output);

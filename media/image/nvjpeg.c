@@ -6,11 +6,12 @@
 #include "media/image/image.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 /* ---- what is used of nvjpeg.h, versions 11.6 to 13 --------------------------------- */
 
 enum { SUCCESS = 0 };
-enum { BACKEND_DEFAULT = 0, BACKEND_GPU_HYBRID = 2, BACKEND_HARDWARE = 3 };
+enum { BACKEND_DEFAULT = 0, BACKEND_GPU_HYBRID = 2, BACKEND_HARDWARE = 3, BACKEND_HARDWARE_DEVICE = 5 };
 enum { OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
 /* Chroma is interpolated, as libjpeg-turbo does. Older versions than 12.1 do not know it. */
 enum { FLAGS_NONE = 0, FLAGS_INTERPOLATE = 1 << 5 };
@@ -61,23 +62,34 @@ static const struct {
 /* A device's engines are busy with a few batches of images at a time; starting an instance takes time. Others
  * wait, unless what is idle belongs to other devices. */
 #define STARTED_MOST 4
+/* Where a file begins in pinned memory, in bytes. */
+#define PIN_ALIGN ((gsize)256)
 
 /* For one batch of images at a time. */
 struct fc_device_decoder {
   gint32 device;
-  gboolean hardware;
+  gboolean hardware, pins;       /* pins: files must be in pinned memory */
   void *handle, *state, *stream; /* stream: of bytes, where a header is read */
   int n, format;                 /* for which it is initialised */
+  /* The batch's files, for the engines to read: from other memory nvJPEG copies each by itself. NULL: not
+   * yet, or of an instance that takes any. */
+  guint8 *pinned;
+  gsize pinned_bytes;
 };
 
 struct fc_nvjpeg {
+  const fc_driver *driver; /* of the devices; NULL: there are none */
   GMutex mutex; /* of all below */
   GCond changed;
-  gboolean tried, none; /* none: it was loaded, and cannot be started */
-  guint started;        /* instances */
-  const char *means;    /* what they decode by; "" before the first */
-  api api;              /* without a module if there is none */
-  GQueue idle;          /* fc_device_decoder */
+  gboolean tried;
+  gboolean engines;    /* there was an instance that uses them */
+  gboolean no_engines; /* the chip has none, or they cannot be used */
+  guint trying;        /* to start an instance by engines */
+  guint started, most; /* instances; most: fewer after one could not be started */
+  const char *means;   /* what they decode by; "" before the first */
+  api api;             /* without a module if there is none */
+  GQueue idle;         /* fc_device_decoder */
+  GPtrArray *starting; /* GThread */
 };
 
 /* With the mutex held. */
@@ -98,30 +110,102 @@ static gboolean load(fc_nvjpeg *me) {
   return me->api.module != NULL;
 }
 
-static void end(const api *a, struct fc_device_decoder *d) {
+/* The device is the thread's current one. */
+static void end(const fc_nvjpeg *me, struct fc_device_decoder *d) {
+  const api *a = &me->api;
   if (d->stream) a->stream_destroy(d->stream);
   if (d->state) a->state_destroy(d->state);
   if (d->handle) a->destroy(d->handle);
+  if (d->pinned) me->driver->release_host(d->device, d->pinned);
   g_free(d);
 }
 
-/* The chip's engines where it has them. */
-static struct fc_device_decoder *start(const api *a, gint32 device) {
-  static const int backends[] = {BACKEND_HARDWARE, BACKEND_GPU_HYBRID, BACKEND_DEFAULT};
+/* An instance by one of nvJPEG's backends; NULL if there is none. */
+static struct fc_device_decoder *start_by(const fc_nvjpeg *me, gint32 device, int backend) {
+  const api *a = &me->api;
   struct fc_device_decoder *d = g_new0(struct fc_device_decoder, 1);
-  d->device = device;
-  for (guint i = 0; i < G_N_ELEMENTS(backends) && !d->handle; i++)
-    for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
-      d->hardware = backends[i] == BACKEND_HARDWARE;
-      if (a->create(backends[i], NULL, NULL, flags, &d->handle) == SUCCESS) break;
-      d->handle = NULL;
-      if (!flags) break;
-    }
+  d->device = device, d->pins = backend == BACKEND_HARDWARE_DEVICE;
+  d->hardware = d->pins || backend == BACKEND_HARDWARE;
+  for (unsigned flags = FLAGS_INTERPOLATE;; flags = FLAGS_NONE) {
+    if (a->create(backend, NULL, NULL, flags, &d->handle) == SUCCESS) break;
+    d->handle = NULL;
+    if (!flags) break;
+  }
   if (d->handle && a->state_create(d->handle, &d->state) == SUCCESS &&
       a->stream_create(d->handle, &d->stream) == SUCCESS)
     return d;
-  end(a, d);
+  end(me, d);
   return NULL;
+}
+
+/* By the chip's engines. Where none is to be had by any thread that tries, `no_engines` says so for good:
+ * what decodes must not depend on which of several starts first. */
+static struct fc_device_decoder *start_engines(fc_nvjpeg *me, gint32 device) {
+  g_mutex_lock(&me->mutex);
+  const gboolean none = me->no_engines;
+  me->trying += !none;
+  g_mutex_unlock(&me->mutex);
+  if (none) return NULL;
+  struct fc_device_decoder *d = start_by(me, device, BACKEND_HARDWARE_DEVICE);
+  if (!d) d = start_by(me, device, BACKEND_HARDWARE);
+  g_mutex_lock(&me->mutex);
+  me->trying--, me->engines |= d != NULL;
+  g_cond_broadcast(&me->changed);
+  while (!me->engines && me->trying) g_cond_wait(&me->changed, &me->mutex);
+  me->no_engines = !me->engines;
+  g_mutex_unlock(&me->mutex);
+  return d;
+}
+
+/* By the engines where the chip has them, by its multiprocessors for those who insist. It was counted; the
+ * device is the thread's current one. */
+static struct fc_device_decoder *start(fc_nvjpeg *me, gint32 device, int mode) {
+  struct fc_device_decoder *d = start_engines(me, device);
+  g_mutex_lock(&me->mutex);
+  const gboolean plain = me->no_engines && mode == FC_DECODE_GPU;
+  g_mutex_unlock(&me->mutex);
+  if (plain && !(d = start_by(me, device, BACKEND_GPU_HYBRID))) d = start_by(me, device, BACKEND_DEFAULT);
+  g_mutex_lock(&me->mutex);
+  if (d) me->means = d->hardware ? ", engines" : ", CUDA";
+  if (!d) me->started--;
+  if (!d && (plain || me->engines)) me->most = me->started;
+  g_cond_broadcast(&me->changed);
+  g_mutex_unlock(&me->mutex);
+  return d;
+}
+
+typedef struct ahead {
+  fc_nvjpeg *nvjpeg;
+  gint32 device;
+  int mode;
+} ahead;
+
+static gpointer start_one_ahead(gpointer data) {
+  g_autofree ahead *a = data;
+  const int before = a->nvjpeg->driver->enter(a->device);
+  struct fc_device_decoder *d = start(a->nvjpeg, a->device, a->mode);
+  if (d) fc_nvjpeg_give(a->nvjpeg, d);
+  a->nvjpeg->driver->leave(before);
+  return NULL;
+}
+
+void fc_nvjpeg_start(fc_nvjpeg *me, gint32 device, int mode, guint n) {
+  g_mutex_lock(&me->mutex);
+  guint there = 0;
+  for (GList *at = me->idle.head; at; at = at->next)
+    there += ((struct fc_device_decoder *)at->data)->device == device;
+  for (; load(me) && there < n && me->started < me->most; there++) {
+    ahead *a = g_new(ahead, 1);
+    *a = (ahead){me, device, mode};
+    GThread *thread = g_thread_try_new("nvjpeg", start_one_ahead, a, NULL);
+    if (!thread) {
+      g_free(a);
+      break;
+    }
+    me->started++;
+    g_ptr_array_add(me->starting, thread);
+  }
+  g_mutex_unlock(&me->mutex);
 }
 
 static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
@@ -134,23 +218,19 @@ static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
   return NULL;
 }
 
-static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device) {
+/* NULL: nothing decodes there. */
+static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device, int mode) {
   struct fc_device_decoder *found = NULL;
+  gboolean fresh = FALSE;
   g_mutex_lock(&me->mutex);
-  while (load(me) && !me->none && !(found = find_idle(me, device)) && me->started >= STARTED_MOST &&
-         !me->idle.head)
+  while (load(me) && me->most && !(mode == FC_DECODE_AUTO && me->no_engines) &&
+         !(found = find_idle(me, device))) {
+    if ((fresh = me->started < me->most || me->idle.head)) break;
     g_cond_wait(&me->changed, &me->mutex);
-  const gboolean fresh = !found && me->api.module && !me->none;
+  }
   me->started += fresh;
   g_mutex_unlock(&me->mutex);
-  if (!fresh) return found;
-  found = start(&me->api, device);
-  g_mutex_lock(&me->mutex);
-  me->none = !found;
-  if (found) me->means = found->hardware ? ", engines" : ", CUDA";
-  g_cond_broadcast(&me->changed);
-  g_mutex_unlock(&me->mutex);
-  return found;
+  return fresh ? start(me, device, mode) : found;
 }
 
 void fc_nvjpeg_give(fc_nvjpeg *me, struct fc_device_decoder *d) {
@@ -174,8 +254,25 @@ static gboolean accepts(const api *a, const struct fc_device_decoder *d, const f
          (!d->hardware || (a->supported(d->handle, d->stream, &is_not) == SUCCESS && !is_not));
 }
 
-static gboolean decode(const api *a, struct fc_device_decoder *d, const fc_encoded *files,
+/* Copies the files to where the engines read them; FALSE where there is no memory. */
+static gboolean pin(const fc_nvjpeg *me, struct fc_device_decoder *d, const unsigned char **data,
+                    const gsize *sizes, int n) {
+  gsize all = 0, at = 0;
+  for (int i = 0; i < n; i++) all += (sizes[i] + PIN_ALIGN - 1) / PIN_ALIGN * PIN_ALIGN;
+  if (all > d->pinned_bytes) {
+    if (d->pinned) me->driver->release_host(d->device, d->pinned);
+    d->pinned_bytes = all + all / 4;
+    if (!(d->pinned = me->driver->alloc_host(d->device, d->pinned_bytes))) d->pinned_bytes = 0;
+  }
+  if (!d->pinned) return FALSE;
+  for (int i = 0; i < n; at += (sizes[i++] + PIN_ALIGN - 1) / PIN_ALIGN * PIN_ALIGN)
+    data[i] = memcpy(d->pinned + at, data[i], sizes[i]);
+  return TRUE;
+}
+
+static gboolean decode(const fc_nvjpeg *me, struct fc_device_decoder *d, const fc_encoded *files,
                        const fc_view *const *frames, int n, void *stream) {
+  const api *a = &me->api;
   const int format = frames[0]->shape[FC_AXIS_C] == 1 ? OUTPUT_Y : OUTPUT_RGBI;
   g_autofree const unsigned char **data = g_new(const unsigned char *, n);
   g_autofree gsize *sizes = g_new(gsize, n);
@@ -185,6 +282,7 @@ static gboolean decode(const api *a, struct fc_device_decoder *d, const fc_encod
     images[i].channel[0] = frames[i]->data;
     images[i].pitch[0] = (gsize)frames[i]->stride[FC_AXIS_Y];
   }
+  if (d->pins && !pin(me, d, data, sizes, n)) return FALSE;
   if ((d->n != n || d->format != format) && a->batch_init(d->handle, d->state, n, 1, format) != SUCCESS)
     return FALSE;
   d->n = n, d->format = format;
@@ -198,11 +296,11 @@ struct fc_device_decoder *fc_nvjpeg_decode(fc_nvjpeg *me, int mode, void *stream
   struct fc_device_decoder *d = NULL;
   int taken = 0;
   for (guint i = 0; i < n; i++) {
-    done[i] = fc_image_encoded(sources[i], &files[taken]) && (d || (d = take(me, frames[i].device))) &&
+    done[i] = fc_image_encoded(sources[i], &files[taken]) && (d || (d = take(me, frames[i].device, mode))) &&
               (d->hardware || mode == FC_DECODE_GPU) && accepts(&me->api, d, &files[taken], &frames[i]);
     if (done[i]) to[taken++] = &frames[i];
   }
-  if (taken && decode(&me->api, d, files, to, taken, stream)) return d;
+  if (taken && decode(me, d, files, to, taken, stream)) return d;
   /* It says of the whole batch that one is damaged: the other decoder finds out which, and what it is. */
   for (guint i = 0; i < n; i++) done[i] = FALSE;
   if (d && taken) d->n = 0;
@@ -226,21 +324,35 @@ char *fc_nvjpeg_name(fc_nvjpeg *me, GError **error) {
   return NULL;
 }
 
-fc_nvjpeg *fc_nvjpeg_new(void) {
+fc_nvjpeg *fc_nvjpeg_new(const fc_driver *driver) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
+  me->driver = driver;
+  me->most = STARTED_MOST;
   me->means = "";
+  me->starting = g_ptr_array_new();
   g_mutex_init(&me->mutex);
   g_cond_init(&me->changed);
   return me;
 }
 
-void fc_nvjpeg_free(fc_nvjpeg *me, const fc_driver *driver) {
-  if (!me) return;
-  for (struct fc_device_decoder *d; (d = g_queue_pop_head(&me->idle));) {
-    const int before = driver->enter(d->device);
-    end(&me->api, d);
-    driver->leave(before);
+void fc_nvjpeg_release(fc_nvjpeg *me) {
+  g_mutex_lock(&me->mutex);
+  GQueue idle = me->idle;
+  g_queue_init(&me->idle);
+  me->started -= idle.length;
+  g_mutex_unlock(&me->mutex);
+  for (struct fc_device_decoder *d; (d = g_queue_pop_head(&idle));) {
+    const int before = me->driver->enter(d->device);
+    end(me, d);
+    me->driver->leave(before);
   }
+}
+
+void fc_nvjpeg_free(fc_nvjpeg *me) {
+  if (!me) return;
+  for (guint i = 0; i < me->starting->len; i++) g_thread_join(me->starting->pdata[i]);
+  g_ptr_array_unref(me->starting);
+  fc_nvjpeg_release(me);
   /* The library stays: it may have threads. */
   g_mutex_clear(&me->mutex);
   g_cond_clear(&me->changed);

@@ -19,9 +19,15 @@ G_BEGIN_DECLS
 
 typedef struct fc_nvjpeg fc_nvjpeg;
 
-/* Nothing is loaded yet. */
-fc_nvjpeg *fc_nvjpeg_new(void);
-void fc_nvjpeg_free(fc_nvjpeg *nvjpeg, const fc_driver *driver); /* NULL is allowed */
+/* Nothing is loaded yet. `driver`: of the devices; NULL: there are none. */
+fc_nvjpeg *fc_nvjpeg_new(const fc_driver *driver);
+void fc_nvjpeg_free(fc_nvjpeg *nvjpeg); /* NULL is allowed */
+/* Ends the instances that are not in use. */
+void fc_nvjpeg_release(fc_nvjpeg *nvjpeg);
+
+/* Begins to start up to `n` instances for a device, each on a thread, for what fc_nvjpeg_decode is going to
+ * be asked. */
+void fc_nvjpeg_start(fc_nvjpeg *nvjpeg, gint32 device, int mode, guint n);
 
 /* "nvJPEG 13.0.1", and after its first images what it decodes by: ", engines" or ", CUDA"; g_free. NULL with
  * FC_UNSUPPORTED where it is not installed. */

@@ -2,9 +2,9 @@
 //
 // ladder_conv1d.cu - one-dimensional convolution of f32, from the first idea to ours.
 // The rungs write the central `n` outputs of an input without a halo: elements beyond
-// the ends ("ghosts") count as zero.
-#include "filters/conv1d/conv1d.h"
+// the ends ("ghosts") count as zero. Ours is the operator conv1d, which chooses between sums and transforms.
 #include "tests/bench/bench_cuda.cuh"
+#include "tests/bench/ours.h"
 
 #include <cstring>
 
@@ -71,9 +71,8 @@ struct work {
   const float *mask;
   long n;
   int taps;
-  fc_conv1d c;
+  ours_chain *ours;
   fc_view from, to;
-  fc_status status;
 };
 
 unsigned grid(const work *w) {
@@ -98,7 +97,7 @@ void run_tile_only(void *p) {
 }
 void run_ours(void *p) {
   work *w = (work *)p;
-  w->status = fc_conv1d_cuda(&w->c, &w->from, &w->to, NULL, NULL);
+  ours_chain_run(w->ours, &w->from, &w->to, NULL);
 }
 
 fc_view line(float *data, long n) {
@@ -139,11 +138,12 @@ extern "C" void ladder_cuda_conv1d(const bench_settings *s, bench_table *t) {
   static const struct {
     const char *name, *idea;
     void (*run)(void *);
-  } rungs[] = {{"1", "a thread an output, mask in global memory, ghosts by if", run_naive},
-               {"2", "mask in constant memory", run_constant},
-               {"3", "tile with its halo in shared memory", run_tiled},
-               {"4", "tile alone in shared memory, halo through the cache", run_tile_only},
-               {"ours", "outputs in registers, vector loads, no border branch", run_ours}};
+  } rungs[] = {
+      {"1", "a thread an output, mask in global memory, ghosts by if", run_naive},
+      {"2", "mask in constant memory", run_constant},
+      {"3", "tile with its halo in shared memory", run_tiled},
+      {"4", "tile alone in shared memory, halo through the cache", run_tile_only},
+      {"ours", "the operator: outputs in registers, vector loads; long masks by transforms", run_ours}};
   static char title[80];
   long n = s->size ? (long)s->size : 1 << 26;
   int taps = s->taps ? s->taps : 31;
@@ -161,8 +161,9 @@ extern "C" void ladder_cuda_conv1d(const bench_settings *s, bench_table *t) {
   work w = {};
   w.in = padded + pad, w.n = n, w.taps = taps;
   w.out = device_array<float>(n), w.mask = device_copy(mask.data(), (size_t)taps);
-  w.c.mask = mask.data(), w.c.device_mask = w.mask, w.c.taps = taps, w.c.masks = 1, w.c.before = taps / 2;
-  w.c.axis = FC_AXIS_X, w.c.compute = FC_F32;
+  host_array<double> wide(taps);
+  for (int j = 0; j < taps; j++) wide[j] = mask[j];
+  w.ours = ours_chain_of_table("conv1d:%s:flip=no:border=zero", wide.data(), 1, taps, 0);
   w.from = line((float *)w.in, n), w.to = line(w.out, n);
   for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
     bool needs_constant = i >= 1 && i <= 3;
@@ -170,8 +171,9 @@ extern "C" void ladder_cuda_conv1d(const bench_settings *s, bench_table *t) {
     if (i == 2 && (TILE + taps - 1) * sizeof(float) > 48 << 10) continue;
     must(cudaMemset(w.out, 0xff, n * sizeof(float)), "poisoning");
     double seconds = time_cuda(rungs[i].run, &w, s->repeats);
-    double error = w.status == FC_OK ? error_of(&w, in, mask) : 1;
-    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 8.0 * n, 2.0 * n * taps, error, 1e-5);
+    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 8.0 * n, 2.0 * n * taps, error_of(&w, in, mask),
+              1e-5);
   }
+  ours_chain_free(w.ours);
   cudaFree(padded), cudaFree(w.out), cudaFree((void *)w.mask);
 }

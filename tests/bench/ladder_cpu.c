@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ladder_cpu.c - the rungs that make sense on one CPU core: the plain loop, what the
- * compiler makes of a better one, and ours.
+ * compiler makes of a better one, and ours: the operator in a chain, from memory to memory.
  */
 #include "filters/conv1d/conv1d.h"
 #include "filters/gemm/gemm.h"
 #include "filters/stats/stats.h"
 #include "filters/winstat/winstat.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/ours.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +22,24 @@ static fc_view view_of(void *data, int dtype, int kind, int64_t y, int64_t x, in
   return v;
 }
 
+/* An operator's run on views. */
+struct ours {
+  ours_chain *chain;
+  fc_view in, out;
+};
+
+static void run_ours(void *p) {
+  struct ours *o = p;
+  ours_chain_run_host(o->chain, &o->in, o->out.data ? &o->out : NULL);
+}
+
 /* ---- reduction -------------------------------------------------------- */
 
 struct reduction {
   const int32_t *data;
   int64_t n;
   uint64_t sum;
-  fc_view in;
-  void *blocks, *scratch;
+  struct ours ours;
 };
 
 static void reduce_plain(void *p) {
@@ -58,10 +69,8 @@ static void reduce_four(void *p) {
 /* The sum of squares is what is checked, and one of what comes out. */
 static void reduce_stats(void *p) {
   struct reduction *r = p;
-  fc_stats_part part;
-  fc_stats_cpu(&r->in, 1, r->blocks, 0, r->scratch, fc_isa_best());
-  memcpy(&part, (char *)r->blocks + sizeof(fc_stats_block), sizeof part);
-  r->sum = part.squares_low;
+  run_ours(&r->ours);
+  r->sum = strtoull(ours_chain_measured(r->ours.chain, "sumsq"), NULL, 10);
 }
 
 static void reduction(const bench_settings *s, bench_table *t) {
@@ -71,17 +80,15 @@ static void reduction(const bench_settings *s, bench_table *t) {
   } rungs[] = {{"1", "one loop, accumulator in memory", reduce_plain},
                {"2", "accumulator in a register", reduce_register},
                {"3", "four accumulators: the additions no longer wait for each other", reduce_four},
-               {"ours", "sum, sum of squares, least and most in one read, exact in 128 bits", reduce_stats}};
+               {"ours", "all statistics of the operator in one read, exact in 128 bits", reduce_stats}};
   static char title[80];
   int64_t n = s->size ? s->size : 1 << 20;
   snprintf(title, sizeof title, "sum of squares of %lld i32", (long long)n);
   t->title = title;
   int32_t *data = malloc((size_t)n * 4);
   bench_noise_i32(data, (size_t)n, 30000, 7);
-  /* An array of one row is one block of statistics. */
-  struct reduction r = {.data = data, .n = n, .in = view_of(data, FC_I32, FC_ARRAY, 1, n, 1, 0)};
-  r.blocks = malloc(fc_stats_block_bytes(1));
-  r.scratch = aligned_alloc(64, (fc_stats_cpu_scratch(&r.in) + 63) / 64 * 64);
+  struct reduction r = {.data = data, .n = n, .ours = {.in = view_of(data, FC_I32, FC_AUDIO, 1, n, 1, 0)}};
+  r.ours.chain = ours_chain_new("stats:all");
   reduce_register(&r);
   uint64_t right = r.sum;
   for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
@@ -89,10 +96,11 @@ static void reduction(const bench_settings *s, bench_table *t) {
     bench_add(t, rungs[i].name, rungs[i].idea, seconds, 4.0 * (double)n, 2.0 * (double)n,
               r.sum == right ? 0 : 1, 0);
   }
-  free(data), free(r.blocks), free(r.scratch);
+  ours_chain_free(r.ours.chain);
+  free(data);
 }
 
-/* ---- filters: reference, then each instruction set -------------------- */
+/* ---- filters: reference, of conv1d each instruction set, ours ---------- */
 
 struct convolution {
   fc_conv1d c;
@@ -119,6 +127,7 @@ static void conv1d(const bench_settings *s, bench_table *t) {
         *right = malloc((size_t)n * 4);
   float *mask = malloc((size_t)taps * 4);
   bench_noise_f32(in, (size_t)(n + 2 * taps), 3);
+  memset(in, 0, (size_t)taps * 4), memset(in + n + taps, 0, (size_t)taps * 4); /* the border */
   bench_noise_f32(mask, (size_t)taps, 5);
   struct convolution k = {{mask, NULL, taps, 1, taps / 2, FC_AXIS_X, FC_F32, FC_ISA_BASE},
                           view_of(in, FC_F32, FC_AUDIO, 1, n, 1, taps),
@@ -131,16 +140,22 @@ static void conv1d(const bench_settings *s, bench_table *t) {
   for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
     k.c.isa = (fc_isa)isa;
     double seconds = bench_time(conv_cpu, &k, s->repeats);
-    bench_add(t, isa == (int)fc_isa_best() ? "ours" : "ours-", fc_isa_name((fc_isa)isa), seconds, bytes,
-              flops, bench_error_f32(out, right, (size_t)n), 1e-6);
+    bench_add(t, fc_isa_name((fc_isa)isa), "outputs in vector registers", seconds, bytes, flops,
+              bench_error_f32(out, right, (size_t)n), 1e-6);
   }
-  free(in), free(out), free(right), free(mask), free(k.scratch);
+  double *wide = malloc((size_t)taps * 8);
+  for (int64_t j = 0; j < taps; j++) wide[j] = mask[j];
+  struct ours ours = {ours_chain_of_table("conv1d:%s:flip=no:border=zero", wide, 1, taps, 0), k.in, k.out};
+  double seconds = bench_time(run_ours, &ours, s->repeats);
+  bench_add(t, "ours", "the operator: sums, or transforms of long masks", seconds, bytes, flops,
+            bench_error_f32(out, right, (size_t)n), 1e-5);
+  ours_chain_free(ours.chain);
+  free(in), free(out), free(right), free(mask), free(wide), free(k.scratch);
 }
 
 struct statistics {
   fc_winstat w;
   fc_view in, out;
-  void *scratch;
 };
 
 static void winstat_ref(void *p) {
@@ -148,14 +163,9 @@ static void winstat_ref(void *p) {
   fc_winstat_ref(&k->w, &k->in, &k->out, NULL);
 }
 
-static void winstat_cpu(void *p) {
-  struct statistics *k = p;
-  fc_winstat_cpu(&k->w, &k->in, &k->out, k->scratch, NULL);
-}
-
 static void winstat(const bench_settings *s, bench_table *t) {
   static const int32_t both[] = {FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ};
-  static char title[80];
+  static char title[80], stage[80];
   int64_t n = s->size ? s->size : 2048, w = s->window ? s->window : 15, pad = w;
   snprintf(title, sizeof title, "sliding sum and sumsq of %lld x %lld f32, window %lld", (long long)n,
            (long long)n, (long long)w);
@@ -163,30 +173,26 @@ static void winstat(const bench_settings *s, bench_table *t) {
   size_t count = (size_t)(n * n);
   float *in = malloc((size_t)(n * (n + 2 * pad)) * 4), *out = malloc(count * 8), *right = malloc(count * 8);
   bench_noise_f32(in, (size_t)(n * (n + 2 * pad)), 11);
+  for (int64_t y = 0; y < n; y++) { /* the border */
+    float *row = in + y * (n + 2 * pad);
+    memset(row, 0, (size_t)pad * 4), memset(row + pad + n, 0, (size_t)pad * 4);
+  }
   struct statistics k = {.in = view_of(in, FC_F32, FC_ARRAY, n, n, 1, pad),
                          .out = view_of(right, FC_F32, FC_ARRAY, n, n, 2, 0)};
   fc_winstat_init(&k.w, both, 2, w, 1, 0, FC_F32);
-  k.scratch = aligned_alloc(64, (fc_winstat_cpu_scratch(&k.w, &k.in) + 63) / 64 * 64 + 64);
   double bytes = 12.0 * (double)count, flops = 4.0 * (double)count * (double)w;
   bench_add(t, "ref", "every window afresh", bench_time(winstat_ref, &k, 1), bytes, flops, 0, 0);
-  k.out = view_of(out, FC_F32, FC_ARRAY, n, n, 2, 0);
-  k.w.isa = fc_isa_best();
-  double seconds = bench_time(winstat_cpu, &k, s->repeats);
-  bench_add(t, "ours", "cost independent of the window", seconds, bytes, flops,
+  snprintf(stage, sizeof stage, "winstat:window=%lld:stat=sum,sumsq:border=zero", (long long)w);
+  struct ours ours = {ours_chain_new(stage), k.in, view_of(out, FC_F32, FC_ARRAY, n, n, 2, 0)};
+  double seconds = bench_time(run_ours, &ours, s->repeats);
+  bench_add(t, "ours", "the operator: cost independent of the window", seconds, bytes, flops,
             bench_error_f32(out, right, 2 * count), 1e-6);
-  free(in), free(out), free(right), free(k.scratch);
+  ours_chain_free(ours.chain);
+  free(in), free(out), free(right);
 }
-
-struct product {
-  fc_gemm g;
-  void *scratch;
-};
 
 static void gemm_ref(void *p) {
-  fc_gemm_ref(&((struct product *)p)->g);
-}
-static void gemm_cpu(void *p) {
-  fc_gemm_cpu(&((struct product *)p)->g, ((struct product *)p)->scratch);
+  fc_gemm_ref(p);
 }
 
 static void gemm(const bench_settings *s, bench_table *t) {
@@ -198,15 +204,16 @@ static void gemm(const bench_settings *s, bench_table *t) {
   double *a = malloc(count * 8), *b = malloc(count * 8), *c = malloc(count * 8), *right = malloc(count * 8);
   bench_noise_f64(a, count, 13);
   bench_noise_f64(b, count, 17);
-  struct product k = {{FC_F64, (int32_t)fc_isa_best(), n, n, n, 1, 0, a, b, right, n, 1, n, 1, n, 1}, NULL};
-  k.scratch = aligned_alloc(64, (fc_gemm_scratch(&k.g) + 63) / 64 * 64 + 64);
+  fc_gemm g = {FC_F64, (int32_t)fc_isa_best(), n, n, n, 1, 0, a, b, right, n, 1, n, 1, n, 1};
   double flops = 2.0 * (double)n * (double)n * (double)n, bytes = 24.0 * (double)count;
-  bench_add(t, "ref", "the triple loop", bench_time(gemm_ref, &k, 1), bytes, flops, 0, 0);
-  k.g.c = c;
-  double seconds = bench_time(gemm_cpu, &k, s->repeats);
-  bench_add(t, "ours", "packed, blocked for the caches, vectorised", seconds, bytes, flops,
+  bench_add(t, "ref", "the triple loop", bench_time(gemm_ref, &g, 1), bytes, flops, 0, 0);
+  struct ours ours = {ours_chain_of_table("matrix:%s:axis=y", a, n, n, 0),
+                      view_of(b, FC_F64, FC_ARRAY, n, n, 1, 0), view_of(c, FC_F64, FC_ARRAY, n, n, 1, 0)};
+  double seconds = bench_time(run_ours, &ours, s->repeats);
+  bench_add(t, "ours", "the operator: packed, blocked for the caches, vectorised", seconds, bytes, flops,
             bench_error_f64(c, right, count), 1e-13);
-  free(a), free(b), free(c), free(right), free(k.scratch);
+  ours_chain_free(ours.chain);
+  free(a), free(b), free(c), free(right);
 }
 
 void ladder_cpu(const char *name, const bench_settings *settings, bench_table *table) {

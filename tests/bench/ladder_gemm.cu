@@ -3,9 +3,10 @@
 // ladder_gemm.cu - C = A B in f64, column-major, n a multiple of 128: the rungs of a
 // register-blocked product, each a combination of three ideas on one skeleton - 128-bit
 // loads from shared memory, fragments read one step ahead, two buffers of shared memory -
-// and ours. 128 x 128 outputs a block of 256 threads, 8 x 8 a thread.
-#include "filters/gemm/gemm.h"
+// and ours, the operator matrix on the rows of an image that are B's columns. 128 x 128 outputs a block of
+// 256 threads, 8 x 8 a thread.
 #include "tests/bench/bench_cuda.cuh"
+#include "tests/bench/ours.h"
 
 #include <cmath>
 
@@ -103,8 +104,8 @@ struct work {
   const double *a, *b;
   double *c;
   int n;
-  fc_gemm g;
-  fc_status status;
+  ours_chain *ours;
+  fc_view from, to; // B and C, a column a row
 };
 
 template <bool WIDE, bool AHEAD, bool DOUBLE> void run(void *p) {
@@ -114,7 +115,14 @@ template <bool WIDE, bool AHEAD, bool DOUBLE> void run(void *p) {
 
 void run_ours(void *p) {
   work *w = (work *)p;
-  w->status = fc_gemm_cuda(&w->g, NULL);
+  ours_chain_run(w->ours, &w->from, &w->to, NULL);
+}
+
+fc_view square(double *data, int n) {
+  const int64_t image = 8ll * n * n;
+  fc_view v = {sizeof v, FC_F64,      FC_ARRAY, FC_CUDA_DEVICE(0), data, {1, n, n, 1}, {image, 8ll * n, 8, 8},
+               {},       {1, n, n, 1}};
+  return v;
 }
 
 // Some columns against sums in long double.
@@ -148,7 +156,7 @@ extern "C" void ladder_cuda_gemm(const bench_settings *s, bench_table *t) {
       {"3", "+ fragments read one step ahead", run<true, true, false>},
       {"4", "2 with two buffers: one barrier a step", run<true, false, true>},
       {"5", "4 + fragments one step ahead", run<true, true, true>},
-      {"ours", "filters/gemm", run_ours}};
+      {"ours", "the operator: asynchronous copies, tensor cores", run_ours}};
   static char title[80];
   int n = s->size ? (int)s->size : 2048;
   n = (n + TILE - 1) / TILE * TILE;
@@ -161,14 +169,14 @@ extern "C" void ladder_cuda_gemm(const bench_settings *s, bench_table *t) {
   work w = {};
   w.a = device_copy(a.data(), count), w.b = device_copy(b.data(), count), w.c = device_array<double>(count),
   w.n = n;
-  w.g.type = FC_F64, w.g.m = w.g.n = w.g.k = n, w.g.alpha = 1;
-  w.g.a = w.a, w.g.b = w.b, w.g.c = w.c;
-  w.g.a_row = w.g.b_row = w.g.c_row = 1, w.g.a_col = w.g.b_col = w.g.c_col = n;
+  w.ours = ours_chain_of_table("matrix:%s:axis=x", a.data(), n, n, 1);
+  w.from = square((double *)w.b, n), w.to = square(w.c, n);
   for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
     must(cudaMemset(w.c, 0xff, count * sizeof(double)), "poisoning");
     double seconds = time_cuda(rungs[i].run, &w, s->repeats);
-    double error = w.status == FC_OK ? error_of(&w, a, b) : 1;
-    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 24.0 * count, 2.0 * count * n, error, 1e-12);
+    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 24.0 * count, 2.0 * count * n, error_of(&w, a, b),
+              1e-12);
   }
+  ours_chain_free(w.ours);
   cudaFree((void *)w.a), cudaFree((void *)w.b), cudaFree(w.c);
 }

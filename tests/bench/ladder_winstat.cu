@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // ladder_winstat.cu - sum and sum of squares in a window that slides along the rows of
-// an image of f32. Windows stick out into a margin of real elements.
-#include "filters/winstat/winstat.h"
+// an image of f32. Windows stick out into a margin of zeros. Ours is the operator winstat.
 #include "tests/bench/bench_cuda.cuh"
+#include "tests/bench/ours.h"
 
 #include <cmath>
 #include <cstring>
@@ -61,10 +61,8 @@ __global__ void staged(image m) {
 
 struct work {
   image m;
-  fc_winstat w;
+  ours_chain *ours;
   fc_view in, out;
-  void *scratch;
-  fc_status status;
 };
 
 dim3 grid(const image &m) {
@@ -85,13 +83,13 @@ void run_staged(void *p) {
 }
 void run_ours(void *p) {
   work *w = (work *)p;
-  w->status = fc_winstat_cuda(&w->w, &w->in, &w->out, w->scratch, NULL, NULL);
+  ours_chain_run(w->ours, &w->in, &w->out, NULL);
 }
 
 fc_view plane(const float *data, int n, int pitch, int channels) {
   fc_view v;
   memset(&v, 0, sizeof v);
-  v.size = sizeof v, v.dtype = FC_F32, v.kind = FC_ARRAY, v.data = (void *)data;
+  v.size = sizeof v, v.dtype = FC_F32, v.kind = FC_ARRAY, v.device = FC_CUDA_DEVICE(0), v.data = (void *)data;
   const int64_t shape[FC_AXES] = {1, n, n, channels};
   const int64_t stride[FC_AXES] = {4ll * pitch * n, 4ll * pitch, 4, 4ll * n * n};
   for (int a = 0; a < FC_AXES; a++) v.shape[a] = v.extent[a] = shape[a], v.stride[a] = stride[a];
@@ -131,30 +129,33 @@ extern "C" void ladder_cuda_winstat(const bench_settings *s, bench_table *t) {
   } rungs[] = {{"1", "a thread an output, both sums accumulated in global memory", run_in_memory},
                {"2", "two loops, one a sum, in registers", run_two_loops},
                {"3", "the window staged in shared memory", run_staged},
-               {"ours", "both sums from one read, cost independent of the window", run_ours}};
-  static const int32_t both[] = {FC_WINSTAT_SUM, FC_WINSTAT_SUMSQ};
-  static char title[80];
+               {"ours", "the operator: both sums from one read, cost independent of the window", run_ours}};
+  static char title[80], stage[80];
   int n = s->size ? (int)s->size : 16384, window = s->window ? s->window : 15;
   snprintf(title, sizeof title, "sliding sum and sumsq along the rows of %d x %d f32, window %d", n, n,
            window);
   t->title = title;
   work w = {};
-  fc_winstat_init(&w.w, both, 2, window, 1, 0, FC_F32);
-  w.m.n = n, w.m.window = window, w.m.before = (int)w.w.before[0];
+  snprintf(stage, sizeof stage, "winstat:window=%d:stat=sum,sumsq:border=zero", window);
+  w.ours = ours_chain_new(stage);
+  w.m.n = n, w.m.window = window, w.m.before = window / 2;
   w.m.pitch = (n + 2 * window + 3) / 4 * 4;
   host_array<float> in((size_t)n * w.m.pitch);
   bench_noise_f32(in.data(), in.size(), 11);
+  for (int y = 0; y < n; y++)
+    for (int x = 0; x < w.m.pitch; x++)
+      if (x < window || x >= window + n) in[(size_t)y * w.m.pitch + x] = 0;
   float *data = device_copy(in.data(), in.size());
   w.m.in = data + window;
   w.m.sum = device_array<float>(2 * (size_t)n * n), w.m.sumsq = w.m.sum + (size_t)n * n;
   w.in = plane(w.m.in, n, w.m.pitch, 1), w.out = plane(w.m.sum, n, n, 2);
-  w.scratch = device_array<char>(fc_winstat_cuda_scratch(&w.w, &w.in) + 256);
   for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
     if (i == 2 && (TILE + window) * sizeof(float) > 48 << 10) continue;
     must(cudaMemset(w.m.sum, 0xff, 2 * (size_t)n * n * sizeof(float)), "poisoning");
     double seconds = time_cuda(rungs[i].run, &w, s->repeats);
-    double error = w.status == FC_OK ? error_of(&w, in) : 1;
-    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 12.0 * n * n, 4.0 * n * n * window, error, 1e-5);
+    bench_add(t, rungs[i].name, rungs[i].idea, seconds, 12.0 * n * n, 4.0 * n * n * window, error_of(&w, in),
+              1e-5);
   }
-  cudaFree(data), cudaFree(w.m.sum), cudaFree(w.scratch);
+  ours_chain_free(w.ours);
+  cudaFree(data), cudaFree(w.m.sum);
 }

@@ -6,7 +6,7 @@
 #define FC_TESTS_BENCH_RIVALS_CUH
 
 #include "tests/bench/bench_cuda.cuh"
-#include "tests/bench/rivals_ours.h"
+#include "tests/bench/ours.h"
 
 #include <algorithm>
 #include <cmath>

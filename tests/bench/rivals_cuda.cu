@@ -17,7 +17,7 @@
 // not there:
 //
 //     nvcc -O3 -arch=sm_90 -DRIVALS_NPP -DRIVALS_BLAS -DRIVALS_FFT -I. $(pkg-config --cflags glib-2.0)
-//       tests/bench/rivals_*.cu tests/bench/bench_cuda.cu tests/bench/rivals_ours.c -o filterchain-rivals
+//       tests/bench/rivals_*.cu tests/bench/bench_cuda.cu tests/bench/ours.c -o filterchain-rivals
 //       build/libfilterchain.so build/filters/libfilterchain-filters.so -lglib-2.0 -lnppif -lnppicc -lnppc
 //       -lcublas -lcufft
 #include "tests/bench/rivals.cuh"

@@ -5,9 +5,12 @@
     start.py BUILD [--rounds N] [--json FILE]
 
 The demo (speech through a mask), and a large picture through a chain that becomes one kernel, each: on the CPU; on the
-GPU without NVRTC; with NVRTC and an empty cache of kernels; with the kernels of an earlier run. The best of N runs (5)
-counts, of an empty cache too: it is emptied before each. Results have to be the same bytes."""
+GPU without NVRTC, first by stages one by one, then by kernels that were built ahead; and without those by NVRTC with an
+empty cache of kernels, and with the kernels of an earlier run. The best of N runs (5) counts, of an empty cache too: it
+is emptied before each. Results have to be the same bytes. Kernels built ahead are out of their folder meanwhile."""
 import argparse
+import contextlib
+import glob
 import json
 import os
 import shutil
@@ -19,8 +22,21 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PICTURE = (8192, 8192)
 STAGES = ["gain:0.9", "sepconv:[0.0625,0.25,0.375,0.25,0.0625]", "clip:min=5:max=250", "gain:1.1"]
-STARTS = [("CPU", "cpu", False, False), ("GPU, no NVRTC", "cuda", True, False), ("GPU, nothing kept", "cuda", False, False),
-          ("GPU, kernels kept", "cuda", False, True)]
+# name, device, with NVRTC, with what is in the cache, with kernels built ahead
+STARTS = [("CPU", "cpu", True, False, True), ("GPU, no kernels", "cuda", False, False, False),
+          ("GPU, built ahead", "cuda", False, False, True), ("GPU, nothing kept", "cuda", True, False, False),
+          ("GPU, kernels kept", "cuda", True, True, False)]
+
+
+@contextlib.contextmanager
+def hidden(paths, folder):
+    """The files are in another folder for a while."""
+    moved = [(path, shutil.move(path, folder)) for path in paths]
+    try:
+        yield
+    finally:
+        for path, there in moved:
+            shutil.move(there, path)
 
 
 def works(scratch):
@@ -67,8 +83,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for work, words in works(scratch).items():
             outputs = set()
-            for name, device, without, kept in STARTS:
-                made = [run(options.build, words, device, scratch, not without, kept) for _ in range(options.rounds + kept)]
+            for name, device, nvrtc, kept, ahead in STARTS:
+                with hidden([] if ahead else glob.glob(os.path.join(options.build, "core", "prebuilt", "kernels-*")), scratch):
+                    made = [run(options.build, words, device, scratch, nvrtc, kept) for _ in range(options.rounds + kept)]
                 outputs |= {content for _, content in made}
                 rows.append({"work": work, "start": name, "seconds": round(min(seconds for seconds, _ in made), 4)})
                 print(f"{rows[-1]['seconds'] * 1e3:9.1f} ms  {work}: {name}")

@@ -67,6 +67,9 @@ static inline void stage_describe_placed(stage *s, int compute) {
   memcpy(f->bytes, compute == FC_F64 ? (const void *)&factor : &factor32, f->n_bytes);
 }
 
+/* The channels that MIX takes. */
+static const int32_t stage_mixed[] = {2, 1, 0, 1};
+
 /* Makes the text and bytes of a stage whose other fields are set. */
 static inline void stage_prepare(stage *s, int compute) {
   static const int32_t forms[] = {
@@ -87,7 +90,7 @@ static inline void stage_prepare(stage *s, int compute) {
   else if (s->kind == PLACED || s->kind == PLACED_PIXELS)
     stage_describe_placed(s, compute);
   else if (s->kind == MIX)
-    g_assert_cmpint(fc_function_mix((const int32_t[]){2, 1, 0, 1}, s->out, s->in, f), ==, FC_OK);
+    g_assert_cmpint(fc_function_mix(stage_mixed, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
     g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, f), ==, FC_OK);
   else if (s->kind == AFFINES)

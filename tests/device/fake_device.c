@@ -417,6 +417,14 @@ static void fake_release_plain(gint32 which, void *memory) {
   give(memory, FALSE, NULL);
 }
 
+static void *fake_malloc_host(gint32 which, gsize bytes) {
+  return fake_device_fails(FAKE_MALLOC) ? NULL : take(bytes, TRUE, NULL);
+}
+
+static void fake_release_host_plain(gint32 which, void *memory) {
+  give(memory, TRUE, NULL);
+}
+
 static gboolean fake_upload_plain(gint32 which, void *to, const void *from, gsize bytes, GError **error) {
   if (!passes(FAKE_COPY_TO, "upload", error)) return FALSE;
   if (!holds(to, (char *)to + bytes, FALSE)) g_error("fake device: an upload beyond an operator's memory");
@@ -445,6 +453,8 @@ const fc_driver fake_driver = {.kind = FC_KIND_CUDA,
                                .alloc = fake_malloc,
                                .release = fake_release_plain,
                                .upload = fake_upload_plain,
+                               .alloc_host = fake_malloc_host,
+                               .release_host = fake_release_host_plain,
                                .chip = fake_chip,
                                .load = fake_load,
                                .resident = fake_resident,

@@ -15,8 +15,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID = 2, BAD = 3, ARCH_MISMATCH = 7 };
-enum { HARDWARE = 3, OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
+enum { SUCCESS = 0, INVALID = 2, BAD = 3, NO_MEMORY = 5, ARCH_MISMATCH = 7 };
+enum { HARDWARE = 3, HARDWARE_DEVICE = 5, OUTPUT_Y = 2, OUTPUT_RGBI = 5 };
 
 EXPORT fake_nvjpeg fake_nvjpeg_state = {.engines = 1};
 
@@ -81,7 +81,12 @@ EXPORT int nvjpegGetProperty(int which, int *value) {
 
 EXPORT int nvjpegCreateEx(int backend, void *device, void *pinned, unsigned flags, void **handle) {
   if (backend == HARDWARE && !fake_nvjpeg_state.engines) return ARCH_MISMATCH;
-  __atomic_add_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
+  if (backend == HARDWARE_DEVICE && fake_nvjpeg_state.engines != 1) return ARCH_MISMATCH;
+  const int now = __atomic_add_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
+  if (fake_nvjpeg_state.most && now > fake_nvjpeg_state.most) {
+    __atomic_sub_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
+    return NO_MEMORY;
+  }
   *handle = malloc(1);
   return SUCCESS;
 }

@@ -4,11 +4,12 @@
 #define FC_TESTS_DEVICE_FAKE_NVJPEG_H
 
 typedef struct fake_nvjpeg {
-  int engines; /* there are engines of the hardware */
+  int engines; /* of the hardware; 0: none; 1: they read pinned memory; 2: they need not */
   int lies;    /* it sees images one column wider */
   int decoded; /* images, since it was set to 0 */
   int batches;
   int handles; /* that are not destroyed */
+  int most;    /* of them that there can be; 0: any number */
 } fake_nvjpeg;
 
 /* Of the library; by dlsym. */

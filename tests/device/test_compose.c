@@ -17,6 +17,8 @@
 
 #include "core/base/child.h"
 #include "core/device/kernel_cache.h"
+#include "core/prebuilt/archive.h"
+#include "filters/conv1d/conv1d_overlap.h"
 #include "tests/device/chains_of_functions.h"
 
 static const char *self;
@@ -99,7 +101,7 @@ static void test_skeletons(void) {
     int in, out;
     const char *skeleton;
   } cases[] = {{FALSE, DENSE, FC_F32, FC_F32, "packs"},  {FALSE, GAPS, FC_U8, FC_F32, "packs"},
-               {FALSE, PLANES, FC_I16, FC_I16, "packs"}, {FALSE, DENSE, FC_U8, FC_F64, "strided"},
+               {FALSE, PLANES, FC_I16, FC_I16, "packs"}, {FALSE, DENSE, FC_U8, FC_F64, "tiles"},
                {TRUE, DENSE, FC_U8, FC_U8, "tiles"},     {TRUE, GAPS, FC_F32, FC_U8, "tiles"},
                {TRUE, PLANES, FC_F32, FC_F32, "planes"}, {TRUE, PLANES, FC_U8, FC_F64, "planes"}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -374,7 +376,8 @@ typedef struct window_task {
   int nx, ny, in, out;
   gint64 channels;
   gboolean luma;
-  const char *statistic; /* of sound; NULL: a filter of an image */
+  const char *statistic;   /* of sound; NULL: a filter of an image */
+  int transform, together; /* length, and channels at a time; 0: none */
   const char *compiler;
   char *complaint;
   int registers;
@@ -388,7 +391,7 @@ static void run_window(gpointer data, gpointer unused) {
   g_autofree char *entry =
       t->statistic ? g_strdup(t->statistic)
                    : g_strdup_printf("%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
-  const int kind = t->statistic ? FC_AUDIO : FC_IMAGE;
+  const int kind = t->statistic || t->transform ? FC_AUDIO : FC_IMAGE;
   const guint first = t->statistic && !strstr(t->statistic, ",4,0>") ? 1 : 0; /* codes are what is read */
   fc_device_function window = {.size = sizeof window,
                                .flags = FC_FUNCTION_WINDOW,
@@ -402,12 +405,18 @@ static void run_window(gpointer data, gpointer unused) {
                                .growth = -1,
                                .window_x = (guint32)t->nx,
                                .window_y = (guint32)t->ny};
+  char transforms[FC_FUNCTION_ENTRY];
+  if (t->transform) {
+    const fc_conv1d_overlap o = fc_conv1d_overlap_of(t->nx, t->nx / 2, t->transform, 3 - t->together);
+    window.entry = transforms;
+    g_assert_cmpint(fc_conv1d_overlap_function(&o, t->nx, t->nx / 2, 1, &window), ==, FC_OK);
+  }
   stage_prepare(&before, FC_F32), stage_prepare(&after, FC_F32);
   const fc_compose_stage stages[] = {{"before", &before.function, FC_F32, kind},
                                      {"window", &window, FC_F32, kind},
                                      {"after", &after.function, t->out, kind}};
   const fc_composition c = {stages + first, 3 - first, FC_F32, 1 - first, FC_BORDER_REFLECT101, 0};
-  const gint64 rows = t->statistic ? 1 : 1080;
+  const gint64 rows = kind == FC_AUDIO ? 1 : 1080;
   gint64 shape[] = {1, rows, 1920, t->channels}, out_shape[] = {1, rows, 1920, t->luma ? 1 : t->channels};
   fc_view in, out;
   fc_composed made;
@@ -418,7 +427,7 @@ static void run_window(gpointer data, gpointer unused) {
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
     if (code) usage_of(code, &frame, &t->registers);
-    if (frame > (t->statistic ? 64 : 0)) /* of what is called where a guess is not sure */
+    if (frame > (t->statistic || t->transform ? 64 : 0)) /* of what is called where a guess is not sure */
       t->complaint = g_strdup_printf("%d bytes of local memory", frame);
     if (code) g_bytes_unref(code);
     if (error) t->complaint = g_strdup(error->message);
@@ -438,6 +447,10 @@ static void test_windows(void) {
                          {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
                          {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},
                          {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE},
+                         {TRUE, 19, 19, FC_U8, FC_F32, 3, FALSE},
+                         {TRUE, 127, 1, FC_U8, FC_U8, 3, FALSE},
+                         {TRUE, 99, 1, FC_U16, FC_F32, 4, FALSE},
+                         {TRUE, 99, 1, FC_F32, FC_F32, 1, FALSE},
                          {FALSE, 369, 1, FC_U8, FC_U8, 4, FALSE, "fc_statistic<2,369,4,0>"},
                          {FALSE, 4800, 1, FC_F32, FC_F32, 2, FALSE, "fc_statistic<5,4800,4,0>"},
                          {FALSE, 40, 1, FC_F32, FC_F32, 4, FALSE, "fc_statistic<7,40,4,0>"},
@@ -445,7 +458,10 @@ static void test_windows(void) {
                          {FALSE, 9, 1, FC_U8, FC_U8, 3, FALSE, "fc_statistic<6,9,4,0>"},
                          {FALSE, 1457, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<2,1457,1,0>"},
                          {FALSE, 4800, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<5,4800,1,0>"},
-                         {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"}};
+                         {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"},
+                         {TRUE, 127, 1, FC_U8, FC_U8, 1, FALSE, NULL, 1024, 1},
+                         {TRUE, 1023, 1, FC_I16, FC_F32, 2, FALSE, NULL, 4096, 2},
+                         {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2}};
   g_autofree char *compiler = compiler_or_skip();
   if (!compiler) return;
   GThreadPool *pool = g_thread_pool_new(run_window, NULL, 2, FALSE, NULL);
@@ -457,9 +473,10 @@ static void test_windows(void) {
   for (guint i = 0; i < G_N_ELEMENTS(tasks); i++) {
     const window_task *t = &tasks[i];
     g_test_message("%s %d x %d, %s to %s, %d channels%s: %d registers",
-                   t->statistic ? t->statistic
-                   : t->dense   ? "dense"
-                                : "separable",
+                   t->statistic   ? t->statistic
+                   : t->transform ? "transforms"
+                   : t->dense     ? "dense"
+                                  : "separable",
                    t->ny, t->nx, fc_dtype_name(t->in), fc_dtype_name(t->out), (int)t->channels,
                    t->luma ? ", luma" : "", t->registers);
     if (t->complaint) g_test_fail_printf("%d x %d: %s", t->ny, t->nx, t->complaint);
@@ -702,19 +719,76 @@ static void test_keys(void) {
 
 static void test_made_once(void) {
   char *folder = folder_new();
-  gboolean hit = TRUE;
-  fc_kernel_maker by = {self, "false:good", folder, NULL};
-  g_assert_true(!fc_kernel_make(&by, 9, 0, "text", FALSE, &hit, NULL) && !hit);
-  g_autoptr(GBytes) first = fc_kernel_make(&by, 9, 0, "text", TRUE, &hit, NULL);
-  g_assert_true(first && !hit);
+  fc_kernel_origin origin = FC_KERNEL_PREBUILT;
+  fc_kernel_maker by = {self, "false:good", folder, NULL, NULL};
+  g_assert_null(fc_kernel_make(&by, 9, 0, "text", FALSE, &origin, NULL));
+  g_autoptr(GBytes) first = fc_kernel_make(&by, 9, 0, "text", TRUE, &origin, NULL);
+  g_assert_true(first && origin == FC_KERNEL_COMPILED);
   /* The key is the same whoever compiles: now nobody has to. */
   by.helper = "/nowhere/filterchain-jit";
-  g_autoptr(GBytes) second = fc_kernel_make(&by, 9, 0, "text", TRUE, &hit, NULL);
-  g_assert_true(second && hit && g_bytes_equal(first, second));
-  g_autoptr(GBytes) other = fc_kernel_make(&by, 9, 0, "texts", TRUE, &hit, NULL);
-  g_assert_true(!other && !hit);
-  fc_kernel_forget(&by, 9, 0, "text");
-  g_assert_true(!fc_kernel_make(&by, 9, 0, "text", FALSE, &hit, NULL) && !hit);
+  g_autoptr(GBytes) second = fc_kernel_make(&by, 9, 0, "text", TRUE, &origin, NULL);
+  g_assert_true(second && origin == FC_KERNEL_CACHED && g_bytes_equal(first, second));
+  g_assert_null(fc_kernel_make(&by, 9, 0, "texts", TRUE, &origin, NULL));
+  g_assert_true(fc_kernel_forget(&by, 9, 0, "text"));
+  g_assert_false(fc_kernel_forget(&by, 9, 0, "text"));
+  g_assert_null(fc_kernel_make(&by, 9, 0, "text", FALSE, &origin, NULL));
+  folder_free(folder);
+}
+
+/* An archive for sm_80 with "text" and, under its own key, what the compiler is. */
+static char *archive_new(const char *folder, const char *code) {
+  char *path = g_build_filename(folder, "kernels-sm_80", NULL);
+  g_autoptr(GHashTable) codes =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
+  g_hash_table_insert(codes, fc_kernel_prebuilt_key(8, 0, "text"), g_bytes_new(code, strlen(code)));
+  g_hash_table_insert(codes, g_strdup("compiler"), g_bytes_new("nvrtc", 6));
+  g_assert_true(fc_archive_write(path, codes, NULL));
+  return path;
+}
+
+/* Kernels built ahead come first, serve later chips of the same major number, and need no compiler and no
+ * cache. */
+static void test_prebuilt(void) {
+  char *folder = folder_new();
+  fc_kernel_origin origin = FC_KERNEL_COMPILED;
+  g_autofree char *path = archive_new(folder, "code ahead"),
+                  *prebuilt = g_build_filename(folder, "kernels-", NULL);
+  fc_kernel_maker by = {"/nowhere/filterchain-jit", NULL, NULL, prebuilt, NULL};
+  for (int minor = 0; minor <= 9; minor += 3) {
+    g_autoptr(GBytes) code = fc_kernel_make(&by, 8, minor, "text", FALSE, &origin, NULL);
+    g_assert_nonnull(code);
+    g_assert_cmpmem(g_bytes_get_data(code, NULL), g_bytes_get_size(code), "code ahead", 10);
+    g_assert_cmpint(origin, ==, FC_KERNEL_PREBUILT);
+  }
+  g_assert_null(fc_kernel_make(&by, 8, 0, "texts", FALSE, &origin, NULL));
+  g_assert_null(fc_kernel_make(&by, 7, 5, "text", FALSE, &origin, NULL));
+  g_assert_null(fc_kernel_make(&by, 9, 0, "text", FALSE, &origin, NULL));
+  /* What is not there is compiled, and cached. */
+  by.helper = self, by.compiler = "false:good", by.folder = folder;
+  for (int again = 0; again < 2; again++) {
+    g_autoptr(GBytes) code = fc_kernel_make(&by, 8, 0, "texts", TRUE, &origin, NULL);
+    g_assert_true(code && origin == (again ? FC_KERNEL_CACHED : FC_KERNEL_COMPILED));
+  }
+  folder_free(folder);
+}
+
+/* Every damage to an archive - a byte changed, an end missing - leaves each code right, or not found. */
+static void test_damaged_archive(void) {
+  char *folder = folder_new();
+  g_autofree char *path = archive_new(folder, "code ahead"), *content = NULL,
+                  *key = fc_kernel_prebuilt_key(8, 0, "text");
+  gsize size;
+  guint found = 0;
+  g_assert_true(g_file_get_contents(path, &content, &size, NULL));
+  for (gsize i = 0; i < 2 * size; i++) {
+    if (i < size) content[i] ^= 0x41;
+    g_assert_true(g_file_set_contents(path, content, (gssize)(i < size ? size : i - size), NULL));
+    if (i < size) content[i] ^= 0x41;
+    g_autoptr(GBytes) code = fc_archive_find(path, key);
+    if (code) g_assert_cmpmem(g_bytes_get_data(code, NULL), g_bytes_get_size(code), "code ahead", 10);
+    found += code != NULL;
+  }
+  g_assert_cmpuint(found, <, size);
   folder_free(folder);
 }
 
@@ -739,5 +813,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/cache, full", test_room);
   g_test_add_func("/compose/keys", test_keys);
   g_test_add_func("/compose/made once", test_made_once);
+  g_test_add_func("/compose/prebuilt", test_prebuilt);
+  g_test_add_func("/compose/damaged archive", test_damaged_archive);
   return g_test_run();
 }

@@ -114,10 +114,10 @@ static void trial_compose(trial *t) {
 static void trial_compile(gpointer data, gpointer unused) {
   trial *t = data;
   g_autoptr(GError) error = NULL;
-  gboolean hit;
+  fc_kernel_origin origin;
   if (!t->launch) return;
-  t->code = fc_kernel_make(&(fc_kernel_maker){FILTERCHAIN_JIT, compiler, folder, NULL}, major, minor,
-                           t->launch->text, TRUE, &hit, &error);
+  t->code = fc_kernel_make(&(fc_kernel_maker){FILTERCHAIN_JIT, compiler, folder, NULL, NULL}, major, minor,
+                           t->launch->text, TRUE, &origin, &error);
   if (error) t->complaint = g_strdup(error->message);
 }
 
@@ -147,7 +147,7 @@ static fc_status run_matrix(const stage *s, int compute, const fc_view *in, cons
   void *device_matrix = to_device(matrix, fc_matrix_bytes(&m)),
        *device_offset = to_device(offset, fc_matrix_offset_bytes(&m));
   m.matrix = device_matrix, m.offset = device_offset;
-  const fc_status status = fc_matrix_cuda(&m, in, out, notes, NULL);
+  const fc_status status = fc_matrix_cuda(&m, in, out, NULL, notes, NULL); /* small: no scratch */
   must(cudaDeviceSynchronize() == cudaSuccess, "matrix");
   cudaFree(device_matrix), cudaFree(device_offset);
   return status;

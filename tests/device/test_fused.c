@@ -6,12 +6,15 @@
  * test's own reading of the launch's parameters; the program plays its own compiler ("false:good" as the
  * library's name).
  */
+#include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/child.h"
+#include "core/device/kernel_cache.h"
 #include "core/device/kernels.h"
-#include "core/plan/plan.h"
+#include "core/prebuilt/archive.h"
+#include "core/run/fused.h"
 #include "tests/device/fake_device.h"
 #include "tests/device/hosted.h"
 #include "tests/media/support.h"
@@ -91,8 +94,11 @@ static void test_groups(void) {
       {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
       {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
       {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, ""},
-      /* What becomes an integer ends a kernel, for what it notes; a copy of integers does not. */
+      /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
       {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
+      {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},
+      {{"gain:2", "convert:u8", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
+      {{"winstat:window=20:stat=rms", "convert:u8", "winstat:window=3:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
       {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
       {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
       {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
@@ -102,6 +108,12 @@ static void test_groups(void) {
       {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
       {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, ""},
       {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
+      {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
+      {{"conv1d:[1,2,1]/4:axis=y"}, FC_IMAGE, FC_U8, 1, "1"},
+      {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, ""},
+      {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""},
+      {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
+      {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
       {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
       {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
       {{"gain:1.2", "mix:0", "gain:0.5", "gain:0.8", "mix:0"}, FC_IMAGE, FC_U8, 1, "5"},
@@ -159,6 +171,22 @@ static void test_long_mask(void) {
     drop(&c);
     g_string_free(stage, TRUE);
   }
+}
+
+/* The stage that rounds is the one whose kernel says what it clips, though copies follow. */
+static void test_noting(void) {
+  static const char *const stages[] = {"gain:2", "convert:u8", "mix:1,0", "mix:1,0", NULL};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  ready_chain c = parse(stages);
+  const fc_format in = {.size = sizeof in, .dtype = FC_I16, .bits = 16, .extent = {1, 1, 400, 2}};
+  const fc_plan_query query = {.in = &in, .wanted = -1, .options = &options};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(plan->stages[0].fused, ==, 4);
+  g_assert_cmpuint(fc_plan_noting(plan, 0), ==, 1);
+  drop(&c);
 }
 
 /* Parameters of a kernel are 4 KB at the most: what is more begins another. */
@@ -322,9 +350,19 @@ static void test_many(void) {
 }
 
 /* A compiler that crashes, and none: the stages run one by one, and the reason is told once. */
-static guint told;
+static guint told, ahead;
 static void log_line(fc_log_level level, const char *message, void *data) {
   told += level == FC_LOG_INFO && strstr(message, "stages run one by one") != NULL;
+  ahead += level == FC_LOG_INFO && strcmp(message, "gain+gain+gain: in a kernel that was built ahead") == 0;
+}
+
+static fc_context *context_with(const char *compiler, const char *prebuilt) {
+  fc_context *made = fc_context_new();
+  made->driver = &fake_driver;
+  fc_registry_set_home(made->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+  fc_context_set_log(made, log_line, NULL);
+  fc_kernels_set_compiler(made, self, compiler, prebuilt);
+  return made;
 }
 
 static void test_no_compiler(void) {
@@ -335,11 +373,7 @@ static void test_no_compiler(void) {
                 out = plane_of(got, WIDTH, HEIGHT, FC_HOST);
   run_host(around, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
   for (int crash = 0; crash < 2; crash++) {
-    context = fc_context_new();
-    context->driver = &fake_driver;
-    fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
-    fc_context_set_log(context, log_line, NULL);
-    fc_kernels_set_compiler(context, self, crash ? "false:crash" : NULL);
+    context = context_with(crash ? "false:crash" : NULL, NULL);
     launches = told = 0;
     for (int i = 0; i < 3; i++) {
       memset(got, 0xff, PIXELS * sizeof(float));
@@ -350,6 +384,52 @@ static void test_no_compiler(void) {
     g_assert_cmpuint(told, ==, 1);
     fc_context_free(context);
   }
+  context = mine;
+}
+
+/* The archive that a build would have for these stages. */
+static void build_ahead(const char *const *stages, const char *path) {
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  ready_chain c = parse(stages);
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_ARRAY, .dtype = FC_F32, .bits = 24, .extent = {1, 99, 999, 1}};
+  const fc_plan_query query = {.in = &in, .wanted = -1, .rows = TRUE, .options = &options};
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, NULL);
+  g_autofree char *text = fc_fused_text(plan, 0, TRUE);
+  g_autoptr(GHashTable) codes =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
+  g_hash_table_insert(codes, fc_kernel_prebuilt_key(9, 0, text), g_bytes_new("fake", 4));
+  g_assert_true(fc_archive_write(path, codes, NULL));
+  drop(&c);
+}
+
+/* Kernels built ahead are there without a compiler, for other numbers and another size too, and -v says so.
+ */
+static void test_prebuilt(void) {
+  static const char *const others[] = {"gain:2", "gain:3", "gain:-1", NULL};
+  fc_context *mine = context;
+  g_autofree float *samples = noise_of(6), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const fc_view in = plane_of(samples, WIDTH, HEIGHT, FC_HOST),
+                expected = plane_of(good, WIDTH, HEIGHT, FC_HOST),
+                out = plane_of(got, WIDTH, HEIGHT, FC_HOST);
+  g_autofree char *folder = g_dir_make_tmp("filterchain-XXXXXX", NULL),
+                  *path = g_build_filename(folder, "kernels-sm_90", NULL),
+                  *prebuilt = g_build_filename(folder, "kernels-", NULL);
+  run_host(others, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
+  build_ahead(gains, path);
+  context = context_with(NULL, prebuilt);
+  launches = told = ahead = 0;
+  for (guint i = 1; i < 3; i++) {
+    memset(got, 0xff, PIXELS * sizeof(float));
+    run_host(others, "cuda", FC_FUSE_WAIT, 0, &in, &out);
+    g_assert_cmpmem(got, PIXELS * sizeof(float), good, PIXELS * sizeof(float));
+    g_assert_cmpuint(launches, ==, i);
+  }
+  g_assert_cmpuint(ahead, ==, 1);
+  g_assert_cmpuint(told, ==, 0);
+  fc_context_free(context);
+  (void)(g_unlink(path), g_rmdir(folder));
   context = mine;
 }
 
@@ -394,10 +474,7 @@ static void test_no_cuda_version(void) {
                 expected = plane_of(good, WIDTH, HEIGHT, FC_HOST);
   run_host(only, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
   for (int compiler = 1; compiler >= 0; compiler--) {
-    context = fc_context_new();
-    context->driver = &fake_driver;
-    fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
-    fc_kernels_set_compiler(context, self, compiler ? "false:good" : NULL);
+    context = context_with(compiler ? "false:good" : NULL, NULL);
     for (int callers = 0; callers < 2; callers++)
       for (int fuse = 0; fuse < 2; fuse++) {
         g_autoptr(GError) why = NULL;
@@ -436,15 +513,17 @@ int main(int argc, char **argv) {
   context = fc_context_new();
   context->driver = &fake_driver;
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
-  fc_kernels_set_compiler(context, self, "false:good");
+  fc_kernels_set_compiler(context, self, "false:good", NULL);
   g_test_add_func("/fused/groups", test_groups);
   g_test_add_func("/fused/long mask", test_long_mask);
+  g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/switch", test_switch);
   g_test_add_func("/fused/no CUDA version", test_no_cuda_version);
   g_test_add_func("/fused/many", test_many);
   g_test_add_func("/fused/no compiler", test_no_compiler);
+  g_test_add_func("/fused/prebuilt", test_prebuilt);
   const int status = g_test_run();
   fc_context_free(context);
   g_assert_cmpuint(fake_device_live(), ==, 0);

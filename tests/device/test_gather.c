@@ -20,7 +20,7 @@
 static fc_context *context;
 static GPtrArray *warnings;
 static const char *source = "png", *ending = "png"; /* of the inputs, and the outputs */
-static int decoding = FC_DECODE_CPU;
+static int decoding = FC_DECODE_CPU, workers = 1;
 static gboolean by_engines;
 
 static void log_line(fc_log_level level, const char *message, void *data) {
@@ -94,7 +94,7 @@ static outcome run(const char *const *stages, const char *way, const char *devic
     all[i] = &files[i];
   }
   fc_options options = FC_OPTIONS_INIT;
-  options.device = device, options.threads = 1, options.fuse = FC_FUSE_NO;
+  options.device = device, options.threads = workers, options.fuse = FC_FUSE_NO;
   options.decode = decoding;
   g_ptr_array_set_size(warnings, 0);
   o.failed = fc_chain_run_files(chain, all, FILES, &options, keep, &o, &error);
@@ -241,12 +241,12 @@ static void test_failing(void) {
 static fake_nvjpeg *fake;
 
 /* How many of the images nvJPEG decodes; the others, and all outputs, are as those of a run on the CPU. */
-static guint check_decoded(int how, gboolean engines) {
+static guint check_decoded(int how, int engines) {
   fake_device_set(NULL);
   decoding = FC_DECODE_CPU;
   outcome good = run(plain, "good", "cpu");
-  decoding = how, by_engines = engines;
-  *fake = (fake_nvjpeg){.engines = engines, .lies = fake->lies, .handles = fake->handles};
+  decoding = how, by_engines = engines != 0;
+  *fake = (fake_nvjpeg){.engines = engines, .lies = fake->lies, .handles = fake->handles, .most = fake->most};
   fake_device_set(NULL);
   outcome made = run(plain, "made", "cuda");
   for (guint i = 0; i < FILES; i++) {
@@ -292,6 +292,26 @@ static void test_engines(void) {
   g_assert_cmpuint(check_decoded(FC_DECODE_AUTO, FALSE), ==, 0);
   g_assert_cmpuint(check_decoded(FC_DECODE_GPU, FALSE), ==, FILES);
   restart_media();
+  g_assert_cmpuint(check_decoded(FC_DECODE_AUTO, 2), ==, FILES);
+  restart_media();
+}
+
+/* More workers than instances: fewer can be started than are wanted, or none. */
+static void test_instances(void) {
+  use_jpeg();
+  workers = 7;
+  for (int most = 2; most >= 0; most--) {
+    restart_media();
+    fake->most = most;
+    g_assert_cmpuint(check_decoded(FC_DECODE_GPU, TRUE), ==, FILES);
+    g_assert_cmpint(fake->handles, <=, most ? most : 4);
+  }
+  restart_media();
+  fake->handles = 1, fake->most = 1; /* of another process */
+  g_assert_cmpuint(check_decoded(FC_DECODE_GPU, TRUE), ==, 0);
+  fake->handles = fake->most = 0;
+  restart_media();
+  workers = 1;
 }
 
 /* Replaces an input by another. */
@@ -355,6 +375,7 @@ int main(int argc, char **argv) {
   fake = dlsym(library, "fake_nvjpeg_state");
   g_test_add_func("/gather/nvjpeg/decoded", test_decoded);
   g_test_add_func("/gather/nvjpeg/engines", test_engines);
+  g_test_add_func("/gather/nvjpeg/instances", test_instances);
   g_test_add_func("/gather/nvjpeg/others", test_others);
 #endif
   int status = g_test_run();

@@ -17,7 +17,7 @@ MANAGED = (re.compile(r"\b(cudaMalloc|cuMemAlloc)Managed\b|\b__managed__\b"),
 WAITS = (re.compile(r"\bcuda(Malloc|Free|HostAlloc|HostRegister|MemPool|DeviceSynchronize|StreamSynchronize|EventSynchronize|"
                     r"DeviceReset|SetDevice)\w*\s*\("), "an operator enqueues: it neither allocates nor waits")
 KERNEL = re.compile(r"__global__\s+(?:void\s+)?(?:__launch_bounds__\s*\((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*\)\s*)?(?:void\s+)?(\w+)\s*\(")
-COMMENT = re.compile(r"//.*|/\*.*?\*/", re.S)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
 def complaints_of(path, text):
@@ -42,10 +42,10 @@ def same_names(files):
 
 def self_test():
     kernels = [("filters/a.cu", "template <typename T>\n__global__ void __launch_bounds__(32 * W, (blocks_of<T>(1)))\n    add(int x)"),
-               ("filters/b.cu", "__global__ void add(int x)"), ("filters/c.cu", "__global__ void sub(int x)")]
+               ("filters/b.cu", "// adds\n__global__ void add(int x)"), ("filters/c.cu", "__global__ void sub(int x)")]
     wrong = (("core/x.cu", "cudaMallocManaged(&p, n);"), ("filters/x.cu", "__managed__ int counter;"),
              ("filters/x.cu", "x = 1;\nif (cudaMalloc(&p, n))"), ("plugins/x.c", "cudaFreeAsync(p, s);"),
-             ("filters/x.cu", "cudaDeviceSynchronize ();"), ("filters/x.cuh", "cuMemAllocManaged(&p, n, 0);"))
+             ("filters/x.cu", "cudaDeviceSynchronize ();"), ("filters/x.cuh", "cuMemAllocManaged(&p, n, 0);"), ("filters/x.cu", "// a comment\ncudaFree(p);"))
     right = (("core/x.cu", "cudaMalloc(&p, n);"), ("filters/x.cu", "// cudaMalloc(&p, n)\ncudaMemcpyAsync(a, b, n, k, s);"),
              ("filters/x.cu", "/* cudaFree(p)\n waits */ cudaGetLastError();"))
     missed = [text for path, text in wrong if len([*complaints_of(path, text)]) != 1]

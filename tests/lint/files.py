@@ -18,6 +18,7 @@ MAX_LINES = 900
 MAX_FUNCTION = 80
 MAX_FILES = 25  # of a folder, in those below, but for what is written about it
 FOLDERS = ("filters/", "cli/")
+MAX_WHY = 40  # lines of a WHY.md
 
 
 def is_script(root, path):
@@ -80,6 +81,8 @@ def main(root):
             folders[os.path.dirname(path)] = folders.get(os.path.dirname(path), 0) + 1
         if not name.startswith(".") and not NAME.fullmatch(name):
             complaints.append(f"{path}: names are lower case, digits and _")
+        if name == "WHY.md" and tree.read(root, path).count("\n") > MAX_WHY:
+            complaints.append(f"{path}: more than {MAX_WHY} lines")
         if path.endswith(CODE) or is_script(root, path):
             checked += 1
             complaints += check_code(path, tree.read(root, path))

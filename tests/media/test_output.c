@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/contract/filterchain.h"
+#include "media/file/blocks.h"
 #include "media/file/output.h"
 #include "media/file/temporaries.h"
 #include "tests/media/support.h"
@@ -471,6 +472,45 @@ static void test_kept(void) {
   }
 }
 
+/* Memory comes back from what was freed; it may be freed after its owner. */
+static void test_lent(void) {
+  static guint8 piece[100000];
+  fc_blocks *blocks = fc_blocks_new(1 << 20);
+  GBytes *made[2] = {NULL};
+  memset(piece, 7, sizeof piece);
+  for (guint i = 0; i < 8; i++) { /* every fourth is larger than was expected */
+    fc_media_options options = {.out_bytes = &made[i % 2], .blocks = blocks};
+    GError *error = NULL;
+    g_clear_pointer(&made[i % 2], g_bytes_unref);
+    fc_output *output = fc_output_open_for("lent", 0, &options, &error);
+    g_assert_no_error(error);
+    fc_output_expect(output, 250000);
+    piece[0] = (guint8)i;
+    const guint pieces = i % 4 == 3 ? 5 : 2;
+    for (guint k = 0; k < pieces; k++) g_assert_true(fc_output_write(output, piece, sizeof piece, &error));
+    if (i == 5)
+      fc_output_free(output); /* it fails */
+    else
+      commit(output);
+    for (guint k = 0; made[i % 2] && k < pieces; k++) {
+      gsize size;
+      const guint8 *data = g_bytes_get_data(made[i % 2], &size);
+      g_assert_cmpuint(size, ==, pieces * sizeof piece);
+      g_assert_cmpmem(data + k * sizeof piece, sizeof piece, piece, sizeof piece);
+    }
+  }
+  gsize room = 250000;
+  void *memory = fc_blocks_take(blocks, &room);
+  fc_blocks_give(blocks, memory, room);
+  room = 240000;
+  g_assert_true(fc_blocks_take(blocks, &room) == memory); /* what was freed last */
+  g_assert_cmpuint(room, ==, 250000);
+  fc_blocks_give(blocks, memory, room);
+  fc_blocks_trim(blocks);
+  fc_blocks_free(blocks);
+  for (guint i = 0; i < 2; i++) g_clear_pointer(&made[i], g_bytes_unref);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   scratch_init();
@@ -482,6 +522,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/media/output/symbolic-links", test_symbolic_links);
   g_test_add_func("/media/output/hard-link", test_hard_link);
   g_test_add_func("/media/output/kept", test_kept);
+  g_test_add_func("/media/output/lent", test_lent);
   g_test_add_func("/media/output/no-clobber", test_no_clobber);
   g_test_add_func("/media/output/no-clobber-race", test_no_clobber_race);
   g_test_add_func("/media/output/no-clobber-many", test_no_clobber_many);

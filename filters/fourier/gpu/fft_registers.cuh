@@ -14,7 +14,7 @@
 #ifndef FC_FILTERS_FFT_REGISTERS_CUH
 #define FC_FILTERS_FFT_REGISTERS_CUH
 
-#include "filters/fourier/gpu/fft_block.cuh"
+#include "filters/gpu/complex.cuh"
 
 // ---- butterflies -----------------------------------------------------------------
 

@@ -17,6 +17,7 @@
 #define FC_FILTERS_WINSTAT_SPREAD_CUH
 
 #include "filters/gpu/copy_async.cuh"
+#include "filters/gpu/sample_words.cuh"
 #include "filters/winstat/box/cells.cuh"
 
 namespace winstat {
@@ -298,13 +299,24 @@ inline __device__ __noinline__ void spread_store_any(const spread_args &a, char 
   fc_dev_store_any<float>(to, a.dtype, v, a.store, a.notes);
 }
 
+// Sixteen rows of one column as codes.
+template <typename T>
+__device__ __forceinline__ void spread_store_codes(const spread_args &a, char *to,
+                                                   const float (&v)[SPREAD_ROWS]) {
+  fc_dev_noted noted = {false, false};
+#pragma unroll
+  for (int k = 0; k < SPREAD_ROWS; k++, to += a.c.p.row_out)
+    *reinterpret_cast<T *>(to) = fc_value_code<T>(v[k], a.store, noted);
+  noted.tell(a.notes);
+}
+
 // Sixteen rows from `row` on.
 __device__ __forceinline__ void spread_store(const spread_args &a, const spread_result &r, const float *from,
                                              int row) {
   const int first = r.first - row, last = r.last - row;
   const int64_t apart = a.c.p.row_out;
   char *to = r.to + row * apart;
-  if (a.dtype == FC_F32 && a.times == 1 && first <= 0 && last >= SPREAD_ROWS) {
+  if (a.dtype <= FC_F32 && a.dtype != FC_I32 && a.times == 1 && first <= 0 && last >= SPREAD_ROWS) {
     float v[SPREAD_ROWS];
 #pragma unroll
     for (int k = 0; k < SPREAD_ROWS; k++) v[k] = from[k * spread_room::ROW];
@@ -312,6 +324,9 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
 #pragma unroll
       for (int k = 0; k < SPREAD_ROWS; k++) v[k] = spread_root(v[k]);
     }
+    if (a.dtype == FC_U8) return spread_store_codes<uint8_t>(a, to, v);
+    if (a.dtype == FC_I16) return spread_store_codes<int16_t>(a, to, v);
+    if (a.dtype == FC_U16) return spread_store_codes<uint16_t>(a, to, v);
 #pragma unroll
     for (int k = 0; k < SPREAD_ROWS; k++, to += apart) *reinterpret_cast<float *>(to) = v[k];
     return;

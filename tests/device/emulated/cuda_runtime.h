@@ -171,6 +171,23 @@ template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
   return exchange(v, lane);
 }
 
+/* Whether a flag is set in any of a warp's lanes, or of a block's threads. */
+static int any_of(bool flag, waiting whom, unsigned first, unsigned count) {
+  fiber *me = running;
+  const unsigned turn = me->turn++ & 1;
+  me->word[turn] = flag;
+  meet(whom);
+  bool any = false;
+  for (unsigned i = first; i < first + count && i < fibers.size(); i++) any |= fibers[i].word[turn] != 0;
+  return any;
+}
+static int __any_sync(unsigned, bool flag) {
+  return any_of(flag, WARP, threadIdx.x / 32 * 32, 32);
+}
+static int __syncthreads_or(bool flag) {
+  return any_of(flag, BLOCK, 0, static_cast<unsigned>(fibers.size()));
+}
+
 /* Lets those go on that have met: warps, or else the block. */
 static bool release(unsigned threads) {
   bool any = false, left = false, stuck = false;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* vectors.c - see vectors.h. */
+#include "core/device/vectors.h"
+
+#include <math.h>
+
+#include "core/base/demand.h"
+#include "core/contract/plugin.h"
+
+enum {
+  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
+  MARCH_SHARED = 48 << 10,
+  MARCH_REGISTERS = 200
+};
+
+static gint64 up_to(gint64 n, gint64 multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. Of a single row the
+ * compiler loads the window bit by bit. */
+static gint64 kept(const fc_vectors *w) {
+  const gint64 seen = w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
+  return up_to(w->f->window_y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
+         w->v * ((gint64)w->f->window_y - 1);
+}
+
+/* Output elements of a block of so many threads; those at its ends have none. */
+static gint64 width_of(const fc_vectors *w, gint64 threads) {
+  const gint64 left = w->f->window_x / 2 * w->step,
+               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  return threads * w->v - up_to(left, w->v) - up_to(right, w->v);
+}
+
+gint64 fc_vectors_threads(const fc_vectors *w) {
+  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+}
+
+static gint64 shared_of(const fc_vectors *w) {
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
+  return 2 * w->batch * w->threads * padded * 4;
+}
+
+/* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
+ * sets what follows from its length. */
+static gboolean fits_vector(fc_vectors *w, gint64 taps) {
+  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um;
+  if (w->v % w->um || w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
+      w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4 || kept(w) > MARCH_REGISTERS)
+    return FALSE;
+  w->threads = fc_vectors_threads(w);
+  w->batch = w->v < 16 ? 4 : 2;
+  /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
+  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
+    w->batch /= 2;
+  w->unroll = taps * w->v > 600 ? 1 : w->batch;
+  w->width = width_of(w, w->threads);
+  return shared_of(w) <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
+}
+
+/* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
+ * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
+ * where many threads have no outputs. Calibrated with ncu on an H200. */
+static double cost_of(const fc_vectors *w, gint64 taps) {
+  enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
+  const gboolean line = w->f->window_y == 1;
+  const gint64 v = w->v, sides[] = {v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype),
+                                    v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
+  const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
+  double moved = 4 * (double)(quads + v / 4), codes = 0;
+  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, apart from those of other threads */
+    const gint64 each = (sides[i] + 15) / 16;
+    moved += (double)(each * each * MIN(sides[i], 16)) / 4;
+    codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
+  }
+  const double issued = ((double)(taps * v + 3 * quads + 40) + codes * (double)v) / 4;
+  const double registers = MIN((double)(kept(w) + v + (line ? 60 : 45)), 255),
+               shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
+  const double warps = fmin(65536 / (32 * registers), 227 * 1024 / shared),
+               waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.75 : 0.35);
+  return fmax(moved, issued) * waits * (double)w->threads / (double)w->width;
+}
+
+/* Elements per thread: those that cost least; along lines of sound enough to fill 16 bytes of the smaller
+ * type, fewer where registers are short. */
+static gboolean choose(fc_vectors *w) {
+  static const gint64 lengths[] = {4, 8, 12, 16};
+  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
+  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  fc_vectors best = {.v = 0};
+  double least = 0;
+  for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+    w->v = lengths[i];
+    if ((w->v == 12 && w->um != 3) || !fits_vector(w, taps)) continue;
+    if (w->row && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
+    const double cost = w->row ? -(double)w->v : cost_of(w, taps);
+    if (best.v == 0 || cost < least) best = *w, least = cost;
+  }
+  if (best.v) *w = best;
+  return best.v > 0;
+}
+
+/* Several channels of sound are sorted in shared memory where a thread's window, longer by the channels
+ * otherwise, takes more loads than going back through it. */
+gboolean fc_vectors_choose(fc_vectors *w) {
+  const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
+  const gboolean fits = choose(w);
+  if (!w->row || w->step == 1 || w->step > 4 ||
+      (fits && (w->v + (taps - 1) * w->step) * v <= (v + taps - 1) * w->v + 2 * v * w->v))
+    return fits;
+  w->sorted = TRUE, w->v = v, w->threads = threads, w->batch = 2, w->unroll = 1;
+  w->width = (threads / w->step * v - up_to(taps / 2, v) - up_to(taps - 1 - taps / 2, v)) * w->step;
+  return TRUE;
+}
+
+/* A thread has room for few of the elements at the ends of rows, which are loaded one by one. */
+void fc_vectors_fit(fc_vectors *w, gint64 width) {
+  enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
+  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
+  gint64 best = w->threads, least = G_MAXINT64;
+  for (gint64 threads = w->threads; threads > 0; threads -= 32) {
+    const gint64 each = width_of(w, threads);
+    if (threads < w->threads && (each < threads * w->v / 4 || single > FEW * threads)) break;
+    const gint64 cost = (width + each - 1) / each * (threads + BLOCK);
+    if (cost < least) least = cost, best = threads;
+  }
+  w->threads = best, w->width = width_of(w, best);
+}

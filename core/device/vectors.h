@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vectors.h - how the kernels with windows are laid out over threads (filters/gpu/window.cuh): a thread has a
+ * vector of adjacent elements, a block a row of them.
+ */
+#ifndef FC_CORE_VECTORS_H
+#define FC_CORE_VECTORS_H
+
+#include <glib.h>
+
+#include "core/contract/device_function.h"
+
+G_BEGIN_DECLS
+
+/* Parameters of a skeleton; see march.cuh for their meaning. */
+typedef struct fc_vectors {
+  const fc_device_function *f;
+  gboolean row;                          /* along lines of sound: row.cuh is used */
+  gboolean slide;                        /* statistics: slide.cuh is used */
+  const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
+  gboolean pixels;                       /* some function works on pixels */
+  /* samples per pixel before, in and after the window; distance of taps in elements */
+  gint64 ui, um, uo, step;
+  int in_dtype, out_dtype;
+  gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
+  gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
+  gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
+} fc_vectors;
+
+/* Chooses v and what follows from it, given all above it. FALSE: registers or shared memory do not suffice.
+ */
+gboolean fc_vectors_choose(fc_vectors *w);
+
+/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
+ * those that 289 columns of u16 fill, with 8 each, are 38. */
+void fc_vectors_fit(fc_vectors *w, gint64 width);
+
+/* Threads of a block at most. */
+gint64 fc_vectors_threads(const fc_vectors *w);
+
+G_END_DECLS
+
+#endif

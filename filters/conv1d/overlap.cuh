@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//
+// overlap.cuh - the skeleton of kernels composed at run time for long masks along lines, by transforms: the
+// convolution of conv1d_overlap.h with what is done to each sample or pixel before and after it, and the
+// border made on the way.
+//
+// A group of threads takes a block of outputs at a time: it loads the block's inputs into registers, where
+// the functions before run, transforms them there, multiplies them by the mask's spectrum, transforms back,
+// and stores through the functions after. Shared memory is for exchanges only.
+//
+//     in --load--> Pre --> x[E] --forward--> * spectrum --back--> x[E] --> Post --store--> out
+//
+// Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh),
+// so bits are those of the stages run one by one. Where one transform does not take all channels of a
+// position, functions are of samples alone.
+#ifndef FC_FILTERS_OVERLAP_CUH
+#define FC_FILTERS_OVERLAP_CUH
+
+#include "filters/fourier/gpu/overlap_save.cuh"
+#include "filters/gpu/window.cuh"
+
+// Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
+// positions before that, and ends `end` after it; the first block begins `skip` before it. The host's copy of
+// the struct is in core/device/compose.h.
+struct fc_overlap_args {
+  const char *in;
+  char *out;
+  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
+  int32_t begin, end, total, skip;
+  int32_t jobs, places, rows, planes; // blocks in all, along a line; rows and planes per image
+  float constant;                     // the value beyond the ends, between Pre and Post
+  uint32_t *notes;
+};
+
+// fc_function_transforms of device_function.h: LENGTH complex values a transform, of TOGETHER channels.
+template <int LENGTH, int TOGETHER_> struct fc_transforms {
+  static constexpr int TOGETHER = TOGETHER_;
+  typedef fc_overlap_of<LENGTH> config;
+  const float *mask;
+  const fc_complex<float> *tables;
+  int32_t taps, before, hop, lead, mask_step, groups, threads, resident, shared, unused;
+};
+
+FC_DEVICE unsigned char *fc_shared_memory(void) {
+#ifdef __CUDA_ARCH__
+  extern __shared__ __align__(16) unsigned char memory[];
+#else
+  alignas(16) static unsigned char memory[256 << 10];
+#endif
+  return memory;
+}
+
+// Adjacent samples, moved as one.
+template <typename T, int N> struct alignas(N * sizeof(T)) fc_overlap_some { T v[N]; };
+
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
+          typename Pre, typename Op, typename Post>
+struct fc_overlap {
+  typedef typename Op::config config;
+  typedef typename config::S S;
+  static constexpr int TOGETHER = Op::TOGETHER, N = S::N, THREADS = S::threads;
+  static constexpr bool LINES = TOGETHER == 1; // re and im are N positions apart in a line, else two channels
+  static constexpr int INPUTS = LINES ? 2 * N : N;
+  // Samples that are loaded, and stored, at a position: all of it, or some channels; and its samples in all.
+  static constexpr bool PIXELS = STEP == TOGETHER;
+  static constexpr int IN = PIXELS ? UI : TOGETHER, OUT = PIXELS ? UO : TOGETHER;
+  static constexpr int ALL_IN = PIXELS ? UI : STEP, ALL_OUT = PIXELS ? UO : STEP, JOBS = STEP / TOGETHER;
+  static_assert(PIXELS ? UM == STEP : UI == 1 && UM == 1 && UO == 1, "samples by themselves, or pixels");
+
+  // A block: samples at position 0, the position of its first output, and its mask.
+  struct job {
+    const char *in;
+    char *out;
+    int first, mask;
+  };
+
+  static FC_DEVICE job job_of(const fc_overlap_args &a, const Op &op, int i) {
+    const int channel = i % JOBS * TOGETHER;
+    int line = i / JOBS / a.places, plane = 0;
+    job j = {a.in + channel * static_cast<int>(sizeof(T)), a.out + channel * static_cast<int>(sizeof(U)),
+             (i / JOBS - line * a.places) * op.hop - a.skip, channel};
+    if (a.jobs == a.places * JOBS) return j;
+    const int row = line % a.rows;
+    line /= a.rows, plane = line % a.planes, line /= a.planes;
+    j.in += line * a.in_image + plane * a.in_plane + row * a.in_row;
+    j.out += line * a.out_image + plane * a.out_plane + row * a.out_row;
+    j.mask += plane;
+    return j;
+  }
+
+  // ---- loads ----
+
+  // What is convolved of a position inside the signal.
+  static FC_DEVICE void read(const char *in, int position, const Pre &pre, float (&v)[TOGETHER],
+                             fc_dev_noted &noted) {
+    constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
+    const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
+    float x[IN];
+    if constexpr (ALIGNED && (IN == 2 || IN == 4)) {
+      const auto some = *reinterpret_cast<const fc_overlap_some<T, IN> *>(from);
+#pragma unroll
+      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(some.v[c], map);
+    } else {
+#pragma unroll
+      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(reinterpret_cast<const T *>(from)[c], map);
+    }
+    pre.run(x, v, noted);
+  }
+
+  // The same, or the border's.
+  static FC_DEVICE void look(const fc_overlap_args &a, const job &j, int position, const Pre &pre,
+                             float (&v)[TOGETHER], fc_dev_noted &noted) {
+    const int source = fc_dev_border_source(BORDER, position + a.begin, a.begin + a.end);
+#pragma unroll
+    for (int c = 0; c < TOGETHER; c++) v[c] = a.constant;
+    if (source >= 0) read(j.in, source - a.begin, pre, v, noted);
+  }
+
+  // A full window, all inside the signal, from position `at` on. What is not wanted is read all the same,
+  // from a place that is wanted by others, so that no load is behind a branch.
+  static FC_DEVICE void load(fc_complex<float> *x, const char *in, int at, int count, int lead, int t,
+                             const Pre &pre, fc_dev_noted &noted) {
+    const auto get = [&](int first, float(&v)[TOGETHER]) {
+      const bool sure = first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
+      const int i = first + t;
+      const bool wanted = sure || (i >= lead && i < count);
+      read(in, at + (wanted ? i : lead), pre, v, noted);
+#pragma unroll
+      for (int c = 0; c < TOGETHER; c++) v[c] = wanted ? v[c] : 0;
+    };
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      float v[TOGETHER], w[TOGETHER] = {0};
+      get(S::index(1, 0, e), v);
+      if constexpr (LINES) get(S::index(1, 0, e) + N, w);
+      x[e] = {v[0], LINES ? w[0] : v[TOGETHER - 1]};
+    }
+  }
+
+  // Any window: position by position through a row in shared memory, re and im in turn.
+  static FC_DEVICE void load_ends(const fc_overlap_args &a, const job &j, fc_complex<float> *x, int at,
+                                  int count, int lead, int t, float *row, const Pre &pre,
+                                  fc_dev_noted &noted) {
+#pragma unroll
+    for (int part = 0; part < 2; part++) {
+      fc_group_barrier<THREADS>(); // all have read the row, or what was there before
+#pragma unroll 1
+      for (int k = t; k < N; k += THREADS) {
+        const int i = LINES ? k + part * N : k;
+        float v[TOGETHER] = {0};
+        if (i >= lead && i < count) look(a, j, at + i, pre, v, noted);
+        row[k] = v[LINES ? 0 : part * (TOGETHER - 1)];
+      }
+      fc_group_barrier<THREADS>();
+#pragma unroll
+      for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
+    }
+    fc_group_barrier<THREADS>();
+  }
+
+  // Prefetches the inputs of block i, if inside the signal, into the second-level cache.
+  static FC_DEVICE void await(const fc_overlap_args &a, const Op &op, int i) {
+#if __CUDA_ARCH__ >= 900
+    if (i >= a.jobs) return;
+    const job j = job_of(a, op, i);
+    const int from = max(j.first - op.before, -a.begin),
+              to = min(j.first - op.before + op.hop + op.taps - 1, a.end);
+    constexpr int BYTES = ALL_IN * sizeof(T);
+    const uint64_t first =
+                       (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(from) * BYTES + 15) / 16 * 16,
+                   last = (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(to) * BYTES) / 16 * 16;
+    if (to > from && last > first)
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(first),
+                   "r"(static_cast<uint32_t>(last - first))
+                   : "memory");
+#endif
+  }
+
+  // ---- stores ----
+
+  // The output at a position, if `there`.
+  static FC_DEVICE void give(char *out, int position, bool there, const float (&v)[TOGETHER],
+                             const Post &post, fc_dev_noted &noted) {
+    constexpr fc_dev_map<float> map = fc_map_scaling<float, U, KU>();
+    float y[OUT];
+    fc_dev_noted here = {false, false};
+    fc_overlap_some<U, OUT == 3 ? 4 : OUT> some;
+    post.run(v, y, here);
+#pragma unroll
+    for (int c = 0; c < OUT; c++) some.v[c] = fc_map_code<float, U, Post::QUIET>(y[c], map, here);
+    noted.nan |= there & here.nan, noted.clipped |= there & here.clipped;
+    if (!there) return;
+    char *to = out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
+    if constexpr (ALIGNED && (OUT == 2 || OUT == 4)) {
+      *reinterpret_cast<fc_overlap_some<U, OUT> *>(to) = some;
+    } else {
+#pragma unroll
+      for (int c = 0; c < OUT; c++) reinterpret_cast<U *>(to)[c] = some.v[c];
+    }
+  }
+
+  // Outputs [lo, hi) of a block.
+  static FC_DEVICE void store(const fc_complex<float> *x, const job &j, int lo, int hi, int t,
+                              const Post &post, fc_dev_noted &noted) {
+#pragma unroll
+    for (int e = 0; e < S::E; e++) {
+      const int i = t + S::index(1, 0, e);
+      if constexpr (LINES) {
+        give(j.out, j.first + i, i >= lo && i < hi, {x[e].re}, post, noted);
+        give(j.out, j.first + i + N, i + N >= lo && i + N < hi, {x[e].im}, post, noted);
+      } else {
+        give(j.out, j.first + i, i >= lo && i < hi, {x[e].re, x[e].im}, post, noted);
+      }
+    }
+  }
+
+  static FC_DEVICE void store_directly(const fc_overlap_args &a, const Op &op, const job &j, int lo, int hi,
+                                       int t, const Pre &pre, const Post &post, fc_dev_noted &noted) {
+#pragma unroll 1
+    for (int i = lo + t; i < hi; i += THREADS) {
+      const int at = j.first + i - op.before;
+      float sum[TOGETHER];
+#pragma unroll
+      for (int c = 0; c < TOGETHER; c++)
+        sum[c] =
+            fc_sum_directly(op.mask + static_cast<int64_t>(j.mask) * op.mask_step, op.taps, [&](int64_t k) {
+              float v[TOGETHER];
+              look(a, j, at + static_cast<int>(k), pre, v, noted);
+              return v[c];
+            });
+      give(j.out, j.first + i, true, sum, post, noted);
+    }
+  }
+
+  // ---- all of it ----
+
+  static FC_DEVICE void run(const fc_overlap_args &a, const Pre &pre, const Op &op, const Post &post) {
+    const int t = static_cast<int>(threadIdx.x) % THREADS, group = static_cast<int>(threadIdx.x) / THREADS;
+    void *shared = fc_shared_memory() + group * config::exchange;
+    const int groups = static_cast<int>(gridDim.x) * config::groups;
+    const fc_complex<float> *spectra = op.tables + fc_fft_table_size<S>;
+    fc_dev_noted noted = {false, false};
+#pragma unroll 1
+    for (int i = static_cast<int>(blockIdx.x) * config::groups + group; i < a.jobs; i += groups) {
+      const job j = job_of(a, op, i);
+      const int at = j.first - op.before - op.lead, window = op.lead + op.hop + op.taps - 1,
+                count = fc_within(static_cast<int64_t>(a.end) - j.first + op.lead + op.taps - 1, window);
+      fc_complex<float> x[S::E];
+      if (count == window && at + op.lead >= -a.begin && at + window <= a.end)
+        load(x, j.in, at, count, op.lead, t, pre, noted);
+      else
+        load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);
+      if (THREADS > 32 && t == 0) await(a, op, i + groups);
+      fc_overlap_forward<S, config::halves>(x, t, op.tables, shared);
+      const int64_t mask = op.mask_step ? j.mask : 0;
+      fc_products<S>(x, spectra + mask * N, t, [&](int e, fc_complex<float> y) { x[e] = {y.im, y.re}; });
+      const int lo = j.first < 0 ? -j.first : 0, hi = min(op.hop, a.total - j.first);
+      if (fc_overlap_back<S, config::halves>(x, t, op.tables, shared))
+        store_directly(a, op, j, lo, hi, t, pre, post, noted);
+      else
+        store(x, j, lo, hi, t, post, noted);
+    }
+    noted.tell(a.notes);
+  }
+};
+
+#endif
