@@ -202,7 +202,7 @@ static trial *trial_new(gboolean window) {
   gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
-  const gboolean curves = !window && pick(0, 5) == 0; /* of bytes, so that they are looked up */
+  const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
   const int in_dtype = window ? codes[pick(0, 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
   const int out_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
