@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
+enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
@@ -19,6 +19,7 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
  * short. */
 enum {
   PACKS,
+  TABLE,
   STRIDED,
   PLANES,
   TILES,
@@ -30,10 +31,10 @@ enum {
 };
 enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march", "march",
-    "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march", "march",
-    "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide", "slide",
-    "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
+    "packs", "table", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march",
+    "march", "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march",
+    "march", "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide",
+    "slide", "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -122,6 +123,7 @@ typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
   gint64 channels_in, channels_out; /* of pixels; 1 where samples are independent */
   gint64 in_size, out_size;
+  gboolean costly; /* whether looking results up is faster than computing them */
 } shape;
 
 static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
@@ -133,7 +135,15 @@ static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboole
                  pixels ? in->shape[FC_AXIS_C] : 1,
                  pixels ? out->shape[FC_AXIS_C] : 1,
                  (gint64)fc_dtype_size(in->dtype),
-                 (gint64)fc_dtype_size(out->dtype)};
+                 (gint64)fc_dtype_size(out->dtype),
+                 FALSE};
+}
+
+/* Whether some function of single samples says that it is worth a kernel by itself, as powers are. */
+static gboolean is_costly(const fc_composition *c) {
+  for (guint i = 0; i < c->n; i++)
+    if (c->stages[i].function->flags & FC_FUNCTION_ALONE && c->stages[i].function->in == 0) return TRUE;
+  return FALSE;
 }
 
 /* Pixels per thread, such that both sides are whole words; as in map.cuh. */
@@ -158,6 +168,9 @@ static guint choose(const shape *s, const fc_map_args *a) {
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
   const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
+  if (s->costly && s->in_dtype == FC_U8 && dense && wide <= 4 && s->out_dtype != FC_I32 &&
+      a->length >= 64 * 16 / wide)
+    return TABLE;
   if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
   if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
@@ -190,6 +203,11 @@ static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, 
     return TRUE;
   }
   gint64 each = MAP_THREADS * EACH;
+  if (c->variant == TABLE) {
+    each *= 16 / s->out_size;
+    c->grid[0] = grid_of(lines * ((a->length + each - 1) / each), 1, (gint64)processors * TABLES);
+    return TRUE;
+  }
   if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
   if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
   const gint64 work = c->variant == STRIDED ? lines * a->length : a->length;
@@ -372,7 +390,7 @@ static void append_kernel(GString *text, guint variant, const shape *s) {
       "  fc_map_%s<%s, %s, %d, %s, %d, ",
       (int)threads, fc_compose_skeletons[variant], types[s->compute], types[s->in_dtype], s->in_kind,
       types[s->out_dtype], s->out_kind);
-  if (variant != PACKS) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
+  if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
   if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
   g_string_append(text, "Chain>::run(p.args, p.chain);\n}\n");
 }
@@ -847,7 +865,8 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
                            guint processors, fc_composed *to) {
   fc_map_args args;
   const gboolean pixels = takes_pixels(c);
-  const shape s = shape_of(in, out, c->compute, pixels);
+  shape s = shape_of(in, out, c->compute, pixels);
+  s.costly = !pixels && is_costly(c);
   const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
                               out->extent[FC_AXIS_Y]};
   if (!fill_args(&args, in, out, pixels, is_placed(c), notes)) return FALSE;
