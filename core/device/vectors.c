@@ -68,9 +68,9 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
                                     v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0;
-  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, apart from those of other threads */
-    const gint64 each = (sides[i] + 15) / 16;
-    moved += (double)(each * each * MIN(sides[i], 16)) / 4;
+  for (int i = 0; i < 2; i++) { /* 16 bytes, or 4, at a time, apart from those of other threads */
+    const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
+    moved += w->loose[i] ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
     codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
   }
   const double issued = ((double)(taps * v + 3 * quads + 40) + codes * (double)v) / 4;

@@ -74,12 +74,6 @@ template <int KX, int KY> struct fc_dense {
   }
 };
 
-// Whether W words begin where they can be moved as widely as fc_map_load_words does it. Rows of one side may,
-// while those of the other do not: floats of a row one by one take four times as long.
-template <int W> FC_DEVICE bool fc_window_is_wide(const void *at) {
-  return reinterpret_cast<uintptr_t>(at) % (W % 4 == 0 ? 16 : W % 2 == 0 ? 8 : 4) == 0;
-}
-
 // N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
 // and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
 // memory may end.
@@ -103,7 +97,6 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
     const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
-    if (EACH == 1 && fc_window_is_wide<W>(from)) return fc_map_load_words(word, from);
 #pragma unroll
     for (int i = 0; i < W; i++) word[i] = whole[i];
     if constexpr (EACH > 1)
@@ -145,7 +138,7 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
 
 template <typename U, bool ALIGNED, int W>
 FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
-  if (ALIGNED || (sizeof(U) == 4 && fc_window_is_wide<W>(to)))
+  if constexpr (ALIGNED)
     fc_map_store_words(to, word);
   else
     fc_window_store_askew<U>(to, word);
