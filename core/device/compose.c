@@ -15,8 +15,8 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar, as of overlap.cuh; of march.cuh also how many warps a block has, of slide.cuh whether lines are
- * short. */
+ * planar, as of overlap.cuh; of march.cuh that of the inputs, the same of the outputs, and how many warps a
+ * block has; of slide.cuh whether lines are short. */
 enum {
   PACKS,
   TABLE,
@@ -25,16 +25,18 @@ enum {
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 16,
+  ROW = MARCH + 32,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8
 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "table", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march",
-    "march", "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march",
-    "march", "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide",
-    "slide", "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
+    "packs", "table", "strided", "planes", "tiles", "tiles",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "row",     "row",    "row",   "row",     "slide",   "slide",   "slide",
+    "slide", "slide", "slide",   "slide",  "slide", "overlap", "overlap", "overlap", "overlap"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -433,8 +435,8 @@ typedef fc_vectors window;
 enum {
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_LINE = 128, /* of a single row */
-  MARCH_DENSE = 400,
+  MARCH_LINE = 128,  /* of a single row */
+  MARCH_DENSE = 256, /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,
   /* of a tile, over all channels; for short lines and many channels of a group of them */
   SLIDE_SAMPLES = 2048,
@@ -467,12 +469,15 @@ static gboolean may_see(const window *w) {
          y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
-/* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
+/* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; ALIGNED
+ * and OUT_ALIGNED, see above. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
-                                gboolean planar) {
+                                guint flags) {
+  const gboolean planar = (flags & IN_PLANES) != 0;
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
+  w->loose[0] = !(flags & ALIGNED), w->loose[1] = !(flags & OUT_ALIGNED);
   const int together = together_of(f);
   w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -497,7 +502,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
   window w;
   if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
-  return c->window == c->n || describe_window(&w, c, in_dtype, channels, FALSE);
+  return c->window == c->n || describe_window(&w, c, in_dtype, channels, ALIGNED | OUT_ALIGNED);
 }
 
 /* Whether the samples of each row are contiguous; sets whether channels are planes. */
@@ -529,13 +534,18 @@ static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
   return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
 }
 
-/* Whether vectors of both views start at addresses where they can be moved whole; for interleaved channels
- * their stride does not matter. */
-static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
+/* ALIGNED and OUT_ALIGNED: vectors of the views start at addresses where they can be moved whole; for
+ * interleaved channels their stride does not matter. */
+static guint aligned_sides(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
   fc_view a = *in, b = *out;
   if (!planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
-  return begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) &&
-         begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
+  return (begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) ? ALIGNED : 0) +
+         (begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)) ? OUT_ALIGNED
+                                                                                               : 0);
+}
+
+static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
+  return aligned_sides(w, in, out, planar) == (ALIGNED | OUT_ALIGNED);
 }
 
 /* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
@@ -747,7 +757,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   const fc_device_function *f = c->stages[c->window].function;
   const gint64 *extent = in->extent;
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
-      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
+      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C],
+                       (planar ? IN_PLANES : 0) | ALIGNED | OUT_ALIGNED))
     return FALSE;
   if (w.slide)
     return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
@@ -760,6 +771,9 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
+  guint flags = ALIGNED | OUT_ALIGNED;
+  for (guint now; (now = flags & aligned_sides(&w, in, out, planar)) != flags;)
+    flags = now, describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags | (planar ? IN_PLANES : 0));
   if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
   fc_vectors_fit(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
@@ -781,8 +795,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
-                WARP * (guint)(w.threads / 32 - 1);
+  to->variant = MARCH + flags + (planar ? IN_PLANES : 0) + WARP * (guint)(w.threads / 32 - 1);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -805,9 +818,11 @@ static const char *window_skeleton(const window *w) {
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
-  const guint flags = (variant - MARCH) % 4;
+  static const char *const sides[] = {"false",       "true",        "false, false",
+                                      "true, false", "false, true", "true, true"};
+  const guint flags = (variant - MARCH) % (variant < ROW ? WARP : SHORT);
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
@@ -832,7 +847,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
       bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
-      flags & ALIGNED ? "true" : "false");
+      sides[(flags & ALIGNED) + (variant < ROW ? 2 : 0) + (flags & OUT_ALIGNED ? 2 : 0)]);
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",

@@ -447,7 +447,6 @@ static void test_windows(void) {
                          {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
                          {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},
                          {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE},
-                         {TRUE, 19, 19, FC_U8, FC_F32, 3, FALSE},
                          {TRUE, 127, 1, FC_U8, FC_U8, 3, FALSE},
                          {TRUE, 99, 1, FC_U16, FC_F32, 4, FALSE},
                          {TRUE, 99, 1, FC_F32, FC_F32, 1, FALSE},
