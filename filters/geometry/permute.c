@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * permute.c - copies with axes exchanged: whole pixels if channels are adjacent in both views, in tiles of
- * rows and columns; else channel by channel, likewise.
+ * rows and columns; pixels of three adjacent elements to or from three planes by rows; else channel by
+ * channel, likewise.
  */
 #include "filters/geometry/permute.h"
 
 #include <string.h>
 
 #include "filters/base/integers.h"
+#include "filters/geometry/permute_kernels.h"
 
 #define TILE 32 /* rows and columns: of pixels of 4 bytes 4 KiB on either side */
 
@@ -91,6 +93,25 @@ static void copy_plane(char *to, const char *from, plane a, plane b, int64_t byt
                   b.from_step, fc_smaller(columns, b.count - j), bytes);
 }
 
+/* Whether the three things of `c` lie side by side on one side, and along `along` on the other. TRUE: done.
+ */
+static int copy_threes(char *to, const char *from, plane c, plane rows, plane along, int64_t size) {
+  const fc_permute_kernels *k = FC_ISA_PICK(fc_permute_kernels, fc_isa_best());
+  const int kind = size == 1 ? 0 : size == 2 ? 1 : 2;
+  const int splits = c.from_step == size && along.from_step == 3 * size && along.to_step == size,
+            joins = c.to_step == size && along.to_step == 3 * size && along.from_step == size;
+  const int64_t places = (int64_t)(uintptr_t)to | (int64_t)(uintptr_t)from | c.to_step | c.from_step |
+                         rows.to_step | rows.from_step;
+  if (c.count != 3 || size > 4 || places % size || !(splits || joins)) return 0;
+  for (int64_t i = 0; i < rows.count; i++, to += rows.to_step, from += rows.from_step) {
+    if (splits)
+      k->split[kind](to, c.to_step, from, along.count);
+    else
+      k->join[kind](to, from, c.from_step, along.count);
+  }
+  return 1;
+}
+
 static plane plane_of(const fc_view *out, const fc_view *seen, int axis) {
   return (plane){out->shape[axis], out->stride[axis], seen->stride[axis]};
 }
@@ -110,9 +131,12 @@ fc_status fc_permute_cpu(const fc_permute *p, const fc_view *in, const fc_view *
     outer = y, y = c;
   else if (!whole && x.count < c.count)
     outer = x, x = c;
-  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++)
+  for (int64_t n = 0; n < out->shape[FC_AXIS_N]; n++) {
+    char *to = fc_view_at(out, n, 0, 0, 0);
+    const char *from = fc_view_at(&seen, n, 0, 0, 0);
+    if (copy_threes(to, from, outer, y, x, bytes) || copy_threes(to, from, outer, x, y, bytes)) continue;
     for (int64_t o = 0; o < outer.count; o++)
-      copy_plane((char *)fc_view_at(out, n, 0, 0, 0) + o * outer.to_step,
-                 (const char *)fc_view_at(&seen, n, 0, 0, 0) + o * outer.from_step, y, x, bytes);
+      copy_plane(to + o * outer.to_step, from + o * outer.from_step, y, x, bytes);
+  }
   return FC_OK;
 }

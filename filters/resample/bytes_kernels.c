@@ -140,9 +140,31 @@ FC_INLINE void down_bytes_short(const uint8_t *const *rows, const int16_t *pairs
   }
   store_both(to + i, OP(avg_epu16)(low, ZERO()), OP(avg_epu16)(high, ZERO()));
 }
+
+/*
+ * Two taps whose weights are not negative and add up to 1, as bilinear ones: a + (b - a) w in 16 bits. The
+ * multiplication rounds (64 (b - a) 2 w + 2^14) >> 15, which is ((b - a) w + 128) >> 8, so the bits are the
+ * same.
+ */
+static int mixes(const int16_t *w, int64_t taps) {
+  return taps == 2 && w[0] > 0 && w[1] >= 0; /* the first is not 0, so that twice the second is 16 bits */
+}
+
+FC_INLINE void mix_bytes_vector(const uint8_t *const *rows, int16_t weight, int16_t *to, int64_t i) {
+  const vec first = OP(set1_epi16)(64), apart = OP(set1_epi16)(64 * 256 + 256 - 64),
+            w = OP(set1_epi16)(weight);
+  const vec a = LOADV(rows[0] + i), b = LOADV(rows[1] + i);
+  const vec low = OP(unpacklo_epi8)(a, b), high = OP(unpackhi_epi8)(a, b);
+  store_both(
+      to + i,
+      OP(add_epi16)(OP(maddubs_epi16)(low, first), OP(mulhrs_epi16)(OP(maddubs_epi16)(low, apart), w)),
+      OP(add_epi16)(OP(maddubs_epi16)(high, first), OP(mulhrs_epi16)(OP(maddubs_epi16)(high, apart), w)));
+}
 #else
 #define short_pairs(w, taps, pairs) 0
 #define down_bytes_short            down_bytes_vector
+#define mixes(w, taps)              0
+#define mix_bytes_vector(rows, weight, to, i)
 #endif
 
 /* The last vector ends at the end and computes some elements a second time. */
@@ -161,8 +183,10 @@ static void down_bytes(const void *const *rows, const void *weights, int64_t tap
     EACH_VECTOR(i, count) down_bytes_short(from, pairs, 1, to, place_of(i, count));
   else if (n)
     EACH_VECTOR(i, count) down_bytes_short(from, pairs, n, to, place_of(i, count));
-  else
-    EACH_VECTOR(i, count) down_bytes_vector(from, weights, taps, to, place_of(i, count));
+  else if (mixes(weights, taps))
+    EACH_VECTOR(i, count)
+  mix_bytes_vector(from, (int16_t)(2 * ((const int16_t *)weights)[1]), to, place_of(i, count));
+  else EACH_VECTOR(i, count) down_bytes_vector(from, weights, taps, to, place_of(i, count));
 }
 
 FC_INLINE void down_values_vector(const int16_t *const *rows, const int16_t *w, int64_t taps, uint8_t *to,
@@ -187,6 +211,35 @@ static void down_values(const void *const *rows, const void *weights, int64_t ta
   else
     EACH_VECTOR(i, count) down_values_vector(from, weights, taps, to, place_of(i, count));
 }
+
+/*
+ * The mean of two rows of values 0 to 255 << 6 by weights that are not negative, of which `weight` is twice
+ * the second: a + (b - a) w in 16 bits. (2^14 a + (b - a) w + 2^19) >> 20 is (a + 32 + ((b - a) w >> 14)) >>
+ * 6, and the upper half of 2 (b - a) times 2 w is what is shifted by 14.
+ */
+FC_INLINE vec mixed_values(vec a, vec b, vec weight) {
+  const vec apart = OP(slli_epi16)(OP(sub_epi16)(b, a), 1),
+            round = OP(set1_epi16)(1 << (FC_RESAMPLE_VALUE_BITS - 1));
+  const vec sum = OP(add_epi16)(OP(add_epi16)(a, round), OP(mulhi_epi16)(apart, weight));
+  return OP(srli_epi16)(sum, FC_RESAMPLE_VALUE_BITS);
+}
+
+static void mix_values(const void *const *rows, int16_t weight, void *to, int64_t count) {
+  const int16_t *a = rows[0], *b = rows[1],
+                w[2] = {(int16_t)((1 << FC_RESAMPLE_WEIGHT_BITS) - weight / 2), (int16_t)(weight / 2)};
+  const vec both = OP(set1_epi16)(weight);
+  if (count < FC_VECTOR_BYTES) {
+    down_values_from((const int16_t *const *)rows, w, 2, to, 0, count);
+    return;
+  }
+  EACH_VECTOR(k, count) {
+    const int64_t i = place_of(k, count);
+    const vec low = mixed_values(LOADV(a + i), LOADV(b + i), both);
+    const vec high = mixed_values(LOADV(a + i + LANES), LOADV(b + i + LANES), both);
+    STOREV((uint8_t *)to + i, IN_ORDER(OP(packus_epi16)(low, high)));
+  }
+}
+#define MIX mix_values
 
 /* ---- turning: eight rows by eight columns ------------------------------------------ */
 
@@ -324,6 +377,8 @@ FC_INLINE void across_pass(const fc_resample_table *table, int64_t from, int64_t
 
 #else
 
+#define MIX NULL
+
 static void down_bytes(const void *const *rows, const void *weights, int64_t taps, void *to, int64_t count) {
   down_bytes_from((const uint8_t *const *)rows, weights, taps, to, 0, count);
 }
@@ -397,6 +452,20 @@ FC_INLINE void along_pass(const fc_resample_table *table, const fc_resample_grou
       const vec mean = OP(srli_epi16)(OP(add_epi16)(sum, OP(set1_epi16)(1 << FC_RESAMPLE_VALUE_BITS)),
                                       FC_RESAMPLE_VALUE_BITS + 1);
       _mm512_mask_cvtepi16_storeu_epi8(to, made, mean), to = (uint8_t *)to + groups->values[i];
+      continue;
+    }
+    if (groups->mixes) {
+      const vec one = _mm512_permutex2var_epi16(a, begin, b);
+      const vec other = _mm512_permutex2var_epi16(a, OP(add_epi16)(begin, step), b), weight = LOADV(w);
+      w += 64;
+      if (pass) {
+        const __m256i mean = _mm512_cvtepi16_epi8(mixed_values(one, other, weight));
+        _mm256_mask_storeu_epi8(to, made, mean), to = (uint8_t *)to + groups->values[i];
+      } else {
+        const vec apart = OP(mulhrs_epi16)(OP(slli_epi16)(OP(sub_epi16)(other, one), 6), weight);
+        _mm512_mask_storeu_epi16(to, made, OP(add_epi16)(OP(slli_epi16)(one, 6), apart));
+        to = (int16_t *)to + groups->values[i];
+      }
       continue;
     }
     for (int64_t k = 0; k < groups->pairs; k++, w += 64) {
@@ -489,4 +558,5 @@ const fc_resample_steps FC_ISA_NAME(fc_resample_bytes) = {
     filter_values,
     NULL,
     NULL,
+    MIX,
 };

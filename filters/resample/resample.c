@@ -28,6 +28,7 @@ typedef struct work {
   const fc_view *in, *out;
   fc_resample_axis x, y;
   int codes, down_first, whole; /* whole: all channels at once */
+  int positive;                 /* of bytes by weights that are not negative */
   int picks;                    /* only those pixels of a row are loaded that are in windows */
   int64_t channels;             /* interleaved in a row */
   const fc_resample_steps *k;
@@ -88,6 +89,7 @@ static void choose(work *w, const fc_resample *r, const fc_view *in, const fc_vi
   w->y = fc_resample_axis_of(r, in->extent[FC_AXIS_Y], out->extent[FC_AXIS_Y]);
   w->codes = fc_resample_by_codes(r, in->dtype, &w->x, &w->y);
   w->down_first = fc_resample_down_first(r, w->codes, &w->y);
+  w->positive = w->codes && (w->x.filter == FC_RESAMPLE_BILINEAR || w->x.filter == FC_RESAMPLE_AREA);
   w->k = w->codes               ? FC_ISA_PICK(fc_resample_bytes, r->isa)
          : r->compute == FC_F64 ? FC_ISA_PICK(fc_resample_f64, r->isa)
                                 : FC_ISA_PICK(fc_resample_f32, r->isa);
@@ -170,6 +172,11 @@ static void fill_table(const work *w, fc_resample_table *t, const fc_resample_ax
  * fours. */
 static void put_window(fc_resample_groups *g, int64_t group, int64_t value, int64_t begin,
                        const int16_t *weights, int64_t taps) {
+  if (g->mixes) {
+    g->begin[32 * group + value] = (uint16_t)begin;
+    g->weights[64 * group + value] = (int16_t)(taps == 2 ? 2 * weights[1] : 0);
+    return;
+  }
   const int64_t place = value / 8 * 4 + value % 4, upper = value % 8 / 4;
   g->begin[32 * group + value] = (uint16_t)begin;
   for (int64_t k = 0; k < taps; k++)
@@ -180,12 +187,13 @@ static void fill_groups(work *w) {
   const fc_resample_table *t = &w->tx;
   fc_resample_groups *g = &w->groups;
   const int64_t width = w->out->shape[FC_AXIS_X], channels = w->channels;
-  g->count = 0, g->pairs = 1, g->halves = 1, g->disjoint = 1;
+  g->count = 0, g->pairs = 1, g->halves = 1, g->disjoint = 1, g->mixes = w->positive;
   for (int64_t x = 0; x < width; x++) {
     g->pairs = fc_larger(g->pairs, (t->taps[x] + 1) / 2);
     g->halves &= t->taps[x] == 2 && ((const int16_t *)(const void *)t->weights)[x * t->room] ==
                                         1 << (FC_RESAMPLE_WEIGHT_BITS - 1);
     g->disjoint &= t->first[x] == t->first[0] + 2 * x;
+    g->mixes &= t->taps[x] <= 2 && ((const int16_t *)(const void *)t->weights)[x * t->room] > 0;
   }
   for (int64_t x = 0, count; x < width; x += count, g->count++) {
     const int64_t base = t->first[x];
@@ -459,6 +467,11 @@ static void sum_across(const work *w, int pass, int64_t element_bytes) {
 static void sum_down(const work *w, int64_t y, int pass, void *to, int64_t count) {
   const fc_resample_table *t = &w->ty;
   int64_t taps = t->taps[y];
+  const int16_t *pair = (const int16_t *)(const void *)t->weights + y * t->room;
+  if (pass && w->positive && w->k->mix && taps == 2 && pair[0] > 0) {
+    w->k->mix(w->rows, (int16_t)(2 * pair[1]), to, count);
+    return;
+  }
   if (w->codes && taps % 2) w->rows[taps] = w->rows[taps - 1], taps++;
   w->k->down[pass](w->rows, t->weights + y * t->room * (w->codes ? 2 : w->value), taps, to, count);
 }

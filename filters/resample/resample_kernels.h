@@ -28,10 +28,12 @@ typedef struct fc_resample_groups {
   int64_t count, pairs; /* pairs of taps a window */
   int64_t halves;       /* whether each output is the mean of two inputs, */
   int64_t disjoint;     /* and these pairs follow one another */
+  int64_t mixes;        /* whether each output is the mean of at most two inputs, weighted */
   int64_t *first;       /* a group: the value of the input that it begins with, */
   int64_t *values;      /* and how many it makes */
   uint16_t *begin;      /* 32 a group: of each value where its window begins, from there on */
-  int16_t *weights;     /* 64 a group and pair of taps, in the order in which `along` takes them */
+  int16_t *weights; /* 64 a group and pair of taps, in the order in which `along` takes them; where it mixes,
+                       of 32 values twice the weight of the second input */
 } fc_resample_groups;
 
 typedef struct fc_resample_steps {
@@ -56,6 +58,9 @@ typedef struct fc_resample_steps {
   /* Colours times the last channel; and divided by it, or 0 if it is not above 0. Not for bytes. */
   void (*multiply)(void *row, int64_t pixels, int64_t channels);
   void (*divide)(void *row, int64_t pixels, int64_t channels);
+  /* down[1] of two rows whose weights are not negative, of which `weight`, below 2^15, is twice the second.
+   * NULL: there is no such way. Of values that no negative weight has made. */
+  void (*mix)(const void *const *rows, int16_t weight, void *to, int64_t count);
 } fc_resample_steps;
 
 FC_ISA_DECLARE(fc_resample_steps, fc_resample_bytes);

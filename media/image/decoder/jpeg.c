@@ -123,7 +123,9 @@ static boolean give_more(j_decompress_ptr jpeg) {
   const fc_decode_task *task = reader->task;
   while (reader->at < task->size) {
     const gsize from = reader->at;
-    reader->at = end_of_segment(task->file, from, task->size);
+    /* Only progressive files have scans to be skipped, of others the rest comes at once. */
+    const gboolean all = from + 1 < task->size && task->file[from + 1] == SOS && !jpeg->progressive_mode;
+    reader->at = all ? task->size : end_of_segment(task->file, from, task->size);
     if (is_skipped(reader, task->file + from, reader->at - from)) continue;
     reader->source.next_input_byte = task->file + from;
     reader->source.bytes_in_buffer = reader->at - from;
