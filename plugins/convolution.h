@@ -379,8 +379,7 @@ static inline fc_status convolution_describe_transforms(const convolution *self,
                                                         const transforms *t, fc_device_function *function) {
   enum { OF_A_WARP = 1024 };
   if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
-  const int quick =
-      setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32 && t->overlap.n == OF_A_WARP;
+  const int quick = setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32 && t->overlap.n == OF_A_WARP;
   function->flags = FC_FUNCTION_WINDOW | (quick ? 0 : FC_FUNCTION_ALONE);
   function->window_x = (uint32_t)self->taps, function->window_y = 1;
   function->growth = 1.001 * largest_gain(self);
