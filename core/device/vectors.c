@@ -33,7 +33,7 @@ static gint64 width_of(const fc_vectors *w, gint64 threads) {
 }
 
 gint64 fc_vectors_threads(const fc_vectors *w) {
-  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  return w->sorted ? w->threads : w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
 static gint64 shared_of(const fc_vectors *w) {
