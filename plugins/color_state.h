@@ -125,8 +125,11 @@ static inline fc_status color_cuda(const fc_host *host, const void *prepared, co
 static inline fc_status color_describe(const fc_host *host, void *instance, const fc_setup *setup,
                                        fc_device_function *f) {
   const fc_color_conversion c = color_conversion(instance, setup->in[0], setup->compute);
+  const fc_view in = {.dtype = setup->in[0]->dtype, .kind = setup->in[0]->kind},
+                out = {.dtype = setup->out->dtype, .kind = setup->out->kind};
   (void)host;
   fc_color_describe(&c, f);
+  if (fc_color_is_lab_of_bytes(&c, &in, &out)) f->flags &= ~FC_FUNCTION_ALONE; /* color.cu has a table */
   return FC_OK;
 }
 FC_FUSIBLE(color_extension, color_describe)

@@ -373,11 +373,14 @@ static inline int convolution_is_quick(const convolution *self, const fc_format 
   return in->kind == FC_AUDIO || floats || (self->axis == FC_AXIS_X && bytes);
 }
 
-/* By transforms: worth using alone, since the precompiled kernels take ends and integers less directly. */
+/* By transforms: worth using alone for integers, which the precompiled kernels store less directly, and for
+ * transforms by several warps, whose precompiled kernels are short of registers. */
 static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
                                                         const transforms *t, fc_device_function *function) {
+  enum { OF_A_WARP = 1024 };
   if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
-  function->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE;
+  const int quick = setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32 && t->overlap.n == OF_A_WARP;
+  function->flags = FC_FUNCTION_WINDOW | (quick ? 0 : FC_FUNCTION_ALONE);
   function->window_x = (uint32_t)self->taps, function->window_y = 1;
   function->growth = 1.001 * largest_gain(self);
   return fc_conv1d_overlap_function(&t->overlap, self->used, before_of(self) - self->skipped, self->masks,

@@ -11,29 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32 };
+enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar, as of overlap.cuh; of march.cuh also how many warps a block has, of slide.cuh whether lines are
- * short. */
+ * planar, as of overlap.cuh; of march.cuh that of the inputs, the same of the outputs, and how many warps a
+ * block has; of slide.cuh whether lines are short. */
 enum {
   PACKS,
+  TABLE,
   STRIDED,
   PLANES,
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 16,
+  ROW = MARCH + 32,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8
 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, WARP = 4 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8 };
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "strided", "planes", "tiles",   "tiles",   "march",   "march",  "march", "march", "march",
-    "march", "march",   "march",  "march",   "march",   "march",   "march",  "march", "march", "march",
-    "march", "row",     "row",    "row",     "row",     "slide",   "slide",  "slide", "slide", "slide",
-    "slide", "slide",   "slide",  "overlap", "overlap", "overlap", "overlap"};
+    "packs", "table", "strided", "planes", "tiles", "tiles",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
+    "march", "march", "row",     "row",    "row",   "row",     "slide",   "slide",   "slide",
+    "slide", "slide", "slide",   "slide",  "slide", "overlap", "overlap", "overlap", "overlap"};
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -122,6 +125,7 @@ typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
   gint64 channels_in, channels_out; /* of pixels; 1 where samples are independent */
   gint64 in_size, out_size;
+  gboolean costly; /* whether looking results up is faster than computing them */
 } shape;
 
 static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
@@ -133,7 +137,15 @@ static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboole
                  pixels ? in->shape[FC_AXIS_C] : 1,
                  pixels ? out->shape[FC_AXIS_C] : 1,
                  (gint64)fc_dtype_size(in->dtype),
-                 (gint64)fc_dtype_size(out->dtype)};
+                 (gint64)fc_dtype_size(out->dtype),
+                 FALSE};
+}
+
+/* Whether some function of single samples says that it is worth a kernel by itself, as powers are. */
+static gboolean is_costly(const fc_composition *c) {
+  for (guint i = 0; i < c->n; i++)
+    if (c->stages[i].function->flags & FC_FUNCTION_ALONE && c->stages[i].function->in == 0) return TRUE;
+  return FALSE;
 }
 
 /* Pixels per thread, such that both sides are whole words; as in map.cuh. */
@@ -158,6 +170,9 @@ static guint choose(const shape *s, const fc_map_args *a) {
   const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
   const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
   const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
+  if (s->costly && s->in_dtype == FC_U8 && dense && wide <= 4 && s->out_dtype != FC_I32 &&
+      a->length >= 64 * 16 / wide)
+    return TABLE;
   if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
   if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
   const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
@@ -190,6 +205,11 @@ static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, 
     return TRUE;
   }
   gint64 each = MAP_THREADS * EACH;
+  if (c->variant == TABLE) {
+    each *= 16 / s->out_size;
+    c->grid[0] = grid_of(lines * ((a->length + each - 1) / each), 1, (gint64)processors * TABLES);
+    return TRUE;
+  }
   if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
   if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
   const gint64 work = c->variant == STRIDED ? lines * a->length : a->length;
@@ -372,7 +392,7 @@ static void append_kernel(GString *text, guint variant, const shape *s) {
       "  fc_map_%s<%s, %s, %d, %s, %d, ",
       (int)threads, fc_compose_skeletons[variant], types[s->compute], types[s->in_dtype], s->in_kind,
       types[s->out_dtype], s->out_kind);
-  if (variant != PACKS) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
+  if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
   if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
   g_string_append(text, "Chain>::run(p.args, p.chain);\n}\n");
 }
@@ -415,8 +435,8 @@ typedef fc_vectors window;
 enum {
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_LINE = 128, /* of a single row */
-  MARCH_DENSE = 400,
+  MARCH_LINE = 128,  /* of a single row */
+  MARCH_DENSE = 256, /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,
   /* of a tile, over all channels; for short lines and many channels of a group of them */
   SLIDE_SAMPLES = 2048,
@@ -449,12 +469,15 @@ static gboolean may_see(const window *w) {
          y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
-/* FALSE: there is no such kernel. `planar`: channels are planes, and independent signals. */
+/* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; ALIGNED
+ * and OUT_ALIGNED, see above. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
-                                gboolean planar) {
+                                guint flags) {
+  const gboolean planar = (flags & IN_PLANES) != 0;
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
+  w->loose[0] = !(flags & ALIGNED), w->loose[1] = !(flags & OUT_ALIGNED);
   const int together = together_of(f);
   w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -479,7 +502,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
   window w;
   if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
-  return c->window == c->n || describe_window(&w, c, in_dtype, channels, FALSE);
+  return c->window == c->n || describe_window(&w, c, in_dtype, channels, ALIGNED | OUT_ALIGNED);
 }
 
 /* Whether the samples of each row are contiguous; sets whether channels are planes. */
@@ -511,13 +534,18 @@ static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
   return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
 }
 
-/* Whether vectors of both views start at addresses where they can be moved whole; for interleaved channels
- * their stride does not matter. */
-static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
+/* ALIGNED and OUT_ALIGNED: vectors of the views start at addresses where they can be moved whole; for
+ * interleaved channels their stride does not matter. */
+static guint aligned_sides(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
   fc_view a = *in, b = *out;
   if (!planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
-  return begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) &&
-         begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype));
+  return (begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) ? ALIGNED : 0) +
+         (begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)) ? OUT_ALIGNED
+                                                                                               : 0);
+}
+
+static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
+  return aligned_sides(w, in, out, planar) == (ALIGNED | OUT_ALIGNED);
 }
 
 /* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
@@ -729,7 +757,8 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   const fc_device_function *f = c->stages[c->window].function;
   const gint64 *extent = in->extent;
   if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
-      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], planar))
+      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C],
+                       (planar ? IN_PLANES : 0) | ALIGNED | OUT_ALIGNED))
     return FALSE;
   if (w.slide)
     return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
@@ -742,6 +771,9 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
     return FALSE;
   const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
   const gint64 width = extent[FC_AXIS_X] * w.step;
+  guint flags = ALIGNED | OUT_ALIGNED;
+  for (guint now; (now = flags & aligned_sides(&w, in, out, planar)) != flags;)
+    flags = now, describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags | (planar ? IN_PLANES : 0));
   if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
   fc_vectors_fit(&w, width);
   const gint64 bands = (width + w.width - 1) / w.width;
@@ -763,8 +795,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
       .planes = (gint32)planes,
       .constant = (float)c->border_value,
       .notes = notes};
-  to->variant = MARCH + (vectors_aligned(&w, in, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
-                WARP * (guint)(w.threads / 32 - 1);
+  to->variant = MARCH + flags + (planar ? IN_PLANES : 0) + WARP * (guint)(w.threads / 32 - 1);
   to->threads = (guint)w.threads;
   to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
   to->grid[2] = (guint)images;
@@ -787,9 +818,11 @@ static const char *window_skeleton(const window *w) {
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
-  const guint flags = (variant - MARCH) % 4;
+  static const char *const sides[] = {"false",       "true",        "false, false",
+                                      "true, false", "false, true", "true, true"};
+  const guint flags = (variant - MARCH) % (variant < ROW ? WARP : SHORT);
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
@@ -814,7 +847,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
       bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
-      flags & ALIGNED ? "true" : "false");
+      sides[(flags & ALIGNED) + (variant < ROW ? 2 : 0) + (flags & OUT_ALIGNED ? 2 : 0)]);
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
@@ -847,7 +880,8 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
                            guint processors, fc_composed *to) {
   fc_map_args args;
   const gboolean pixels = takes_pixels(c);
-  const shape s = shape_of(in, out, c->compute, pixels);
+  shape s = shape_of(in, out, c->compute, pixels);
+  s.costly = !pixels && is_costly(c);
   const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
                               out->extent[FC_AXIS_Y]};
   if (!fill_args(&args, in, out, pixels, is_placed(c), notes)) return FALSE;

@@ -33,7 +33,7 @@ static gint64 width_of(const fc_vectors *w, gint64 threads) {
 }
 
 gint64 fc_vectors_threads(const fc_vectors *w) {
-  return w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  return w->sorted ? w->threads : w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
 static gint64 shared_of(const fc_vectors *w) {
@@ -58,26 +58,29 @@ static gboolean fits_vector(fc_vectors *w, gint64 taps) {
   return shared_of(w) <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
 
+/* An estimate, from ptxas for sm_90. */
+static gint64 registers_of(const fc_vectors *w) {
+  return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
+}
+
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
  * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
  * where many threads have no outputs. Calibrated with ncu on an H200. */
 static double cost_of(const fc_vectors *w, gint64 taps) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
-  const gboolean line = w->f->window_y == 1;
   const gint64 v = w->v, sides[] = {v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype),
                                     v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0;
-  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, apart from those of other threads */
-    const gint64 each = (sides[i] + 15) / 16;
-    moved += (double)(each * each * MIN(sides[i], 16)) / 4;
+  for (int i = 0; i < 2; i++) { /* 16 bytes, or 4, at a time, apart from those of other threads */
+    const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
+    moved += w->loose[i] ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
     codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
   }
-  const double issued = ((double)(taps * v + 3 * quads + 40) + codes * (double)v) / 4;
-  const double registers = MIN((double)(kept(w) + v + (line ? 60 : 45)), 255),
-               shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
-  const double warps = fmin(65536 / (32 * registers), 227 * 1024 / shared),
-               waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.75 : 0.35);
+  const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v) / 4;
+  const double shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
+  const double warps = fmin(2048 / (double)registers_of(w), 227 * 1024 / shared),
+               waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.6 : 0.5);
   return fmax(moved, issued) * waits * (double)w->threads / (double)w->width;
 }
 
@@ -94,6 +97,7 @@ static gboolean choose(fc_vectors *w) {
     w->v = lengths[i];
     if ((w->v == 12 && w->um != 3) || !fits_vector(w, taps)) continue;
     if (w->row && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
+    if (!w->row && best.v && registers_of(w) > MARCH_REGISTERS) continue; /* two warps a scheduler */
     const double cost = w->row ? -(double)w->v : cost_of(w, taps);
     if (best.v == 0 || cost < least) best = *w, least = cost;
   }

@@ -22,6 +22,7 @@ typedef struct fc_vectors {
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
+  gboolean loose[2];       /* of march.cuh: rows of the inputs, of the outputs, begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */

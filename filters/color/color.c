@@ -68,12 +68,6 @@ size_t fc_color_scratch(const fc_color_conversion *c) {
   return 8 * TILE * fc_dtype_size(c->compute) + LIGHT_BYTES;
 }
 
-/* R G B of 8 bits to Lab of 8 bits: with a table of light and single precision, giving the same bits. */
-static int is_lab_of_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
-  return c->from == FC_SPACE_RGB && c->to == FC_SPACE_LAB && c->compute == FC_F32 && in->dtype == FC_U8 &&
-         out->dtype == FC_U8 && in->kind != FC_AUDIO && out->kind != FC_AUDIO && c->numbers[4] == 255;
-}
-
 static const float *light_of_codes(const fc_color_conversion *c, const fc_color_kernels *kernels,
                                    float *light) {
   fc_color_conversion linear = *c;
@@ -121,7 +115,7 @@ fc_status fc_color_cpu(const fc_color_conversion *c, const fc_view *in, const fc
   if (!fits(c, in, out)) return FC_UNSUPPORTED;
   const int bytes = is_gray_of_bytes(c, in, out);
   float *room = (float *)(void *)((char *)scratch + fc_color_scratch(c) - LIGHT_BYTES);
-  const float *light = is_lab_of_bytes(c, in, out) ? light_of_codes(c, kernels, room) : NULL;
+  const float *light = fc_color_is_lab_of_bytes(c, in, out) ? light_of_codes(c, kernels, room) : NULL;
   for (int64_t f = 0; f < out->shape[FC_AXIS_N]; f++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++) {
       const char *from = fc_view_at(in, f, y, 0, 0);

@@ -56,6 +56,13 @@ static inline int fc_space_channels(int space) {
  * white above 1. */
 FC_FILTERS_API void fc_color_set(fc_color_conversion *c, const double luma[3], double white);
 
+/* R G B of 8 bits to Lab of 8 bits: with a table of light and single precision, giving the same bits. */
+static inline int fc_color_is_lab_of_bytes(const fc_color_conversion *c, const fc_view *in,
+                                           const fc_view *out) {
+  return c->from == FC_SPACE_RGB && c->to == FC_SPACE_LAB && c->compute == FC_F32 && in->dtype == FC_U8 &&
+         out->dtype == FC_U8 && in->kind != FC_AUDIO && out->kind != FC_AUDIO && c->numbers[4] == 255;
+}
+
 /* The definition, a pixel at a time. `notes` as for fc_store_f32. */
 FC_FILTERS_API fc_status fc_color_ref(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
                                       uint32_t *notes);

@@ -387,6 +387,102 @@ template <typename F, typename T, int KT, typename U, int KU, typename Chain> st
   }
 };
 
+// ---- bytes through costly functions ----------------------------------------------------
+
+// For dense bytes: a block first computes the results of all 256 codes, and then looks them up; functions of
+// single samples have no other inputs. The table has a word for each lane, so that lanes do not meet in a
+// bank: a code with what is noted where it occurs, or a float.
+template <typename F, typename T, int KT, typename U, int KU, typename Chain> struct fc_map_table {
+  static constexpr int N = fc_pack<T, U>::size, EACH = 4, LANES = FC_TILE_LANES;
+  static constexpr int PIECE = FC_MAP_THREADS * EACH * N; // elements of a block at a time
+  static constexpr uint32_t NAN_SEEN = 1u << 30, CLIPPED = 1u << 31;
+
+  static FC_DEVICE void fill(uint32_t *table, const Chain &chain) {
+    const int code = threadIdx.x;
+    fc_dev_noted noted = {false, false};
+    F v[1] = {fc_dev_value<F, T>(static_cast<T>(code), fc_map_scaling<F, T, KT>())}, w[1];
+    fc_map_run(chain, v, w, noted, fc_map_at_pixel(0, 0));
+    uint32_t word[1];
+    fc_map_element_set<U>(word, 0, fc_map_code<F, U, Chain::QUIET>(w[0], fc_map_scaling<F, U, KU>(), noted));
+    if (sizeof(U) < 4) word[0] |= (noted.nan ? NAN_SEEN : 0) | (noted.clipped ? CLIPPED : 0);
+    for (int i = 0; i < LANES; i++) table[code * LANES + (code + i) % LANES] = word[0];
+  }
+
+  // Results of N bytes; returns what is noted of them, among other bits.
+  static FC_DEVICE uint32_t look(const uint32_t *mine, const uint32_t (&from)[N / 4],
+                                 uint32_t (&to)[N * sizeof(U) / 4]) {
+    uint32_t t[N], seen = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      t[i] = mine[(from[i / 4] >> 8 * (i % 4) & 255) * LANES];
+      seen |= t[i];
+    }
+    constexpr int each = 4 / sizeof(U);
+#pragma unroll
+    for (int i = 0; i < N; i += each) {
+      if constexpr (each == 4)
+        to[i / 4] =
+            __byte_perm(__byte_perm(t[i], t[i + 1], 0x0040), __byte_perm(t[i + 2], t[i + 3], 0x0040), 0x5410);
+      else if constexpr (each == 2)
+        to[i / 2] = __byte_perm(t[i], t[i + 1], 0x5410);
+      else
+        to[i] = t[i];
+    }
+    return seen;
+  }
+
+  // The packs of a piece of a line.
+  static FC_DEVICE uint32_t packs(const uint32_t *mine, const fc_packs &p, const fc_map_line &l,
+                                  int64_t piece) {
+    const int64_t first = piece * (FC_MAP_THREADS * EACH) + threadIdx.x;
+    const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(l.in + p.head) % 4);
+    fc_packed<T, N> x[EACH];
+    uint32_t last[EACH], seen = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (first + k * FC_MAP_THREADS) * N;
+      if (i >= p.body) continue;
+      if (p.alike)
+        last[k] = 0, fc_words_load(x[k].word, l.in + i);
+      else
+        fc_words_load_askew(x[k].word, &last[k], l.in + i, askew);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (first + k * FC_MAP_THREADS) * N;
+      if (i >= p.body) continue;
+      if (!p.alike) fc_words_shift(x[k].word, last[k], askew);
+      uint32_t y[N * sizeof(U) / 4];
+      seen |= look(mine, x[k].word, y);
+      fc_words_store(l.out + i * static_cast<int>(sizeof(U)), y);
+    }
+    return seen;
+  }
+
+  static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
+    __shared__ uint32_t table[256 * LANES];
+    fill(table, chain);
+    __syncthreads();
+    const uint32_t *mine = table + threadIdx.x % LANES;
+    const int64_t pieces = (a.length + PIECE - 1) / PIECE,
+                  all = a.count[0] * a.count[1] * a.count[2] * pieces;
+    uint32_t seen = 0;
+    for (int64_t i = blockIdx.x; i < all; i += gridDim.x) {
+      const int64_t line = i < pieces ? 0 : static_cast<uint32_t>(i) / static_cast<uint32_t>(pieces);
+      const fc_map_line l = fc_map_line_of(a, line);
+      const fc_packs p = fc_packs_of<T, U>(l.in, l.out, a.length);
+      seen |= packs(mine, p, l, i - line * pieces);
+      const int64_t at = threadIdx.x < p.head ? threadIdx.x : threadIdx.x + p.count * N;
+      if (i > line * pieces || at >= a.length) continue;
+      const uint32_t word = mine[static_cast<uint8_t>(l.in[at]) * LANES];
+      const uint32_t words[1] = {word};
+      *reinterpret_cast<U *>(l.out + at * static_cast<int>(sizeof(U))) = fc_map_element<U>(words, 0);
+      seen |= word;
+    }
+    if (sizeof(U) < 4) fc_dev_noted{(seen & NAN_SEEN) != 0, (seen & CLIPPED) != 0}.tell(a.notes);
+  }
+};
+
 // ---- pixels whose channels lie side by side --------------------------------------------
 
 // Tiles of pixel_tiles.cuh, with other types and channels for the output: a lane has P pixels, of whole words

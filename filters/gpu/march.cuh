@@ -30,7 +30,7 @@ struct fc_march_args {
 };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
+          bool OUT_ALIGNED, int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
 struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
@@ -163,7 +163,7 @@ struct fc_march {
           fc_window_fill<UM>(v, left);
         }
         post.run(v, o, noted);
-        if (left > 0) fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(to, o, left, noted);
+        if (left > 0) fc_window_store<U, KU, Post::QUIET, OUT_ALIGNED, V, UM>(to, o, left, noted);
         to += a.out_row;
       }
     }

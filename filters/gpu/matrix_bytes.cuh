@@ -14,20 +14,27 @@ struct fc_matrix_sums {
   int32_t of[4];
 };
 
-// sums += a b; a of bytes 0 to 255 and b of signed ones, and the reverse.
-__device__ __forceinline__ void fc_matrix_add(fc_matrix_sums &s, const uint32_t (&a)[4], uint32_t b0,
-                                              uint32_t b1) {
+// c + a b; a of bytes 0 to 255 and b of signed ones, and the reverse. Not in c's place, so that constants
+// need no moves.
+__device__ __forceinline__ fc_matrix_sums fc_matrix_product(const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                                            const fc_matrix_sums &c) {
+  fc_matrix_sums d;
   asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(s.of[0]), "+r"(s.of[1]), "+r"(s.of[2]), "+r"(s.of[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(d.of[0]), "=r"(d.of[1]), "=r"(d.of[2]), "=r"(d.of[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c.of[0]), "r"(c.of[1]),
+        "r"(c.of[2]), "r"(c.of[3]));
+  return d;
 }
-__device__ __forceinline__ void fc_matrix_add_signed(fc_matrix_sums &s, const uint32_t (&a)[4], uint32_t b0,
-                                                     uint32_t b1) {
+__device__ __forceinline__ fc_matrix_sums fc_matrix_product_signed(const uint32_t (&a)[4], uint32_t b0,
+                                                                   uint32_t b1, const fc_matrix_sums &c) {
+  fc_matrix_sums d;
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(s.of[0]), "+r"(s.of[1]), "+r"(s.of[2]), "+r"(s.of[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(d.of[0]), "=r"(d.of[1]), "=r"(d.of[2]), "=r"(d.of[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c.of[0]), "r"(c.of[1]),
+        "r"(c.of[2]), "r"(c.of[3]));
+  return d;
 }
 
 // Four 8 x 8 matrices of 16 bits: matrix k has as its rows the 16 bytes at the addresses of lanes 8 k to 8 k

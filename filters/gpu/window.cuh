@@ -21,64 +21,53 @@ struct fc_none {
   }
 };
 
-// Taps in reading order: horizontal, and vertical. add() adds one row's window to the sums it belongs to; the
-// sum that was started NY - 1 rows ago is complete and goes to `done`. `seen` has the V samples of each tap
-// in turn, which need not stay in registers.
+// Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
   static constexpr int NX = KX, NY = KY;
+  static constexpr bool LINE = false;
   float x[KX], y[KY];
 
-  template <int V, typename Seen> FC_DEVICE void add(Seen seen, float (&sum)[KY][V], float (&done)[V]) const {
-    float h[V] = {};
-#pragma unroll
-    for (int k = 0; k < KX; k++) {
-      float w[V];
-      seen(k, w);
-#pragma unroll
-      for (int i = 0; i < V; i++) h[i] = fmaf(x[k], w[i], h[i]);
-    }
+  // Adds one row's window, from w[first] on and `step` from tap to tap, to the sums it belongs to. The sum
+  // that was started NY - 1 rows ago is complete and goes to `done`.
+  template <int STEP, int V, int NW>
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
 #pragma unroll
     for (int i = 0; i < V; i++) {
-      done[i] = fmaf(y[KY - 1], h[i], sum[0][i]);
+      float h = 0;
 #pragma unroll
-      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h[i], sum[j + 1][i]);
+      for (int k = 0; k < KX; k++) h = fmaf(x[k], w[first + i + k * STEP], h);
+      done[i] = fmaf(y[KY - 1], h, sum[0][i]);
+#pragma unroll
+      for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h, sum[j + 1][i]);
     }
   }
 };
 
 template <int KX, int KY> struct fc_dense {
   static constexpr int NX = KX, NY = KY;
+  static constexpr bool LINE = KY == 1;
   float m[KY][KX];
 
-  template <int V, typename Seen> FC_DEVICE void add(Seen seen, float (&sum)[KY][V], float (&done)[V]) const {
-    float h[KY][V]; // of row KY - 1 - j of the mask; sum[KY - 1] remains 0
+  template <int STEP, int V, int NW>
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
 #pragma unroll
-    for (int j = 0; j < KY; j++)
+    for (int j = 0; j < KY; j++) { // row KY - 1 - j of the mask; sum[j] is read before it is written
+      float h[V];
 #pragma unroll
-      for (int i = 0; i < V; i++) h[j][i] = sum[j][i];
+      for (int i = 0; i < V; i++) h[i] = sum[j][i];
 #pragma unroll
-    for (int k = 0; k < KX; k++) {
-      float w[V];
-      seen(k, w);
+      for (int k = 0; k < KX; k++)
 #pragma unroll
-      for (int j = 0; j < KY; j++)
+        for (int i = 0; i < V; i++) h[i] = fmaf(m[KY - 1 - j][k], w[first + i + k * STEP], h[i]);
 #pragma unroll
-        for (int i = 0; i < V; i++) h[j][i] = fmaf(m[KY - 1 - j][k], w[i], h[j][i]);
-    }
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-      done[i] = h[0][i];
-#pragma unroll
-      for (int j = 1; j < KY; j++) sum[j - 1][i] = h[j][i];
+      for (int i = 0; i < V; i++)
+        if (j == 0)
+          done[i] = h[i];
+        else
+          sum[j > 0 ? j - 1 : 0][i] = h[i];
     }
   }
 };
-
-// Whether W words begin where they can be moved as widely as fc_map_load_words does it. Rows of one side may,
-// while those of the other do not: floats of a row one by one take four times as long.
-template <int W> FC_DEVICE bool fc_window_is_wide(const void *at) {
-  return reinterpret_cast<uintptr_t>(at) % (W % 4 == 0 ? 16 : W % 2 == 0 ? 8 : 4) == 0;
-}
 
 // N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
 // and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
@@ -103,7 +92,6 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
     askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
     const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
-    if (EACH == 1 && fc_window_is_wide<W>(from)) return fc_map_load_words(word, from);
 #pragma unroll
     for (int i = 0; i < W; i++) word[i] = whole[i];
     if constexpr (EACH > 1)
@@ -145,7 +133,7 @@ template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, cons
 
 template <typename U, bool ALIGNED, int W>
 FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
-  if (ALIGNED || (sizeof(U) == 4 && fc_window_is_wide<W>(to)))
+  if constexpr (ALIGNED)
     fc_map_store_words(to, word);
   else
     fc_window_store_askew<U>(to, word);
@@ -198,20 +186,32 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
   static constexpr int AHEAD = (PL - L) / 4 * 4, FIRST = PL - L - AHEAD; // a window, read from 16 bytes on
   static constexpr int NW = (FIRST + V + L + R + 3) / 4 * 4;
 
-  // The window of a thread's outputs, which begins PL elements before them.
+  // Elements i to i + 3 of a window.
+  static FC_DEVICE void read(float (&w)[NW], int i, const float *row) {
+    const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
+    w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+  }
+
+  // The window of a thread's outputs, which begins PL elements before them. A long line is read tap by tap,
+  // and does not stay in registers.
   static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
     float w[NW];
-    const auto seen = [&](int k, float(&to)[V]) {
-      const int ready = k == 0 ? 0 : (FIRST + V + (k - 1) * STEP + 3) / 4 * 4;
+    if constexpr (Op::LINE && NW > 64) {
 #pragma unroll
-      for (int i = ready; i < FIRST + V + k * STEP; i += 4) {
-        const float4 f = *reinterpret_cast<const float4 *>(row + (AHEAD + i) / V * VP + (AHEAD + i) % V);
-        w[i] = f.x, w[i + 1] = f.y, w[i + 2] = f.z, w[i + 3] = f.w;
+      for (int i = 0; i < V; i++) done[i] = sum[0][i];
+#pragma unroll
+      for (int k = 0; k < Op::NX; k++) {
+        const int from = k == 0 ? 0 : (FIRST + V + (k - 1) * STEP + 3) / 4 * 4;
+#pragma unroll
+        for (int i = from; i < FIRST + V + k * STEP; i += 4) read(w, i, row);
+#pragma unroll
+        for (int i = 0; i < V; i++) done[i] = fmaf(op.m[0][k], w[FIRST + i + k * STEP], done[i]);
       }
+    } else {
 #pragma unroll
-      for (int i = 0; i < V; i++) to[i] = w[FIRST + i + k * STEP];
-    };
-    op.add(seen, sum, done);
+      for (int i = 0; i < NW; i += 4) read(w, i, row);
+      op.template add<STEP, V, NW>(w, FIRST, sum, done);
+    }
   }
 };
 

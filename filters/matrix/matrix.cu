@@ -195,22 +195,36 @@ fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out,
 
 constexpr int OFFSET_THREADS = 256;
 
-// A value for each row of the matrix, in all blocks.
+// In 32 bits where possible: divisions of 64 bits are slow.
+__device__ __forceinline__ int64_t quotient(int64_t i, uint32_t n) {
+  return i >> 32 ? i / n : static_cast<uint32_t>(i) / n;
+}
+
+// A value for each row of the matrix, in all blocks. A block of threads goes along lines of X and C.
 template <typename F>
 __global__ void __launch_bounds__(OFFSET_THREADS)
-    matrix_offset(const fc_dev_view out, int axis, int64_t rows, const F *__restrict__ offset) {
-  const int64_t all = out.shape[0] * out.shape[1] * out.shape[2] * out.shape[3],
-                step = static_cast<int64_t>(gridDim.x) * OFFSET_THREADS;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * OFFSET_THREADS + threadIdx.x; i < all; i += step) {
-    int64_t rest = i, at = 0, along = 0;
-#pragma unroll
-    for (int a = FC_AXES - 1; a >= 0; a--) {
-      const int64_t position = rest % out.shape[a];
-      at += position * out.stride[a], rest /= out.shape[a];
-      if (a == axis) along = position;
+    matrix_offset(const fc_dev_view out, int axis, uint32_t rows, const F *__restrict__ offset) {
+  const uint32_t channels = static_cast<uint32_t>(out.shape[FC_AXIS_C]);
+  const int64_t length = out.shape[FC_AXIS_X] * channels, lines = out.shape[FC_AXIS_N] * out.shape[FC_AXIS_Y];
+  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
+    const int64_t n = line / out.shape[FC_AXIS_Y], y = line - n * out.shape[FC_AXIS_Y];
+    char *to = out.at(n, y, 0, 0);
+    for (int64_t i = blockIdx.x * static_cast<int64_t>(OFFSET_THREADS) + threadIdx.x; i < length;
+         i += static_cast<int64_t>(gridDim.x) * OFFSET_THREADS) {
+      const int64_t x = channels == 1 ? i : quotient(i, channels), c = i - x * channels;
+      const int64_t along = axis == FC_AXIS_C ? c : axis == FC_AXIS_X ? x : y;
+      *reinterpret_cast<F *>(to + x * out.stride[FC_AXIS_X] + c * out.stride[FC_AXIS_C]) =
+          offset[along - quotient(along, rows) * rows];
     }
-    *reinterpret_cast<F *>(out.data + at) = offset[along % rows];
   }
+}
+
+template <typename F> fc_status put_offset(const fc_matrix *m, const fc_view *to, cudaStream_t stream) {
+  const dim3 grid(fc_blocks(to->shape[FC_AXIS_X] * to->shape[FC_AXIS_C], 4 * OFFSET_THREADS, 1 << 16),
+                  fc_blocks(to->shape[FC_AXIS_N] * to->shape[FC_AXIS_Y], 1, 65535));
+  matrix_offset<F><<<grid, OFFSET_THREADS, 0, stream>>>(
+      fc_dev_view_of(to), m->axis, static_cast<uint32_t>(m->rows), static_cast<const F *>(m->offset));
+  return fc_launch_status();
 }
 
 // A view of this shape, but for `along` elements on the matrix's axis, in scratch memory, dense.
@@ -254,11 +268,7 @@ fc_status run_large(const fc_matrix *m, const fc_view *in, const fc_view *out, c
     status = convert(m, &source, &from, nullptr, stream);
   }
   if (out->dtype != m->compute) to = dense(m, out, out->shape[m->axis], room.at), room.at += bytes_of(&to);
-  if (status == FC_OK && m->offset) {
-    matrix_offset<F><<<fc_blocks(fc_view_count(&to), OFFSET_THREADS, 256 * 8), OFFSET_THREADS, 0, stream>>>(
-        fc_dev_view_of(&to), m->axis, m->rows, static_cast<const F *>(m->offset));
-    status = fc_launch_status();
-  }
+  if (status == FC_OK && m->offset) status = put_offset<F>(m, &to, stream);
   if (status == FC_OK) status = run_product<F>(m, &from, &to, room, stream);
   return status == FC_OK && out->dtype != m->compute ? convert(m, &to, out, notes, stream) : status;
 }

@@ -280,7 +280,7 @@ static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out
   return w;
 }
 
-/* ---- thresholds of bytes ------------------------------------------------------ */
+/* ---- bytes to bytes ------------------------------------------------------ */
 
 typedef struct byte_step {
   int level;
@@ -305,8 +305,22 @@ static int byte_step_of(const fc_pointwise *p, const fc_view *in, const fc_view 
   return 1;
 }
 
-static void step_lines(const fc_pointwise_kernels *k, const byte_step *s, const fc_view *in,
-                       const fc_view *out) {
+/* The table of a curve from bytes to bytes; not if a code is stored with a note. */
+static int byte_table_of(walk *w, const fc_view *in, const fc_view *out, uint8_t table[256]) {
+  uint8_t codes[256];
+  uint32_t none[2] = {0, 0}, *notes = w->notes;
+  if (!w->p->table || in->dtype != FC_U8 || out->dtype != FC_U8) return 0;
+  for (int i = 0; i < 256; i++) codes[i] = (uint8_t)i;
+  w->notes = none;
+  look_up(w, w->output, (const char *)codes, 1, 256);
+  store(w, (char *)table, 1, w->output, 256);
+  w->notes = notes;
+  return !none[0] && !none[1];
+}
+
+/* Bytes by a step, or by a table. */
+static void byte_lines(const fc_pointwise_kernels *k, const byte_step *s, const uint8_t *table,
+                       const fc_view *in, const fc_view *out) {
   fc_lines l = fc_lines_of(in, out, 1);
   fc_lines_merge(&l, in, out, 1);
   for (int64_t f = 0; f < l.frames; f++)
@@ -316,7 +330,10 @@ static void step_lines(const fc_pointwise_kernels *k, const byte_step *s, const 
         uint8_t *to = fc_view_at(out, f, y, 0, c);
         const int64_t whole = l.in_step == 1 && l.out_step == 1 ? l.length : 1;
         for (int64_t i = 0; i < l.length; i += whole)
-          k->step_bytes(to + i * l.out_step, from + i * l.in_step, whole, s->level, s->kept, s->set);
+          if (table)
+            k->look_up_bytes(to + i * l.out_step, from + i * l.in_step, whole, table);
+          else
+            k->step_bytes(to + i * l.out_step, from + i * l.in_step, whole, s->level, s->kept, s->set);
       }
 }
 
@@ -326,10 +343,15 @@ fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *in, const fc_vi
                            uint32_t *notes) {
   byte_step step;
   if (byte_step_of(p, in, out, &step)) {
-    step_lines(FC_ISA_PICK(fc_pointwise_kernels, p->isa), &step, in, out);
+    byte_lines(FC_ISA_PICK(fc_pointwise_kernels, p->isa), &step, NULL, in, out);
     return FC_OK;
   }
   walk w = walk_of(p, in, out, scratch, notes);
+  uint8_t table[256];
+  if (byte_table_of(&w, in, out, table)) {
+    byte_lines(w.kernels, NULL, table, in, out);
+    return FC_OK;
+  }
   int64_t channels = out->shape[FC_AXIS_C];
   int varies =
       (p->form == FC_POINTWISE_SCALE || p->form == FC_POINTWISE_AFFINE) && p->factors && channels > 1;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "filters/base/simd.h"
 #include "filters/pointwise/curve.h"
 
 #define FUSED_f32 fmaf
@@ -108,9 +109,36 @@ static void step_bytes(uint8_t *to, const uint8_t *from, int64_t count, int leve
   }
 }
 
+#if defined(__AVX512BW__)
+/* 32 codes at a time: words of two entries by permutations of 64 words, of which bit 7 of the code chooses
+ * one and bit 0 a half. */
+static int64_t look_up_vectors(uint8_t *to, const uint8_t *from, int64_t count, const uint8_t *table) {
+  const __m512i a = _mm512_loadu_si512(table), b = _mm512_loadu_si512(table + 64),
+                c = _mm512_loadu_si512(table + 128), d = _mm512_loadu_si512(table + 192);
+  int64_t i = 0;
+  for (; i + 32 <= count; i += 32) {
+    const __m512i codes = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(from + i)));
+    const __m512i word = _mm512_srli_epi16(codes, 1);
+    const __mmask32 upper = _mm512_test_epi16_mask(codes, _mm512_set1_epi16(128));
+    const __mmask32 odd = _mm512_test_epi16_mask(codes, _mm512_set1_epi16(1));
+    const __m512i two = _mm512_mask_blend_epi16(upper, _mm512_permutex2var_epi16(a, word, b),
+                                                _mm512_permutex2var_epi16(c, word, d));
+    _mm256_storeu_si256((__m256i *)(void *)(to + i),
+                        _mm512_cvtepi16_epi8(_mm512_mask_srli_epi16(two, odd, two, 8)));
+  }
+  return i;
+}
+#else
+#define look_up_vectors(to, from, count, table) 0
+#endif
+
+static void look_up_bytes(uint8_t *to, const uint8_t *from, int64_t count, const uint8_t *table) {
+  for (int64_t i = look_up_vectors(to, from, count, table); i < count; i++) to[i] = table[from[i]];
+}
+
 const fc_pointwise_kernels FC_ISA_NAME(fc_pointwise_kernels) = {
     scale_f32,       scale_f64,       scale_each_f32, scale_each_f64, map_f32,         map_f64,
     clamp_f32,       clamp_f64,       affine_f32,     affine_f64,     affine_each_f32, affine_each_f64,
     curve_f32,       curve_f64,       threshold_f32,  threshold_f64,  look_up_u8_f32,  look_up_u8_f64,
-    look_up_u16_f32, look_up_u16_f64, step_bytes,     range_f32,      range_f64,
+    look_up_u16_f32, look_up_u16_f64, look_up_bytes,  step_bytes,     range_f32,       range_f64,
 };

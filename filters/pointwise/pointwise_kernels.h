@@ -38,6 +38,8 @@ typedef struct fc_pointwise_kernels {
   void (*look_up_u16_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
   /* Codes above `level` become (code & kept[1]) | set[1], the others (code & kept[0]) | set[0]; in place too.
    */
+  /* to[i] = table[from[i]], of 256; the rows may be the same. */
+  void (*look_up_bytes)(uint8_t *to, const uint8_t *from, int64_t count, const uint8_t *table);
   void (*step_bytes)(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
                      const uint8_t set[2]);
   /* Widens [*low, *high] to include the values within [-limit, limit]; NaN is ignored. */

@@ -51,7 +51,7 @@ void lay_tile(plan *p, int64_t tile_x, int64_t tile_y) {
   p->tile_x = tile_x, p->tile_y = tile_y, p->vectors = columns / 16;
   p->out_pitch = up_to(cells + 15, 16);
   if (p->down_first) {
-    p->raw_pitch = odd(columns, 32), p->mid_pitch = odd(columns, 16);
+    p->raw_pitch = p->mid_pitch = odd(columns, 16);
     p->mid_at = (rows > reads ? rows : reads) * p->raw_pitch;
     p->high_at = p->mid_at + BAND_Y * tile_y * p->mid_pitch;
     p->out_at = p->high_at + BAND_Y * tile_y * p->mid_pitch + p->inputs_x;
@@ -108,7 +108,9 @@ int64_t scratch_of(const plan &p) {
 bool plan_of_views(const fc_resample *r, const fc_view *in, const fc_view *out, plan *p) {
   const bool whole = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out);
   if (!whole && (in->stride[FC_AXIS_X] != 1 || out->stride[FC_AXIS_X] != 1)) return false;
-  return plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p);
+  const int64_t row = in->stride[FC_AXIS_Y] < 0 ? -in->stride[FC_AXIS_Y] : in->stride[FC_AXIS_Y];
+  return row <= INT32_MAX / (BAND_ROWS * BAND_MOST + BAND_Y) &&
+         plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p);
 }
 
 band_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scratch) {
@@ -142,6 +144,9 @@ band_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scra
   j.vectors = static_cast<int32_t>(p.vectors);
   const int64_t apart = (p.planes > p.by_n ? j.in_n : 0) | (p.by_n > 1 ? j.in_c : 0);
   j.aligned = (static_cast<int64_t>(reinterpret_cast<uintptr_t>(j.in)) | j.in_row | apart) % 16 == 0;
+  j.step_rows = static_cast<int32_t>(BAND_THREADS / p.vectors);
+  j.step_vectors = static_cast<int32_t>(BAND_THREADS % p.vectors);
+  j.by_down = fc_dev_divider_of(j.down), j.by_planes = fc_dev_divider_of(p.by_n);
   j.by_vectors = fc_dev_divider_of(p.vectors), j.by_out = fc_dev_divider_of(p.out_pitch / 16);
   j.raw_pitch = static_cast<int32_t>(p.raw_pitch), j.mid_pitch = static_cast<int32_t>(p.mid_pitch);
   j.out_pitch = static_cast<int32_t>(p.out_pitch), j.mid_at = static_cast<int32_t>(p.mid_at);
@@ -167,9 +172,10 @@ template <typename K> bool allow(K kernel, int64_t bytes, int *processors) {
   return about.ptxVersion >= 80 && fc_allow_shared(kernel, bytes);
 }
 
-template <bool DOWN_FIRST, int STEPS> fc_status launch(const plan &p, const band_job &j, void *stream) {
+template <bool DOWN_FIRST, int STEPS, int ROWS>
+fc_status launch(const plan &p, const band_job &j, void *stream) {
   int processors = 0;
-  auto kernel = resample_bands<DOWN_FIRST, STEPS>;
+  auto kernel = resample_bands<DOWN_FIRST, STEPS, ROWS>;
   if (!allow(kernel, p.bytes, &processors)) return FC_UNSUPPORTED;
   const int64_t outputs = static_cast<int64_t>(j.x.count) + j.y.count;
   const fc_status status = fc_launch(resample_band_tables, dim3(fc_blocks(outputs, BAND_WARPS, INT32_MAX)),
@@ -186,6 +192,10 @@ template <bool DOWN_FIRST, int STEPS> fc_status launch(const plan &p, const band
   if (high > 65535) high = 65535;
   return fc_launch(kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(high)),
                    dim3(BAND_THREADS), static_cast<size_t>(p.bytes), stream, j);
+}
+
+template <int STEPS> fc_status launch_rows(const plan &p, const band_job &j, void *stream) {
+  return p.tile_y == 1 ? launch<true, STEPS, 1>(p, j, stream) : launch<true, STEPS, 2>(p, j, stream);
 }
 
 } // namespace
@@ -205,11 +215,11 @@ fc_status fc_resample_bands(const fc_resample *r, const fc_view *in, const fc_vi
   if (!plan_of_views(r, in, out, &p)) return FC_UNSUPPORTED;
   band_job j = job_of(p, in, out, scratch);
   set_limits(&j, fc_resample_limits(r, 1));
-  if (!p.down_first) return launch<false, 0>(p, j, stream);
+  if (!p.down_first) return launch<false, 0, 1>(p, j, stream);
   switch (p.inputs_y / 32) {
-  case 1: return launch<true, 1>(p, j, stream);
-  case 2: return launch<true, 2>(p, j, stream);
-  case 3: return launch<true, 3>(p, j, stream);
-  default: return launch<true, 0>(p, j, stream);
+  case 1: return launch_rows<1>(p, j, stream);
+  case 2: return launch_rows<2>(p, j, stream);
+  case 3: return launch_rows<3>(p, j, stream);
+  default: return launch_rows<0>(p, j, stream);
   }
 }

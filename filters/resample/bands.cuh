@@ -43,10 +43,10 @@ struct band {
 
 // ---- tables -------------------------------------------------------------------
 
-// Where input i of a group is among four adjacent weights. With `turned`, a lane's four are every fourth row
-// of 16, so that the rows of four lanes are adjacent.
+// Where input i of a group is among four adjacent weights. With `turned`, a lane's four are two pairs of
+// rows, 8 apart.
 __device__ __forceinline__ int band_slot(int i, int n, int outputs, bool turned) {
-  const int four = turned ? i / 16 * 4 + i % 4 : i / 4, in_four = turned ? i % 16 / 4 : i % 4;
+  const int four = turned ? i / 16 * 4 + i % 8 / 2 : i / 4, in_four = turned ? i % 16 / 8 * 2 + i % 2 : i % 4;
   return (four * outputs + n) * 4 + in_four;
 }
 
@@ -105,7 +105,8 @@ struct band_job {
   band x, y;
   int32_t groups_x, groups_y, down; // groups of a tile; tiles below each other
   int32_t vectors, aligned;         // 16 bytes of a tile's rows; whether they are at multiples of 16
-  fc_dev_divider by_vectors, by_out;
+  int32_t step_rows, step_vectors;  // of a block's threads: whole rows, and what is left
+  fc_dev_divider by_vectors, by_out, by_down, by_planes;
   int32_t raw_pitch, mid_pitch, out_pitch, mid_at, high_at, out_at; // bytes; the latter in shared memory
   int32_t least, most;                                              // limits of sums of the first pass
 };
@@ -113,20 +114,26 @@ struct band_job {
 struct band_tile {
   int e0, e1, r0, r1; // elements and rows that are read
   int xg, yg, nx, ny; // first groups and groups
-  const char *in;     // the plane's
+  const char *in;     // the plane's row r0
   char *out;          // the tile's first element
+  int above;          // the first row that the second group of rows reads, from r0 on
 };
 
-__device__ __forceinline__ band_tile band_tile_of(const band_job &j, int tile) {
+// What blocks do not change: their columns.
+__device__ __forceinline__ band_tile band_columns_of(const band_job &j) {
   band_tile t;
-  const int plane = tile / j.down, n = plane / j.by_n, c = plane % j.by_n;
-  t.xg = static_cast<int>(blockIdx.x) * j.groups_x, t.yg = tile % j.down * j.groups_y;
-  t.nx = min(j.groups_x, j.x.groups - t.xg), t.ny = min(j.groups_y, j.y.groups - t.yg);
+  t.xg = static_cast<int>(blockIdx.x) * j.groups_x, t.nx = min(j.groups_x, j.x.groups - t.xg);
   t.e0 = j.x.range[t.xg].x, t.e1 = j.x.range[t.xg + t.nx - 1].y;
-  t.r0 = j.y.range[t.yg].x, t.r1 = j.y.range[t.yg + t.ny - 1].y;
-  t.in = j.in + n * j.in_n + c * j.in_c;
-  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(t.yg) * BAND_Y * j.out_row + t.xg * BAND_X;
   return t;
+}
+
+__device__ __forceinline__ void set_rows(const band_job &j, int tile, band_tile &t) {
+  const int plane = j.by_down.quotient(tile), n = j.by_planes.quotient(plane), c = plane - n * j.by_n;
+  t.yg = (tile - plane * j.down) * j.groups_y, t.ny = min(j.groups_y, j.y.groups - t.yg);
+  const int2 first = j.y.range[t.yg], last = j.y.range[t.yg + t.ny - 1];
+  t.r0 = first.x, t.r1 = last.y, t.above = last.x - first.x;
+  t.in = j.in + n * j.in_n + c * j.in_c + t.r0 * j.in_row;
+  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(t.yg) * BAND_Y * j.out_row + t.xg * BAND_X;
 }
 
 // 16 bytes that begin anywhere, by aligned words.
@@ -141,16 +148,22 @@ __device__ __forceinline__ void copy_skewed(char *to, const char *from) {
 
 // Enqueues the copy of what a tile reads. Elements beyond the view stay what they are: their weights are 0.
 __device__ __forceinline__ void copy_tile(const band_job &j, const band_tile &t, unsigned char *raw) {
-  const char *from = t.in + t.r0 * j.in_row;
-  const int all = (t.r1 - t.r0) * j.vectors;
-  for (int i = threadIdx.x; i < all; i += BAND_THREADS) {
-    const int r = j.by_vectors.quotient(i), q = i - r * j.vectors, e = t.e0 + 16 * q;
-    const char *at = from + r * j.in_row + e;
-    char *to = reinterpret_cast<char *>(raw + r * j.raw_pitch + 16 * q);
+  const bool inside = t.e0 >= j.low && t.e0 + 16 * ((t.e1 - t.e0 + 15) / 16) <= j.high && j.aligned;
+  const int rows = t.r1 - t.r0, in_row = static_cast<int>(j.in_row); // a tile's rows are within 2 GB
+  int r = j.by_vectors.quotient(threadIdx.x), q = static_cast<int>(threadIdx.x) - r * j.vectors;
+  const char *first = t.in + t.e0;
+  for (; r < rows; r += j.step_rows, q += j.step_vectors) {
+    if (q >= j.vectors) q -= j.vectors, r++;
+    if (r >= rows) break;
+    const int e = t.e0 + 16 * q;
     if (e >= t.e1) continue;
-    if (e < j.low || e + 16 > j.high) {
+    const char *at = first + (r * in_row + 16 * q);
+    char *to = reinterpret_cast<char *>(raw + r * j.raw_pitch + 16 * q);
+    if (inside)
+      fc_copy_words(to, at);
+    else if (e < j.low || e + 16 > j.high)
       for (int k = max(j.low - e, 0); k < min(j.high - e, 16); k++) to[k] = at[k];
-    } else if (j.aligned)
+    else if (j.aligned)
       fc_copy_words(to, at);
     else
       copy_skewed(to, at);
@@ -163,10 +176,6 @@ __device__ __forceinline__ void part_weights(uint2 four, uint32_t &low, uint32_t
   low = __byte_perm(four.x, four.y, 0x6420), high = __byte_perm(four.x, four.y, 0x7531);
 }
 
-__device__ __forceinline__ uint32_t word_at(const unsigned char *p) {
-  return *reinterpret_cast<const uint32_t *>(p);
-}
-
 // The weights of 16 rows for 32 inputs, as the left side of a product.
 struct row_weights {
   uint32_t low[4], high[4];
@@ -177,28 +186,27 @@ struct row_weights {
   }
 };
 
-// Sums of 16 rows at 4 g + i, times the lower and the upper bytes of the weights.
+// Sums of 16 rows at 16 h + 2 n + i of 32 columns, as of[2 h + i], times the lower and the upper bytes of the
+// weights.
 struct four_columns {
   fc_matrix_sums of[4][2];
 };
 
+// `at` is the lane's row of 16, and half of the columns.
 __device__ __forceinline__ void add_rows(four_columns &s, const row_weights &w, const unsigned char *at,
                                          int pitch) {
   uint32_t column[2][4];
 #pragma unroll
   for (int half = 0; half < 2; half++) {
-    const unsigned char *from = at + 16 * half * pitch;
-    const uint32_t a = word_at(from), b = word_at(from + 4 * pitch), c = word_at(from + 8 * pitch),
-                   d = word_at(from + 12 * pitch);
-    const uint32_t ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
-    const uint32_t ab2 = __byte_perm(a, b, 0x7362), cd2 = __byte_perm(c, d, 0x7362);
-    column[half][0] = __byte_perm(ab, cd, 0x5410), column[half][1] = __byte_perm(ab, cd, 0x7632);
-    column[half][2] = __byte_perm(ab2, cd2, 0x5410), column[half][3] = __byte_perm(ab2, cd2, 0x7632);
+    uint32_t a[4]; // pairs of columns in two rows each: 0 to 7, 8 to 15 of the left half, of the right half
+    fc_matrix_load_turned(a, at + 16 * half * pitch);
+    column[half][0] = __byte_perm(a[0], a[1], 0x6420), column[half][1] = __byte_perm(a[0], a[1], 0x7531);
+    column[half][2] = __byte_perm(a[2], a[3], 0x6420), column[half][3] = __byte_perm(a[2], a[3], 0x7531);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    fc_matrix_add_signed(s.of[i][0], w.low, column[0][i], column[1][i]);
-    fc_matrix_add_signed(s.of[i][1], w.high, column[0][i], column[1][i]);
+    s.of[i][0] = fc_matrix_product_signed(w.low, column[0][i], column[1][i], s.of[i][0]);
+    s.of[i][1] = fc_matrix_product_signed(w.high, column[0][i], column[1][i], s.of[i][1]);
   }
 }
 
@@ -211,35 +219,36 @@ __device__ __forceinline__ void begin(fc_matrix_sums &s, int32_t with) {
   for (int i = 0; i < 4; i++) s.of[i] = with;
 }
 
-// The values of a lane, 8 adjacent columns of rows g and g + 8: lower and upper bytes apart.
+// The values of a lane, 4 adjacent columns of each half in rows g and g + 8: lower and upper bytes apart.
 __device__ __forceinline__ void put_columns(const four_columns &s, unsigned char *low, unsigned char *high,
                                             int pitch) {
 #pragma unroll
-  for (int row = 0; row < 2; row++) {
-    uint32_t l[2], h[2];
+  for (int row = 0; row < 2; row++)
 #pragma unroll
-    for (int k = 0; k < 2; k++) {
+    for (int h = 0; h < 2; h++) {
       uint32_t v[4];
 #pragma unroll
-      for (int i = 0; i < 4; i++)
-        v[i] = static_cast<uint32_t>(s.of[i][0].of[2 * row + k]) +
-               (static_cast<uint32_t>(s.of[i][1].of[2 * row + k]) << 8);
+      for (int k = 0; k < 4; k++) {
+        const fc_matrix_sums(&part)[2] = s.of[2 * h + k % 2];
+        v[k] = static_cast<uint32_t>(part[0].of[2 * row + k / 2]) +
+               (static_cast<uint32_t>(part[1].of[2 * row + k / 2]) << 8);
+      }
       const uint32_t one = __byte_perm(v[0], v[1], 0x6251), two = __byte_perm(v[2], v[3], 0x6251);
-      l[k] = __byte_perm(one, two, 0x5410), h[k] = __byte_perm(one, two, 0x7632);
+      const int to = 8 * row * pitch + 16 * h;
+      *reinterpret_cast<uint32_t *>(low + to) = __byte_perm(one, two, 0x5410);
+      *reinterpret_cast<uint32_t *>(high + to) = __byte_perm(one, two, 0x7632);
     }
-    *reinterpret_cast<uint2 *>(low + 8 * row * pitch) = make_uint2(l[0], l[1]);
-    *reinterpret_cast<uint2 *>(high + 8 * row * pitch) = make_uint2(h[0], h[1]);
-  }
 }
 
 // First pass down the columns, 32 at a time by a warp. STEPS of 32 inputs, whose weights are kept; 0: any.
 template <int STEPS>
 __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &tile, unsigned char *shared) {
-  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, steps = j.y.inputs / 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4,
+            steps = j.y.inputs / 32;
   for (int m = 0; m < tile.ny; m++) {
     const int group = tile.yg + m;
     const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
-    const unsigned char *raw = shared + (j.y.range[group].x - tile.r0 + t) * j.raw_pitch + 4 * g;
+    const unsigned char *raw = shared + ((m ? tile.above : 0) + lane % 16) * j.raw_pitch + lane / 16 * 16;
     row_weights kept[STEPS ? STEPS : 1];
 #pragma unroll
     for (int s = 0; s < STEPS; s++) kept[s].load(codes, s, g, t);
@@ -256,7 +265,7 @@ __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &til
           kept[0].load(codes, s, g, t);
           add_rows(sums, kept[0], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
         }
-      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 8 * t;
+      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 4 * t;
       put_columns(sums, shared + j.mid_at + to, shared + j.high_at + to, j.mid_pitch);
     }
   }
@@ -271,11 +280,16 @@ __device__ __forceinline__ void begin(parts &p) {
   begin(p.of[0], BAND_LAST), begin(p.of[1], 0), begin(p.of[2], 0);
 }
 
-// Elements 2 t and 2 t + 1 of a group, of rows g and g + 8, into the tile of outputs. Rows there have the
-// offsets from multiples of 16 that they have in memory.
-__device__ __forceinline__ void put_outputs(const band_job &j, const band_tile &tile, const parts &p, int m,
-                                            int group, unsigned char *shared) {
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+// Where a lane's outputs of rows g and g + 8 of a group of rows are in shared memory: rows have the offsets
+// from multiples of 16 that they have in memory.
+__device__ __forceinline__ int place_of(const band_job &j, const band_tile &tile, int row) {
+  const unsigned to = static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile.out)) +
+                      static_cast<unsigned>(row) * static_cast<unsigned>(j.out_row);
+  return j.out_at + row * j.out_pitch + static_cast<int>(to & 15) + 2 * (static_cast<int>(threadIdx.x) % 4);
+}
+
+// Elements 2 t and 2 t + 1 of a group, of two rows.
+__device__ __forceinline__ void put_outputs(const parts &p, unsigned char *upper, unsigned char *lower) {
   int32_t v[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -283,15 +297,9 @@ __device__ __forceinline__ void put_outputs(const band_job &j, const band_tile &
                          (static_cast<uint32_t>(p.of[2].of[i]) << 16);
     v[i] = static_cast<int32_t>(sum) >> FC_RESAMPLE_SHIFT(1);
   }
-  const uint32_t bytes = fc_two_bytes(v[0], v[1], fc_two_bytes(v[2], v[3], 0));
-#pragma unroll
-  for (int row = 0; row < 2; row++) {
-    const int r = BAND_Y * m + g + 8 * row;
-    const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(tile.out + r * j.out_row) & 15);
-    unsigned char *to = shared + j.out_at + r * j.out_pitch + skew + BAND_X * group + 2 * t;
-    to[0] = static_cast<unsigned char>(bytes >> 16 * row),
-    to[1] = static_cast<unsigned char>(bytes >> (16 * row + 8));
-  }
+  const uint32_t one = fc_two_bytes(v[0], v[1], 0), two = fc_two_bytes(v[2], v[3], 0);
+  upper[0] = static_cast<unsigned char>(one), upper[1] = static_cast<unsigned char>(one >> 8);
+  lower[0] = static_cast<unsigned char>(two), lower[1] = static_cast<unsigned char>(two >> 8);
 }
 
 // The weights of 8 elements for 32 inputs, as the right side of a product.
@@ -303,37 +311,43 @@ struct column_weights {
   }
 };
 
-// Second pass along the rows, a group of elements at a time by a warp.
+// Second pass along the rows, a group of elements at a time by a warp, for ROWS groups of rows. Those that
+// the tile lacks are of no meaning, and not stored.
+template <int ROWS>
 __device__ __forceinline__ void sum_across_last(const band_job &j, const band_tile &tile,
                                                 unsigned char *shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const int corner = lane % 16 * j.mid_pitch + lane / 16 * 16;
-  for (int k = warp; k < tile.nx; k += BAND_WARPS) {
-    const int group = tile.xg + k;
-    const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * BAND_X;
-    const unsigned char *low = shared + j.mid_at + corner + j.x.range[group].x - tile.e0;
-    parts sums[BAND_ROWS];
+  const int corner = j.mid_at + lane % 16 * j.mid_pitch + lane / 16 * 16 - tile.e0,
+            upper = j.high_at - j.mid_at;
+  int place[ROWS][2];
 #pragma unroll
-    for (int m = 0; m < BAND_ROWS; m++) begin(sums[m]);
+  for (int m = 0; m < ROWS; m++)
+    place[m][0] = place_of(j, tile, BAND_Y * m + g), place[m][1] = place_of(j, tile, BAND_Y * m + g + 8);
+  const int steps = j.x.inputs / 32;
+  const uint2 *codes = j.x.codes + static_cast<int64_t>(tile.xg + warp) * (8 * steps) * BAND_X;
+  for (int k = warp; k < tile.nx; k += BAND_WARPS, codes += BAND_WARPS * 8 * steps * BAND_X) {
+    const unsigned char *low = shared + corner + j.x.range[tile.xg + k].x;
+    parts sums[ROWS];
+#pragma unroll
+    for (int m = 0; m < ROWS; m++) begin(sums[m]);
 #pragma unroll 2
-    for (int s = 0; s < j.x.inputs / 32; s++) {
+    for (int s = 0; s < steps; s++) {
       column_weights w;
       w.load(codes, s, g, t);
 #pragma unroll
-      for (int m = 0; m < BAND_ROWS; m++) {
-        if (m >= tile.ny) continue;
+      for (int m = 0; m < ROWS; m++) {
         uint32_t a[4], b[4];
         fc_matrix_load(a, low + 32 * s + m * BAND_Y * j.mid_pitch);
-        fc_matrix_load(b, low + 32 * s + m * BAND_Y * j.mid_pitch + j.high_at - j.mid_at);
-        fc_matrix_add(sums[m].of[0], a, w.low[0], w.low[1]);
-        fc_matrix_add(sums[m].of[1], a, w.high[0], w.high[1]);
-        fc_matrix_add(sums[m].of[1], b, w.low[0], w.low[1]);
-        fc_matrix_add(sums[m].of[2], b, w.high[0], w.high[1]);
+        fc_matrix_load(b, low + 32 * s + m * BAND_Y * j.mid_pitch + upper);
+        sums[m].of[0] = fc_matrix_product(a, w.low[0], w.low[1], sums[m].of[0]);
+        sums[m].of[1] = fc_matrix_product(a, w.high[0], w.high[1], sums[m].of[1]);
+        sums[m].of[1] = fc_matrix_product(b, w.low[0], w.low[1], sums[m].of[1]);
+        sums[m].of[2] = fc_matrix_product(b, w.high[0], w.high[1], sums[m].of[2]);
       }
     }
 #pragma unroll
-    for (int m = 0; m < BAND_ROWS; m++)
-      if (m < tile.ny) put_outputs(j, tile, sums[m], m, k, shared);
+    for (int m = 0; m < ROWS; m++)
+      put_outputs(sums[m], shared + place[m][0] + BAND_X * k, shared + place[m][1] + BAND_X * k);
   }
 }
 
@@ -360,8 +374,8 @@ __device__ __forceinline__ void sum_across(const band_job &j, const band_tile &t
           if (first + m >= blocks) continue;
           uint32_t a[4];
           fc_matrix_load(a, raw + 32 * s + 16 * (first + m) * j.raw_pitch);
-          fc_matrix_add(sums[m][0], a, w.low[0], w.low[1]);
-          fc_matrix_add(sums[m][1], a, w.high[0], w.high[1]);
+          sums[m][0] = fc_matrix_product(a, w.low[0], w.low[1], sums[m][0]);
+          sums[m][1] = fc_matrix_product(a, w.high[0], w.high[1], sums[m][1]);
         }
       }
 #pragma unroll
@@ -407,8 +421,8 @@ __device__ __forceinline__ void sum_down_last(const band_job &j, const band_tile
   for (int i = warp; i < pairs * tile.ny; i += BAND_WARPS) {
     const int m = i >= pairs ? 1 : 0, k = 2 * (i - m * pairs), group = tile.yg + m;
     const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
-    const unsigned char *mid = shared + j.mid_at + (j.y.range[group].x - tile.r0 + lane % 16) * j.mid_pitch +
-                               2 * BAND_X * (k + lane / 16);
+    const unsigned char *mid =
+        shared + j.mid_at + ((m ? tile.above : 0) + lane % 16) * j.mid_pitch + 2 * BAND_X * (k + lane / 16);
     parts sums[2];
     begin(sums[0]), begin(sums[1]);
 #pragma unroll 2
@@ -419,12 +433,14 @@ __device__ __forceinline__ void sum_down_last(const band_job &j, const band_tile
       fc_matrix_load_turned(b, mid + 16 * s * j.mid_pitch);
 #pragma unroll
       for (int part = 0; part < 3; part++) {
-        fc_matrix_add_signed(sums[0].of[part], w.of[part], b[0], b[1]);
-        fc_matrix_add_signed(sums[1].of[part], w.of[part], b[2], b[3]);
+        sums[0].of[part] = fc_matrix_product_signed(w.of[part], b[0], b[1], sums[0].of[part]);
+        sums[1].of[part] = fc_matrix_product_signed(w.of[part], b[2], b[3], sums[1].of[part]);
       }
     }
-    put_outputs(j, tile, sums[0], m, k, shared);
-    if (k + 1 < tile.nx) put_outputs(j, tile, sums[1], m, k + 1, shared);
+    unsigned char *one = shared + place_of(j, tile, BAND_Y * m + g) + BAND_X * k,
+                  *two = shared + place_of(j, tile, BAND_Y * m + g + 8) + BAND_X * k;
+    put_outputs(sums[0], one, two);
+    if (k + 1 < tile.nx) put_outputs(sums[1], one + BAND_X, two + BAND_X);
   }
 }
 
@@ -436,7 +452,7 @@ __device__ __forceinline__ void store_tile(const band_job &j, const band_tile &t
   for (int i = threadIdx.x; i < rows * vectors; i += BAND_THREADS) {
     const int r = j.by_out.quotient(i), q = 16 * (i - r * vectors);
     char *to = t.out + r * j.out_row;
-    const int skew = static_cast<int>(reinterpret_cast<uintptr_t>(to) & 15);
+    const int skew = static_cast<int>(static_cast<unsigned>(reinterpret_cast<uintptr_t>(to)) & 15);
     if (q >= skew && q + 16 <= skew + bytes)
       *reinterpret_cast<uint4 *>(to - skew + q) =
           *reinterpret_cast<const uint4 *>(from + r * j.out_pitch + q);
@@ -451,7 +467,7 @@ __device__ __forceinline__ void store_tile(const band_job &j, const band_tile &t
   }
 }
 
-template <bool DOWN_FIRST, int STEPS>
+template <bool DOWN_FIRST, int STEPS, int ROWS>
 __global__ void __launch_bounds__(BAND_THREADS, DOWN_FIRST &&STEPS == 3 ? 2 : BAND_BLOCKS)
     resample_bands(const __grid_constant__ band_job j) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -460,9 +476,13 @@ __global__ void __launch_bounds__(BAND_THREADS, DOWN_FIRST &&STEPS == 3 ? 2 : BA
   const int all = j.down * j.planes;
   int i = static_cast<int>(blockIdx.y);
   if (i >= all) return;
-  band_tile tile = band_tile_of(j, i);
+  band_tile tile = band_columns_of(j);
+  set_rows(j, i, tile);
   copy_tile(j, tile, shared);
   for (;;) {
+    i += static_cast<int>(gridDim.y);
+    band_tile next = tile; // what it reads is looked up before it is needed
+    set_rows(j, min(i, all - 1), next);
     fc_await_copies();
     __syncthreads();
     if constexpr (DOWN_FIRST)
@@ -470,11 +490,9 @@ __global__ void __launch_bounds__(BAND_THREADS, DOWN_FIRST &&STEPS == 3 ? 2 : BA
     else
       sum_across(j, tile, shared);
     __syncthreads();
-    i += static_cast<int>(gridDim.y);
-    const band_tile next = i < all ? band_tile_of(j, i) : tile;
     if (i < all) copy_tile(j, next, shared);
     if constexpr (DOWN_FIRST)
-      sum_across_last(j, tile, shared);
+      sum_across_last<ROWS>(j, tile, shared);
     else
       sum_down_last(j, tile, shared);
     __syncthreads();

@@ -93,7 +93,11 @@ def opencv(path, out):
 def torchvision(path, out):
     import torch
     from torchvision import io
-    from torchvision.transforms.v2 import functional
+
+    if importlib.util.find_spec("torchvision.transforms.v2"):
+        from torchvision.transforms.v2 import functional
+    else:  # before 0.15
+        from torchvision.transforms import functional
 
     torch.set_num_threads(1)
     image = functional.center_crop(functional.resize(io.decode_jpeg(io.read_file(path)), [256], antialias=True), [224])

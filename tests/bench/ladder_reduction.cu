@@ -187,11 +187,17 @@ extern "C" void ladder_cuda_reduction(const bench_settings *s, bench_table *t) {
   work w = {};
   w.data = device_copy(host, (size_t)n), w.n = n;
   w.sums = device_array<u64>(BLOCKS * THREADS);
-  w.in.size = sizeof w.in, w.in.dtype = FC_I32, w.in.kind = FC_AUDIO, w.in.device = FC_CUDA_DEVICE(0);
+  const long columns = n % 1024 ? n : 1024; // rows are units of work
+  w.in.size = sizeof w.in, w.in.dtype = FC_I32, w.in.kind = FC_ARRAY, w.in.device = FC_CUDA_DEVICE(0);
   w.in.data = (void *)w.data;
   for (int a = 0; a < FC_AXES; a++)
-    w.in.shape[a] = w.in.extent[a] = a == FC_AXIS_X ? n : 1, w.in.stride[a] = a >= FC_AXIS_X ? 4 : 4 * n;
-  w.align = fc_stats_align(FC_AUDIO, n, 1), w.blocks = (n + w.align - 1) / w.align;
+    w.in.shape[a] = w.in.extent[a] = a == FC_AXIS_X   ? columns
+                                     : a == FC_AXIS_Y ? n / columns
+                                                      : 1,
+    w.in.stride[a] = a >= FC_AXIS_X   ? 4
+                     : a == FC_AXIS_Y ? 4 * columns
+                                      : 4 * n;
+  w.align = fc_stats_align(FC_ARRAY, columns, 1), w.blocks = (n / columns + w.align - 1) / w.align;
   const size_t bytes = (size_t)w.blocks * fc_stats_block_bytes(1);
   w.parts = device_array<char>(bytes),
   w.scratch = device_array<char>(fc_stats_cuda_scratch(&w.in, w.align) + 256);

@@ -202,7 +202,8 @@ static trial *trial_new(gboolean window) {
   gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
-  const int in_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
+  const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
+  const int in_dtype = window ? codes[pick(0, 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
   const int out_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
@@ -223,9 +224,11 @@ static trial *trial_new(gboolean window) {
         make_statistic(t, at, kind, in_dtype, extent[2], selects);
     } else {
       const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
-      const gboolean is_placed = !window && !selects && pick(0, 4) == 0;
-      const stage_kind any =
-          selects ? channels > 2 && pick(0, 2) ? MIX : COPY : (stage_kind)pick(COPY, COLOR + 1);
+      const gboolean is_placed = !window && !selects && !curves && pick(0, 4) == 0;
+      const stage_kind single = i % 2 ? (stage_kind)pick(COPY, GAINS) : CURVE;
+      const stage_kind any = selects  ? channels > 2 && pick(0, 2) ? MIX : COPY
+                             : curves ? single
+                                      : (stage_kind)pick(COPY, COLOR + 1);
       make_stage(&t->stages[i], is_placed ? placed : any, channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;

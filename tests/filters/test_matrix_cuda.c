@@ -66,7 +66,8 @@ static grid window_new(int dtype, int kind, const int64_t shape[FC_AXES], int or
   return g;
 }
 
-/* Where the CPU has no fused multiply-add, results may fall on the other side of a half. */
+/* Where the CPU has no fused multiply-add, and where a device sums in another order, results may fall on the
+ * other side of a half; those of i32 have more digits than f32. */
 static void compare(const grid *got, const grid *want, const char *name) {
   double unit = fc_scaling_of(got->view.kind, got->view.dtype).scale;
   double largest = 0;
@@ -74,12 +75,12 @@ static void compare(const grid *got, const grid *want, const char *name) {
   GRID_EACH(want, n, y, x, c) largest = fmax(largest, fabs(grid_value(want, n, y, x, c)));
   GRID_EACH(got, n, y, x, c) {
     double a = grid_value(got, n, y, x, c), b = grid_value(want, n, y, x, c);
-    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest : unit;
+    double slack = fc_dtype_is_float(got->view.dtype) ? 1e-6 * largest : fmax(unit, 1e-6 * largest);
     CHECK(fabs(a - b) <= slack, "%s at %" PRId64 ",%" PRId64 ",%" PRId64 ": %g, not %g", name, y, x, c, a, b);
     off += a != b, count++;
   }
-  CHECK(fc_dtype_is_float(got->view.dtype) || off * 50 <= count, "%s: %d of %d are off", name, (int)off,
-        (int)count);
+  CHECK(fc_dtype_is_float(got->view.dtype) || got->view.dtype == FC_I32 || off * 50 <= count,
+        "%s: %d of %d are off", name, (int)off, (int)count);
   CHECK(grid_intact(got), "%s: wrote beyond the output", name);
 }
 
