@@ -69,10 +69,10 @@ FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, vo
  * 2^-100 are lost. A product in pieces is still the product computed whole, bit for bit, on the same kind of
  * device.
  *
- * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, which depend on m, n and k alone:
- * the size of A and B, and the larger of them once more; in use until the stream has completed the product.
- * FC_UNSUPPORTED, with nothing enqueued, for f64, for empty products, and on devices other than sm_90 (where
- * mma.sync is no faster than plain f32): call fc_gemm_cuda then.
+ * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about twice the size of A and B;
+ * in use until the stream has completed the product. FC_UNSUPPORTED, with nothing enqueued, for f64, for
+ * empty products, and on devices other than sm_90 (where mma.sync is no faster than plain f32): call
+ * fc_gemm_cuda then.
  */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);

@@ -2,7 +2,6 @@
 //
 // padded.cu - products of matrices with any alignment: their lines are first copied to multiples of 16 bytes,
 // which the copy engine of sm_90 requires (tma.cuh).
-#include "filters/gemm/result.cuh"
 #include "filters/gemm/tma.cuh"
 
 namespace {
@@ -107,7 +106,7 @@ extern "C" size_t fc_gemm_padded_scratch(const fc_gemm *g) {
 }
 
 extern "C" fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream) {
-  if (fc_gemm_padded_scratch(g) == 0 || !fc_gemm_widens(g->k)) return fc_gemm_cuda(g, stream);
+  if (fc_gemm_padded_scratch(g) == 0) return fc_gemm_cuda(g, stream);
   return fc_dispatch_compute(g->type, [&](auto f) {
     return multiply<decltype(f)>(g, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
   });

@@ -487,7 +487,7 @@ struct layout {
   fc_plain_operands plain;
   int64_t pitch;
   bool packs_a;
-  size_t big, small; // offsets in scratch memory; A is first
+  size_t big, small, bytes; // offsets in scratch memory; A is first
 };
 
 layout layout_of(const fc_gemm *given) {
@@ -500,6 +500,7 @@ layout layout_of(const fc_gemm *given) {
   const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
   l.big = l.packs_a ? row * static_cast<size_t>(l.a.limit) : 0;
   l.small = l.big + row * static_cast<size_t>(l.b.limit);
+  l.bytes = l.small + row * static_cast<size_t>(l.b.limit);
   return l;
 }
 
@@ -549,11 +550,8 @@ bool is_product(const fc_gemm *g) {
 
 } // namespace
 
-// For any strides: which of the two is split, and whether the other is copied, depends on them.
 extern "C" size_t fc_gemm_split_scratch(const fc_gemm *g) {
-  if (fc_gemm_check(g) != FC_OK || !is_product(g) || g->k <= FEW_STEPS) return 0;
-  const int64_t rows = g->m + g->n + (g->m > g->n ? g->m : g->n);
-  return static_cast<size_t>((g->k + SLICE - 1) / SLICE * SLICE * rows) * sizeof(float);
+  return fc_gemm_check(g) == FC_OK && is_product(g) && g->k > FEW_STEPS ? layout_of(g).bytes : 0;
 }
 
 extern "C" fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream) {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix.cu - a matrix along an axis, on a CUDA device. Three ways:
+// matrix.cu - a matrix along an axis, on a CUDA device. Four ways:
 //
 //   pixels   up to four interleaved channels: a thread mixes four pixels (matrix_mix.cuh)
 //   block    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
 //            shared memory; the limit is then the memory's speed
-//   large    matrix products (gemm/gemm.h), whose sums are those of gemm.h; what is of another type than the
-//            one computed with is converted in scratch memory, and offsets lie in the result before
+//   product  larger, of the type computed with on either side, without offsets: matrix products as they are
+//            (gemm/gemm.h), whose sums are those of gemm.h
+//   tile     anything larger: the tiled product of gemm/tile.cuh
 //
-// The first two give the same sums: they start with the offset and add the columns in order. The choice
-// depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
+// All except `product` give the same sums: they start with the offset and add the columns in order. The
+// choice depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
 #include "filters/gemm/gemm.h"
 #include "filters/gemm/tile.cuh"
 #include "filters/matrix/matrix.h"
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/cuda.cuh"
-#include "filters/pointwise/pointwise.h"
 
 // The positions that a matrix is applied at, numbered from 0: the blocks along its axis and every element of
 // the other axes, numbered in the order of memory where possible.
@@ -125,196 +125,137 @@ fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, u
 
 // ---- product ------------------------------------------------------------------
 
-// The product along the dimension with the most positions, and how often it is repeated: for each position of
-// the others, of which `count`, `in` and `out` tell number and distances.
-struct fc_matrix_products {
-  fc_gemm g;
-  int most;
-  int64_t others, count[FC_AXES], in[FC_AXES], out[FC_AXES];
-};
-
+// One product along the dimension with the most positions, repeated for each position of the others.
 template <typename F>
-fc_matrix_products products_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
+fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream) {
   const fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
   const int64_t size = sizeof(F);
-  fc_matrix_products p = {};
-  p.others = 1, p.count[FC_AXES - 1] = walk.count;
-  for (int d = 0; d < FC_AXES - 1; d++) p.count[d] = walk.size[d], p.count[FC_AXES - 1] /= walk.size[d];
-  for (int d = 0; d < FC_AXES; d++) p.in[d] = walk.in[d], p.out[d] = walk.out[d];
+  int64_t count[FC_AXES], others = 1;
+  int most = 0;
+  count[FC_AXES - 1] = walk.count;
+  for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
   for (int d = 1; d < FC_AXES; d++) { // merges dimensions that are contiguous with the largest
     const bool joins =
-        p.in[d] == p.in[p.most] * p.count[p.most] && p.out[d] == p.out[p.most] * p.count[p.most];
+        walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
     if (joins)
-      p.count[p.most] *= p.count[d], p.count[d] = 1;
-    else if (p.count[d] > p.count[p.most])
-      p.most = d;
+      count[most] *= count[d], count[d] = 1;
+    else if (count[d] > count[most])
+      most = d;
   }
-  for (int d = 0; d < FC_AXES; d++) p.others *= d == p.most ? 1 : p.count[d];
-  p.g.type = m->compute, p.g.m = m->rows, p.g.n = p.count[p.most], p.g.k = m->cols, p.g.alpha = 1;
-  p.g.beta = m->offset ? 1 : 0;
-  p.g.a = m->matrix, p.g.a_row = 1, p.g.a_col = m->pitch;
-  p.g.b_row = in->stride[m->axis] / size, p.g.b_col = p.in[p.most] / size;
-  p.g.c_row = out->stride[m->axis] / size, p.g.c_col = p.out[p.most] / size;
-  return p;
-}
-
-// What is left of the scratch memory.
-struct fc_matrix_room {
-  char *at, *end;
-};
-
-// By split elements where that is asked for; operands that are not aligned are copied first where there is
-// room.
-fc_status multiply(const fc_matrix *m, const fc_gemm *g, fc_matrix_room room, cudaStream_t stream) {
-  const fc_status status = m->split ? fc_gemm_split_cuda(g, room.at, stream) : FC_UNSUPPORTED;
-  if (status != FC_UNSUPPORTED) return status;
-  const bool fits = static_cast<int64_t>(fc_gemm_padded_scratch(g)) <= room.end - room.at;
-  return fits ? fc_gemm_padded_cuda(g, room.at, stream) : fc_gemm_cuda(g, stream);
-}
-
-// Both views are of the compute type; with an offset `out` holds it.
-template <typename F>
-fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, const fc_matrix_room &room,
-                      cudaStream_t stream) {
-  fc_matrix_products p = products_of<F>(m, in, out);
-  for (int64_t i = 0; i < p.others; i++) {
+  for (int d = 0; d < FC_AXES; d++) others *= d == most ? 1 : count[d];
+  fc_gemm g = {};
+  g.type = m->compute, g.m = m->rows, g.n = count[most], g.k = m->cols, g.alpha = 1;
+  g.a = m->matrix, g.a_row = 1, g.a_col = m->pitch;
+  g.b_row = in->stride[m->axis] / size, g.b_col = walk.in[most] / size;
+  g.c_row = out->stride[m->axis] / size, g.c_col = walk.out[most] / size;
+  for (int64_t i = 0; i < others; i++) {
     int64_t rest = i, from = 0, to = 0;
     for (int d = 0; d < FC_AXES; d++) {
-      if (d == p.most) continue;
-      from += rest % p.count[d] * p.in[d], to += rest % p.count[d] * p.out[d];
-      rest /= p.count[d];
+      if (d == most) continue;
+      from += rest % count[d] * walk.in[d], to += rest % count[d] * walk.out[d];
+      rest /= count[d];
     }
-    p.g.b = static_cast<const char *>(in->data) + from, p.g.c = static_cast<char *>(out->data) + to;
-    const fc_status status = multiply(m, &p.g, room, stream);
+    g.b = static_cast<const char *>(in->data) + from, g.c = static_cast<char *>(out->data) + to;
+    const fc_status status = fc_gemm_cuda(&g, stream);
     if (status != FC_OK) return status;
   }
   return FC_OK;
 }
 
-// ---- any types, and an offset ---------------------------------------------------
+// ---- tile ---------------------------------------------------------------------
 
-constexpr int OFFSET_THREADS = 256;
-
-// In 32 bits where possible: divisions of 64 bits are slow.
-__device__ __forceinline__ int64_t quotient(int64_t i, uint32_t n) {
-  return i >> 32 ? i / n : static_cast<uint32_t>(i) / n;
-}
-
-// A value for each row of the matrix, in all blocks. A block of threads goes along lines of X and C.
-template <typename F>
-__global__ void __launch_bounds__(OFFSET_THREADS)
-    matrix_offset(const fc_dev_view out, int axis, uint32_t rows, const F *__restrict__ offset) {
-  const uint32_t channels = static_cast<uint32_t>(out.shape[FC_AXIS_C]);
-  const int64_t length = out.shape[FC_AXIS_X] * channels, lines = out.shape[FC_AXIS_N] * out.shape[FC_AXIS_Y];
-  for (int64_t line = blockIdx.y; line < lines; line += gridDim.y) {
-    const int64_t n = line / out.shape[FC_AXIS_Y], y = line - n * out.shape[FC_AXIS_Y];
-    char *to = out.at(n, y, 0, 0);
-    for (int64_t i = blockIdx.x * static_cast<int64_t>(OFFSET_THREADS) + threadIdx.x; i < length;
-         i += static_cast<int64_t>(gridDim.x) * OFFSET_THREADS) {
-      const int64_t x = channels == 1 ? i : quotient(i, channels), c = i - x * channels;
-      const int64_t along = axis == FC_AXIS_C ? c : axis == FC_AXIS_X ? x : y;
-      *reinterpret_cast<F *>(to + x * out.stride[FC_AXIS_X] + c * out.stride[FC_AXIS_C]) =
-          offset[along - quotient(along, rows) * rows];
-    }
+// Rows of the matrix.
+template <typename F> struct matrix_operand {
+  const char *data;
+  int64_t along;
+  static constexpr bool along_fast = false;
+  __device__ __forceinline__ const char *at(int64_t i) const {
+    return data + i * static_cast<int64_t>(sizeof(F));
   }
-}
+  __device__ __forceinline__ F load(const char *from) const { return *reinterpret_cast<const F *>(from); }
+};
 
-template <typename F> fc_status put_offset(const fc_matrix *m, const fc_view *to, cudaStream_t stream) {
-  const dim3 grid(fc_blocks(to->shape[FC_AXIS_X] * to->shape[FC_AXIS_C], 4 * OFFSET_THREADS, 1 << 16),
-                  fc_blocks(to->shape[FC_AXIS_N] * to->shape[FC_AXIS_Y], 1, 65535));
-  matrix_offset<F><<<grid, OFFSET_THREADS, 0, stream>>>(
-      fc_dev_view_of(to), m->axis, static_cast<uint32_t>(m->rows), static_cast<const F *>(m->offset));
-  return fc_launch_status();
-}
-
-// A view of this shape, but for `along` elements on the matrix's axis, in scratch memory, dense.
-fc_view dense(const fc_matrix *m, const fc_view *like, int64_t along, char *memory) {
-  fc_view v = *like;
-  v.dtype = m->compute, v.data = memory;
-  v.shape[m->axis] = v.extent[m->axis] = along;
-  int64_t stride = static_cast<int64_t>(fc_dtype_size(m->compute));
-  for (int a = FC_AXES - 1; a >= 0; a--) v.stride[a] = stride, stride *= v.shape[a];
-  return v;
-}
-
-int64_t bytes_of(const fc_view *v) {
-  return (v->stride[0] * v->shape[0] + 255) / 256 * 256;
-}
-
-// Elements of the input along the axis, those of the last block included.
-int64_t inputs_of(const fc_matrix *m, const fc_view *out) {
-  return out->shape[m->axis] / m->rows * m->cols;
-}
-
-// Converts between a signal's type and the one that is computed in; notes as in fc_job.
-fc_status convert(const fc_matrix *m, const fc_view *from, const fc_view *to, uint32_t *notes,
-                  cudaStream_t stream) {
-  fc_pointwise p = {};
-  p.form = FC_POINTWISE_COPY, p.compute = m->compute;
-  return fc_pointwise_cuda(&p, from, to, stream, notes);
-}
-
-// What is not of the compute type is converted in scratch memory.
-template <typename F>
-fc_status run_large(const fc_matrix *m, const fc_view *in, const fc_view *out, char *scratch, uint32_t *notes,
-                    cudaStream_t stream) {
-  fc_matrix_room room = {scratch, scratch + fc_matrix_device_scratch(m, out)};
-  fc_view from = *in, to = *out;
-  fc_status status = FC_OK;
-  from.shape[m->axis] = inputs_of(m, out);
-  if (in->dtype != m->compute) {
-    const fc_view source = from;
-    from = dense(m, &source, source.shape[m->axis], room.at), room.at += bytes_of(&from);
-    status = convert(m, &source, &from, nullptr, stream);
+// Blocks of the input.
+template <typename F> struct input_operand {
+  const char *data;
+  int64_t along;
+  bool along_fast;
+  int32_t dtype;
+  fc_dev_map<F> map;
+  fc_matrix_walk walk;
+  __device__ __forceinline__ const char *at(int64_t j) const {
+    int64_t from, to;
+    walk.offsets(j, &from, &to);
+    return data + from;
   }
-  if (out->dtype != m->compute) to = dense(m, out, out->shape[m->axis], room.at), room.at += bytes_of(&to);
-  if (status == FC_OK && m->offset) status = put_offset<F>(m, &to, stream);
-  if (status == FC_OK) status = run_product<F>(m, &from, &to, room, stream);
-  return status == FC_OK && out->dtype != m->compute ? convert(m, &to, out, notes, stream) : status;
-}
+  __device__ __forceinline__ F load(const char *from) const { return fc_dev_load_any<F>(from, dtype, map); }
+};
 
-bool is_large(const fc_matrix *m) {
-  return m->rows > BLOCK_LARGEST || m->cols > BLOCK_LARGEST;
+template <typename F> struct output_result {
+  char *data;
+  int64_t along;
+  int32_t dtype;
+  fc_dev_map<F> map;
+  const F *offset;
+  uint32_t *notes;
+  fc_matrix_walk walk;
+  __device__ __forceinline__ char *at(int64_t j) const {
+    int64_t from, to;
+    walk.offsets(j, &from, &to);
+    return data + to;
+  }
+  __device__ __forceinline__ F start(int64_t i) const { return offset ? offset[i] : F(0); }
+  __device__ __forceinline__ void store(char *block, int64_t i, F sum) const {
+    fc_dev_store_any<F>(block + i * along, dtype, sum, map, notes);
+  }
+};
+
+template <typename F>
+fc_status run_tile(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
+                   cudaStream_t stream) {
+  fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
+  const int64_t size = sizeof(F);
+  matrix_operand<F> a = {static_cast<const char *>(m->matrix), m->pitch * size};
+  // Neighbouring threads go along the matrix's axis if its elements are adjacent in memory.
+  bool along_fast = in->stride[m->axis] == static_cast<int64_t>(fc_dtype_size(in->dtype));
+  input_operand<F> b = {static_cast<const char *>(in->data),
+                        in->stride[m->axis],
+                        along_fast,
+                        in->dtype,
+                        fc_dev_map_of<F>(in->kind, in->dtype),
+                        walk};
+  output_result<F> c = {static_cast<char *>(out->data),
+                        out->stride[m->axis],
+                        out->dtype,
+                        fc_dev_map_of<F>(out->kind, out->dtype),
+                        static_cast<const F *>(m->offset),
+                        notes,
+                        walk};
+  if (m->cols > FC_MATRIX_BLOCK)
+    return fc_tile_product<F, FC_MATRIX_BLOCK>(m->rows, walk.count, m->cols, a, b, c, stream);
+  return fc_tile_product<F, 0>(m->rows, walk.count, m->cols, a, b, c, stream);
 }
 
 template <typename F>
-fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, char *scratch, uint32_t *notes,
+fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
               cudaStream_t stream) {
   fc_status status;
   if (fc_matrix_mix_try(m, in, out, notes, stream, &status)) return status;
-  if (is_large(m)) return run_large<F>(m, in, out, scratch, notes, stream);
   int64_t larger = m->rows > m->cols ? m->rows : m->cols;
   if (larger <= 4) return run_block<F, 4>(m, in, out, notes, stream);
   if (larger <= 8) return run_block<F, 8>(m, in, out, notes, stream);
-  return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
+  if (larger <= BLOCK_LARGEST) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
+  if (in->dtype == m->compute && out->dtype == m->compute && !m->offset)
+    return run_product<F>(m, in, out, stream);
+  return run_tile<F>(m, in, out, notes, stream);
 }
 
 } // namespace
 
-// Copies of the input, and of the result, in the compute type. An input that is of that type is copied into
-// the same memory if its lines, of 128 elements and more, have to be aligned, each to 32 elements.
-extern "C" size_t fc_matrix_device_scratch(const fc_matrix *m, const fc_view *out) {
-  if (!is_large(m) || fc_view_count(out) == 0) return 0;
-  const fc_view from = dense(m, out, inputs_of(m, out), nullptr),
-                to = dense(m, out, out->shape[m->axis], nullptr);
-  const int64_t copies =
-      bytes_of(&from) + (bytes_of(&to) > bytes_of(&from) / 4 ? bytes_of(&to) : bytes_of(&from) / 4);
-  size_t split = 0;
-  if (m->split && m->compute == FC_F32) {
-    const fc_matrix_products p = products_of<float>(m, &from, &to);
-    fc_gemm g = p.g; // as if all were one product: other strides divide them differently
-    g.n = p.others * p.g.n;
-    split = fc_gemm_split_scratch(&g);
-  }
-  return static_cast<size_t>(copies) + split + 256;
-}
-
-extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out, void *scratch,
+extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                     uint32_t *notes, void *stream) {
   fc_status status = fc_matrix_check(m, in, out);
   if (status != FC_OK || fc_view_count(out) == 0) return status;
   cudaStream_t s = static_cast<cudaStream_t>(stream);
-  return fc_dispatch_compute(m->compute, [&](auto f) {
-    return run<decltype(f)>(m, in, out, static_cast<char *>(scratch), notes, s);
-  });
+  return fc_dispatch_compute(m->compute, [&](auto f) { return run<decltype(f)>(m, in, out, notes, s); });
 }

@@ -37,7 +37,7 @@ FILTERS = {
     "geometry": ("gpu",),
     "histogram": ("gpu",),
     "local": ("gpu", "filter2d"),
-    "matrix": ("gpu", "gemm", "pointwise"),
+    "matrix": ("gpu", "gemm"),
     "picture": ("fourier",),
     "pointwise": ("gpu",),
     "polyphase": ("gpu", "fourier"),
