@@ -111,7 +111,7 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 #if FC_HAVE_CUDA
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
-  return fc_median_cuda(prepared, job->in[0], job->edges, job->out, job->stream);
+  return fc_median_cuda(prepared, job->in[0], job->out, job->stream);
 }
 #endif
 
@@ -144,9 +144,8 @@ static const fc_operator median_operator = {
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends =
-        BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                 FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, NULL, process_cuda)),
+    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
     .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
 };
 SINGLE_OPERATOR_PLUGIN("median", median_operator)

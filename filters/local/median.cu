@@ -4,7 +4,6 @@
 // or two. 3 x 3 and 5 x 5 by the networks of median_kernels.inc in registers. Other windows by binary search
 // over the bits of the median, from the highest down: a bit is 1 if no more than half of the window is below
 // the value with that bit set. This reads the window once per bit of a key, from the first-level cache.
-#include "filters/gpu/border.cuh"
 #include "filters/gpu/cuda.cuh"
 #include "filters/local/median.h"
 #include "filters/local/median_key.h"
@@ -92,24 +91,24 @@ template <int COUNT, typename T> __device__ __forceinline__ void spread(T *v) {
 }
 
 // Removes minimum and maximum of KEPT values of the SIDE x SIDE window, neither of which can be the median,
-// and takes one more value from the window, until three are left. at(row, column) is a value.
-template <int SIDE, int KEPT, typename T, typename At>
-__device__ __forceinline__ void reduce(T *v, const At &at) {
+// and loads one more value, until three are left.
+template <int SIDE, int KEPT, typename E, typename T>
+__device__ __forceinline__ void reduce(T *v, const char *corner, int64_t step_y, int64_t step_x) {
   spread<KEPT>(v);
   if constexpr (KEPT > 3) {
     constexpr int NEXT = 2 * (SIDE * SIDE / 2 + 2) - KEPT;
-    v[0] = at(NEXT / SIDE, NEXT % SIDE);
-    reduce<SIDE, KEPT - 1>(v, at);
+    v[0] = E::load(corner + NEXT / SIDE * step_y + NEXT % SIDE * step_x);
+    reduce<SIDE, KEPT - 1, E>(v, corner, step_y, step_x);
   }
 }
 
-template <int SIDE, typename E, typename At>
-__device__ __forceinline__ typename E::key by_network(const At &at) {
+template <int SIDE, typename E>
+__device__ __forceinline__ typename E::key by_network(const char *corner, int64_t step_y, int64_t step_x) {
   constexpr int FIRST = SIDE * SIDE / 2 + 2;
   typename E::key v[FIRST];
 #pragma unroll
-  for (int i = 0; i < FIRST; i++) v[i] = at(i / SIDE, i % SIDE);
-  reduce<SIDE, FIRST>(v, at);
+  for (int i = 0; i < FIRST; i++) v[i] = E::load(corner + i / SIDE * step_y + i % SIDE * step_x);
+  reduce<SIDE, FIRST, E>(v, corner, step_y, step_x);
   return v[1];
 }
 
@@ -140,69 +139,36 @@ __global__ void __launch_bounds__(THREADS) median(fc_dev_view in, fc_dev_view ou
       const int64_t n = line / rows, y = line % rows, x = i / channels, c = i % channels;
       const char *corner = in.at(n, y - ny / 2, x - nx / 2, c);
       if constexpr (SIDE > 0)
-        E::store(out.at(n, y, x, c), by_network<SIDE, E>([&](int j, int k) {
-                   return E::load(corner + j * step_y + k * step_x);
-                 }));
+        E::store(out.at(n, y, x, c), by_network<SIDE, E>(corner, step_y, step_x));
       else
         E::store(out.at(n, y, x, c), by_bits<E>(corner, step_y, step_x, nx, ny));
     }
 }
 
-// Where rows come from: of a view that is readable around the output (FC_BORDER_NONE), or of the whole signal
-// with a border to assume. `first` is the signal's row that the first output is in.
-struct frame {
-  int border, height, width, first;
-  uint64_t code;
-  fc_dev_divider by_rows, by_channels;
-};
-
 // Rows of adjacent elements on both sides: SINGLE ones, and words of them.
 template <int SIDE, typename SINGLE, typename E>
 __global__ void __launch_bounds__(THREADS)
-    median_rows(fc_dev_view in, fc_dev_view out, const __grid_constant__ frame f) {
-  constexpr int HALF = SIDE / 2, SIZE = SINGLE::BYTES;
+    median_rows(fc_dev_view in, fc_dev_view out, fc_dev_divider by_rows) {
   const int rows = static_cast<int>(out.shape[FC_AXIS_Y]),
             lines = static_cast<int>(out.shape[FC_AXIS_N]) * rows;
-  const int pixel = static_cast<int>(out.shape[FC_AXIS_C]) * SIZE,
-            bytes = static_cast<int>(out.shape[FC_AXIS_X]) * pixel;
-  const bool bordered = f.border != FC_BORDER_NONE;
-  const int margin = bordered ? HALF * pixel + 3 : 0; // words are loaded whole
-  const typename SINGLE::key constant = SINGLE::load(reinterpret_cast<const char *>(&f.code));
+  const int bytes = static_cast<int>(out.shape[FC_AXIS_X] * out.shape[FC_AXIS_C]) * SINGLE::BYTES;
+  const int64_t step_y = in.stride[FC_AXIS_Y], step_x = in.stride[FC_AXIS_X];
   for (int line = blockIdx.y; line < lines; line += gridDim.y) {
-    const int n = f.by_rows.quotient(line), y = line - n * rows;
-    const char *row[SIDE]; // NULL: constant
-    bool whole = true;
-#pragma unroll
-    for (int j = 0; j < SIDE; j++) {
-      const int from =
-          bordered ? fc_dev_border_source(f.border, f.first + y + j - HALF, f.height) : y + j - HALF;
-      row[j] = bordered && from < 0 ? nullptr : in.at(n, from, 0, 0);
-      whole = whole && row[j];
-    }
+    const int n = by_rows.quotient(line), y = line - n * rows;
+    const char *from = in.at(n, y - SIDE / 2, -(SIDE / 2), 0);
     char *to = out.at(n, y, 0, 0);
     for (int i = (blockIdx.x * THREADS + threadIdx.x) * E::BYTES; i < bytes;
-         i += gridDim.x * THREADS * E::BYTES) {
-      if (whole && i >= margin && i + E::BYTES <= bytes - margin) {
-        E::store(to + i,
-                 by_network<SIDE, E>([&](int j, int k) { return E::load(row[j] + i + (k - HALF) * pixel); }));
-        continue;
-      }
-      for (int b = i; b < i + E::BYTES && b < bytes; b += SIZE) {
-        const int x = f.by_channels.quotient(b / SIZE), c = b - x * pixel;
-        const auto at = [&](int j, int k) {
-          const int from = bordered ? fc_dev_border_source(f.border, x + k - HALF, f.width) : x + k - HALF;
-          if (!row[j] || (bordered && from < 0)) return constant;
-          return SINGLE::load(row[j] + from * pixel + c);
-        };
-        SINGLE::store(to + b, by_network<SIDE, SINGLE>(at));
-      }
-    }
+         i += gridDim.x * THREADS * E::BYTES)
+      if (i + E::BYTES <= bytes)
+        E::store(to + i, by_network<SIDE, E>(from + i, step_y, step_x));
+      else
+        for (int k = i; k < bytes; k += SINGLE::BYTES)
+          SINGLE::store(to + k, by_network<SIDE, SINGLE>(from + k, step_y, step_x));
   }
 }
 
-// FC_UNSUPPORTED: other strides.
 template <int SIDE, typename SINGLE, typename E>
-fc_status launch_rows(const fc_view *in, const fc_edges *edges, const fc_view *out, void *stream) {
+fc_status launch_rows(const fc_view *in, const fc_view *out, void *stream) {
   const int64_t bytes = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C] * SINGLE::BYTES;
   const int64_t lines = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y];
   const int64_t starts = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out->data)) |
@@ -210,32 +176,17 @@ fc_status launch_rows(const fc_view *in, const fc_edges *edges, const fc_view *o
   if (!fc_dev_is_interleaved(in) || !fc_dev_is_interleaved(out) || starts % E::BYTES != 0 ||
       lines > INT32_MAX / 2 || bytes > INT32_MAX / 2)
     return FC_UNSUPPORTED;
-  frame f = {FC_BORDER_NONE,
-             0,
-             0,
-             0,
-             0,
-             fc_dev_divider_of(out->shape[FC_AXIS_Y]),
-             fc_dev_divider_of(out->shape[FC_AXIS_C])};
-  if (edges) {
-    if (in->shape[FC_AXIS_X] != out->shape[FC_AXIS_X] || in->shape[FC_AXIS_Y] > INT32_MAX / 2)
-      return FC_UNSUPPORTED;
-    f.border = edges->border, f.code = edges->code;
-    f.height = static_cast<int>(in->shape[FC_AXIS_Y]), f.width = static_cast<int>(in->shape[FC_AXIS_X]);
-    f.first = static_cast<int>(out->origin[FC_AXIS_Y] - in->origin[FC_AXIS_Y]);
-  }
   const dim3 grid(fc_blocks(bytes, THREADS * E::BYTES, 1 << 20), fc_blocks(lines, 1, 65535));
   return fc_launch(median_rows<SIDE, SINGLE, E>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in),
-                   fc_dev_view_of(out), f);
+                   fc_dev_view_of(out), fc_dev_divider_of(out->shape[FC_AXIS_Y]));
 }
 
 template <typename E, typename WORDS>
-fc_status launch(const fc_median *m, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                 void *stream) {
+fc_status launch(const fc_median *m, const fc_view *in, const fc_view *out, void *stream) {
   fc_status status = FC_UNSUPPORTED;
-  if (m->nx == m->ny && m->nx == 3) status = launch_rows<3, E, WORDS>(in, edges, out, stream);
-  if (m->nx == m->ny && m->nx == 5) status = launch_rows<5, E, WORDS>(in, edges, out, stream);
-  if (status != FC_UNSUPPORTED || edges) return status;
+  if (m->nx == m->ny && m->nx == 3) status = launch_rows<3, E, WORDS>(in, out, stream);
+  if (m->nx == m->ny && m->nx == 5) status = launch_rows<5, E, WORDS>(in, out, stream);
+  if (status != FC_UNSUPPORTED) return status;
   const int64_t row = out->shape[FC_AXIS_X] * out->shape[FC_AXIS_C];
   const dim3 grid(fc_blocks(row, THREADS, 1 << 20),
                   fc_blocks(out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y], 1, 65535));
@@ -249,16 +200,15 @@ fc_status launch(const fc_median *m, const fc_view *in, const fc_edges *edges, c
 
 } // namespace
 
-fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                         void *stream) {
+fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_view *out, void *stream) {
   if (in->dtype != out->dtype) return FC_UNSUPPORTED;
   if (fc_view_count(out) == 0) return FC_OK;
   switch (in->dtype) {
-  case FC_U8: return launch<element<uint8_t, FC_U8>, four_bytes>(m, in, edges, out, stream);
-  case FC_I16: return launch<element<uint16_t, FC_I16>, two_elements<0x80008000u>>(m, in, edges, out, stream);
-  case FC_U16: return launch<element<uint16_t, FC_U16>, two_elements<0>>(m, in, edges, out, stream);
-  case FC_I32: return launch<element<uint32_t, FC_I32>, element<uint32_t, FC_I32>>(m, in, edges, out, stream);
-  case FC_F32: return launch<element<uint32_t, FC_F32>, element<uint32_t, FC_F32>>(m, in, edges, out, stream);
-  default: return launch<element<uint64_t, FC_F64>, element<uint64_t, FC_F64>>(m, in, edges, out, stream);
+  case FC_U8: return launch<element<uint8_t, FC_U8>, four_bytes>(m, in, out, stream);
+  case FC_I16: return launch<element<uint16_t, FC_I16>, two_elements<0x80008000u>>(m, in, out, stream);
+  case FC_U16: return launch<element<uint16_t, FC_U16>, two_elements<0>>(m, in, out, stream);
+  case FC_I32: return launch<element<uint32_t, FC_I32>, element<uint32_t, FC_I32>>(m, in, out, stream);
+  case FC_F32: return launch<element<uint32_t, FC_F32>, element<uint32_t, FC_F32>>(m, in, out, stream);
+  default: return launch<element<uint64_t, FC_F64>, element<uint64_t, FC_F64>>(m, in, out, stream);
   }
 }

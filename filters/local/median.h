@@ -15,7 +15,6 @@
 #ifndef FC_FILTERS_MEDIAN_H
 #define FC_FILTERS_MEDIAN_H
 
-#include "core/contract/edges.h"
 #include "core/contract/view.h"
 #include "filters/base/api.h"
 #include "filters/base/samples.h"
@@ -40,11 +39,9 @@ FC_FILTERS_API size_t fc_median_scratch(const fc_median *m, const fc_view *out);
 FC_FILTERS_API fc_status fc_median_cpu(const fc_median *m, const fc_view *in, const fc_view *out,
                                        void *scratch);
 
-/* Enqueues on `stream` (a cudaStream_t) of the current device. With `edges`, which may be NULL, `in` is the
- * whole signal, and the border is made here: 3 x 3 and 5 x 5 of interleaved channels, else FC_UNSUPPORTED.
- * Only in a build with CUDA. */
-FC_FILTERS_API fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_edges *edges,
-                                        const fc_view *out, void *stream);
+/* Enqueues on `stream` (a cudaStream_t) of the current device. Only in a build with CUDA. */
+FC_FILTERS_API fc_status fc_median_cuda(const fc_median *m, const fc_view *in, const fc_view *out,
+                                        void *stream);
 
 FC_END_DECLS
 
