@@ -57,8 +57,10 @@ def overhead(what, size, library, python, into):
 
 
 def overheads(program):
-    """On arrays in host memory: NumPy's, and tensors of PyTorch where that is."""
+    """On arrays in host memory: NumPy's, and tensors of PyTorch where that is, from version 2 on, whose DLPack is quick."""
     torch = library("torch")
+    if torch and int(torch.__version__.split(".")[0]) < 2:
+        torch = None
     for size in SIZES:
         base, chain = by_library(program, size), fc.chain(STAGE, device="cpu", threads=1)
         image = np.zeros(size if size[0] > 4 else size[:2], "u1")
