@@ -77,7 +77,7 @@ def without_comments(text):
 
 def main(root, output, names):
     with open(output, "w", encoding="utf-8") as file:
-        file.write('/* Made by core/device/embed.py. */\n#include "core/device/compose.h"\n\n')
+        file.write('/* Made by core/device/embed.py. */\n#include "core/compose/compose.h"\n\n')
         file.write("const fc_compose_header fc_compose_headers[] = {\n")
         for name, text in sorted(gather(root, names).items()):
             file.write(f'  {{"{name}",\n{quoted(without_comments(text))}}},\n')

@@ -10,7 +10,7 @@
 #ifndef FC_CORE_JIT_H
 #define FC_CORE_JIT_H
 
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 
 G_BEGIN_DECLS
 

@@ -7,7 +7,7 @@
 #ifndef FC_CORE_KERNEL_H
 #define FC_CORE_KERNEL_H
 
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 
 G_BEGIN_DECLS
 

@@ -11,7 +11,7 @@
 #define FC_CORE_KERNELS_H
 
 #include "core/context/context.h"
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 
 G_BEGIN_DECLS
 

@@ -18,7 +18,7 @@
 #define FC_CORE_RUNNER_H
 
 #include "core/device/arena.h"
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 #include "core/base/demand.h"
 #include "core/contract/filterchain.h"
 #include "core/base/trace.h"

@@ -21,7 +21,7 @@
 
 // Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
 // positions before that, and ends `end` after it; the first block begins `skip` before it. The host's copy of
-// the struct is in core/device/compose.h.
+// the struct is in core/compose/compose.h.
 struct fc_overlap_args {
   const char *in;
   char *out;

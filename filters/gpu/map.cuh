@@ -2,7 +2,7 @@
 //
 // map.cuh - the skeleton of kernels composed at run time for operations without neighbours, on samples or
 // pixels. Memory is read once and written once; in between the device functions of a chain of stages run in
-// registers. The text of a kernel (core/device/compose.c) is this file, the functions, a struct Chain that
+// registers. The text of a kernel (core/compose/compose.c) is this file, the functions, a struct Chain that
 // holds them and
 //
 //     extern "C" __global__ void kernel(const __grid_constant__ Params p) { fc_map_packs<F, T, KIND, U, KIND,
@@ -86,7 +86,7 @@ FC_DEVICE double fc_fma(double a, double b, double c) {
 
 // Lines of `length` units: samples, or pixels with in_channel and out_channel bytes from one channel to the
 // next. in_step[0] is the distance of units, the others are those along the axes that number the lines, of
-// which count[2] is the fastest. Bytes. The host's twin is in core/device/compose.h.
+// which count[2] is the fastest. Bytes. The host's twin is in core/compose/compose.h.
 struct fc_map_args {
   const char *in;
   char *out;

@@ -17,7 +17,7 @@
 #include "filters/gpu/window.cuh"
 
 // Positions are absolute: `in` is the address of row 0 of the signal, wherever the memory begins; `out` that
-// of the first output. The host's copy of the struct is in core/device/compose.h.
+// of the first output. The host's copy of the struct is in core/compose/compose.h.
 struct fc_march_args {
   const char *in;
   char *out;

@@ -22,7 +22,7 @@
 
 // Positions are relative to the first output, in elements between Pre and Post; `in` is the input at position
 // 0. The signal has `begin` elements before that, and ends `end` after it. The host's copy of the struct is
-// in core/device/compose.h.
+// in core/compose/compose.h.
 struct fc_row_args {
   const char *in;
   char *out;

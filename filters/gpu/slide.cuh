@@ -26,7 +26,7 @@
 
 // Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
 // positions before that, and ends `end` after it; `first` is where the first tile's samples begin. The host's
-// copy of the struct is in core/device/compose.h.
+// copy of the struct is in core/compose/compose.h.
 struct fc_slide_args {
   const char *in;
   char *out;

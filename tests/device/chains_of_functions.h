@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 #include "filters/color/color.h"
 #include "filters/pointwise/functions.h"
 

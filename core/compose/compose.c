@@ -2,10 +2,11 @@
 /*
  * compose.c - see compose.h.
  */
-#include "core/device/compose.h"
+#include "core/compose/compose.h"
 
 #include "core/base/demand.h"
-#include "core/device/vectors.h"
+#include "core/compose/ranges.h"
+#include "core/compose/vectors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -235,97 +236,13 @@ static gboolean is_fit(const fc_compose_stage *s, gint64 channels) {
          s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT;
 }
 
-/* What is known of the values at a link: nothing, or that they are finite and in a range. */
-typedef struct known {
-  gboolean finite;
-  double low, high;
-} known;
-
-/* Integers hold no NaN, and their real values are bounded. */
-static known known_of(int dtype, int kind) {
-  static const double least[] = {0, -32768, 0, -2147483648.0}, most[] = {255, 32767, 65535, 2147483647};
-  if (fc_dtype_is_float(dtype)) return (known){FALSE, 0, 0};
-  const fc_scaling s = fc_scaling_of(kind, dtype);
-  return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
-}
-
-/* Whether all stages behind stage i only move what it makes, so that it is rounded when it is stored. */
-static gboolean is_only_moved(const fc_composition *c, guint i) {
-  const guint32 moves = FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
-  for (guint s = i + 1; s < c->n; s++)
-    if ((c->stages[s].function->flags & moves) != moves || c->stages[s].dtype != c->stages[i].dtype)
-      return FALSE;
-  return TRUE;
-}
-
-/* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
- * stage selects one of its arguments and these are of that type already. */
-static gboolean is_rounded(const fc_composition *c, guint i, int in_dtype) {
-  const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
-    return FALSE;
-  return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
-}
-
-/* Bounds on rounding errors inside a stage: relative to the largest value, and absolute (TINY) for
- * denormal numbers. Numbers outside the range of f32 are not handled: f32 has no 1e39. */
-#define ROUNDED 1e-4
-#define TINY    1e-30
-#define FAR     1e15
-
-static known known_behind(known k, const fc_device_function *f) {
-  if (f->flags & FC_FUNCTION_SELECTS) return k;
-  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
-  if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
-    return (known){FALSE, 0, 0};
-  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
-  if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
-  return k;
-}
-
-/* What is known of the input of stage i; n: of the stored values. */
-static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
-  known k = known_of(in_dtype, c->stages[0].kind);
-  for (guint s = 0; s < i; s++) {
-    const fc_compose_stage *stage = &c->stages[s];
-    if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
-    k = known_behind(k, stage->function);
-    if (fc_dtype_is_float(stage->dtype) || !is_rounded(c, s, in_dtype)) continue;
-    const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
-    const known stored = known_of(stage->dtype, stage->kind);
-    if (!k.finite) k = stored;
-    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
-    k.high = MIN(k.high + unit, stored.high);
-  }
-  return k;
-}
-
-/* Whether stage i certainly meets no NaN, and the sign of a zero cannot be seen after it. */
-static gboolean is_nan_free(const fc_composition *c, guint i, int in_dtype) {
-  for (guint s = i; s < c->n; s++)
-    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* not known, as with a division */
-  return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
-}
-
-/* Whether certainly nothing that is stored is clipped, or a NaN. */
-static gboolean is_quiet(const fc_composition *c, int in_dtype) {
-  const fc_compose_stage *last = &c->stages[c->n - 1];
-  const known k = known_ahead(c, c->n, in_dtype);
-  const known stored = known_of(last->dtype, last->kind);
-  if (!k.finite || !stored.finite) return FALSE;
-  /* Limits, and selected values of i32, are rounded to f32, where 2147483647 becomes 2147483648. */
-  const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale,
-               rounded = 1e-6 * MAX(fabs(k.low), fabs(k.high));
-  return k.low - rounded > stored.low - half && k.high + rounded < stored.high + half;
-}
-
 /* A stage's text in its own namespace, with #line so that compiler messages name the operator and count
  * from the text's first line. */
 static void append_function(GString *text, guint i, const fc_composition *c, int in_dtype) {
   const fc_compose_stage *s = &c->stages[i];
   g_autofree char *name = g_strescape(s->name, NULL);
   g_string_append_printf(text, "namespace stage%u {\ntypedef %s real;\n", i, types[c->compute]);
-  if (is_nan_free(c, i, in_dtype))
+  if (fc_ranges_nan_free(c, i, in_dtype))
     g_string_append(text, "FC_DEVICE real fc_at_least(real v, real low) { return fc_larger(v, low); }\n"
                           "FC_DEVICE real fc_at_most(real v, real high) { return fc_smaller(v, high); }\n");
   g_string_append_printf(text, "#line 1 \"%s\"\n%s\n}\n", name, s->function->source);
@@ -346,15 +263,15 @@ static void append_rounding(GString *text, const fc_composition *c, guint i) {
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c), rounded = from > 0 && is_rounded(c, from - 1, in_dtype);
+  const gboolean placed = is_placed(c), rounded = from > 0 && fc_ranges_rounded(c, from - 1, in_dtype);
   const gboolean codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype);
   gboolean notes = rounded;
-  for (guint i = from; i < to; i++) notes |= is_rounded(c, i, in_dtype);
+  for (guint i = from; i < to; i++) notes |= fc_ranges_rounded(c, i, in_dtype);
   g_string_append_printf(text,
                          "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
                          "NOTES = %s, PLACED = "
                          "%s;\n",
-                         name, to == c->n && is_quiet(c, in_dtype) ? "true" : "false",
+                         name, to == c->n && fc_ranges_quiet(c, in_dtype) ? "true" : "false",
                          codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
@@ -376,7 +293,7 @@ static void append_chain(GString *text, const char *name, const fc_composition *
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
       g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
-    if (is_rounded(c, i, in_dtype)) append_rounding(text, c, i);
+    if (fc_ranges_rounded(c, i, in_dtype)) append_rounding(text, c, i);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
                          to);

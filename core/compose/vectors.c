@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vectors.c - see vectors.h. */
-#include "core/device/vectors.h"
+#include "core/compose/vectors.h"
 
 #include <math.h>
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* ranges.c - see ranges.h. */
+#include "core/compose/ranges.h"
+
+#include <math.h>
+
+/* What is known of the values at a link: nothing, or that they are finite and in a range. */
+typedef struct known {
+  gboolean finite;
+  double low, high;
+} known;
+
+/* Integers hold no NaN, and their real values are bounded. */
+static known known_of(int dtype, int kind) {
+  static const double least[] = {0, -32768, 0, -2147483648.0}, most[] = {255, 32767, 65535, 2147483647};
+  if (fc_dtype_is_float(dtype)) return (known){FALSE, 0, 0};
+  const fc_scaling s = fc_scaling_of(kind, dtype);
+  return (known){TRUE, (least[dtype] - s.bias) * s.scale, (most[dtype] - s.bias) * s.scale};
+}
+
+/* Whether all stages behind stage i only move what it makes, so that it is rounded when it is stored. */
+static gboolean is_only_moved(const fc_composition *c, guint i) {
+  const guint32 moves = FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
+  for (guint s = i + 1; s < c->n; s++)
+    if ((c->stages[s].function->flags & moves) != moves || c->stages[s].dtype != c->stages[i].dtype)
+      return FALSE;
+  return TRUE;
+}
+
+gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype) {
+  const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
+  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
+    return FALSE;
+  return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
+}
+
+/* Bounds on rounding errors inside a stage: relative to the largest value, and absolute (TINY) for
+ * denormal numbers. Numbers outside the range of f32 are not handled: f32 has no 1e39. */
+#define ROUNDED 1e-4
+#define TINY    1e-30
+#define FAR     1e15
+
+static known known_behind(known k, const fc_device_function *f) {
+  if (f->flags & FC_FUNCTION_SELECTS) return k;
+  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
+  if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
+    return (known){FALSE, 0, 0};
+  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
+  if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
+  return k;
+}
+
+/* What is known of the input of stage i; n: of the stored values. */
+static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
+  known k = known_of(in_dtype, c->stages[0].kind);
+  for (guint s = 0; s < i; s++) {
+    const fc_compose_stage *stage = &c->stages[s];
+    if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
+    k = known_behind(k, stage->function);
+    if (fc_dtype_is_float(stage->dtype) || !fc_ranges_rounded(c, s, in_dtype)) continue;
+    const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
+    const known stored = known_of(stage->dtype, stage->kind);
+    if (!k.finite) k = stored;
+    k.low = MAX(k.low >= unit || k.low < 0 ? k.low - unit : 0, stored.low);
+    k.high = MIN(k.high + unit, stored.high);
+  }
+  return k;
+}
+
+gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype) {
+  for (guint s = i; s < c->n; s++)
+    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* not known, as with a division */
+  return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
+}
+
+gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype) {
+  const fc_compose_stage *last = &c->stages[c->n - 1];
+  const known k = known_ahead(c, c->n, in_dtype);
+  const known stored = known_of(last->dtype, last->kind);
+  if (!k.finite || !stored.finite) return FALSE;
+  /* Limits, and selected values of i32, are rounded to f32, where 2147483647 becomes 2147483648. */
+  const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale,
+               rounded = 1e-6 * MAX(fabs(k.low), fabs(k.high));
+  return k.low - rounded > stored.low - half && k.high + rounded < stored.high + half;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ranges.h - what is proved of the values between the stages of a composed kernel: that there is no NaN, and
+ * that nothing is clipped. Integers hold no NaN and have a known range, which each stage's device function
+ * says how far it widens (growth, offset, low and high of device_function.h). What is proved leaves out
+ * comparisons and notes in the kernel's text.
+ *
+ * Any thread; nothing is kept. `in_dtype` is the type of the first stage's input.
+ */
+#ifndef FC_CORE_RANGES_H
+#define FC_CORE_RANGES_H
+
+#include <glib.h>
+
+#include "core/compose/compose.h"
+
+G_BEGIN_DECLS
+
+/* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
+ * stage selects one of its arguments and these are of that type already. */
+gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype);
+
+/* Whether stage i certainly meets no NaN, and the sign of a zero cannot be seen after it. */
+gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype);
+
+/* Whether certainly nothing that is stored is clipped, or a NaN. */
+gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype);
+
+G_END_DECLS
+
+#endif
