@@ -183,6 +183,29 @@ def fused_table(root, folder):
                f"{row['one_by_one_of_copy']:.2f} |")
 
 
+def pixels_table(root, folder):
+    """Operators on images on a GPU: of pixels_cuda.py."""
+    name, record = newest(root, kind="pixels")
+    yield f"{record['device']}, {record['date'][:10]}, PyTorch {record['torch']} ([record]({folder}tests/record/{name}))."
+    yield from ("", "| stages | type | N x Y x X x C | ours | of copy | PyTorch |", "|---|---|---|---|---|---|")
+    for row in record["rows"]:
+        stages = " ".join(f"`{stage}`" for stage in row["stages"].split(" | "))
+        yield (f"| {stages} | {row['dtype']} | {' x '.join(map(str, row['shape']))} | {time_of(row['us'] / 1e3)} | {row['of_copy']:.2f} | "
+               f"{time_of(row['torch_us'] / 1e3) if row.get('torch_us') else ''} |")
+
+
+def sweep_table(root, folder):
+    """Random chains: of sweep.py."""
+    name, record = newest(root, kind="sweep")
+    rows = record["rows"]
+    yield (f"{record['device']['name']}, {record['date'][:10]} ([record]({folder}tests/record/{name})): of {len(rows)} chains {record['answers_that_differ']} "
+           f"give other answers; of the floor the median reaches {record['median']:.2f}, a tenth less than {record['tenth_percentile']:.2f}, the worst {record['worst']:.2f}.")
+    yield from ("", "| stages | chains | median of the floor | least | most |", "|---|---|---|---|---|")
+    for stages in sorted({len(row["chain"]) for row in rows}):
+        of = sorted(row["of_floor"] for row in rows if len(row["chain"]) == stages)
+        yield f"| {stages} | {len(of)} | {of[len(of) // 2]:.2f} | {of[0]:.2f} | {of[-1]:.2f} |"
+
+
 def sound_table(root, folder):
     """Speed, memory, rates, delays: of sound.py and memory.py."""
     name, record = newest(root, cpu=True, kind="sound")
@@ -214,7 +237,8 @@ def sound_table(root, folder):
 # Page, name of the table in its markers, who makes it, the way from the page to the root.
 TABLES = (("README.md", "speed", short_table, ""), ("docs/benchmarks.md", "gpu", gpu_table, "../"),
           ("docs/benchmarks.md", "cpu", cpu_table, "../"), ("docs/benchmarks.md", "sound", sound_table, "../"),
-          ("docs/benchmarks.md", "fused", fused_table, "../"), ("docs/benchmarks.md", "images", images_table, "../"))
+          ("docs/benchmarks.md", "fused", fused_table, "../"), ("docs/benchmarks.md", "images", images_table, "../"),
+          ("docs/benchmarks.md", "sweep", sweep_table, "../"), ("docs/benchmarks.md", "pixels", pixels_table, "../"))
 
 
 def page(root, path, name):
