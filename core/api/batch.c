@@ -41,6 +41,7 @@ typedef struct batch {
   guint together; /* how many files a worker takes at a time, at most */
 
   pthread_mutex_t mutex;
+  pthread_mutex_t first; /* gather.h */
   pthread_cond_t changed;
   gsize next, told; /* these and the fields below are guarded by mutex */
   gboolean stop, ended, fetching;
@@ -207,7 +208,7 @@ static void run_or_wait(batch *b, guint number, fc_gather *gather, fc_task *cons
 
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
-  fc_gather *gather = b->together > 1 ? fc_gather_new(b->chains[number]) : NULL;
+  fc_gather *gather = b->together > 1 ? fc_gather_new(b->chains[number], &b->first) : NULL;
   fc_task *tasks[FC_GATHER_MOST];
   gsize index;
   for (guint n; (n = take(b, tasks, &index));) {
@@ -274,6 +275,7 @@ static guint start_devices(const batch *b, fc_context *context, fc_starting **st
 
 static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_init(&b->mutex, NULL);
+  pthread_mutex_init(&b->first, NULL);
   fc_cond_init(&b->changed);
   g_autofree fc_starting **starting = g_new0(fc_starting *, workers);
   const guint n = start_devices(b, context, starting);
@@ -286,6 +288,7 @@ static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_unlock(&b->mutex);
   pthread_mutex_destroy(&b->mutex);
   pthread_cond_destroy(&b->changed);
+  pthread_mutex_destroy(&b->first);
 }
 
 gboolean fc_tasks_check(fc_chain *chain, const fc_options *o, GError **error) {

@@ -9,7 +9,6 @@
 #include "core/run/memory.h"
 #include "core/run/result.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /* The links of a piece together: enough for 64 images of a megapixel. */
@@ -48,6 +47,7 @@ enum { OPENING, PREPARING, READING, DECODING, DEVICE, WRITING, STEPS };
 
 struct fc_gather {
   fc_chain *chain;
+  pthread_mutex_t *first;
   char *decoder; /* its name, once it is known */
   gboolean off;  /* a piece could not be run, so that no other is tried */
   fc_lease *lease;
@@ -196,10 +196,6 @@ static gboolean lay_out(fc_gather *g, const piece *p, views *v, GError **error) 
   v->in.device = v->out.device = g->device;
   return reserve_halves(g, &g->host_out, &v->out, error);
 }
-
-/* The first runs of the workers of a batch are prepared one after the other: the driver serves them one after
- * the other anyway, and the first of them is not to wait for the last. */
-static pthread_mutex_t first_runs = PTHREAD_MUTEX_INITIALIZER;
 
 /* The chain's run for frames together, on the stream of the lease: kept from piece to piece. */
 static fc_run *run_for(fc_gather *g, const piece *p, const views *v, GBytes **key, GError **error) {
@@ -393,9 +389,9 @@ static gboolean run_together(fc_gather *g, piece *p, GError **error) {
   g_autoptr(GBytes) key = NULL;
   const gboolean first = g->lease == NULL;
   views v;
-  if (first) pthread_mutex_lock(&first_runs);
+  if (first) pthread_mutex_lock(g->first);
   fc_run *run = lay_out(g, p, &v, error) ? run_for(g, p, &v, &key, error) : NULL;
-  if (first) pthread_mutex_unlock(&first_runs);
+  if (first) pthread_mutex_unlock(g->first);
   spent(g, PREPARING, start);
   if (!run) return FALSE;
   if (!compute(g, p, &v, run, error)) {
@@ -467,9 +463,9 @@ void fc_gather_run(fc_gather *g, fc_task *const *tasks, guint n, const fc_option
     if (g->pieces[i].n) end_piece(g, &g->pieces[i]);
 }
 
-fc_gather *fc_gather_new(fc_chain *chain) {
+fc_gather *fc_gather_new(fc_chain *chain, pthread_mutex_t *first) {
   fc_gather *g = g_new0(fc_gather, 1);
-  g->chain = chain;
+  g->chain = chain, g->first = first;
   return g;
 }
 

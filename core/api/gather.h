@@ -16,6 +16,8 @@
 #ifndef FC_CORE_GATHER_H
 #define FC_CORE_GATHER_H
 
+#include <pthread.h>
+
 #include "core/api/batch.h"
 
 G_BEGIN_DECLS
@@ -28,8 +30,10 @@ typedef struct fc_gather fc_gather;
 /* Sets what concerns this task alone in the options of all. */
 void fc_task_set_options(fc_task *task, fc_options *options);
 
-/* For one thread and one chain, which outlives it. */
-fc_gather *fc_gather_new(fc_chain *chain);
+/* For one thread and one chain, which outlives it. `first`, of all workers of a batch: their first runs are
+ * prepared one after the other, as the driver serves them one after the other anyway, and the first of them
+ * is not to wait for the last. */
+fc_gather *fc_gather_new(fc_chain *chain, pthread_mutex_t *first);
 void fc_gather_free(fc_gather *gather); /* NULL is allowed */
 
 /* Runs tasks, each of which then has a result or an error. */
