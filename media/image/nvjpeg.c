@@ -61,7 +61,7 @@ static const struct {
 /* One is with the engines, one has its files looked at, one waits for what follows. They are started one
  * after the other: several at a time take as long, and hold up all who use the driver meanwhile. */
 #define STARTED_MOST 3
-/* Devices; of more than these the surplus ones share. */
+/* Devices; the files of further ones are decoded on the CPU. */
 #define PLACES 16
 
 /* For one batch of images at a time. */
@@ -77,6 +77,7 @@ typedef struct place {
   GMutex calling;
   guint started, most;          /* instances; fewer after one could not be started; as the next two: */
   gboolean starting;            /* a thread starts an instance, or some */
+  GThread *ahead;               /* the last one that started some ahead; it may have ended */
   gboolean engines, no_engines; /* instances use the engines; there are none, for good */
 } place;
 
@@ -89,7 +90,6 @@ struct fc_nvjpeg {
   api api;           /* without a module if there is none */
   GQueue idle;       /* fc_device_decoder */
   place places[PLACES];
-  GPtrArray *threads; /* that start instances */
 };
 
 /* With the mutex held. */
@@ -136,8 +136,10 @@ static struct fc_device_decoder *start_by(const fc_nvjpeg *me, gint32 device, in
   return NULL;
 }
 
+/* NULL: nothing decodes there. */
 static place *place_of(fc_nvjpeg *me, gint32 device) {
-  return &me->places[(guint)fc_device_ordinal(device) % PLACES];
+  const gint32 ordinal = fc_device_ordinal(device);
+  return me->driver && ordinal >= 0 && ordinal < PLACES ? &me->places[ordinal] : NULL;
 }
 
 /* By the engines where the chip has them, by its multiprocessors for those who insist: never by both. By the
@@ -173,25 +175,25 @@ typedef struct ahead {
 static gpointer start_ahead(gpointer data) {
   g_autofree ahead *a = data;
   const int before = a->nvjpeg->driver->enter(a->device);
-  for (struct fc_device_decoder *d; a->n && (d = start(a->nvjpeg, a->device, a->mode)); a->n--)
+  for (struct fc_device_decoder *d; before >= 0 && a->n && (d = start(a->nvjpeg, a->device, a->mode)); a->n--)
     fc_nvjpeg_give(a->nvjpeg, d);
-  a->nvjpeg->driver->leave(before);
+  if (before >= 0) a->nvjpeg->driver->leave(before);
   end_starting(a->nvjpeg, a->device);
   return NULL;
 }
 
 void fc_nvjpeg_start(fc_nvjpeg *me, gint32 device, int mode, guint n) {
   place *p = place_of(me, device);
+  if (!p) return;
   g_mutex_lock(&me->mutex);
   n = MIN(n, p->most);
-  if (load(me) && !p->starting && p->started < n) {
+  if (load(me) && !p->starting && p->started < n && !(mode == FC_DECODE_AUTO && p->no_engines)) {
     ahead *a = g_new(ahead, 1);
     *a = (ahead){me, device, mode, n - p->started};
-    GThread *thread = g_thread_try_new("nvjpeg", start_ahead, a, NULL);
-    if (thread)
-      p->starting = TRUE, g_ptr_array_add(me->threads, thread);
-    else
-      g_free(a);
+    if (p->ahead) g_thread_join(p->ahead); /* it has nothing left to do */
+    p->ahead = g_thread_try_new("nvjpeg", start_ahead, a, NULL);
+    p->starting = p->ahead != NULL;
+    if (!p->ahead) g_free(a);
   }
   g_mutex_unlock(&me->mutex);
 }
@@ -211,6 +213,7 @@ static struct fc_device_decoder *take(fc_nvjpeg *me, gint32 device, int mode) {
   place *p = place_of(me, device);
   struct fc_device_decoder *found = NULL;
   gboolean fresh = FALSE;
+  if (!p) return NULL;
   g_mutex_lock(&me->mutex);
   while (load(me) && p->most && !(mode == FC_DECODE_AUTO && p->no_engines) &&
          !(found = find_idle(me, device))) {
@@ -307,7 +310,6 @@ fc_nvjpeg *fc_nvjpeg_new(const fc_driver *driver) {
   fc_nvjpeg *me = g_new0(fc_nvjpeg, 1);
   me->driver = driver;
   me->means = "";
-  me->threads = g_ptr_array_new();
   for (guint i = 0; i < PLACES; i++) me->places[i].most = STARTED_MOST;
   g_mutex_init(&me->mutex);
   g_cond_init(&me->changed);
@@ -318,8 +320,11 @@ void fc_nvjpeg_release(fc_nvjpeg *me) {
   g_mutex_lock(&me->mutex);
   GQueue idle = me->idle;
   g_queue_init(&me->idle);
-  for (GList *at = idle.head; at; at = at->next)
-    place_of(me, ((struct fc_device_decoder *)at->data)->device)->started--;
+  for (GList *at = idle.head; at; at = at->next) {
+    place *p = place_of(me, ((struct fc_device_decoder *)at->data)->device);
+    /* The last one: what could not be started for lack of memory is tried again. */
+    if (--p->started == 0) p->most = STARTED_MOST, p->engines = p->no_engines = FALSE;
+  }
   g_mutex_unlock(&me->mutex);
   for (struct fc_device_decoder *d; (d = g_queue_pop_head(&idle));) {
     const int before = me->driver->enter(d->device);
@@ -330,8 +335,8 @@ void fc_nvjpeg_release(fc_nvjpeg *me) {
 
 void fc_nvjpeg_free(fc_nvjpeg *me) {
   if (!me) return;
-  for (guint i = 0; i < me->threads->len; i++) g_thread_join(me->threads->pdata[i]);
-  g_ptr_array_unref(me->threads);
+  for (guint i = 0; i < PLACES; i++)
+    if (me->places[i].ahead) g_thread_join(me->places[i].ahead);
   fc_nvjpeg_release(me);
   /* The library stays: it may have threads. */
   g_mutex_clear(&me->mutex);
