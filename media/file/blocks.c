@@ -47,11 +47,20 @@ static void *find(fc_blocks *b, gsize *bytes) {
   return NULL;
 }
 
+void fc_blocks_keep(fc_blocks *b, gsize keep) {
+  g_mutex_lock(&b->mutex);
+  b->keep = keep;
+  g_mutex_unlock(&b->mutex);
+}
+
 void *fc_blocks_take(fc_blocks *b, gsize *bytes) {
   g_mutex_lock(&b->mutex);
   void *found = find(b, bytes);
   g_mutex_unlock(&b->mutex);
-  return found ? found : g_try_malloc(*bytes);
+  if (!found) found = g_try_malloc(*bytes);
+  if (found) return found;
+  fc_blocks_trim(b);
+  return g_try_malloc(*bytes);
 }
 
 /* With the mutex held, which it ends. Of what is too much the ones go that were not used for the longest

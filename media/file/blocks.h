@@ -15,13 +15,14 @@ typedef struct fc_blocks fc_blocks;
 
 /* Keeps up to so many bytes that are not in use. */
 fc_blocks *fc_blocks_new(gsize keep);
+void fc_blocks_keep(fc_blocks *blocks, gsize keep);
 /* What is in use stays valid, and is freed when it comes back. NULL is allowed. */
 void fc_blocks_free(fc_blocks *blocks);
 /* Frees those that are not in use. */
 void fc_blocks_trim(fc_blocks *blocks);
 
-/* A block of `bytes` at least, undefined contents; NULL where there is no memory. `bytes` becomes its size.
- */
+/* A block of `bytes` at least, undefined contents; NULL where there is no memory, even after those that are
+ * not in use have been freed. `bytes` becomes its size. */
 void *fc_blocks_take(fc_blocks *blocks, gsize *bytes);
 void fc_blocks_give(fc_blocks *blocks, void *memory, gsize bytes);
 /* The first `filled` bytes; the block comes back when they are freed. */

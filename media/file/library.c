@@ -45,8 +45,13 @@ typedef struct kept {
   fc_blocks *blocks;
 } kept;
 
-/* Outputs in memory that wait in a batch, some 800 tensors of an image: so many are unused at times. */
+/* Of outputs in memory that wait in a batch, some 800 tensors of an image, so many are unused at times; of a
+ * small budget an eighth. */
 #define BLOCKS_BYTES ((gsize)512 << 20)
+
+static gsize blocks_of(const fc_context *context) {
+  return MIN(BLOCKS_BYTES, context->max_memory / 8);
+}
 
 static void log_to_context(fc_log_level level, const char *message, void *data) {
   fc_context_log(data, level, "%s", message);
@@ -57,6 +62,7 @@ static fc_media_options media_options_of(fc_context *context, const fc_options *
   fc_media_options media = {
       .log = log_to_context, .log_data = context, .decoders = k->decoders, .blocks = k->blocks};
   if (!options) return media;
+  if (options->out_bytes) fc_blocks_keep(k->blocks, blocks_of(context));
   media.in_format = options->in_format;
   media.out_format = options->out_format;
   media.in_raw = options->in_raw;
