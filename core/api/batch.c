@@ -98,11 +98,11 @@ static gboolean has_room(const batch *b) {
  * Powers of two, because each number of images has a run of its own; and not the smallest, since these keep a
  * worker busy for less time than another run takes to prepare. With the mutex held. */
 static guint share(const batch *b) {
-  const guint least = b->options.decode == FC_DECODE_CPU ? LEAST_BY_CPU : LEAST_BY_GPU;
-  guint most = MIN(b->together, TOGETHER_UNKNOWN), n = MIN(b->together, least);
-  if (b->tasks->most)
-    most = (guint)MIN((guint64)b->together,
-                      ((guint64)b->tasks->most - MIN(b->next, (guint64)b->tasks->most)) / (2 * b->workers));
+  const guint64 all = (guint64)b->tasks->most, left = all - MIN(b->next, all);
+  guint least = b->options.decode == FC_DECODE_CPU ? LEAST_BY_CPU : LEAST_BY_GPU, n = 1;
+  if (all) least = (guint)MIN(least, all / b->workers); /* each worker gets some */
+  const guint most =
+      MIN(b->together, MAX(least, all ? (guint)MIN(left / (2 * b->workers), G_MAXINT32) : TOGETHER_UNKNOWN));
   while (2 * n <= most) n *= 2;
   return n;
 }
