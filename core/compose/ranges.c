@@ -3,6 +3,7 @@
 #include "core/compose/ranges.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What is known of the values at a link: nothing, or that they are finite and in a range. */
 typedef struct known {
@@ -27,9 +28,19 @@ static gboolean is_only_moved(const fc_composition *c, guint i) {
   return TRUE;
 }
 
+/* Whether stage i is a sum of integers, which slide.cuh turns into the link's integers itself. */
+static gboolean makes_codes(const fc_composition *c, guint i) {
+  enum { LEAST = 6 }; /* FC_STATISTIC_MIN of statistic.cuh: from it on, extremes */
+  int which = 0, taps = 0, dtype = 0;
+  return !fc_dtype_is_float(c->stages[i].dtype) &&
+         sscanf(c->stages[i].function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
+         which < LEAST && !fc_dtype_is_float(dtype);
+}
+
 gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype) {
   const int link = c->stages[i].dtype, before = i ? c->stages[i - 1].dtype : in_dtype;
-  if (is_only_moved(c, i) || (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
+  if (is_only_moved(c, i) || makes_codes(c, i) ||
+      (c->stages[i].function->flags & FC_FUNCTION_SELECTS && link == before))
     return FALSE;
   return !fc_dtype_is_float(link) || (link == FC_F32 && c->compute == FC_F64);
 }

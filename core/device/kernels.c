@@ -116,7 +116,8 @@ static void *make(const fc_made *m, gboolean compile, GError **error) {
     GBytes *code = fc_kernel_make(&by, major, minor, m->text, compile, &origin, error);
     void *kernel = code ? load(m, code, origin == FC_KERNEL_COMPILED ? error : NULL) : NULL;
     if (kernel) tell_origin(m, origin);
-    if (kernel || !code || origin == FC_KERNEL_COMPILED || !compile) return kernel;
+    if (kernel || !code || origin == FC_KERNEL_COMPILED) return kernel;
+    if (!compile && origin != FC_KERNEL_PREBUILT) return NULL;
     /* refused by the driver, although its digest is right: the next one in this order */
     if (origin == FC_KERNEL_PREBUILT) by.prebuilt = NULL;
     if (origin == FC_KERNEL_CACHED && !fc_kernel_forget(&by, major, minor, m->text)) by.folder = NULL;

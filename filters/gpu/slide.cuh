@@ -196,7 +196,7 @@ struct fc_slide {
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
         float x[4 * UI], v[4 * UM];
-        if constexpr (Op::CODES) { // there are no functions before
+        if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
           uint32_t word[UI * sizeof(T)];
           raw[b].words(word);
 #pragma unroll
@@ -206,6 +206,8 @@ struct fc_slide {
         } else {
           raw[b].values(x);
           pre.run(x, v, noted);
+#pragma unroll
+          for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
         }
         keep(r, w, first + b * THREADS, v);
       }
@@ -458,8 +460,12 @@ struct fc_slide {
           piece v[RUN];
           windows(r, c, segment, tile, turn_now, v);
 #pragma unroll
-          for (int k = 0; k < RUN; k++)
-            r.result[c][staged(segment * RUN + k)] = Op::template of_window<CODE, U, KU>(v[k], noted);
+          for (int k = 0; k < RUN; k++) {
+            fc_dev_noted here = {false, false}; // of windows that no output has nothing is told
+            r.result[c][staged(segment * RUN + k)] = Op::template of_window<CODE, U, KU>(v[k], here);
+            const int p = to + segment * RUN + k;
+            noted.clipped |= here.clipped & (p >= 0) & (p < a.total);
+          }
         }
         __syncthreads();
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;

@@ -133,13 +133,14 @@ static void make_transforms(trial *t, guint at, gint64 channels) {
 
 /* A statistic, in windows of all lengths; `selects`: an extreme. */
 static void make_statistic(trial *t, guint at, int kind, int in_dtype, gint64 extent, gboolean selects) {
-  const gboolean codes = at == 0 && !fc_dtype_is_float(in_dtype);
+  const int link = at ? t->described[at - 1].dtype : in_dtype; /* integers only if all ahead select */
+  const gboolean codes = !fc_dtype_is_float(link);
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
   t->ny = 1, t->dense = FALSE;
   t->nx = pick(0, 3) ? pick(2, 100) : (int)CLAMP(exp(real(log(100), log(6000))), 2, 2 * extent + 100);
   t->codes = codes && t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
   g_snprintf(t->entry, sizeof t->entry, "fc_statistic<%d,%d,%d,%d>", t->statistic, t->nx,
-             codes ? in_dtype : FC_F32, kind);
+             codes ? link : FC_F32, kind);
   t->window = (fc_device_function){
       .size = sizeof t->window,
       .flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (selects ? FC_FUNCTION_SELECTS : 0),
@@ -194,28 +195,31 @@ static void fill(trial *t) {
   }
 }
 
-static trial *trial_new(gboolean window) {
+/* `mixing`: a statistic of integers among stages that only put channels elsewhere. */
+static trial *trial_new(gboolean window, gboolean mixing) {
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}, {3, 17, 37}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
-  gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
+  gint64 channels = pick(mixing ? 3 : 1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
   const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
-  const int in_dtype = window ? codes[pick(0, 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
-  const int out_dtype = window ? codes[pick(0, 4)] : pick(0, FC_DTYPE_COUNT);
+  const int in_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
+  const int out_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
   if (!window && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
   const guint at = window ? (guint)pick(0, (int)t->what.n) : t->what.n;
+  if (mixing) t->what.n = MAX(t->what.n, 2);
   /* The stage that rounds: the last, or one behind which all others select. */
   const gboolean early = !fc_dtype_is_float(out_dtype) && pick(0, 2);
   t->rounding = early ? (guint)pick(0, (int)t->what.n) : t->what.n - 1;
+  if (mixing) t->rounding = at;
   for (guint i = 0; i < t->what.n; i++) {
-    const gboolean selects = i > t->rounding;
+    const gboolean selects = i > t->rounding || (mixing && i < at);
     if (i == at) {
-      const int which = pick(0, 3);
+      const int which = mixing ? 2 : pick(0, 3);
       if (which == 0 && !selects)
         make_transforms(t, at, channels);
       else if (which == 1 && !selects)
@@ -226,7 +230,7 @@ static trial *trial_new(gboolean window) {
       const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
       const gboolean is_placed = !window && !selects && !curves && pick(0, 4) == 0;
       const stage_kind single = i % 2 ? (stage_kind)pick(COPY, GAINS) : CURVE;
-      const stage_kind any = selects  ? channels > 2 && pick(0, 2) ? MIX : COPY
+      const stage_kind any = selects  ? channels > 2 && (mixing || pick(0, 2)) ? MIX : COPY
                              : curves ? single
                                       : (stage_kind)pick(COPY, COLOR + 1);
       make_stage(&t->stages[i], is_placed ? placed : any, channels, kind == FC_AUDIO ? 1 : 300);
@@ -234,12 +238,13 @@ static trial *trial_new(gboolean window) {
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
       channels = t->stages[i].out;
     }
-    t->described[i].dtype = i >= t->rounding ? out_dtype : t->what.compute, t->described[i].kind = kind;
+    t->described[i].dtype = mixing && i < at ? in_dtype : i >= t->rounding ? out_dtype : t->what.compute;
+    t->described[i].kind = kind;
   }
   t->what.border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP + 1);
   t->what.border_value = t->what.border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.5 : 17;
-  const view_layout layout = (view_layout)pick(0, VIEW_LAYOUTS),
-                    out_layout = pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
+  const view_layout layout = (view_layout)pick(0, mixing ? 1 : VIEW_LAYOUTS),
+                    out_layout = mixing || pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
   const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[along]) : 0, rest = extent[along] - first,
                count = window ? pick(1, (int)rest + 1) : rest;
   /* Of sound often no more than windows see. */
@@ -255,8 +260,8 @@ static trial *trial_new(gboolean window) {
     t->out.origin[1] = 5, t->out.origin[2] = 1000;
     t->out.extent[1] = extent[1] + 9, t->out.extent[2] = extent[2] + 2000;
   }
-  if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
-  if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
+  if (!mixing && pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
+  if (!mixing && pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
   return t;
 }
@@ -675,7 +680,7 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0;
   for (int i = 0; i < random; i++) {
-    trial *t = trial_new(i % 2);
+    trial *t = trial_new(i % 2, i % 6 == 1);
     if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) {
       trial_free(t);
       continue;
