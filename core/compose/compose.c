@@ -542,9 +542,8 @@ static gint64 slide_samples(const window *w, gboolean is_short) {
 
 /* Samples of a segment: variances of floats are summed in a different order (statistic.cuh). */
 static gint64 slide_run(const window *w, gboolean *spread) {
-  int which = 0, taps = 0, dtype = 0;
-  *spread = sscanf(w->f->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
-            fc_dtype_is_float(dtype) && (which == 3 || which == 4);
+  fc_statistic_text statistic;
+  *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
   return *spread ? 4 : 16;
 }
 

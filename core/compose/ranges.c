@@ -28,13 +28,20 @@ static gboolean is_only_moved(const fc_composition *c, guint i) {
   return TRUE;
 }
 
-/* Whether stage i is a sum of integers, which slide.cuh turns into the link's integers itself. */
-static gboolean makes_codes(const fc_composition *c, guint i) {
-  enum { LEAST = 6 }; /* FC_STATISTIC_MIN of statistic.cuh: from it on, extremes */
+gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text *statistic) {
+  enum { VAR = 3, STD = 4, LEAST = 6 }; /* as in statistic.cuh; from LEAST on, extremes */
   int which = 0, taps = 0, dtype = 0;
-  return !fc_dtype_is_float(c->stages[i].dtype) &&
-         sscanf(c->stages[i].function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) == 3 &&
-         which < LEAST && !fc_dtype_is_float(dtype);
+  if (sscanf(function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) != 3) return FALSE;
+  statistic->codes = which < LEAST && !fc_dtype_is_float(dtype);
+  statistic->variance = which == VAR || which == STD;
+  return TRUE;
+}
+
+/* Whether stage i is a statistic of integers, which slide.cuh turns into the link's integers itself. */
+static gboolean makes_codes(const fc_composition *c, guint i) {
+  fc_statistic_text statistic;
+  return !fc_dtype_is_float(c->stages[i].dtype) && fc_statistic_read(c->stages[i].function, &statistic) &&
+         statistic.codes;
 }
 
 gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype) {

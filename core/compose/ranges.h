@@ -16,6 +16,14 @@
 
 G_BEGIN_DECLS
 
+/* Which statistics a function is the text of (statistic.cuh), and of what type of samples; FALSE: it is none.
+ */
+typedef struct fc_statistic_text {
+  gboolean codes;    /* of integers, as their codes: not extremes, which are the same of values */
+  gboolean variance; /* or a deviation */
+} fc_statistic_text;
+gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text *statistic);
+
 /* Whether the output of stage i is rounded to its link's type before the next stage reads it. Not if the
  * stage selects one of its arguments and these are of that type already. */
 gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype);
