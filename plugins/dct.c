@@ -283,7 +283,7 @@ static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   fc_matrix_xy m = {s->x.m, s->y.m};
   if (by_matrices(s)) return fc_matrix_xy_device_scratch(&m, job->out);
   fc_device_passes p = device_passes_of(s);
-  return s->both ? fc_device_passes_scratch(&p, job->out) : p.x.scratch;
+  return s->both ? fc_device_passes_scratch(&p, job->out) : p.x.scratch(p.x.self, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
