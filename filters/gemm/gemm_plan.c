@@ -141,6 +141,12 @@ fc_gemm_choice fc_gemm_choose(const fc_gemm *by_rows, const fc_gemm_chip *chip, 
   return c;
 }
 
+int fc_gemm_takes_codes(const fc_gemm *g, int dtype, const fc_gemm_chip *chip) {
+  const fc_gemm by_rows = fc_gemm_by_rows(g);
+  return g->type == FC_F32 && !fc_dtype_is_float(dtype) && g->m > 0 && g->n > 0 && g->alpha != 0 &&
+         (g->beta == 0 || g->d) && takes_tma(&by_rows, chip);
+}
+
 /* ---- copies of operands in scratch memory -------------------------------------------- */
 
 #define WHOLE 32 /* elements that lines of copies are multiples of */
