@@ -174,17 +174,24 @@ template <typename F_, typename S = F_> struct fc_tma_result {
   const F *d;
   int64_t d_row, d_col;
 
-  template <typename T> __device__ __forceinline__ F value(int64_t i, int64_t j, T sum) const {
-    return fc_gemm_value<F, T>(sum, static_cast<T>(alpha), static_cast<T>(beta), d + i * d_row + j * d_col);
+  __device__ __forceinline__ bool adds(void) const { return beta != S(0); }
+  __device__ __forceinline__ F added(int64_t i, int64_t j) const { return d[i * d_row + j * d_col]; }
+  // `before`: what is added.
+  template <typename T> __device__ __forceinline__ F value(T sum, F before) const {
+    return fc_gemm_sum<F, T>(sum, static_cast<T>(alpha), static_cast<T>(beta), before);
   }
+  template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum, F before) const {
+    data[i * row + j * col] = value(sum, before);
+  }
+  // Of an element that is not read yet.
   template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum) const {
-    data[i * row + j * col] = value(i, j, sum);
+    store(i, j, sum, adds() ? added(i, j) : F(0));
   }
-  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, S low, S high) const {
+  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, S low, S high, F first, F second) const {
     struct alignas(2 * sizeof(F)) pair {
       F v[2];
     };
-    *reinterpret_cast<pair *>(data + i * row + j) = {value(i, j, low), value(i, j + 1, high)};
+    *reinterpret_cast<pair *>(data + i * row + j) = {value(low, first), value(high, second)};
   }
 };
 

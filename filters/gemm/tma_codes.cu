@@ -7,6 +7,7 @@
 // Codes of any integer type: rounded, limited and noted as by fc_dev_code<float, T>, with what depends on T
 // as numbers, so that a kernel serves all types.
 struct fc_tma_codes {
+  using F = float;
   char *data;
   int64_t row, col; // in codes
   int size;         // bytes of a code
@@ -24,11 +25,13 @@ struct fc_tma_codes {
     fc_dev_note(notes, r != r ? 0 : 1);
     return r != r ? bias : r < low ? least : most;
   }
-  __device__ __forceinline__ int32_t code(int64_t i, int64_t j, double sum) const {
-    return code(fc_gemm_value<float, double>(sum, alpha, beta, d + i * d_row + j * d_col));
+  __device__ __forceinline__ bool adds(void) const { return beta != 0; }
+  __device__ __forceinline__ float added(int64_t i, int64_t j) const { return d[i * d_row + j * d_col]; }
+  __device__ __forceinline__ int32_t code(double sum, float before) const {
+    return code(fc_gemm_sum<float, double>(sum, alpha, beta, before));
   }
-  __device__ __forceinline__ void store(int64_t i, int64_t j, double sum) const {
-    const int32_t c = code(i, j, sum);
+  __device__ __forceinline__ void store(int64_t i, int64_t j, double sum, float before) const {
+    const int32_t c = code(sum, before);
     char *to = data + (i * row + j * col) * size;
     if (size == 1)
       *to = static_cast<char>(c);
@@ -37,9 +40,9 @@ struct fc_tma_codes {
     else
       *reinterpret_cast<int32_t *>(to) = c;
   }
-  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, double first, double second) const {
-    const uint32_t a = static_cast<uint32_t>(code(i, j, first)),
-                   b = static_cast<uint32_t>(code(i, j + 1, second));
+  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, double low, double high, float first,
+                                             float second) const {
+    const uint32_t a = static_cast<uint32_t>(code(low, first)), b = static_cast<uint32_t>(code(high, second));
     char *to = data + (i * row + j) * size;
     if (size == 1)
       *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>((a & 0xff) | b << 8);
