@@ -169,8 +169,14 @@ static fc_status make_fast(const fc_host *host, const fc_dct *dct, const fc_setu
   return host->fail(host, status, "no device memory for a transform of %lld values", (long long)s->size);
 }
 
-static int pays(int device, int64_t size, int alone) {
-  return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size, alone);
+static int pays(const fc_setup *setup, int64_t size, int alone) {
+#if FC_HAVE_CUDA
+  if (setup->device != FC_HOST)
+    return fc_dct_choose(size, setup->compute, alone, fc_dct_major_of(setup->device)).launch != FC_DCT_MATRIX;
+#else
+  (void)setup, (void)alone;
+#endif
+  return fc_dct_fft_pays(size);
 }
 
 /* `plain`: by the matrix, for any size. */
@@ -181,7 +187,7 @@ static fc_status make_line(const fc_host *host, const instance *op, const fc_set
   if (status != FC_OK) return status;
   fc_dct dct = op->dct;
   dct.size = s.size;
-  if (plain || !pays(setup->device, s.size, axis_of(op, setup->in[0]) != AXIS_XY))
+  if (plain || !pays(setup, s.size, axis_of(op, setup->in[0]) != AXIS_XY))
     return make_matrix(host, &dct, setup, axis, &s, &l->m);
   return make_fast(host, &dct, setup, axis, &s, l);
 }

@@ -142,6 +142,13 @@ size_t scratch_of(const void *self, const fc_view *) {
 
 } // namespace
 
+extern "C" int fc_dct_major_of(int32_t device) {
+  int major = 0;
+  const cudaError_t error =
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device - FC_CUDA_DEVICE(0));
+  return error == cudaSuccess ? major : (fc_forget_error(), 0);
+}
+
 extern "C" size_t fc_dct_fft_device_scratch(const fc_dct_fft *plan) {
   const fc_rfft *real = reinterpret_cast<const fc_rfft *>(reinterpret_cast<const char *>(plan) + plan->real);
   const int64_t bytes = plan->compute == FC_F64
