@@ -53,15 +53,6 @@ FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 /* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
 
-/* The same, of f32 matrices with C in integers: sums are rounded to f32, then stored as samples of this kind
- * and type are, with notes as in fc_job. beta other than 0 needs a D. FC_UNSUPPORTED, with nothing enqueued,
- * but for products on sm_90 of more than 16 steps of k whose matrices have lines aligned to 16 bytes. */
-typedef struct fc_gemm_codes {
-  int32_t kind, dtype;
-  uint32_t *notes;
-} fc_gemm_codes;
-FC_FILTERS_API fc_status fc_gemm_codes_cuda(const fc_gemm *g, const fc_gemm_codes *to, void *stream);
-
 /* The same, to the bit, with scratch for copies of matrices whose lines of adjacent elements are not
  * aligned to 16 bytes: without it such products, of 128 and more on every side, take up to three times as
  * long on sm_90. `scratch`: fc_gemm_padded_scratch bytes of device memory, aligned to 128, in use until

@@ -141,12 +141,6 @@ fc_gemm_choice fc_gemm_choose(const fc_gemm *by_rows, const fc_gemm_chip *chip, 
   return c;
 }
 
-int fc_gemm_takes_codes(const fc_gemm *g, int dtype, const fc_gemm_chip *chip) {
-  const fc_gemm by_rows = fc_gemm_by_rows(g);
-  return g->type == FC_F32 && !fc_dtype_is_float(dtype) && g->m > 0 && g->n > 0 && g->alpha != 0 &&
-         (g->beta == 0 || g->d) && takes_tma(&by_rows, chip);
-}
-
 /* ---- copies of operands in scratch memory -------------------------------------------- */
 
 #define WHOLE 32 /* elements that lines of copies are multiples of */
@@ -163,16 +157,12 @@ static fc_gemm_lines lines_of(const fc_gemm_side *s, int type, int64_t k, size_t
   return l;
 }
 
-/* Whether copying pays: in small products each element is used too few times, unless there are many rows or
- * columns, which are then read once anyway (blocks of 31 along X of 16 Mi f32 351 us, of 24 116 us). */
-static int pads(int64_t m, int64_t n, int64_t k) {
-  const int64_t least = fc_smaller(fc_smaller(m, n), k);
-  return least >= 128 || (least > 16 && fc_larger(m, n) >= 4096);
-}
+/* Whether copying pays: in small products each element is used too few times. */
+#define LARGE 128
 
 fc_gemm_padding fc_gemm_padding_of(const fc_gemm *g) {
   fc_gemm_padding p = {0};
-  if (g->alpha == 0 || !pads(g->m, g->n, g->k)) return p;
+  if (g->alpha == 0 || g->m < LARGE || g->n < LARGE || g->k < LARGE) return p;
   fc_gemm_side a, b;
   fc_gemm_sides(g, &a, &b);
   p.a = lines_of(&a, g->type, g->k, 0);
@@ -207,7 +197,8 @@ size_t fc_gemm_split_scratch(const fc_gemm *g) {
 size_t fc_gemm_work_most(int type, int64_t m, int64_t n, int64_t k, int split) {
   const fc_gemm g = {.type = type, .m = m, .n = n, .k = k};
   const int64_t rows = fc_round_up(m, WHOLE) + fc_round_up(n, WHOLE);
-  const size_t padded = pads(m, n, k) ? (size_t)(rows * fc_round_up(k, WHOLE) * size_of(type)) : 0;
+  const size_t padded =
+      m < LARGE || n < LARGE || k < LARGE ? 0 : (size_t)(rows * fc_round_up(k, WHOLE) * size_of(type));
   const size_t parts = split ? fc_gemm_split_scratch(&g) : 0;
   return padded > parts ? padded : parts;
 }

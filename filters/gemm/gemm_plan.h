@@ -77,9 +77,6 @@ static inline int fc_gemm_widens(const fc_gemm_chip *chip, int64_t k) {
 FC_FILTERS_API fc_gemm_choice fc_gemm_choose(const fc_gemm *by_rows, const fc_gemm_chip *chip,
                                              fc_gemm_launch first);
 
-/* Whether fc_gemm_codes_cuda takes this product, with C of this type. */
-FC_FILTERS_API int fc_gemm_takes_codes(const fc_gemm *g, int dtype, const fc_gemm_chip *chip);
-
 /* ---- copies of operands in scratch memory -------------------------------------------- */
 
 /* `count` lines of `length` elements. In the source, elements are `step` and lines `pitch` apart; in the

@@ -15,15 +15,11 @@ __device__ __forceinline__ double fc_times(double a, double b) {
   return __dmul_rn(a, b);
 }
 
-// alpha sum + beta d, rounded to an element once; d counts only if beta is not 0.
-template <typename F, typename S> __device__ __forceinline__ F fc_gemm_sum(S sum, S alpha, S beta, F d) {
-  const S v = fc_times(alpha, sum);
-  return static_cast<F>(beta == S(0) ? v : fma(beta, static_cast<S>(d), v));
-}
-// The same of an element of D, which is read only if beta is not 0.
+// alpha sum + beta D, rounded to an element once; D is read only if beta is not 0.
 template <typename F, typename S>
 __device__ __forceinline__ F fc_gemm_value(S sum, S alpha, S beta, const F *d) {
-  return fc_gemm_sum(sum, alpha, beta, beta == S(0) ? F(0) : *d);
+  const S v = fc_times(alpha, sum);
+  return static_cast<F>(beta == S(0) ? v : fma(beta, static_cast<S>(*d), v));
 }
 
 // C and D of elements F and sums S, by columns (tile.cuh).

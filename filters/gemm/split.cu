@@ -407,8 +407,7 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
     const int64_t i = i0 + e / 2 % 2 * 8, j = j0 + e / 4 * 8;
     if (i >= m) continue;
     if (c.packs && j + 1 < n) {
-      const float first = c.adds() ? c.added(i, j) : 0.f, second = c.adds() ? c.added(i, j + 1) : 0.f;
-      c.store_pair(i, j, sum[e], sum[e + 1], first, second);
+      c.store_pair(i, j, sum[e], sum[e + 1]);
       continue;
     }
     if (j < n) c.store(i, j, sum[e]);

@@ -174,24 +174,17 @@ template <typename F_, typename S = F_> struct fc_tma_result {
   const F *d;
   int64_t d_row, d_col;
 
-  __device__ __forceinline__ bool adds(void) const { return beta != S(0); }
-  __device__ __forceinline__ F added(int64_t i, int64_t j) const { return d[i * d_row + j * d_col]; }
-  // `before`: what is added.
-  template <typename T> __device__ __forceinline__ F value(T sum, F before) const {
-    return fc_gemm_sum<F, T>(sum, static_cast<T>(alpha), static_cast<T>(beta), before);
+  template <typename T> __device__ __forceinline__ F value(int64_t i, int64_t j, T sum) const {
+    return fc_gemm_value<F, T>(sum, static_cast<T>(alpha), static_cast<T>(beta), d + i * d_row + j * d_col);
   }
-  template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum, F before) const {
-    data[i * row + j * col] = value(sum, before);
-  }
-  // Of an element that is not read yet.
   template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum) const {
-    store(i, j, sum, adds() ? added(i, j) : F(0));
+    data[i * row + j * col] = value(i, j, sum);
   }
-  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, S low, S high, F first, F second) const {
+  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, S low, S high) const {
     struct alignas(2 * sizeof(F)) pair {
       F v[2];
     };
-    *reinterpret_cast<pair *>(data + i * row + j) = {value(low, first), value(high, second)};
+    *reinterpret_cast<pair *>(data + i * row + j) = {value(i, j, low), value(i, j + 1, high)};
   }
 };
 
@@ -358,10 +351,10 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
 }
 
 // FC_UNSUPPORTED if the TMA cannot be used: the caller has another kernel.
-template <class M, class C>
-static inline fc_status fc_tma_launch(const fc_gemm_side &a, const fc_gemm_side &b, int64_t k, const C &c,
-                                      cudaStream_t stream) {
-  const auto kernel = fc_tma_kernel<M, C>;
+template <class M, typename F, typename S>
+static inline fc_status fc_tma_launch(const fc_gemm_side &a, const fc_gemm_side &b, int64_t k,
+                                      const fc_tma_result<F, S> &c, cudaStream_t stream) {
+  const auto kernel = fc_tma_kernel<M, fc_tma_result<F, S>>;
   const int bytes = M::STAGES * (M::slice_a::bytes + M::slice_b::bytes) + 1024;
   const fc_tma_encoder encode = fc_tma_find_encoder();
   CUtensorMap from_a, from_b;
@@ -378,23 +371,23 @@ static inline fc_status fc_tma_launch(const fc_gemm_side &a, const fc_gemm_side 
 }
 
 // A kernel for each tile of gemm_tiles.h.
-template <class C>
-using fc_tma_launcher = fc_status (*)(const fc_gemm_side &, const fc_gemm_side &, int64_t, const C &,
-                                      cudaStream_t);
+template <typename F, typename S>
+using fc_tma_launcher = fc_status (*)(const fc_gemm_side &, const fc_gemm_side &, int64_t,
+                                      const fc_tma_result<F, S> &, cudaStream_t);
 
 template <class M> constexpr bool fc_tma_is(const fc_gemm_tile &t) {
   return t.rows == M::BM && t.columns == M::BN;
 }
 
 // The product in the tile, and the orientation, that were chosen: SIZED<by_k of A, by_k of B>::launchers has
-// the kernels. `c` is in that orientation.
-template <template <bool, bool> class SIZED, class C>
-static inline fc_status fc_tma_product(const fc_gemm *g, const fc_gemm_choice *choice, const C &c,
-                                       cudaStream_t stream) {
+// the kernels.
+template <template <bool, bool> class SIZED, typename F, typename S>
+static inline fc_status fc_tma_product(const fc_gemm *g, const fc_gemm_choice *choice, cudaStream_t stream) {
   const bool turned = choice->transposed;
   fc_gemm_side a, b;
   fc_gemm_sides(g, turned ? &b : &a, turned ? &a : &b);
-  const fc_tma_launcher<C> *of =
+  const fc_tma_result<F, S> c = fc_tma_result_of<F, S>(g, turned);
+  const fc_tma_launcher<F, S> *of =
       a.along == 1   ? b.along == 1 ? SIZED<true, true>::launchers : SIZED<true, false>::launchers
       : b.along == 1 ? SIZED<false, true>::launchers
                      : SIZED<false, false>::launchers;

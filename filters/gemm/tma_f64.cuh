@@ -191,11 +191,6 @@ struct fc_tma_f64 {
     }
   }
 
-  // The column of this lane's v-th sum in the s-th eight.
-  __device__ __forceinline__ int column(int s, int v) const {
-    return col + b.from_first(lane % 4 * 2 + v, s);
-  }
-
   template <class C>
   __device__ __forceinline__ void store(const C &c, int64_t i0, int64_t j0, int64_t m, int64_t n) const {
 #pragma unroll
@@ -204,27 +199,17 @@ struct fc_tma_f64 {
       for (int h = 0; h < 2; h++) {
         const int64_t i = i0 + row + eights_a::place(lane / 4, 2 * r + h);
         if (i >= m) continue;
-        // What is added to a row is read before any of it is stored, or each read would wait for the one
-        // before.
-        typename C::F d[NI][2] = {};
-        if (c.adds())
-#pragma unroll
-          for (int s = 0; s < NI; s++)
-#pragma unroll
-            for (int v = 0; v < 2; v++) {
-              const int64_t j = j0 + column(s, v);
-              if (j < n) d[s][v] = c.added(i, j);
-            }
 #pragma unroll
         for (int s = 0; s < NI; s++) {
           // Two columns, adjacent where B lies by rows.
-          const int64_t j = j0 + column(s, 0), next = j0 + column(s, 1);
+          const int64_t j = j0 + col + b.from_first(lane % 4 * 2, s);
+          const int64_t next = j0 + col + b.from_first(lane % 4 * 2 + 1, s);
           const double low = sum[r][s][2 * h], high = sum[r][s][2 * h + 1];
           if (!B_BY_K && c.packs && next < n) {
-            c.store_pair(i, j, low, high, d[s][0], d[s][1]);
+            c.store_pair(i, j, low, high);
           } else {
-            if (j < n) c.store(i, j, low, d[s][0]);
-            if (next < n) c.store(i, next, high, d[s][1]);
+            if (j < n) c.store(i, j, low);
+            if (next < n) c.store(i, next, high);
           }
         }
       }

@@ -7,12 +7,10 @@
 //   blocks    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
 //             shared memory; the limit is then the memory's speed
 //   products  larger: matrix products (gemm/gemm.h), whose sums are those of gemm.h. What is of another type
-//             than the one computed with is converted in scratch memory, but on sm_90 the products store
-//             integers themselves; an offset is D.
+//             than the one computed with is converted in scratch memory; an offset is D.
 //
 // The first two give the same sums: they start with the offset and add the columns in order. The choice
 // depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
-#include "filters/gemm/result.cuh"
 #include "filters/gemm/tile.cuh"
 #include "filters/gpu/cuda.cuh"
 #include "filters/matrix/matrix_line.cuh"
@@ -143,11 +141,10 @@ fc_status convert(const fc_matrix *m, const fc_view *from, const fc_view *to, ui
   return fc_pointwise_cuda(&p, from, to, stream, notes);
 }
 
-// Sums of the compute type, which are converted at last where the output is of another.
-fc_status store_sums(const fc_matrix *m, const fc_matrix_piece &piece, const fc_matrix_layout &layout,
-                     char *scratch, uint32_t *notes, cudaStream_t stream) {
+fc_status run_piece(const fc_matrix *m, const fc_matrix_piece &piece, const fc_matrix_layout &layout,
+                    char *scratch, uint32_t *notes, cudaStream_t stream) {
+  fc_status status = piece.converts_in ? convert(m, &piece.in, &piece.from, nullptr, stream) : FC_OK;
   const fc_matrix_products p = fc_matrix_products_of(m, &piece.from, &piece.to);
-  fc_status status = FC_OK;
   for (int64_t i = 0; i < p.count && status == FC_OK; i++) {
     const fc_gemm g = fc_matrix_product_at(&p, i);
     status = multiply(m, &g, scratch + layout.work, layout.bytes - layout.work, stream);
@@ -155,33 +152,12 @@ fc_status store_sums(const fc_matrix *m, const fc_matrix_piece &piece, const fc_
   return status == FC_OK && piece.converts_out ? convert(m, &piece.to, &piece.out, notes, stream) : status;
 }
 
-// Sums become samples of the output where that is possible, which saves a pass.
-fc_status store_codes(const fc_matrix *m, const fc_matrix_piece &piece, uint32_t *notes,
-                      cudaStream_t stream) {
-  const fc_matrix_products p = fc_matrix_products_of(m, &piece.from, &piece.to);
-  const fc_gemm_codes codes = {piece.to.kind, piece.to.dtype, notes};
-  fc_status status = FC_OK;
-  for (int64_t i = 0; i < p.count && status == FC_OK; i++) {
-    const fc_gemm g = fc_matrix_product_at(&p, i);
-    status = fc_gemm_codes_cuda(&g, &codes, stream);
-  }
-  return status;
-}
-
 fc_status run_products(const fc_matrix *m, const fc_view *in, const fc_view *out, char *scratch,
                        uint32_t *notes, cudaStream_t stream) {
-  const fc_gemm_chip chip = fc_gemm_chip_now();
   const fc_matrix_pieces p = fc_matrix_pieces_of(m, in, out, FC_MATRIX_PIECE);
   fc_status status = FC_OK;
-  for (int64_t i = 0; i < p.count && status == FC_OK; i++) {
-    const fc_matrix_piece piece = fc_matrix_piece_of(m, &p, i, in, out, scratch, &chip);
-    if (piece.converts_in) status = convert(m, &piece.in, &piece.from, nullptr, stream);
-    if (status != FC_OK) return status;
-    status = piece.codes ? store_codes(m, piece, notes, stream) : FC_UNSUPPORTED;
-    if (status == FC_UNSUPPORTED)
-      status =
-          store_sums(m, fc_matrix_piece_staged(m, &p, &piece, scratch), p.layout, scratch, notes, stream);
-  }
+  for (int64_t i = 0; i < p.count && status == FC_OK; i++)
+    status = run_piece(m, fc_matrix_piece_of(m, &p, i, in, out, scratch), p.layout, scratch, notes, stream);
   return status;
 }
 

@@ -156,25 +156,13 @@ static int64_t along(const fc_matrix *m, const fc_view *out, int axis) {
   return axis == m->axis ? out->shape[axis] / m->rows : out->shape[axis];
 }
 
-/* Whether what holds of the address of the first product's input holds of all. */
-static int are_alike(const fc_matrix_products *p) {
-  for (int d = 0; d < FC_AXES; d++)
-    if (p->size[d] > 1 && p->in[d] % 16 != 0) return 0;
-  return 1;
-}
-
 /* Whether the products of all positions can be computed where the views lie. */
 static int in_place(const fc_matrix *m, const fc_view *in, const fc_view *out) {
   if (in->dtype != m->compute || out->dtype != m->compute || m->split) return 0;
   const fc_matrix_products p = fc_matrix_products_of(m, in, out);
-  return are_alike(&p) && fc_gemm_padded_scratch(&p.first) == 0;
-}
-
-static int stores_codes(const fc_matrix *m, const fc_view *from, const fc_view *out,
-                        const fc_gemm_chip *chip) {
-  if (m->split || fc_dtype_is_float(out->dtype)) return 0;
-  const fc_matrix_products p = fc_matrix_products_of(m, from, out);
-  return are_alike(&p) && fc_gemm_takes_codes(&p.first, out->dtype, chip);
+  for (int d = 0; d < FC_AXES; d++)
+    if (p.size[d] > 1 && p.in[d] % 16 != 0) return 0;
+  return fc_gemm_padded_scratch(&p.first) == 0;
 }
 
 fc_matrix_pieces fc_matrix_pieces_of(const fc_matrix *m, const fc_view *in, const fc_view *out,
@@ -194,8 +182,7 @@ fc_matrix_pieces fc_matrix_pieces_of(const fc_matrix *m, const fc_view *in, cons
 }
 
 fc_matrix_piece fc_matrix_piece_of(const fc_matrix *m, const fc_matrix_pieces *p, int64_t index,
-                                   const fc_view *in, const fc_view *out, void *scratch,
-                                   const fc_gemm_chip *chip) {
+                                   const fc_view *in, const fc_view *out, void *scratch) {
   fc_matrix_piece piece = {.in = *in, .out = *out};
   for (int a = 0; a < FC_AXES; a++) {
     const int64_t first = index % p->number[a] * p->take[a],
@@ -206,19 +193,10 @@ fc_matrix_piece fc_matrix_piece_of(const fc_matrix *m, const fc_matrix_pieces *p
     piece.out.data = (char *)piece.out.data + first * to * out->stride[a];
     piece.in.shape[a] = count * from, piece.out.shape[a] = count * to;
   }
-  piece.converts_in = in->dtype != m->compute;
+  piece.converts_in = in->dtype != m->compute, piece.converts_out = out->dtype != m->compute;
   piece.from = piece.converts_in ? staged(m, &piece.in, scratch) : piece.in;
-  piece.to = piece.out;
-  piece.codes = stores_codes(m, &piece.from, &piece.out, chip);
-  return piece.codes ? piece : fc_matrix_piece_staged(m, p, &piece, scratch);
-}
-
-fc_matrix_piece fc_matrix_piece_staged(const fc_matrix *m, const fc_matrix_pieces *p,
-                                       const fc_matrix_piece *piece, void *scratch) {
-  fc_matrix_piece to = *piece;
-  to.codes = 0, to.converts_out = to.out.dtype != m->compute;
-  to.to = to.converts_out ? staged(m, &to.out, (char *)scratch + p->layout.to) : to.out;
-  return to;
+  piece.to = piece.converts_out ? staged(m, &piece.out, (char *)scratch + p->layout.to) : piece.out;
+  return piece;
 }
 
 /* ---- products ------------------------------------------------------------------------- */
@@ -238,7 +216,7 @@ static void sort(fc_matrix_products *p) {
 }
 
 fc_matrix_products fc_matrix_products_of(const fc_matrix *m, const fc_view *in, const fc_view *out) {
-  const int64_t size = (int64_t)fc_dtype_size(m->compute), size_out = (int64_t)fc_dtype_size(out->dtype);
+  const int64_t size = (int64_t)fc_dtype_size(m->compute);
   fc_matrix_products p = {.count = 1};
   for (int a = 0; a < FC_AXES; a++) {
     const int blocks = a == m->axis;
@@ -257,7 +235,7 @@ fc_matrix_products fc_matrix_products_of(const fc_matrix *m, const fc_view *in, 
   *g = (fc_gemm){.type = m->compute, .m = m->rows, .n = p.size[most], .k = m->cols, .alpha = 1};
   g->a = m->matrix, g->a_row = 1, g->a_col = m->pitch;
   g->b = in->data, g->b_row = in->stride[m->axis] / size, g->b_col = p.in[most] / size;
-  g->c = out->data, g->c_row = out->stride[m->axis] / size_out, g->c_col = p.out[most] / size_out;
+  g->c = out->data, g->c_row = out->stride[m->axis] / size, g->c_col = p.out[most] / size;
   if (m->offset) g->beta = 1, g->d = m->offset, g->d_row = 1;
   p.size[most] = 1;
   for (int d = 0; d < FC_AXES; d++) p.count *= p.size[d];

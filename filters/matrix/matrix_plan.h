@@ -50,11 +50,10 @@ typedef struct fc_matrix_layout {
 FC_FILTERS_API fc_matrix_layout fc_matrix_layout_of(const fc_matrix *m, const fc_view *out, int64_t piece);
 
 /* A piece: the views of the signal, and those that are multiplied, in scratch memory where the type is
- * another. With `codes` the products store integers themselves (fc_gemm_codes_cuda), and `to` is the output.
- */
+ * another. */
 typedef struct fc_matrix_piece {
   fc_view in, out, from, to;
-  int converts_in, converts_out, codes;
+  int converts_in, converts_out;
 } fc_matrix_piece;
 
 typedef struct fc_matrix_pieces {
@@ -68,10 +67,7 @@ FC_FILTERS_API fc_matrix_pieces fc_matrix_pieces_of(const fc_matrix *m, const fc
                                                     int64_t piece);
 FC_FILTERS_API fc_matrix_piece fc_matrix_piece_of(const fc_matrix *m, const fc_matrix_pieces *p,
                                                   int64_t index, const fc_view *in, const fc_view *out,
-                                                  void *scratch, const fc_gemm_chip *chip);
-/* With the output converted after all, where the kernels that store codes turn out not to be in the build. */
-FC_FILTERS_API fc_matrix_piece fc_matrix_piece_staged(const fc_matrix *m, const fc_matrix_pieces *p,
-                                                      const fc_matrix_piece *piece, void *scratch);
+                                                  void *scratch);
 
 /* One product along the dimension with the most positions, repeated for each position of the others, whose
  * numbers and distances in bytes are `size`, `in` and `out`. With an offset it is D. */
@@ -81,7 +77,7 @@ typedef struct fc_matrix_products {
   int64_t size[FC_AXES], in[FC_AXES], out[FC_AXES];
 } fc_matrix_products;
 
-/* The input is of the compute type, the output too unless codes are stored. */
+/* Both views are of the compute type. */
 FC_FILTERS_API fc_matrix_products fc_matrix_products_of(const fc_matrix *m, const fc_view *in,
                                                         const fc_view *out);
 FC_FILTERS_API fc_gemm fc_matrix_product_at(const fc_matrix_products *p, int64_t index);

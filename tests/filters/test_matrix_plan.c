@@ -9,9 +9,6 @@
 #include "filters/pointwise/pointwise.h"
 #include "tests/filters/grid.h"
 
-static const fc_gemm_chip h200 = {9, 132}, t4 = {7, 40};
-static int with_codes; /* products that stored integers */
-
 /* ---- which kernel ----------------------------------------------------------------- */
 
 typedef struct row {
@@ -119,31 +116,14 @@ static void multiply(const fc_matrix *m, fc_gemm g, char *work, size_t room) {
   CHECK(fc_gemm_ref(&g) == FC_OK, "product");
 }
 
-/* As tma_codes.cu: a sum, rounded, becomes a sample. */
-static void multiply_to_codes(const fc_matrix *m, fc_gemm g, const fc_view *to) {
-  const int64_t size = (int64_t)fc_dtype_size(to->dtype);
-  float *sums = malloc((size_t)(g.m * g.n) * sizeof *sums);
-  char *c = g.c;
-  const int64_t down = g.c_row * size, across = g.c_col * size;
-  CHECK(m->compute == FC_F32 && (g.beta == 0 || g.d), "sums of f32, not added to codes");
-  g.c = sums, g.c_row = g.n, g.c_col = 1;
-  CHECK(fc_gemm_ref(&g) == FC_OK, "product");
-  for (int64_t i = 0; i < g.m; i++)
-    for (int64_t j = 0; j < g.n; j++) {
-      const double v = sums[i * g.n + j];
-      fc_store_f64(c + i * down + j * across, size, &v, 1, to->kind, to->dtype, NULL);
-    }
-  free(sums);
-}
-
-/* As matrix.cu, for a chip that stores codes where it can. */
+/* As matrix.cu. */
 static void run(const fc_matrix *m, const fc_view *in, const fc_view *out, int64_t piece,
-                const guarded *scratch, const fc_gemm_chip *chip) {
+                const guarded *scratch) {
   const fc_matrix_pieces p = fc_matrix_pieces_of(m, in, out, piece);
   char *memory = scratch->data;
   const size_t room = p.layout.bytes - p.layout.work;
   for (int64_t i = 0; i < p.count; i++) {
-    const fc_matrix_piece part = fc_matrix_piece_of(m, &p, i, in, out, memory, chip);
+    const fc_matrix_piece part = fc_matrix_piece_of(m, &p, i, in, out, memory);
     if (part.converts_in) {
       CHECK(lies_in(&part.from, memory, memory + p.layout.to), "input beyond its scratch memory");
       convert(m, &part.in, &part.from);
@@ -152,13 +132,8 @@ static void run(const fc_matrix *m, const fc_view *in, const fc_view *out, int64
       CHECK(lies_in(&part.to, memory + p.layout.to, memory + p.layout.work),
             "result beyond its scratch memory");
     const fc_matrix_products products = fc_matrix_products_of(m, &part.from, &part.to);
-    for (int64_t k = 0; k < products.count; k++) {
-      const fc_gemm g = fc_matrix_product_at(&products, k);
-      if (part.codes)
-        multiply_to_codes(m, g, &part.to), with_codes++;
-      else
-        multiply(m, g, memory + p.layout.work, room);
-    }
+    for (int64_t k = 0; k < products.count; k++)
+      multiply(m, fc_matrix_product_at(&products, k), memory + p.layout.work, room);
     if (part.converts_out) convert(m, &part.to, &part.out);
   }
 }
@@ -205,7 +180,7 @@ static void check_case(int64_t rows, int64_t cols) {
            axis, (int)blocks, order, out_order, (int)piece);
   CHECK(fc_matrix_ref(&m, &in.view, &want.view, NULL) == FC_OK, "reference");
   guarded scratch = guarded_new(fc_matrix_layout_of(&m, &got.view, piece).bytes);
-  run(&m, &in.view, &got.view, piece, &scratch, random_int(0, 1) ? &h200 : &t4);
+  run(&m, &in.view, &got.view, piece, &scratch);
   CHECK(guarded_intact(&scratch), "%s: wrote beyond the scratch memory", name);
   compare(&got, &want, name);
   guarded_free(&scratch), guarded_free(&matrix), guarded_free(&offset);
@@ -233,7 +208,7 @@ static void check_sizes(void) {
   char *scratch = (char *)(uintptr_t)(INT64_C(1) << 44);
   for (int trial = 0; trial < 4; trial++) {
     const int64_t i = trial == 0 ? 0 : random_int(0, p.count - 1);
-    const fc_matrix_piece part = fc_matrix_piece_of(&m, &p, i, &in, &out, scratch, &t4);
+    const fc_matrix_piece part = fc_matrix_piece_of(&m, &p, i, &in, &out, scratch);
     CHECK(!part.converts_in || lies_in(&part.from, scratch, scratch + p.layout.to), "input");
     CHECK(!part.converts_out || lies_in(&part.to, scratch + p.layout.to, scratch + p.layout.work), "result");
     const fc_matrix_products products = fc_matrix_products_of(&m, &part.from, &part.to);
@@ -252,11 +227,10 @@ static void check_sizes(void) {
 int main(void) {
   random_start(11);
   check_choices();
-  for (int trial = 0; trial < 200; trial++)
+  for (int trial = 0; trial < 100; trial++)
     if (!trial_skipped()) check_case(random_int(1, 40), random_int(17, 40));
-  for (int trial = 0; trial < 10; trial++)
+  for (int trial = 0; trial < 4; trial++)
     if (!trial_skipped()) check_case(random_int(128, 150), random_int(128, 140));
-  for (int trial = 0; trial < 5000; trial++) check_sizes();
-  CHECK(with_codes > 20 || trial_step() > 1, "only %d products stored codes", with_codes);
+  for (int trial = 0; trial < 3000; trial++) check_sizes();
   return check_result();
 }
