@@ -277,11 +277,12 @@ int fc_dct_fft_pays(int64_t n) {
 /*
  * On a GPU: a row of the table is whether a launch takes a length, and its predicted time. Measured on an
  * H200, us for 16 Mi f32 by transform | by matrix: along X 20 139 | 186, 24 137 | 116, 48 138 | 122, 96 144 |
- * 125, 128 49 | 125, 256 143 | 189, 512 146 | 328, 2048 134 | 1139; with large primes 257 657 | 339, 509 505
- * | 477, 1021 616 | 865; along Y, where each row of blocks is a product, 24 142 | 842, 96 163 | 318, 257 969
- * | 378, 509 726 | 403, 1021 877 | 779. By the matrix's tiled product of other chips there (sm_90 has a
- * faster one) 97 596, 257 823, 1021 2599. Up to 16 a thread multiplies a block in its registers, and along
- * two axes in one kernel.
+ * 125, 128 49 | 125, 256 143 | 189, 512 146 | 328, 2048 134 | 1139; with primes of 7 to 31 448 196 | 361, 352
+ * 224 | 268, 520 233 | 423, 272 291 | 264, 310 569 | 345, 403 1024 | 464; by convolution 257 657 | 339, 509
+ * 505 | 477, 1021 616 | 865; along Y, where each row of blocks is a product, 24 142 | 842, 96 163 | 318, 310
+ * 629 | 349, 257 969 | 378, 509 726 | 403, 1021 877 | 779. By the matrix's tiled product of other chips there
+ * (sm_90 has a faster one) 97 596, 257 823, 1021 2599. Up to 16 a thread multiplies a block in its registers,
+ * and along two axes in one kernel.
  */
 typedef struct candidate {
   int (*takes)(int64_t n, int compute, int alone, int major);
@@ -302,14 +303,14 @@ static int takes_lines(int64_t n, int compute, int alone, int major) {
   (void)compute, (void)alone;
   const int64_t p = largest_prime(n);
   if (p <= 5) return n > 16;
-  return n >= (p > FC_FFT_LARGEST_PRIME && major == 9 ? 768 : 256);
+  return n >= (p > 19 && major == 9 ? 768 : 256);
 }
 
-/* Of primes whose butterflies fit into registers, of others, and by convolution. */
+/* Of primes whose butterflies fit into registers, of others, and by butterflies of many or convolution. */
 static double cost_of_lines(int64_t n, int major) {
   (void)major;
   const int64_t p = largest_prime(n);
-  return p <= 5 ? 145 : p <= FC_FFT_LARGEST_PRIME ? 145 + 25 * (double)p : 650;
+  return p <= 5 ? 145 : p <= 19 ? 140 + 8 * (double)p : 600;
 }
 
 static int takes_matrix(int64_t n, int compute, int alone, int major) {

@@ -94,7 +94,8 @@ static void check_choices(void) {
       {97, FC_F32, 1, 9, FC_DCT_MATRIX},  {255, FC_F64, 1, 9, FC_DCT_MATRIX},
       {257, FC_F32, 1, 9, FC_DCT_MATRIX}, {257, FC_F32, 1, 8, FC_DCT_LINES},
       {509, FC_F64, 0, 9, FC_DCT_MATRIX}, {1021, FC_F32, 1, 9, FC_DCT_LINES},
-      {310, FC_F32, 1, 9, FC_DCT_LINES},
+      {310, FC_F32, 1, 9, FC_DCT_MATRIX}, {310, FC_F32, 1, 8, FC_DCT_LINES},
+      {272, FC_F32, 1, 9, FC_DCT_LINES},
   };
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
     const fc_dct_choice c = fc_dct_choose(table[i].n, table[i].compute, table[i].alone, table[i].major);
