@@ -169,8 +169,14 @@ static fc_status make_fast(const fc_host *host, const fc_dct *dct, const fc_setu
   return host->fail(host, status, "no device memory for a transform of %lld values", (long long)s->size);
 }
 
-static int pays(int device, int64_t size, int alone) {
-  return device == FC_HOST ? fc_dct_fft_pays(size) : fc_dct_fft_pays_on_device(size, alone);
+static int pays(const fc_setup *setup, int64_t size, int alone) {
+#if FC_HAVE_CUDA
+  if (setup->device != FC_HOST)
+    return fc_dct_choose(size, setup->compute, alone, fc_dct_major_of(setup->device)).launch != FC_DCT_MATRIX;
+#else
+  (void)setup, (void)alone;
+#endif
+  return fc_dct_fft_pays(size);
 }
 
 /* `plain`: by the matrix, for any size. */
@@ -181,7 +187,7 @@ static fc_status make_line(const fc_host *host, const instance *op, const fc_set
   if (status != FC_OK) return status;
   fc_dct dct = op->dct;
   dct.size = s.size;
-  if (plain || !pays(setup->device, s.size, axis_of(op, setup->in[0]) != AXIS_XY))
+  if (plain || !pays(setup, s.size, axis_of(op, setup->in[0]) != AXIS_XY))
     return make_matrix(host, &dct, setup, axis, &s, &l->m);
   return make_fast(host, &dct, setup, axis, &s, l);
 }
@@ -283,7 +289,7 @@ static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   fc_matrix_xy m = {s->x.m, s->y.m};
   if (by_matrices(s)) return fc_matrix_xy_device_scratch(&m, job->out);
   fc_device_passes p = device_passes_of(s);
-  return s->both ? fc_device_passes_scratch(&p, job->out) : p.x.scratch;
+  return s->both ? fc_device_passes_scratch(&p, job->out) : p.x.scratch(p.x.self, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {

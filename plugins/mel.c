@@ -225,13 +225,15 @@ static fc_status process_reference(const fc_host *host, const void *prepared, co
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? 0 : fc_stft_device_scratch(&s->t.s, job->out);
+  return s->from == FROM_SPECTRUM ? fc_matrix_device_scratch(&s->m, job->out)
+                                  : fc_stft_device_scratch(&s->t.s, job->out);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   const state *s = prepared;
-  if (s->from == FROM_SPECTRUM) return fc_matrix_cuda(&s->m, job->in[0], job->out, job->notes, job->stream);
+  if (s->from == FROM_SPECTRUM)
+    return fc_matrix_cuda(&s->m, job->in[0], job->out, job->scratch, job->notes, job->stream);
   return fc_stft_cuda(&s->t.s, job->in[0], job->out, job->scratch, job->scratch_bytes, job->notes,
                       job->stream);
 }

@@ -99,7 +99,8 @@ static int64_t device_middle_bytes(const fc_view *v) {
 
 size_t fc_device_passes_scratch(const fc_device_passes *p, const fc_view *out) {
   fc_view between = device_middle(p, out, NULL);
-  return (size_t)device_middle_bytes(&between) + (p->x.scratch > p->y.scratch ? p->x.scratch : p->y.scratch);
+  const size_t x = p->x.scratch(p->x.self, &between), y = p->y.scratch(p->y.self, out);
+  return (size_t)device_middle_bytes(&between) + (x > y ? x : y);
 }
 
 fc_status fc_device_passes_run(const fc_device_passes *p, const fc_view *in, const fc_view *out,

@@ -35,7 +35,8 @@ FC_FILTERS_API fc_status fc_passes_run(const fc_passes *p, const fc_view *in, co
 typedef struct fc_device_pass {
   int64_t rows, cols;
   const void *self;
-  size_t scratch; /* likewise, aligned to 256 */
+  /* bytes that `run` needs for such an output, aligned to 256; grows with its shape */
+  size_t (*scratch)(const void *self, const fc_view *out);
   fc_status (*run)(const void *self, const fc_view *in, const fc_view *out, void *scratch, uint32_t *notes,
                    void *stream);
 } fc_device_pass;

@@ -275,13 +275,63 @@ int fc_dct_fft_pays(int64_t n) {
 }
 
 /*
- * Measured on an H200, us for 4096 x 4096 f32 along X by matrix | by Fourier transform: n = 20 442 | 211, 24
- * 379 | 206, 32 283 | 165, 64 214 | 164, 128 462 | 161, 4096 7309 | 166; with large primes, whose butterflies
- * do not fit into registers, 17 500 | 569, 31 333 | 1374, 47 283 | 645, 97 596 | 653; by convolution 257 823
- * | 817, 1021 2599 | 738. Up to 16 a thread multiplies a block in its registers, and along two axes in one
- * kernel; of 8 values alone the transform takes 0.256 ms where the matrix takes 0.320 (16 Mi blocks).
+ * On a GPU: a row of the table is whether a launch takes a length, and its predicted time. Measured on an
+ * H200, us for 16 Mi f32 by transform | by matrix: along X 20 139 | 186, 24 137 | 116, 48 138 | 122, 96 144 |
+ * 125, 128 49 | 125, 256 143 | 189, 512 146 | 328, 2048 134 | 1139; with primes of 7 to 31 448 196 | 361, 352
+ * 224 | 268, 520 233 | 423, 272 291 | 264, 310 569 | 345, 403 1024 | 464; by convolution 257 657 | 339, 509
+ * 505 | 477, 1021 616 | 865; along Y, where each row of blocks is a product, 24 142 | 842, 96 163 | 318, 310
+ * 629 | 349, 257 969 | 378, 509 726 | 403, 1021 877 | 779. By the matrix's tiled product of other chips there
+ * (sm_90 has a faster one) 97 596, 257 823, 1021 2599. Up to 16 a thread multiplies a block in its registers,
+ * and along two axes in one kernel.
  */
-int fc_dct_fft_pays_on_device(int64_t n, int alone) {
-  if (n == 8) return alone;
-  return largest_prime(n) <= 5 ? n > 16 : n >= 256;
+typedef struct candidate {
+  int (*takes)(int64_t n, int compute, int alone, int major);
+  double (*cost)(int64_t n, int major);
+} candidate;
+
+static int takes_blocks(int64_t n, int compute, int alone, int major) {
+  (void)major;
+  return (n == 8 && alone) || n == 32 || n == 64 || (n == 128 && compute == FC_F32);
+}
+
+static double cost_of_blocks(int64_t n, int major) {
+  (void)n, (void)major;
+  return 45;
+}
+
+static int takes_lines(int64_t n, int compute, int alone, int major) {
+  (void)compute, (void)alone;
+  const int64_t p = largest_prime(n);
+  if (p <= 5) return n > 16;
+  return n >= (p > 19 && major == 9 ? 768 : 256);
+}
+
+/* Of primes whose butterflies fit into registers, of others, and by butterflies of many or convolution. */
+static double cost_of_lines(int64_t n, int major) {
+  (void)major;
+  const int64_t p = largest_prime(n);
+  return p <= 5 ? 145 : p <= 19 ? 140 + 8 * (double)p : 600;
+}
+
+static int takes_matrix(int64_t n, int compute, int alone, int major) {
+  (void)n, (void)compute, (void)alone, (void)major;
+  return 1;
+}
+
+static double cost_of_matrix(int64_t n, int major) {
+  if (n <= 16) return 45;
+  return major == 9 ? 60 + 0.53 * (double)n : 100 + 2.5 * (double)n;
+}
+
+static const candidate candidates[] = {
+    [FC_DCT_BLOCKS] = {takes_blocks, cost_of_blocks},
+    [FC_DCT_LINES] = {takes_lines, cost_of_lines},
+    [FC_DCT_MATRIX] = {takes_matrix, cost_of_matrix},
+};
+
+fc_dct_choice fc_dct_choose(int64_t n, int compute, int alone, int major) {
+  fc_dct_choice c = {.launch = FC_DCT_BLOCKS};
+  while (!candidates[c.launch].takes(n, compute, alone, major)) c.launch++;
+  c.us = candidates[c.launch].cost(n, major);
+  return c;
 }

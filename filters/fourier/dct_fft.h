@@ -32,8 +32,22 @@ typedef struct fc_dct_fft {
 /* Whether this is faster on the CPU than the n x n matrix: from about 40 values on, and later for odd n
  * and large prime factors. */
 FC_FILTERS_API int fc_dct_fft_pays(int64_t n);
-/* The same for a CUDA device; `alone`: along one axis, not two. */
-FC_FILTERS_API int fc_dct_fft_pays_on_device(int64_t n, int alone);
+
+/* What makes the transform of blocks of n values on a GPU. */
+typedef enum fc_dct_launch {
+  FC_DCT_BLOCKS, /* here: a block in the registers of a thread (gpu/dct_blocks.cu) */
+  FC_DCT_LINES,  /* here: a Fourier transform of each line (gpu/dct_fft.cu) */
+  FC_DCT_MATRIX  /* not here: the n x n matrix (matrix/matrix.h) */
+} fc_dct_launch;
+typedef struct fc_dct_choice {
+  fc_dct_launch launch;
+  double us; /* predicted for 16 Mi values of f32 along X on an H200 */
+} fc_dct_choice;
+/* `alone`: along one axis, not two; `major` of the compute capability. Needs no GPU. */
+FC_FILTERS_API fc_dct_choice fc_dct_choose(int64_t n, int compute, int alone, int major);
+/* The major compute capability of a device FC_CUDA_DEVICE(n), 0 if there is none. Only in a build with CUDA.
+ */
+FC_FILTERS_API int fc_dct_major_of(int32_t device);
 
 /* Whether the transform is of type II, as such or as the inverse of type III. */
 FC_FILTERS_API int fc_dct_fft_is_second(const fc_dct *dct);

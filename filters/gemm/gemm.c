@@ -39,6 +39,12 @@ static double reference_sum(const fc_gemm *g, int64_t i, int64_t j) {
   return sum;
 }
 
+/* What beta multiplies in C[i][j]. */
+static double added(const fc_gemm *g, int64_t i, int64_t j) {
+  return g->d ? element(g->d, g->type, i * g->d_row + j * g->d_col)
+              : element(g->c, g->type, i * g->c_row + j * g->c_col);
+}
+
 fc_status fc_gemm_ref(const fc_gemm *g) {
   fc_status status = fc_gemm_check(g);
   if (status != FC_OK) return status;
@@ -46,7 +52,7 @@ fc_status fc_gemm_ref(const fc_gemm *g) {
     for (int64_t j = 0; j < g->n; j++) {
       int64_t at = i * g->c_row + j * g->c_col;
       double value = g->alpha != 0 ? g->alpha * reference_sum(g, i, j) : 0;
-      if (g->beta != 0) value += g->beta * element(g->c, g->type, at);
+      if (g->beta != 0) value += g->beta * added(g, i, j);
       if (g->type == FC_F64)
         ((double *)g->c)[at] = value;
       else
@@ -137,9 +143,22 @@ static void multiply(const plan *p) {
   }
 }
 
+/* C = D, which the product is then added to. */
+static void copy_d(const fc_gemm *g) {
+  for (int64_t i = 0; i < g->m; i++)
+    for (int64_t j = 0; j < g->n; j++) {
+      const int64_t to = i * g->c_row + j * g->c_col, from = i * g->d_row + j * g->d_col;
+      if (g->type == FC_F64)
+        ((double *)g->c)[to] = ((const double *)g->d)[from];
+      else
+        ((float *)g->c)[to] = ((const float *)g->d)[from];
+    }
+}
+
 fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch) {
   fc_status status = fc_gemm_check(g);
   if (status != FC_OK || g->m == 0 || g->n == 0) return status;
+  if (g->d && g->beta != 0) copy_d(g);
   plan p = {.g = g, .kernels = fc_gemm_kernels_of(g->isa, g->type)};
   int64_t a_bytes =
       fc_smaller(fc_round_up(g->m, p.kernels->rows), MC) * fc_smaller(g->k, KC) * (int64_t)p.kernels->size;

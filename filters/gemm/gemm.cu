@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// gemm.cu - C = alpha A B + beta C on a CUDA device, by the first of these kernels that supports the
-// operands:
-//
-//   gemm_thin   one side and k at most 16 (f64: 8)
-//   gemm_short  k at most 16 (f64: 8)
-//   gemm_tma    sm_90, and matrices that its copy engine can read
-//   gemm_dmma   sums of doubles on the tensor cores of sm_80 and later
-//   gemm_tile   everything else
+// gemm.cu - C = alpha A B + beta D on a CUDA device, by the kernel that fc_gemm_choose names (gemm_plan.h).
 //
 // All give the same sums, to the bit: one chain of fused multiply-adds in ascending k, computed in f64 for
 // f64 matrices, and for f32 matrices in f32 or, where fc_gemm_widens says so, in f64.
-#include "filters/gemm/gemm.h"
+#include "filters/gemm/gemm_plan.h"
 #include "filters/gpu/cuda.cuh"
 #include "filters/gemm/result.cuh"
 #include "filters/gemm/tile.cuh"
@@ -35,6 +28,8 @@ template <typename F> struct fc_thin {
   int64_t count;
   int64_t row, along;
   int64_t in_across, in_along, out_across, out_along;
+  const F *d;
+  int64_t d_across, d_along;
   int rows, k;
   F alpha, beta;
   bool packs_in, packs_out;
@@ -61,6 +56,7 @@ template <typename F, int N>
 __device__ __forceinline__ void fc_thin_store(const F (&y)[N], const fc_thin<F> &t, int64_t j) {
   constexpr int PACK = 16 / static_cast<int>(sizeof(F));
   F *to = t.out + j * t.out_across;
+  const F *d = t.d + j * t.d_across;
   if (t.packs_out) {
 #pragma unroll
     for (int r = 0; r < N; r += PACK) {
@@ -72,9 +68,7 @@ __device__ __forceinline__ void fc_thin_store(const F (&y)[N], const fc_thin<F> 
   } else {
 #pragma unroll
     for (int r = 0; r < N; r++) {
-      if (r >= t.rows) continue;
-      F *at = to + r * t.out_along;
-      *at = t.beta == F(0) ? t.alpha * y[r] : fc_tile_fma(t.beta, *at, t.alpha * y[r]);
+      if (r < t.rows) to[r * t.out_along] = fc_gemm_value(y[r], t.alpha, t.beta, d + r * t.d_along);
     }
   }
 }
@@ -174,17 +168,19 @@ __global__ void __launch_bounds__(32 * FC_SHORT_WARPS) fc_short_kernel(const fc_
           for (int s = 0; s < COLUMNS; s++) sum[s] = fc_tile_fma(x.v[q], y[p + q][s], sum[s]);
     }
     F *to = t.c.data + (i0 + r) * t.c.row + j * t.c.col;
+    const F *d = t.c.d + (i0 + r) * t.c.d_row + j * t.c.d_col;
     if (PACKS) {
       if (j >= t.n) continue;
       fc_tile_pack<F> v;
-      if (t.c.beta != F(0)) v = *reinterpret_cast<const fc_tile_pack<F> *>(to);
 #pragma unroll
-      for (int s = 0; s < COLUMNS; s++) fc_gemm_put(&v.v[s], sum[s], t.c.alpha, t.c.beta);
+      for (int s = 0; s < COLUMNS; s++)
+        v.v[s] = fc_gemm_value(sum[s], t.c.alpha, t.c.beta, d + s * t.c.d_col);
       *reinterpret_cast<fc_tile_pack<F> *>(to) = v;
     } else {
 #pragma unroll
       for (int s = 0; s < COLUMNS; s++)
-        if (j + 32 * s < t.n) fc_gemm_put(to + 32 * s * t.c.col, sum[s], t.c.alpha, t.c.beta);
+        if (j + 32 * s < t.n)
+          to[32 * s * t.c.col] = fc_gemm_value(sum[s], t.c.alpha, t.c.beta, d + 32 * s * t.c.d_col);
     }
   }
 }
@@ -412,16 +408,6 @@ static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_oper
                          : fc_mma_vectors<M, false, false>(a, b, k, c, stream);
 }
 
-// Multiprocessors of the current device, 0 if its tensor cores lack these instructions.
-static inline int fc_mma_processors(void) {
-  int device = 0, major = 0, processors = 1;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess || major < 8)
-    return 0;
-  (void)cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  return processors;
-}
-
 // c += a b for 16 x 8 sums and 8 steps of k. Lane 4g + t holds rows g and g + 8 of `a` at k = t
 // (a0, a1) and t + 4, column g of `b` there (b0, b1), and columns 2t and 2t + 1 of the sums in
 // rows g (c0, c1) and g + 8.
@@ -468,12 +454,10 @@ struct fc_dmma_tile : fc_mma_shape<F, BM, BN, WARPS_M, WARPS_N> {
   }
 };
 
-// FC_UNSUPPORTED if the device has no such units, or the product has too few rows or columns to fill them.
+// FC_UNSUPPORTED if the kernel is not in the build.
 template <typename F, class C>
 static inline fc_status fc_dmma_product(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k,
-                                        const C &c, cudaStream_t stream) {
-  const int processors = fc_mma_processors();
-  if (a.limit <= 16 || b.limit <= 16 || processors == 0) return FC_UNSUPPORTED;
+                                        const C &c, int processors, cudaStream_t stream) {
   const int64_t large = ((a.limit + 63) / 64) * ((b.limit + 127) / 128);
   // Few large tiles would leave multiprocessors idle.
   if (large >= processors) return fc_mma_orders<fc_dmma_tile<F, 64, 128, 1, 4>>(a, b, k, c, stream);
@@ -497,23 +481,9 @@ template <typename F, typename S> operand<F, S> operand_of(const void *data, int
   return o;
 }
 
-// FC_UNSUPPORTED if tensor cores do not help.
-template <typename F>
-fc_status on_tensor_cores(int64_t m, int64_t n, int64_t k, const operand<F, double> &a,
-                          const operand<F, double> &b, const fc_gemm_result<F, double> &c,
-                          cudaStream_t stream) {
-  const fc_mma_operand rows = {a.data, a.across, a.along, m}, columns = {b.data, b.across, b.along, n};
-  return fc_dmma_product<F>(rows, columns, k, c, stream);
-}
-fc_status on_tensor_cores(int64_t, int64_t, int64_t, const operand<float, float> &,
-                          const operand<float, float> &, const fc_gemm_result<float> &, cudaStream_t) {
-  return FC_UNSUPPORTED;
-}
-
 // Vectors multiplied by a small matrix: the columns of B, or the rows of A.
 template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stream) {
   const bool columns = g->m <= g->n;
-  if (g->k > FC_THIN_LARGEST<F> || (columns ? g->m : g->n) > FC_THIN_LARGEST<F>) return FC_UNSUPPORTED;
   fc_thin<F> t;
   const F *a = static_cast<const F *>(g->a), *b = static_cast<const F *>(g->b);
   t.matrix = columns ? a : b, t.in = columns ? b : a, t.out = static_cast<F *>(g->c);
@@ -522,12 +492,13 @@ template <typename F> fc_status thin_product(const fc_gemm *g, cudaStream_t stre
   t.row = columns ? g->a_row : g->b_col, t.along = columns ? g->a_col : g->b_row;
   t.in_across = columns ? g->b_col : g->a_row, t.in_along = columns ? g->b_row : g->a_col;
   t.out_across = columns ? g->c_col : g->c_row, t.out_along = columns ? g->c_row : g->c_col;
+  t.d = static_cast<const F *>(g->d);
+  t.d_across = columns ? g->d_col : g->d_row, t.d_along = columns ? g->d_row : g->d_col;
   t.alpha = static_cast<F>(g->alpha), t.beta = static_cast<F>(g->beta);
   return fc_thin_product(t, stream);
 }
 
 template <typename F> fc_status short_product(const fc_gemm *g, cudaStream_t stream) {
-  if (g->k > FC_SHORT_LARGEST<F>) return FC_UNSUPPORTED;
   const fc_short<F> t = {static_cast<const F *>(g->a),
                          static_cast<const F *>(g->b),
                          g->m,
@@ -542,31 +513,50 @@ template <typename F> fc_status short_product(const fc_gemm *g, cudaStream_t str
   return fc_short_product(t, stream);
 }
 
+template <typename F> fc_status mma_product(const fc_gemm *g, int processors, cudaStream_t stream) {
+  const operand<F, double> a = operand_of<F, double>(g->a, g->a_row, g->a_col),
+                           b = operand_of<F, double>(g->b, g->b_col, g->b_row);
+  const fc_mma_operand rows = {a.data, a.across, a.along, g->m}, columns = {b.data, b.across, b.along, g->n};
+  return fc_dmma_product<F>(rows, columns, g->k, fc_gemm_result_of<F, double>(g), processors, stream);
+}
+
 template <typename F, typename S> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
   const operand<F, S> a = operand_of<F, S>(g->a, g->a_row, g->a_col),
                       b = operand_of<F, S>(g->b, g->b_col, g->b_row);
-  const fc_gemm_result<F, S> c = fc_gemm_result_of<F, S>(g);
-  const fc_status status = g->k > 0 ? on_tensor_cores(g->m, g->n, g->k, a, b, c, stream) : FC_UNSUPPORTED;
-  return status == FC_UNSUPPORTED ? fc_tile_product<S, 0>(g->m, g->n, g->k, a, b, c, stream) : status;
+  return fc_tile_product<S, 0>(g->m, g->n, g->k, a, b, fc_gemm_result_of<F, S>(g), stream);
 }
 
-fc_status product(const fc_gemm *g, float, cudaStream_t stream) {
-  if (!fc_gemm_widens(g->k)) return tiled_product<float, float>(g, stream);
-  const fc_status status = fc_gemm_tma_f32(g, stream);
-  return status == FC_UNSUPPORTED ? tiled_product<float, double>(g, stream) : status;
+fc_status tma_product(const fc_gemm *g, const fc_gemm_choice &c, float, cudaStream_t stream) {
+  return fc_gemm_tma_f32(g, &c, stream);
 }
-fc_status product(const fc_gemm *g, double, cudaStream_t stream) {
-  const fc_status status = g->k > 0 ? fc_gemm_tma_f64(g, stream) : FC_UNSUPPORTED;
-  return status == FC_UNSUPPORTED ? tiled_product<double, double>(g, stream) : status;
+fc_status tma_product(const fc_gemm *g, const fc_gemm_choice &c, double, cudaStream_t stream) {
+  return fc_gemm_tma_f64(g, &c, stream);
+}
+
+template <typename F>
+fc_status launch(const fc_gemm *g, const fc_gemm_choice &c, const fc_gemm_chip &chip, cudaStream_t stream) {
+  switch (c.launch) {
+  case FC_GEMM_THIN: return thin_product<F>(g, stream);
+  case FC_GEMM_SHORT: return short_product<F>(g, stream);
+  case FC_GEMM_TMA: return tma_product(g, c, F(), stream);
+  case FC_GEMM_MMA: return mma_product<F>(g, chip.processors, stream);
+  default:
+    return fc_gemm_widens(&chip, g->k) ? tiled_product<F, double>(g, stream) : tiled_product<F, F>(g, stream);
+  }
 }
 
 template <typename F> fc_status multiply(const fc_gemm *given, cudaStream_t stream) {
   fc_gemm g = fc_gemm_by_rows(given);
   if (g.alpha == 0) g.k = 0;
   if (g.m == 0 || g.n == 0) return FC_OK;
-  fc_status status = g.k > 0 ? thin_product<F>(&g, stream) : FC_UNSUPPORTED;
-  if (g.k > 0 && status == FC_UNSUPPORTED) status = short_product<F>(&g, stream);
-  return status == FC_UNSUPPORTED ? product(&g, F(), stream) : status;
+  const fc_gemm_chip chip = fc_gemm_chip_now();
+  fc_gemm_choice c = fc_gemm_choose(&g, &chip, FC_GEMM_THIN);
+  fc_status status = launch<F>(&g, c, chip, stream);
+  while (status == FC_UNSUPPORTED && c.launch < FC_GEMM_TILE) {
+    c = fc_gemm_choose(&g, &chip, static_cast<fc_gemm_launch>(c.launch + 1));
+    status = launch<F>(&g, c, chip, stream);
+  }
+  return status;
 }
 
 } // namespace

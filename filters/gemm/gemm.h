@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gemm.h - general matrix multiplication, C = alpha A B + beta C, in f32 and f64.
+ * gemm.h - general matrix multiplication, C = alpha A B + beta D, in f32 and f64; D is C itself unless given.
  *
- * A is m x k, B is k x n, C is m x n; each has a distance between rows and one between columns, in elements,
- * which covers row- and column-major order, transposes, any leading dimension and strided access. Distances
- * are arbitrary, except that C's elements must be distinct; C overlaps neither A nor B. As in BLAS, beta 0
- * means that C is only written (what it held may be NaN), and alpha 0 that A and B are not read.
+ * A is m x k, B is k x n, C and D are m x n; each has a distance between rows and one between columns, in
+ * elements, which covers row- and column-major order, transposes, any leading dimension and strided access.
+ * Distances are arbitrary, except that C's elements must be distinct: with d_col 0, D is a value for each
+ * row. C overlaps neither A nor B, nor another D. As in BLAS, beta 0 means that D is not read (C may have
+ * held NaN), and alpha 0 that A and B are not.
  *
  * Every element of C is a sum over k in one fixed order: it does not depend on m, n, the strides or where a
  * tile of the computation begins, so that a product computed in pieces is the product computed whole, bit for
@@ -34,6 +35,8 @@ typedef struct fc_gemm {
   int64_t a_row, a_col; /* distance from A[i][j] to A[i+1][j], to A[i][j+1], in elements */
   int64_t b_row, b_col;
   int64_t c_row, c_col;
+  const void *d; /* NULL: C */
+  int64_t d_row, d_col;
 } fc_gemm;
 
 /* FC_INVALID for an invalid type or size, or a NULL matrix with elements. */
@@ -69,10 +72,10 @@ FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, vo
  * 2^-100 are lost. A product in pieces is still the product computed whole, bit for bit, on the same kind of
  * device.
  *
- * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, about twice the size of A and B;
- * in use until the stream has completed the product. FC_UNSUPPORTED, with nothing enqueued, for f64, for
- * empty products, and on devices other than sm_90 (where mma.sync is no faster than plain f32): call
- * fc_gemm_cuda then.
+ * `scratch`: fc_gemm_split_scratch bytes of device memory, aligned to 128, which depend on m, n and k alone:
+ * the size of A and B, and the larger of them once more; in use until the stream has completed the product.
+ * FC_UNSUPPORTED, with nothing enqueued, for f64, for empty products, and on devices other than sm_90 (where
+ * mma.sync is no faster than plain f32): call fc_gemm_cuda then.
  */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);

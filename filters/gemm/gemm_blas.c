@@ -40,6 +40,7 @@ fc_status fc_gemm_blas(const fc_gemm *g) {
   fc_status status = fc_gemm_check(g);
   matrix a, b, c;
   if (status != FC_OK || g->m == 0 || g->n == 0) return status;
+  if (g->d && g->beta != 0) return FC_UNSUPPORTED;
   if (g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX) return FC_UNSUPPORTED;
   if (!describe(&c, g->c, g->m, g->n, g->c_row, g->c_col)) return FC_UNSUPPORTED;
   if (c.transposed == CblasNoTrans) {

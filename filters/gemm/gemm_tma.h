@@ -6,11 +6,12 @@
 #ifndef FC_FILTERS_GEMM_TMA_H
 #define FC_FILTERS_GEMM_TMA_H
 
-#include "filters/gemm/gemm.h"
+#include "filters/gemm/gemm_plan.h"
 
-/* `stream` is a cudaStream_t. C by rows is stored fastest. FC_UNSUPPORTED for another device, layout or size,
- * with nothing enqueued; sums are those of the other kernels, to the bit. */
-fc_status fc_gemm_tma_f32(const fc_gemm *g, void *stream);
-fc_status fc_gemm_tma_f64(const fc_gemm *g, void *stream);
+/* A product of fc_gemm_by_rows as fc_gemm_choose says; `stream` is a cudaStream_t. FC_UNSUPPORTED, with
+ * nothing enqueued, for sizes beyond 32 bits and where the kernel is not in the build; sums are those of the
+ * other kernels, to the bit. */
+fc_status fc_gemm_tma_f32(const fc_gemm *g, const fc_gemm_choice *choice, void *stream);
+fc_status fc_gemm_tma_f64(const fc_gemm *g, const fc_gemm_choice *choice, void *stream);
 
 #endif

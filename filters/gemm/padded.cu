@@ -2,22 +2,18 @@
 //
 // padded.cu - products of matrices with any alignment: their lines are first copied to multiples of 16 bytes,
 // which the copy engine of sm_90 requires (tma.cuh).
+#include "filters/gemm/result.cuh"
 #include "filters/gemm/tma.cuh"
 
 namespace {
 
 constexpr int THREADS = 256;
 
-// `count` lines of `length` elements. In the source, elements are `step` and lines `pitch` apart; in the copy
-// elements are adjacent and lines pitch_to apart.
+// fc_gemm_lines with their addresses.
 template <typename F> struct lines {
   const F *from;
   F *to;
   int64_t count, length, pitch, step, pitch_to;
-  bool by_k;
-  // Distances in the copy: between rows (columns) of the operand, and along k.
-  int64_t across(void) const { return by_k ? pitch_to : 1; }
-  int64_t along(void) const { return by_k ? 1 : pitch_to; }
 };
 
 // Elements that a lane and a warp copy at a time. All are read before any is written, so that the reads
@@ -52,61 +48,35 @@ __global__ void __launch_bounds__(THREADS) gemm_pad(const lines<F> a, const line
       copy_stretch(b, s - of_a);
 }
 
-// The lines of one operand, none if it can be read as it is. If elements are adjacent neither along k nor
-// across, the copy is adjacent along k.
-template <typename F> lines<F> lines_of(const fc_tma_operand<F> &o, int64_t k) {
-  constexpr int64_t WHOLE = 32;
-  const bool by_k = o.across != 1 || o.by_k();
-  lines<F> l = {o.data, nullptr, 0, by_k ? k : o.limit, by_k ? o.across : o.along, by_k ? o.along : o.across,
-                0,      by_k};
-  l.pitch_to = (l.length + WHOLE - 1) / WHOLE * WHOLE;
-  l.count = o.readable() ? 0 : by_k ? o.limit : k;
-  return l;
-}
-
-template <typename F> struct plan {
-  lines<F> a, b;
-  size_t bytes_a(void) const { return static_cast<size_t>(a.count * a.pitch_to) * sizeof(F); }
-  size_t bytes_b(void) const { return static_cast<size_t>(b.count * b.pitch_to) * sizeof(F); }
-};
-template <typename F> plan<F> plan_of(const fc_gemm *g) {
-  fc_tma_operand<F> a, b;
-  fc_tma_result<F> c;
-  (void)fc_tma_operands(g, &a, &b, &c);
-  return {lines_of(a, g->k), lines_of(b, g->k)};
-}
-
-template <typename F> size_t scratch_of(const fc_gemm *g) {
-  const plan<F> p = plan_of<F>(g);
-  return p.bytes_a() + p.bytes_b();
+template <typename F> lines<F> lines_of(const fc_gemm_lines &l, char *scratch) {
+  return {static_cast<const F *>(l.from),
+          reinterpret_cast<F *>(scratch + l.at),
+          l.count,
+          l.length,
+          l.pitch,
+          l.step,
+          l.pitch_to};
 }
 
 template <typename F> fc_status multiply(const fc_gemm *given, char *scratch, cudaStream_t stream) {
   fc_gemm g = *given;
-  plan<F> p = plan_of<F>(given);
-  p.a.to = reinterpret_cast<F *>(scratch), p.b.to = reinterpret_cast<F *>(scratch + p.bytes_a());
-  if (p.a.count > 0) g.a = p.a.to, g.a_row = p.a.across(), g.a_col = p.a.along();
-  if (p.b.count > 0) g.b = p.b.to, g.b_col = p.b.across(), g.b_row = p.b.along();
-  const int64_t all = stretches(p.a) + stretches(p.b);
-  gemm_pad<F><<<fc_blocks(all, THREADS / 32, INT32_MAX), THREADS, 0, stream>>>(p.a, p.b);
+  const fc_gemm_padding p = fc_gemm_padding_of(given);
+  const lines<F> a = lines_of<F>(p.a, scratch), b = lines_of<F>(p.b, scratch);
+  if (a.count > 0) g.a = a.to, g.a_row = p.a.by_k ? a.pitch_to : 1, g.a_col = p.a.by_k ? 1 : a.pitch_to;
+  if (b.count > 0) g.b = b.to, g.b_col = p.b.by_k ? b.pitch_to : 1, g.b_row = p.b.by_k ? 1 : b.pitch_to;
+  const int64_t all = stretches(a) + stretches(b);
+  gemm_pad<F><<<fc_blocks(all, THREADS / 32, INT32_MAX), THREADS, 0, stream>>>(a, b);
   const fc_status status = fc_launch_status();
   return status == FC_OK ? fc_gemm_cuda(&g, stream) : status;
 }
 
-// Whether copying pays: in small products each element is used too few times.
-bool gains(const fc_gemm *g) {
-  return fc_gemm_check(g) == FC_OK && g->alpha != 0 && g->m >= 128 && g->n >= 128 && g->k >= 128;
-}
-
 } // namespace
 
-extern "C" size_t fc_gemm_padded_scratch(const fc_gemm *g) {
-  if (!gains(g)) return 0;
-  return g->type == FC_F64 ? scratch_of<double>(g) : scratch_of<float>(g);
-}
-
 extern "C" fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, void *stream) {
-  if (fc_gemm_padded_scratch(g) == 0) return fc_gemm_cuda(g, stream);
+  const fc_status status = fc_gemm_check(g);
+  const fc_gemm_chip chip = fc_gemm_chip_now();
+  if (status != FC_OK) return status;
+  if (chip.major != 9 || fc_gemm_padded_scratch(g) == 0) return fc_gemm_cuda(g, stream);
   return fc_dispatch_compute(g->type, [&](auto f) {
     return multiply<decltype(f)>(g, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
   });

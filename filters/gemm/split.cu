@@ -196,7 +196,7 @@ __device__ __forceinline__ void fc_store_careful(const C &c, const float (&sum)[
 
 namespace {
 
-constexpr int SLICE = 32, BM = 128; // steps of k; rows of a tile
+constexpr int SLICE = FC_GEMM_PARTS_SLICE, BM = 128; // steps of k; rows of a tile
 
 // ---- splitting ------------------------------------------------------------------
 
@@ -406,9 +406,8 @@ __device__ __forceinline__ void store_tile(const fc_tma_result<float> &c, const 
   for (int e = 0; e < S::BN / 2; e += 2) {
     const int64_t i = i0 + e / 2 % 2 * 8, j = j0 + e / 4 * 8;
     if (i >= m) continue;
-    if (c.packs && !c.adds() && j + 1 < n) {
-      *reinterpret_cast<float2 *>(c.data + i * c.row + j) =
-          make_float2(c.alpha * sum[e], c.alpha * sum[e + 1]);
+    if (c.packs && j + 1 < n) {
+      c.store_pair(i, j, sum[e], sum[e + 1]);
       continue;
     }
     if (j < n) c.store(i, j, sum[e]);
@@ -466,7 +465,7 @@ __global__ void __launch_bounds__(32 * (S::WARPS + S::FEEDERS), 1)
 template <class S>
 fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result<float> &c,
                  const fc_plain_operands &plain, cudaStream_t stream) {
-  const int places = fc_tma_processors(), grid = work.tiles < places ? work.tiles : places;
+  const int places = fc_gemm_chip_now().processors, grid = work.tiles < places ? work.tiles : places;
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
@@ -480,85 +479,65 @@ fc_status launch(const operands &o, const fc_tma_work &work, const fc_tma_result
 
 // ---- the whole --------------------------------------------------------------------
 
-// Which matrices are packed, and where.
-struct layout {
-  fc_tma_operand<float> a, b;
-  fc_tma_result<float> c;
-  fc_plain_operands plain;
-  int64_t pitch;
-  bool packs_a;
-  size_t big, small, bytes; // offsets in scratch memory; A is first
-};
-
-layout layout_of(const fc_gemm *given) {
-  const fc_gemm g = fc_gemm_by_rows(given);
-  layout l;
-  (void)fc_tma_operands(&g, &l.a, &l.b, &l.c);
-  l.plain = fc_plain_operands_of(&g);
-  l.pitch = (g.k + SLICE - 1) / SLICE * SLICE;
-  l.packs_a = !l.a.by_k() || !l.a.readable();
-  const size_t row = static_cast<size_t>(l.pitch) * sizeof(float); // whole lines of 128 bytes
-  l.big = l.packs_a ? row * static_cast<size_t>(l.a.limit) : 0;
-  l.small = l.big + row * static_cast<size_t>(l.b.limit);
-  l.bytes = l.small + row * static_cast<size_t>(l.b.limit);
-  return l;
-}
-
 // Estimated cost of a product with tiles of this kind: the columns that the busiest multiprocessor computes,
 // including those beyond the edge, divided by the speed of large products in TFLOP/s.
 template <class S> double cost_of(int64_t m, int64_t n, double speed) {
-  const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN), processors = fc_tma_processors();
+  const int64_t tiles = (m + BM - 1) / BM * ((n + S::BN - 1) / S::BN),
+                processors = fc_gemm_chip_now().processors;
   return static_cast<double>((tiles + processors - 1) / processors * S::BN) / speed;
 }
 
 // FC_UNSUPPORTED, with nothing enqueued, if this kernel does not apply.
-template <class S> fc_status product_by(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+template <class S>
+fc_status product_by(const fc_gemm *g, const fc_gemm_parts &l, char *scratch, cudaStream_t stream) {
   float *at_a = reinterpret_cast<float *>(scratch), *big = reinterpret_cast<float *>(scratch + l.big);
   float *small = reinterpret_cast<float *>(scratch + l.small);
-  const fc_tma_operand<float> b = {big, l.pitch, 1, l.b.limit}, rest = {small, l.pitch, 1, l.b.limit};
-  fc_tma_operand<float> a = l.a;
+  const fc_gemm_side b = {big, l.pitch, 1, l.b.limit}, rest = {small, l.pitch, 1, l.b.limit};
+  fc_gemm_side a = l.a;
   if (l.packs_a) a = {at_a, l.pitch, 1, l.a.limit};
   fc_tma_work work;
   operands o;
   const fc_tma_encoder encode = fc_tma_find_encoder();
-  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, k) ||
-      !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, k) ||
-      !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, k) ||
-      !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, k) ||
+  if (!encode || !fc_tma_plan(&work, BM, S::BN, SLICE, a.limit, b.limit, g->k) ||
+      !fc_tma_describe<typename S::slice_a>(&o.a, encode, a, g->k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.big, encode, b, g->k) ||
+      !fc_tma_describe<typename S::slice_b>(&o.small, encode, rest, g->k) ||
       !fc_tma_ready(gemm_split_product<S>, S::bytes))
     return FC_UNSUPPORTED;
   if (S::AHEAD) work.slices += work.slices % 2; // slices beyond the end are zeros
-  const packing of_b = {l.b.data, l.b.across, l.b.along, l.b.limit, k, l.pitch, big, small};
-  const packing of_a = {l.a.data, l.a.across, l.a.along, l.packs_a ? l.a.limit : 0,
-                        k,        l.pitch,    at_a,      nullptr};
+  const packing of_b = {
+      static_cast<const float *>(l.b.data), l.b.across, l.b.along, l.b.limit, g->k, l.pitch, big, small};
+  const packing of_a = {static_cast<const float *>(l.a.data),
+                        l.a.across,
+                        l.a.along,
+                        l.packs_a ? l.a.limit : 0,
+                        g->k,
+                        l.pitch,
+                        at_a,
+                        nullptr};
   const fc_status status = pack(of_b, of_a, stream);
-  return status == FC_OK ? launch<S>(o, work, l.c, l.plain, stream) : status;
+  const fc_tma_result<float> c = fc_tma_result_of<float, float>(g, false);
+  return status == FC_OK ? launch<S>(o, work, c, fc_plain_operands_of(g), stream) : status;
 }
 
-fc_status product(const layout &l, int64_t k, char *scratch, cudaStream_t stream) {
+fc_status product(const fc_gemm *given, char *scratch, cudaStream_t stream) {
+  const fc_gemm g = fc_gemm_by_rows(given);
+  const fc_gemm_parts l = fc_gemm_parts_of(&g);
   if (cost_of<narrow>(l.a.limit, l.b.limit, 105) < cost_of<wide>(l.a.limit, l.b.limit, 130))
-    return product_by<narrow>(l, k, scratch, stream);
-  return product_by<wide>(l, k, scratch, stream);
+    return product_by<narrow>(&g, l, scratch, stream);
+  return product_by<wide>(&g, l, scratch, stream);
 }
 
 // Shorter sums are as fast in plain f32, whose error is below that of three products of parts.
 constexpr int64_t FEW_STEPS = 32;
 
-bool is_product(const fc_gemm *g) {
-  return g->type == FC_F32 && g->m > 0 && g->n > 0 && g->k > 0 && g->alpha != 0;
-}
-
 } // namespace
-
-extern "C" size_t fc_gemm_split_scratch(const fc_gemm *g) {
-  return fc_gemm_check(g) == FC_OK && is_product(g) && g->k > FEW_STEPS ? layout_of(g).bytes : 0;
-}
 
 extern "C" fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream) {
   const fc_status status = fc_gemm_check(g);
   if (status != FC_OK) return status;
-  if (!is_product(g)) return FC_UNSUPPORTED;
+  if (g->type != FC_F32 || g->m == 0 || g->n == 0 || g->k == 0 || g->alpha == 0) return FC_UNSUPPORTED;
   if (g->k <= FEW_STEPS) return fc_gemm_cuda(g, stream);
   if (!fc_tma_ready(gemm_split_product<narrow>, narrow::bytes)) return FC_UNSUPPORTED;
-  return product(layout_of(g), g->k, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
+  return product(g, static_cast<char *>(scratch), static_cast<cudaStream_t>(stream));
 }

@@ -22,7 +22,7 @@
 
 #include "filters/gpu/copy_bulk.cuh"
 #include "filters/gpu/cuda.cuh"
-#include "filters/gemm/gemm.h"
+#include "filters/gemm/gemm_tiles.h"
 #include "filters/gemm/result.cuh"
 
 // If the instructions are available (sm_90a: registers are reassigned, see setmaxnreg); elsewhere kernels are
@@ -163,7 +163,7 @@ template <class M> struct fc_tma_pipe {
 
 // ---- results -------------------------------------------------------------------
 
-// C = alpha sum + beta C for elements F and sums S. `packs`: columns are adjacent, and rows are multiples of
+// C = alpha sum + beta D for elements F and sums S. `packs`: columns are adjacent, and rows are multiples of
 // 16 bytes.
 template <typename F_, typename S = F_> struct fc_tma_result {
   using F = F_;
@@ -171,17 +171,20 @@ template <typename F_, typename S = F_> struct fc_tma_result {
   int64_t row, col;
   S alpha, beta;
   bool packs;
+  const F *d;
+  int64_t d_row, d_col;
 
-  __device__ __forceinline__ bool adds(void) const { return beta != S(0); }
-  template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum) const {
-    fc_gemm_put<F, T>(data + i * row + j * col, sum, static_cast<T>(alpha), static_cast<T>(beta));
+  template <typename T> __device__ __forceinline__ F value(int64_t i, int64_t j, T sum) const {
+    return fc_gemm_value<F, T>(sum, static_cast<T>(alpha), static_cast<T>(beta), d + i * d_row + j * d_col);
   }
-  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, const S (&v)[2]) const {
+  template <typename T> __device__ __forceinline__ void store(int64_t i, int64_t j, T sum) const {
+    data[i * row + j * col] = value(i, j, sum);
+  }
+  __device__ __forceinline__ void store_pair(int64_t i, int64_t j, S low, S high) const {
     struct alignas(2 * sizeof(F)) pair {
       F v[2];
     };
-    *reinterpret_cast<pair *>(data + i * row + j) = {static_cast<F>(alpha * v[0]),
-                                                     static_cast<F>(alpha * v[1])};
+    *reinterpret_cast<pair *>(data + i * row + j) = {value(i, j, low), value(i, j + 1, high)};
   }
 };
 
@@ -276,47 +279,15 @@ __global__ void __launch_bounds__(32 * fc_tma_shares<M>::warps, M::BLOCKS)
 
 // ---- launching -----------------------------------------------------------------
 
-// One operand, A by rows or B by columns; distances in elements.
-template <typename F> struct fc_tma_operand {
-  const F *data;
-  int64_t across, along; // to the next row (column), to the next k
-  int64_t limit;         // number of rows (columns)
-  bool by_k(void) const { return along == 1; }
-  // A single row may be of any length.
-  void stretch(int64_t k) {
-    const int64_t whole = 16 / static_cast<int64_t>(sizeof(F));
-    if (limit == 1 && by_k()) across = (k + whole - 1) / whole * whole;
-  }
-  // Whether the TMA can read it: lines aligned to 16 bytes and less than 2^40 apart.
-  bool readable(void) const {
-    const int64_t line = (by_k() ? across : along) * static_cast<int64_t>(sizeof(F));
-    return (along == 1 || across == 1) && line > 0 && line % 16 == 0 && line < (INT64_C(1) << 40) &&
-           reinterpret_cast<uintptr_t>(data) % 16 == 0;
-  }
-};
-
-// The parameters of a product, or false if the TMA cannot read it.
+// C of a product of fc_gemm_by_rows, or of its transpose.
 template <typename F, typename S>
-static inline bool fc_tma_operands(const fc_gemm *g, fc_tma_operand<F> *a, fc_tma_operand<F> *b,
-                                   fc_tma_result<F, S> *c) {
-  *a = {static_cast<const F *>(g->a), g->a_row, g->a_col, g->m};
-  *b = {static_cast<const F *>(g->b), g->b_col, g->b_row, g->n};
-  *c = {static_cast<F *>(g->c), g->c_row, g->c_col, static_cast<F>(g->alpha), static_cast<F>(g->beta), false};
+static inline fc_tma_result<F, S> fc_tma_result_of(const fc_gemm *g, bool transposed) {
   const int64_t line = g->c_row * static_cast<int64_t>(sizeof(F));
-  c->packs = g->c_col == 1 && g->n * static_cast<int64_t>(sizeof(F)) % 16 == 0 && line % 16 == 0 &&
-             reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
-  a->stretch(g->k), b->stretch(g->k);
-  return a->readable() && b->readable();
-}
-
-// A product with few columns is computed as the transpose, with few rows, which has the same sums.
-template <typename F, typename S>
-static inline void fc_tma_transpose(fc_tma_operand<F> *a, fc_tma_operand<F> *b, fc_tma_result<F, S> *c) {
-  if (a->limit <= b->limit) return;
-  const fc_tma_operand<F> columns = *b;
-  *b = *a, *a = columns;
-  const int64_t row = c->row;
-  c->row = c->col, c->col = row, c->packs = false;
+  const bool packs = g->c_col == 1 && g->n * static_cast<int64_t>(sizeof(F)) % 16 == 0 && line % 16 == 0 &&
+                     reinterpret_cast<uintptr_t>(g->c) % 16 == 0;
+  return {static_cast<F *>(g->c),       transposed ? g->c_col : g->c_row, transposed ? g->c_row : g->c_col,
+          static_cast<S>(g->alpha),     static_cast<S>(g->beta),          packs && !transposed,
+          static_cast<const F *>(g->d), transposed ? g->d_col : g->d_row, transposed ? g->d_row : g->d_col};
 }
 
 typedef CUresult (*fc_tma_encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
@@ -340,15 +311,16 @@ static inline fc_tma_encoder fc_tma_find_encoder(void) {
   return reinterpret_cast<fc_tma_encoder>(function);
 }
 
-template <class S, typename F>
-static inline bool fc_tma_describe(CUtensorMap *map, fc_tma_encoder encode, const fc_tma_operand<F> &o,
+template <class S>
+static inline bool fc_tma_describe(CUtensorMap *map, fc_tma_encoder encode, const fc_gemm_side &o,
                                    int64_t k) {
+  using F = typename S::F;
   const cuuint64_t size[2] = {static_cast<cuuint64_t>(S::BY_K ? k : o.limit),
                               static_cast<cuuint64_t>(S::BY_K ? o.limit : k)};
   const cuuint64_t pitch[1] = {static_cast<cuuint64_t>(S::BY_K ? o.across : o.along) * sizeof(F)};
   const cuuint32_t box[2] = {S::box_x, S::box_y}, every[2] = {1, 1};
   return encode(map, sizeof(F) == 4 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 2,
-                const_cast<F *>(o.data), size, pitch, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                const_cast<void *>(o.data), size, pitch, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE,
                 S::swapped ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
@@ -362,14 +334,6 @@ template <class K> static inline bool fc_tma_ready(K kernel, int bytes) {
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) == cudaSuccess;
   if (!ready) (void)cudaGetLastError();
   return ready;
-}
-
-static inline int fc_tma_processors(void) {
-  int device = 0, processors = 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
-    return 1;
-  return processors;
 }
 
 // False if there are more rows or tiles than 32 bits can number, as coordinates are, including a tile beyond
@@ -388,7 +352,7 @@ static inline bool fc_tma_plan(fc_tma_work *work, int bm, int bn, int bk, int64_
 
 // FC_UNSUPPORTED if the TMA cannot be used: the caller has another kernel.
 template <class M, typename F, typename S>
-static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b, int64_t k,
+static inline fc_status fc_tma_launch(const fc_gemm_side &a, const fc_gemm_side &b, int64_t k,
                                       const fc_tma_result<F, S> &c, cudaStream_t stream) {
   const auto kernel = fc_tma_kernel<M, fc_tma_result<F, S>>;
   const int bytes = M::STAGES * (M::slice_a::bytes + M::slice_b::bytes) + 1024;
@@ -399,36 +363,35 @@ static inline fc_status fc_tma_launch(const fc_tma_operand<F> &a, const fc_tma_o
       !fc_tma_describe<typename M::slice_a>(&from_a, encode, a, k) ||
       !fc_tma_describe<typename M::slice_b>(&from_b, encode, b, k) || !fc_tma_ready(kernel, bytes))
     return FC_UNSUPPORTED;
-  const int places = fc_tma_processors() * M::BLOCKS, grid = work.tiles < places ? work.tiles : places;
+  const int places = fc_gemm_chip_now().processors * M::BLOCKS,
+            grid = work.tiles < places ? work.tiles : places;
   kernel<<<static_cast<unsigned>(grid), 32 * fc_tma_shares<M>::warps, static_cast<size_t>(bytes), stream>>>(
       from_a, from_b, work, c);
   return fc_launch_status();
 }
 
-// ---- which tiles ----------------------------------------------------------------
+// A kernel for each tile of gemm_tiles.h.
+template <typename F, typename S>
+using fc_tma_launcher = fc_status (*)(const fc_gemm_side &, const fc_gemm_side &, int64_t,
+                                      const fc_tma_result<F, S> &, cudaStream_t);
 
-template <typename F, typename S> struct fc_tma_way {
-  double time; // microseconds
-  fc_status (*launch)(const fc_tma_operand<F> &, const fc_tma_operand<F> &, int64_t,
-                      const fc_tma_result<F, S> &, cudaStream_t);
-};
-
-// The time of a product in tiles of this kind on an H200, in microseconds. Based on the time for 2048 steps:
-// `alone` if the busiest multiprocessor has one tile, `each` for more.
-template <class M, typename F, typename S>
-static inline fc_tma_way<F, S> fc_tma_way_of(const fc_tma_operand<F> &a, const fc_tma_operand<F> &b,
-                                             const fc_tma_result<F, S> &, double alone, double each) {
-  const int64_t tiles = (a.limit + M::BM - 1) / M::BM * ((b.limit + M::BN - 1) / M::BN);
-  const int64_t processors = fc_tma_processors(), most = (tiles + processors - 1) / processors;
-  return {most > 1 ? each * static_cast<double>(most) : alone, fc_tma_launch<M, F, S>};
+template <class M> constexpr bool fc_tma_is(const fc_gemm_tile &t) {
+  return t.rows == M::BM && t.columns == M::BN;
 }
 
-template <typename F, typename S, int COUNT>
-static inline fc_tma_way<F, S> fc_tma_best(const fc_tma_way<F, S> (&ways)[COUNT]) {
-  fc_tma_way<F, S> best = ways[0];
-  for (const fc_tma_way<F, S> &w : ways)
-    if (w.time < best.time) best = w;
-  return best;
+// The product in the tile, and the orientation, that were chosen: SIZED<by_k of A, by_k of B>::launchers has
+// the kernels.
+template <template <bool, bool> class SIZED, typename F, typename S>
+static inline fc_status fc_tma_product(const fc_gemm *g, const fc_gemm_choice *choice, cudaStream_t stream) {
+  const bool turned = choice->transposed;
+  fc_gemm_side a, b;
+  fc_gemm_sides(g, turned ? &b : &a, turned ? &a : &b);
+  const fc_tma_result<F, S> c = fc_tma_result_of<F, S>(g, turned);
+  const fc_tma_launcher<F, S> *of =
+      a.along == 1   ? b.along == 1 ? SIZED<true, true>::launchers : SIZED<true, false>::launchers
+      : b.along == 1 ? SIZED<false, true>::launchers
+                     : SIZED<false, false>::launchers;
+  return of[choice->tile](a, b, g->k, c, stream);
 }
 
 #endif

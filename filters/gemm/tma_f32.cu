@@ -6,35 +6,25 @@
 
 namespace {
 
-using operand = fc_tma_operand<float>;
-using result = fc_tma_result<float, double>;
-
-// Large tiles are faster, small ones waste less at the edges and leave fewer processors idle.
-template <bool A_BY_K, bool B_BY_K>
-fc_status sized(const operand &a, const operand &b, int64_t k, const result &c, cudaStream_t stream) {
+template <bool A_BY_K, bool B_BY_K> struct sized {
   using large = fc_tma_f64<float, 128, 128, 2, 4, 4, 2, 6, 1, A_BY_K, B_BY_K>;
   using medium = fc_tma_f64<float, 64, 128, 2, 4, 8, 2, 8, 1, A_BY_K, B_BY_K>;
   using small = fc_tma_f64<float, 64, 64, 2, 4, 16, 2, 8, 1, A_BY_K, B_BY_K>;
   using broad = fc_tma_f64<float, 32, 64, 2, 4, 16, 2, 8, 1, A_BY_K, B_BY_K>;
   using square = fc_tma_f64<float, 32, 32, 2, 2, 16, 2, 8, 2, A_BY_K, B_BY_K>;
   using least = fc_tma_f64<float, 16, 32, 1, 4, 16, 4, 8, 2, A_BY_K, B_BY_K, true>;
-  const fc_tma_way<float, double> ways[] = {
-      fc_tma_way_of<large>(a, b, c, 146, 142),    fc_tma_way_of<medium>(a, b, c, 77, 72.5),
-      fc_tma_way_of<small>(a, b, c, 43.5, 42),    fc_tma_way_of<broad>(a, b, c, 27.7, 24.7),
-      fc_tma_way_of<square>(a, b, c, 23.3, 13.1), fc_tma_way_of<least>(a, b, c, 18, 12.1)};
-  return fc_tma_best(ways).launch(a, b, k, c, stream);
-}
+  static constexpr fc_tma_launcher<float, double> launchers[FC_GEMM_TILES_F32] = {
+      fc_tma_launch<large, float, double>,  fc_tma_launch<medium, float, double>,
+      fc_tma_launch<small, float, double>,  fc_tma_launch<broad, float, double>,
+      fc_tma_launch<square, float, double>, fc_tma_launch<least, float, double>};
+  static_assert(fc_tma_is<large>(fc_gemm_tiles_f32[0]) && fc_tma_is<medium>(fc_gemm_tiles_f32[1]) &&
+                    fc_tma_is<small>(fc_gemm_tiles_f32[2]) && fc_tma_is<broad>(fc_gemm_tiles_f32[3]) &&
+                    fc_tma_is<square>(fc_gemm_tiles_f32[4]) && fc_tma_is<least>(fc_gemm_tiles_f32[5]),
+                "in the order of the table");
+};
 
 } // namespace
 
-fc_status fc_gemm_tma_f32(const fc_gemm *g, void *to) {
-  cudaStream_t stream = static_cast<cudaStream_t>(to);
-  operand a, b;
-  result c;
-  if (!fc_tma_operands(g, &a, &b, &c)) return FC_UNSUPPORTED;
-  // Tiles are wider than high.
-  if (b.limit <= 4) fc_tma_transpose(&a, &b, &c);
-  if (a.by_k())
-    return b.by_k() ? sized<true, true>(a, b, g->k, c, stream) : sized<true, false>(a, b, g->k, c, stream);
-  return b.by_k() ? sized<false, true>(a, b, g->k, c, stream) : sized<false, false>(a, b, g->k, c, stream);
+fc_status fc_gemm_tma_f32(const fc_gemm *g, const fc_gemm_choice *choice, void *stream) {
+  return fc_tma_product<sized, float, double>(g, choice, static_cast<cudaStream_t>(stream));
 }

@@ -204,12 +204,12 @@ struct fc_tma_f64 {
           // Two columns, adjacent where B lies by rows.
           const int64_t j = j0 + col + b.from_first(lane % 4 * 2, s);
           const int64_t next = j0 + col + b.from_first(lane % 4 * 2 + 1, s);
-          const double pair[2] = {sum[r][s][2 * h], sum[r][s][2 * h + 1]};
-          if (!B_BY_K && c.packs && !c.adds() && next < n) {
-            c.store_pair(i, j, pair);
+          const double low = sum[r][s][2 * h], high = sum[r][s][2 * h + 1];
+          if (!B_BY_K && c.packs && next < n) {
+            c.store_pair(i, j, low, high);
           } else {
-            if (j < n) c.store(i, j, pair[0]);
-            if (next < n) c.store(i, next, pair[1]);
+            if (j < n) c.store(i, j, low);
+            if (next < n) c.store(i, next, high);
           }
         }
       }

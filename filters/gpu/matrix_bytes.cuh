@@ -16,26 +16,20 @@ struct fc_matrix_sums {
 
 // c + a b; a of bytes 0 to 255 and b of signed ones, and the reverse. Not in c's place, so that constants
 // need no moves.
-__device__ __forceinline__ fc_matrix_sums fc_matrix_product(const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
-                                                            const fc_matrix_sums &c) {
-  fc_matrix_sums d;
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
-      : "=r"(d.of[0]), "=r"(d.of[1]), "=r"(d.of[2]), "=r"(d.of[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c.of[0]), "r"(c.of[1]),
-        "r"(c.of[2]), "r"(c.of[3]));
-  return d;
-}
-__device__ __forceinline__ fc_matrix_sums fc_matrix_product_signed(const uint32_t (&a)[4], uint32_t b0,
-                                                                   uint32_t b1, const fc_matrix_sums &c) {
-  fc_matrix_sums d;
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
-      : "=r"(d.of[0]), "=r"(d.of[1]), "=r"(d.of[2]), "=r"(d.of[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c.of[0]), "r"(c.of[1]),
-        "r"(c.of[2]), "r"(c.of[3]));
-  return d;
-}
+#define FC_MATRIX_PRODUCT(name, of_a, of_b)                                                                  \
+  __device__ __forceinline__ fc_matrix_sums name(const uint32_t(&a)[4], uint32_t b0, uint32_t b1,            \
+                                                 const fc_matrix_sums &c) {                                  \
+    fc_matrix_sums d;                                                                                        \
+    asm("mma.sync.aligned.m16n8k32.row.col.s32." of_a "." of_b ".s32 "                                       \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"                                \
+        : "=r"(d.of[0]), "=r"(d.of[1]), "=r"(d.of[2]), "=r"(d.of[3])                                         \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c.of[0]), "r"(c.of[1]),          \
+          "r"(c.of[2]), "r"(c.of[3]));                                                                       \
+    return d;                                                                                                \
+  }
+FC_MATRIX_PRODUCT(fc_matrix_product, "u8", "s8")
+FC_MATRIX_PRODUCT(fc_matrix_product_signed, "s8", "u8")
+#undef FC_MATRIX_PRODUCT
 
 // Four 8 x 8 matrices of 16 bits: matrix k has as its rows the 16 bytes at the addresses of lanes 8 k to 8 k
 // + 7. A lane gets elements 2 t and 2 t + 1 of row g of each; or, turned, of column g.

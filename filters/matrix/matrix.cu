@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix.cu - a matrix along an axis, on a CUDA device. Four ways:
+// matrix.cu - a matrix along an axis, on a CUDA device, by the kernel that fc_matrix_choose names
+// (matrix_plan.h):
 //
-//   pixels   up to four interleaved channels: a thread mixes four pixels (matrix_mix.cuh)
-//   block    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
-//            shared memory; the limit is then the memory's speed
-//   product  larger, of the type computed with on either side, without offsets: matrix products as they are
-//            (gemm/gemm.h), whose sums are those of gemm.h
-//   tile     anything larger: the tiled product of gemm/tile.cuh
+//   pixels    up to four interleaved channels: a thread mixes four pixels (matrix_mix.cu)
+//   blocks    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
+//             shared memory; the limit is then the memory's speed
+//   products  larger: matrix products (gemm/gemm.h), whose sums are those of gemm.h. What is of another type
+//             than the one computed with is converted in scratch memory; an offset is D.
 //
-// All except `product` give the same sums: they start with the offset and add the columns in order. The
-// choice depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
-#include "filters/gemm/gemm.h"
+// The first two give the same sums: they start with the offset and add the columns in order. The choice
+// depends on the matrix and on types alone, so that all parts of a signal are computed the same way.
 #include "filters/gemm/tile.cuh"
-#include "filters/matrix/matrix.h"
-#include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/cuda.cuh"
+#include "filters/matrix/matrix_line.cuh"
+#include "filters/matrix/matrix_plan.h"
+#include "filters/pointwise/pointwise.h"
 
 // The positions that a matrix is applied at, numbered from 0: the blocks along its axis and every element of
 // the other axes, numbered in the order of memory where possible.
@@ -74,7 +74,6 @@ static inline fc_matrix_walk fc_matrix_walk_of(const fc_matrix *m, const fc_view
 namespace {
 
 constexpr int BLOCK_THREADS = 256;
-constexpr int BLOCK_LARGEST = 16;
 
 // ---- block ------------------------------------------------------------------
 
@@ -123,139 +122,70 @@ fc_status run_block(const fc_matrix *m, const fc_view *in, const fc_view *out, u
   return fc_launch_status();
 }
 
-// ---- product ------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------
 
-// One product along the dimension with the most positions, repeated for each position of the others.
-template <typename F>
-fc_status run_product(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream) {
-  const fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
-  const int64_t size = sizeof(F);
-  int64_t count[FC_AXES], others = 1;
-  int most = 0;
-  count[FC_AXES - 1] = walk.count;
-  for (int d = 0; d < FC_AXES - 1; d++) count[d] = walk.size[d], count[FC_AXES - 1] /= walk.size[d];
-  for (int d = 1; d < FC_AXES; d++) { // merges dimensions that are contiguous with the largest
-    const bool joins =
-        walk.in[d] == walk.in[most] * count[most] && walk.out[d] == walk.out[most] * count[most];
-    if (joins)
-      count[most] *= count[d], count[d] = 1;
-    else if (count[d] > count[most])
-      most = d;
-  }
-  for (int d = 0; d < FC_AXES; d++) others *= d == most ? 1 : count[d];
-  fc_gemm g = {};
-  g.type = m->compute, g.m = m->rows, g.n = count[most], g.k = m->cols, g.alpha = 1;
-  g.a = m->matrix, g.a_row = 1, g.a_col = m->pitch;
-  g.b_row = in->stride[m->axis] / size, g.b_col = walk.in[most] / size;
-  g.c_row = out->stride[m->axis] / size, g.c_col = walk.out[most] / size;
-  for (int64_t i = 0; i < others; i++) {
-    int64_t rest = i, from = 0, to = 0;
-    for (int d = 0; d < FC_AXES; d++) {
-      if (d == most) continue;
-      from += rest % count[d] * walk.in[d], to += rest % count[d] * walk.out[d];
-      rest /= count[d];
-    }
-    g.b = static_cast<const char *>(in->data) + from, g.c = static_cast<char *>(out->data) + to;
-    const fc_status status = fc_gemm_cuda(&g, stream);
-    if (status != FC_OK) return status;
-  }
-  return FC_OK;
+// By split elements where that is asked for; operands that are not aligned are copied first where that pays.
+// The layout has room for either.
+fc_status multiply(const fc_matrix *m, const fc_gemm *g, char *work, size_t bytes, cudaStream_t stream) {
+  const bool splits = m->split && fc_gemm_split_scratch(g) <= bytes;
+  const fc_status status = splits ? fc_gemm_split_cuda(g, work, stream) : FC_UNSUPPORTED;
+  if (status != FC_UNSUPPORTED) return status;
+  return fc_gemm_padded_scratch(g) <= bytes ? fc_gemm_padded_cuda(g, work, stream) : fc_gemm_cuda(g, stream);
 }
 
-// ---- tile ---------------------------------------------------------------------
+// Converts between a signal's type and the one that is computed in; notes as in fc_job.
+fc_status convert(const fc_matrix *m, const fc_view *from, const fc_view *to, uint32_t *notes,
+                  cudaStream_t stream) {
+  fc_pointwise p = {};
+  p.form = FC_POINTWISE_COPY, p.compute = m->compute;
+  return fc_pointwise_cuda(&p, from, to, stream, notes);
+}
 
-// Rows of the matrix.
-template <typename F> struct matrix_operand {
-  const char *data;
-  int64_t along;
-  static constexpr bool along_fast = false;
-  __device__ __forceinline__ const char *at(int64_t i) const {
-    return data + i * static_cast<int64_t>(sizeof(F));
+fc_status run_piece(const fc_matrix *m, const fc_matrix_piece &piece, const fc_matrix_layout &layout,
+                    char *scratch, uint32_t *notes, cudaStream_t stream) {
+  fc_status status = piece.converts_in ? convert(m, &piece.in, &piece.from, nullptr, stream) : FC_OK;
+  const fc_matrix_products p = fc_matrix_products_of(m, &piece.from, &piece.to);
+  for (int64_t i = 0; i < p.count && status == FC_OK; i++) {
+    const fc_gemm g = fc_matrix_product_at(&p, i);
+    status = multiply(m, &g, scratch + layout.work, layout.bytes - layout.work, stream);
   }
-  __device__ __forceinline__ F load(const char *from) const { return *reinterpret_cast<const F *>(from); }
-};
+  return status == FC_OK && piece.converts_out ? convert(m, &piece.to, &piece.out, notes, stream) : status;
+}
 
-// Blocks of the input.
-template <typename F> struct input_operand {
-  const char *data;
-  int64_t along;
-  bool along_fast;
-  int32_t dtype;
-  fc_dev_map<F> map;
-  fc_matrix_walk walk;
-  __device__ __forceinline__ const char *at(int64_t j) const {
-    int64_t from, to;
-    walk.offsets(j, &from, &to);
-    return data + from;
-  }
-  __device__ __forceinline__ F load(const char *from) const { return fc_dev_load_any<F>(from, dtype, map); }
-};
-
-template <typename F> struct output_result {
-  char *data;
-  int64_t along;
-  int32_t dtype;
-  fc_dev_map<F> map;
-  const F *offset;
-  uint32_t *notes;
-  fc_matrix_walk walk;
-  __device__ __forceinline__ char *at(int64_t j) const {
-    int64_t from, to;
-    walk.offsets(j, &from, &to);
-    return data + to;
-  }
-  __device__ __forceinline__ F start(int64_t i) const { return offset ? offset[i] : F(0); }
-  __device__ __forceinline__ void store(char *block, int64_t i, F sum) const {
-    fc_dev_store_any<F>(block + i * along, dtype, sum, map, notes);
-  }
-};
-
-template <typename F>
-fc_status run_tile(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-                   cudaStream_t stream) {
-  fc_matrix_walk walk = fc_matrix_walk_of(m, in, out);
-  const int64_t size = sizeof(F);
-  matrix_operand<F> a = {static_cast<const char *>(m->matrix), m->pitch * size};
-  // Neighbouring threads go along the matrix's axis if its elements are adjacent in memory.
-  bool along_fast = in->stride[m->axis] == static_cast<int64_t>(fc_dtype_size(in->dtype));
-  input_operand<F> b = {static_cast<const char *>(in->data),
-                        in->stride[m->axis],
-                        along_fast,
-                        in->dtype,
-                        fc_dev_map_of<F>(in->kind, in->dtype),
-                        walk};
-  output_result<F> c = {static_cast<char *>(out->data),
-                        out->stride[m->axis],
-                        out->dtype,
-                        fc_dev_map_of<F>(out->kind, out->dtype),
-                        static_cast<const F *>(m->offset),
-                        notes,
-                        walk};
-  if (m->cols > FC_MATRIX_BLOCK)
-    return fc_tile_product<F, FC_MATRIX_BLOCK>(m->rows, walk.count, m->cols, a, b, c, stream);
-  return fc_tile_product<F, 0>(m->rows, walk.count, m->cols, a, b, c, stream);
+fc_status run_products(const fc_matrix *m, const fc_view *in, const fc_view *out, char *scratch,
+                       uint32_t *notes, cudaStream_t stream) {
+  const fc_matrix_pieces p = fc_matrix_pieces_of(m, in, out, FC_MATRIX_PIECE);
+  fc_status status = FC_OK;
+  for (int64_t i = 0; i < p.count && status == FC_OK; i++)
+    status = run_piece(m, fc_matrix_piece_of(m, &p, i, in, out, scratch), p.layout, scratch, notes, stream);
+  return status;
 }
 
 template <typename F>
-fc_status run(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-              cudaStream_t stream) {
-  fc_status status;
-  if (fc_matrix_mix_try(m, in, out, notes, stream, &status)) return status;
-  int64_t larger = m->rows > m->cols ? m->rows : m->cols;
-  if (larger <= 4) return run_block<F, 4>(m, in, out, notes, stream);
-  if (larger <= 8) return run_block<F, 8>(m, in, out, notes, stream);
-  if (larger <= BLOCK_LARGEST) return run_block<F, BLOCK_LARGEST>(m, in, out, notes, stream);
-  if (in->dtype == m->compute && out->dtype == m->compute && !m->offset)
-    return run_product<F>(m, in, out, stream);
-  return run_tile<F>(m, in, out, notes, stream);
+fc_status launch(fc_matrix_launch which, const fc_matrix *m, const fc_view *in, const fc_view *out,
+                 char *scratch, uint32_t *notes, cudaStream_t stream) {
+  switch (which) {
+  case FC_MATRIX_PIXELS: return fc_matrix_mix(m, in, out, notes, stream);
+  case FC_MATRIX_BLOCKS_4: return run_block<F, 4>(m, in, out, notes, stream);
+  case FC_MATRIX_BLOCKS_8: return run_block<F, 8>(m, in, out, notes, stream);
+  case FC_MATRIX_BLOCKS_16: return run_block<F, 16>(m, in, out, notes, stream);
+  default: return run_products(m, in, out, scratch, notes, stream);
+  }
 }
 
 } // namespace
 
-extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
+extern "C" fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out, void *scratch,
                                     uint32_t *notes, void *stream) {
   fc_status status = fc_matrix_check(m, in, out);
   if (status != FC_OK || fc_view_count(out) == 0) return status;
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
-  return fc_dispatch_compute(m->compute, [&](auto f) { return run<decltype(f)>(m, in, out, notes, s); });
+  return fc_dispatch_compute(m->compute, [&](auto f) {
+    using F = decltype(f);
+    cudaStream_t s = static_cast<cudaStream_t>(stream);
+    char *memory = static_cast<char *>(scratch);
+    const fc_matrix_launch first = fc_matrix_choose(m, in, out, FC_MATRIX_PIXELS).launch;
+    const fc_status done = launch<F>(first, m, in, out, memory, notes, s);
+    if (done != FC_UNSUPPORTED || first != FC_MATRIX_PIXELS) return done;
+    return launch<F>(fc_matrix_choose(m, in, out, FC_MATRIX_BLOCKS_4).launch, m, in, out, memory, notes, s);
+  });
 }

@@ -6,10 +6,10 @@
  * block may span the whole axis (a channel matrix does), and all other axes are independent. Block transforms
  * along X and Y at once are in matrix_xy.h.
  *
- * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., summed in that order with a fused multiply-add a
- * step (two roundings where the machine has none), in blocks of FC_MATRIX_BLOCK columns whose sums are added,
- * for any layout: so the result does not depend on how the signal is cut. Products with 0 are computed like
- * any others: NaN and infinity spread over their block.
+ * Each output is v[r] + M[r][0] x[0] + M[r][1] x[1] + ..., on the CPU summed in that order with a fused
+ * multiply-add a step (two roundings where the machine has none), in blocks of FC_MATRIX_BLOCK columns whose
+ * sums are added, for any layout: so the result does not depend on how the signal is cut. Products with 0 are
+ * computed like any others: NaN and infinity spread over their block.
  *
  * The views: `out` starts at a multiple of `rows` and `in` at the same multiple of `cols`; `in` is readable
  * to the end of its last block. No allocation; re-entrant.
@@ -32,6 +32,7 @@ typedef struct fc_matrix {
   int64_t pitch;      /* distance of columns, see fc_matrix_fill */
   const void *matrix; /* [cols][pitch], aligned to 64 bytes, in the device's memory */
   const void *offset; /* [pitch] likewise, or NULL for none */
+  int32_t split; /* on devices: large products of f32 by fc_gemm_split_cuda (gemm.h) where there is that */
 } fc_matrix;
 
 /* Sets rows, cols and pitch for this compute type and instruction set; the matrix then needs
@@ -58,9 +59,12 @@ FC_FILTERS_API size_t fc_matrix_scratch(const fc_matrix *m);
 FC_FILTERS_API fc_status fc_matrix_cpu(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                        void *scratch, uint32_t *notes);
 
-/* Enqueues on `stream`, a cudaStream_t; everything in the memory of its device. */
+/* Bytes of device memory for fc_matrix_cuda, for any types of input and output; grows with the shape. */
+FC_FILTERS_API size_t fc_matrix_device_scratch(const fc_matrix *m, const fc_view *out);
+/* Enqueues on `stream`, a cudaStream_t; everything in the memory of its device. `scratch` is aligned to 256.
+ * Sums of a matrix of more than 16 rows or columns are those of gemm.h, with the offset added last. */
 FC_FILTERS_API fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
-                                        uint32_t *notes, void *stream);
+                                        void *scratch, uint32_t *notes, void *stream);
 
 FC_END_DECLS
 

@@ -180,17 +180,13 @@ fc_status launch_type(const fc_matrix *m, const fc_view *in, const fc_view *out,
 
 } // namespace
 
-bool fc_matrix_mix_try(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-                       cudaStream_t stream, fc_status *status) {
-  if (m->compute != FC_F32 || m->axis != FC_AXIS_C || m->rows > 4 || m->cols > 4) return false;
-  if (in->shape[FC_AXIS_C] != m->cols || out->shape[FC_AXIS_C] != m->rows) return false;
-  if (in->dtype != out->dtype || in->kind != out->kind || !fc_is_dense(in) || !fc_is_dense(out)) return false;
-  if (!fc_tiles_fit(fc_pixel_runs_of(in, out))) return false;
+fc_status fc_matrix_mix(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
+                        cudaStream_t stream) {
+  if (!fc_tiles_fit(fc_pixel_runs_of(in, out))) return FC_UNSUPPORTED;
   switch (in->dtype) {
-  case FC_U8: *status = launch_type<uint8_t>(m, in, out, notes, stream); return true;
-  case FC_I16: *status = launch_type<int16_t>(m, in, out, notes, stream); return true;
-  case FC_U16: *status = launch_type<uint16_t>(m, in, out, notes, stream); return true;
-  case FC_F32: *status = launch_type<float>(m, in, out, notes, stream); return true;
-  default: return false;
+  case FC_U8: return launch_type<uint8_t>(m, in, out, notes, stream);
+  case FC_I16: return launch_type<int16_t>(m, in, out, notes, stream);
+  case FC_U16: return launch_type<uint16_t>(m, in, out, notes, stream);
+  default: return launch_type<float>(m, in, out, notes, stream);
   }
 }

@@ -111,9 +111,13 @@ fc_status run_type(const fc_matrix_xy *m, const fc_view *in, const fc_view *out,
   return run_fused<F, LARGEST>(m, in, out, notes, s);
 }
 
-fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *, uint32_t *notes,
+fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *scratch, uint32_t *notes,
                 void *stream) {
-  return fc_matrix_cuda(static_cast<const fc_matrix *>(self), in, out, notes, stream);
+  return fc_matrix_cuda(static_cast<const fc_matrix *>(self), in, out, scratch, notes, stream);
+}
+
+size_t scratch_of(const void *self, const fc_view *out) {
+  return fc_matrix_device_scratch(static_cast<const fc_matrix *>(self), out);
 }
 
 fc_device_passes passes_of(const fc_matrix_xy *m) {
@@ -123,7 +127,7 @@ fc_device_passes passes_of(const fc_matrix_xy *m) {
 } // namespace
 
 extern "C" fc_device_pass fc_matrix_device_pass(const fc_matrix *m) {
-  return {m->rows, m->cols, m, 0, apply};
+  return {m->rows, m->cols, m, scratch_of, apply};
 }
 
 extern "C" size_t fc_matrix_xy_device_scratch(const fc_matrix_xy *m, const fc_view *out) {

@@ -222,7 +222,8 @@ static fc_status run_dither(const job *j) {
   return fc_dither_cuda(j->op, &j->in, &j->out, NULL, notes);
 }
 static fc_status run_matrix(const job *j) {
-  return fc_matrix_cuda(j->op, &j->in, &j->out, notes, NULL);
+  if (fc_matrix_device_scratch(j->op, &j->out) > SCRATCH) return FC_NO_MEMORY;
+  return fc_matrix_cuda(j->op, &j->in, &j->out, device_scratch, notes, NULL);
 }
 static fc_status run_dct(const job *j) {
   return fc_dct_fft_cuda(j->op, &j->in, &j->out, device_scratch, notes, NULL);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// rivals_blas.cu - beside cuBLAS: matrices of any size (filters/gemm/gemm.h), and the same small matrix
+// rivals_blas.cu - beside cuBLAS: matrices of any size (the operator matrix), and the same small matrix
 // for millions of vectors (operators dct and matrix). cuBLAS computes f32 as f32, without TF32.
 #ifdef RIVALS_BLAS
 
 #include "tests/bench/rivals.cuh"
-
-#include "filters/gemm/gemm.h"
 
 #include <cublas_v2.h>
 
@@ -43,41 +41,53 @@ cublasStatus_t their_gemm(const shape &s, const double *a, const double *b, doub
   return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, s.n, s.m, s.k, &one, b, s.n, a, s.k, &zero, c, s.n);
 }
 
-template <typename F> fc_gemm gemm_of(const shape &s, const F *a, const F *b, F *c) {
-  fc_gemm g = {};
-  g.type = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  g.m = s.m, g.n = s.n, g.k = s.k, g.alpha = 1, g.beta = 0, g.a = a, g.b = b, g.c = c;
-  g.a_row = s.k, g.b_row = g.c_row = s.n, g.a_col = g.b_col = g.c_col = 1;
-  return g;
-}
+// The operator matrix on an image that is B, whose columns are multiplied by A: C is B with other rows.
+class our_product {
+public:
+  template <typename F>
+  our_product(const shape &s, const buffer &a, const char *options, F) : s(s), dtype(dtype_of(F())) {
+    host_array<F> narrow(s.of_a());
+    host_array<double> wide(s.of_a());
+    must(cudaMemcpy(narrow.data(), a.data, s.of_a() * sizeof(F), cudaMemcpyDeviceToHost), "downloading");
+    for (size_t i = 0; i < s.of_a(); i++) wide[i] = narrow[i];
+    text stage;
+    stage << "matrix:%s:axis=y" << options;
+    chain = ours_chain_of_table(stage, wide.data(), s.m, s.k, 0);
+  }
+  ~our_product() {
+    must(cudaStreamSynchronize(stream), "running");
+    ours_chain_free(chain);
+  }
+  our_product(const our_product &) = delete;
+  void operator()(const void *b, void *c) const {
+    const fc_view in = view_of(FC_ARRAY, dtype, const_cast<void *>(b), s.k, s.n),
+                  out = view_of(FC_ARRAY, dtype, c, s.m, s.n);
+    ours_chain_run(chain, &in, &out, stream);
+  }
 
-// `scratch` for matrices whose rows begin at no multiples of 16 bytes.
-template <typename F> void our_gemm(const shape &s, const F *a, const F *b, F *c, void *scratch) {
-  const fc_gemm g = gemm_of(s, a, b, c);
-  if (fc_gemm_padded_cuda(&g, scratch, stream) != FC_OK) must(cudaErrorInvalidValue, "fc_gemm_padded_cuda");
-}
+private:
+  static int dtype_of(float) { return FC_F32; }
+  static int dtype_of(double) { return FC_F64; }
+  const shape s;
+  const int dtype;
+  ours_chain *chain;
+};
 
-// Small matrices: another pair every turn, so that they do not lie in the L2; and theirs is another one than
+// Small matrices: another B every turn, so that they do not lie in the L2; and theirs is another one than
 // ours, or what we have just read would lie there for them.
 template <typename F> void gemm(const shape &s, double ratio) {
   const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  const size_t both = (s.of_a() + s.of_b()) * sizeof(F);
-  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / both));
-  const buffer a(s.of_a() * pairs * sizeof(F)), b(s.of_b() * pairs * sizeof(F)), ours(s.of_c() * sizeof(F)),
+  const int turns = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / (s.of_b() * sizeof(F))));
+  const buffer a(s.of_a() * sizeof(F)), b(s.of_b() * turns * sizeof(F)), ours(s.of_c() * sizeof(F)),
       theirs(ours.bytes);
   fill(a, dtype), fill(b, dtype), ours.poison(), theirs.poison();
-  const fc_gemm first = gemm_of(s, a.as<F>(), b.as<F>(), ours.as<F>());
-  const buffer scratch(fc_gemm_padded_scratch(&first) + 256);
-  auto us = [&](int i) {
-    const size_t pair = i % pairs;
-    our_gemm<F>(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), ours.as<F>(), scratch.data);
-  };
+  const our_product product(s, a, "", F());
+  auto us = [&](int i) { product(b.as<F>() + i % turns * s.of_b(), ours.data); };
   auto them = [&](int i) {
-    const size_t pair = (i + pairs / 2) % pairs;
-    must_blas(their_gemm(s, a.as<F>() + pair * s.of_a(), b.as<F>() + pair * s.of_b(), theirs.as<F>()));
+    must_blas(their_gemm(s, a.as<F>(), b.as<F>() + (i + turns / 2) % turns * s.of_b(), theirs.as<F>()));
   };
   row r = {};
-  us(0), them(pairs - pairs / 2);
+  us(0), them(turns - turns / 2);
   r.error = difference(view_of(FC_ARRAY, dtype, ours.data, s.m, s.n),
                        view_of(FC_ARRAY, dtype, theirs.data, s.m, s.n), 0);
   const times t = in_turns(us, them);
@@ -110,25 +120,19 @@ void true_product(int n, const float *a, const float *b, const buffer &c) {
 
 // On tensor cores by 3xTF32, beside cuBLAS in plain f32. The error is ours over theirs, both beside f64.
 void gemm_split(int n) {
-  const size_t size = static_cast<size_t>(n) * n;
-  const int pairs = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / (2 * size * sizeof(float))));
-  const buffer a(size * pairs * sizeof(float)), b(a.bytes), ours(size * sizeof(float)), theirs(ours.bytes),
-      right(size * sizeof(double));
+  const shape s(n);
+  const size_t size = s.of_b();
+  const int turns = static_cast<int>(std::max<size_t>(1, (size_t(1) << 29) / (size * sizeof(float))));
+  const buffer a(size * sizeof(float)), b(size * turns * sizeof(float)), ours(size * sizeof(float)),
+      theirs(ours.bytes), right(size * sizeof(double));
   fill(a, FC_F32), fill(b, FC_F32), ours.poison(), theirs.poison();
-  fc_gemm g = gemm_of(n, a.as<float>(), b.as<float>(), ours.as<float>());
-  const buffer scratch(fc_gemm_split_scratch(&g) + 256);
-  auto us = [&](int i) {
-    const size_t at = i % pairs * size;
-    g.a = a.as<float>() + at, g.b = b.as<float>() + at;
-    if (fc_gemm_split_cuda(&g, scratch.data, stream) != FC_OK)
-      must(cudaErrorInvalidValue, "fc_gemm_split_cuda");
-  };
+  const our_product product(s, a, ":tensor=yes", 0.f);
+  auto us = [&](int i) { product(b.as<float>() + i % turns * size, ours.data); };
   auto them = [&](int i) {
-    const size_t at = (i + pairs / 2) % pairs * size;
-    must_blas(their_gemm(n, a.as<float>() + at, b.as<float>() + at, theirs.as<float>()));
+    must_blas(
+        their_gemm(s, a.as<float>(), b.as<float>() + (i + turns / 2) % turns * size, theirs.as<float>()));
   };
-  if (fc_gemm_split_cuda(&g, scratch.data, stream) == FC_UNSUPPORTED) return;
-  them(pairs - pairs / 2), true_product(n, a.as<float>(), b.as<float>(), right);
+  us(0), them(turns - turns / 2), true_product(n, a.as<float>(), b.as<float>(), right);
   const fc_view truth = view_of(FC_ARRAY, FC_F64, right.data, n, n);
   row r = {};
   r.error = difference(view_of(FC_ARRAY, FC_F32, ours.data, n, n), truth, 0) /

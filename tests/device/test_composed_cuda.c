@@ -147,7 +147,7 @@ static fc_status run_matrix(const stage *s, int compute, const fc_view *in, cons
   void *device_matrix = to_device(matrix, fc_matrix_bytes(&m)),
        *device_offset = to_device(offset, fc_matrix_offset_bytes(&m));
   m.matrix = device_matrix, m.offset = device_offset;
-  const fc_status status = fc_matrix_cuda(&m, in, out, notes, NULL);
+  const fc_status status = fc_matrix_cuda(&m, in, out, NULL, notes, NULL); /* small: no scratch */
   must(cudaDeviceSynchronize() == cudaSuccess, "matrix");
   cudaFree(device_matrix), cudaFree(device_offset);
   return status;

@@ -78,7 +78,36 @@ static void check_return(int64_t n, int type, int orthonormal) {
   grid_free(&in), grid_free(&mid), grid_free(&out), transform_free(&a), transform_free(&b);
 }
 
+/* The table of filters/README.md: what makes which transform on a GPU. */
+static void check_choices(void) {
+  static const struct {
+    int64_t n;
+    int compute, alone, major;
+    fc_dct_launch want;
+  } table[] = {
+      {4, FC_F32, 1, 9, FC_DCT_MATRIX},   {8, FC_F32, 1, 9, FC_DCT_BLOCKS},
+      {8, FC_F32, 0, 9, FC_DCT_MATRIX},   {16, FC_F32, 1, 9, FC_DCT_MATRIX},
+      {32, FC_F64, 0, 8, FC_DCT_BLOCKS},  {64, FC_F32, 1, 7, FC_DCT_BLOCKS},
+      {128, FC_F32, 1, 9, FC_DCT_BLOCKS}, {128, FC_F64, 1, 9, FC_DCT_LINES},
+      {20, FC_F32, 1, 9, FC_DCT_LINES},   {96, FC_F32, 0, 9, FC_DCT_LINES},
+      {2048, FC_F32, 1, 9, FC_DCT_LINES}, {17, FC_F32, 1, 9, FC_DCT_MATRIX},
+      {97, FC_F32, 1, 9, FC_DCT_MATRIX},  {255, FC_F64, 1, 9, FC_DCT_MATRIX},
+      {257, FC_F32, 1, 9, FC_DCT_MATRIX}, {257, FC_F32, 1, 8, FC_DCT_LINES},
+      {509, FC_F64, 0, 9, FC_DCT_MATRIX}, {1021, FC_F32, 1, 9, FC_DCT_LINES},
+      {310, FC_F32, 1, 9, FC_DCT_MATRIX}, {310, FC_F32, 1, 8, FC_DCT_LINES},
+      {272, FC_F32, 1, 9, FC_DCT_LINES},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+    const fc_dct_choice c = fc_dct_choose(table[i].n, table[i].compute, table[i].alone, table[i].major);
+    CHECK(c.launch == table[i].want, "%" PRId64 " values: %d, not %d", table[i].n, (int)c.launch,
+          (int)table[i].want);
+    CHECK(c.us > 0, "%" PRId64 " values: %g us", table[i].n, c.us);
+    CHECK(c.launch == FC_DCT_MATRIX || fc_dct_fft_bytes(table[i].n, table[i].compute) > 0, "no plan");
+  }
+}
+
 int main(void) {
+  check_choices();
   static const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 25, 31, 37, 48, 64, 67, 100, 131, 256};
   random_start(10);
   for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)

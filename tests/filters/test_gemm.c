@@ -119,6 +119,28 @@ static void check_pieces(int type, int isa) {
   problem_free(&p);
 }
 
+/* A value for each row, added: as if C had held it. */
+static void check_added(int type, int isa) {
+  problem p = problem_new(type, random_int(1, 60), random_int(1, 60), random_int(0, 300), 0.7, 1);
+  matrix d = matrix_new(type, p.g.m, 1);
+  p.g.isa = isa;
+  for (int64_t i = 0; i < p.g.m; i++)
+    for (int64_t j = 0; j < p.g.n; j++) matrix_set(&p.c, i, j, matrix_get(&d, i, 0));
+  matrix want = matrix_copy(&p.c);
+  run_cpu(&p.g);
+  matrix_assign(&want, &p.c), matrix_fill(&p.c, NAN);
+  p.g.d = d.data, p.g.d_row = d.row, p.g.d_col = 0;
+  run_cpu(&p.g);
+  CHECK(matrix_equal(&p.c, &want), "%s: rows of D", fc_isa_name((fc_isa)isa));
+  CHECK(fc_gemm_ref(&p.g) == FC_OK, "reference");
+  for (int64_t i = 0; i < p.g.m; i++)
+    for (int64_t j = 0; j < p.g.n; j++) {
+      const double off = fabs(matrix_get(&p.c, i, j) - matrix_get(&want, i, j));
+      CHECK(off <= 1e-4, "reference, rows of D: off by %g", off);
+    }
+  matrix_free(&d), matrix_free(&want), problem_free(&p);
+}
+
 /* Sums longer than a block of k, rows and columns beyond one block. */
 static void check_large(int type) {
   check_shape(type, 3, 2100, 5);
@@ -162,7 +184,7 @@ int main(void) {
         check_shape(type, sizes[i], sizes[j], sizes[random_int(0, N_SIZES - 1)]);
     check_large(type);
     for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++)
-      for (int round = 0; round < 6; round++) check_pieces(type, isa);
+      for (int round = 0; round < 6; round++) check_pieces(type, isa), check_added(type, isa);
   }
   return check_result();
 }

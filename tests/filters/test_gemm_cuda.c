@@ -137,6 +137,26 @@ static void check_aligned(int type, const int64_t *shape, int orders, double alp
   check_product(a, b, matrix_dense(type, shape[0], shape[1], orders & 4), alpha, beta);
 }
 
+/* A value for each row, or for each column, added: as if C had held it. */
+static void check_added(matrix a, matrix b, matrix c, int by_rows) {
+  const int64_t m = c.rows, n = c.cols;
+  matrix d = matrix_dense(c.type, m, n, 1), got = matrix_copy(&c), want = matrix_copy(&c);
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) matrix_set(&c, i, j, matrix_get(&d, by_rows ? i : 0, by_rows ? 0 : j));
+  matrix da = to_device(&a), db = to_device(&b), dc = to_device(&c), dd = to_device(&d);
+  fc_gemm g = product_of(&da, &db, &dc, 0.7, 1);
+  CHECK(fc_gemm_cuda(&g, NULL) == FC_OK, "in C");
+  from_device(&want, &dc);
+  cudaMemset(dc.data, 0xff, (size_t)(m * n) * fc_dtype_size(c.type));
+  g.d = dd.data, g.d_row = by_rows ? n : 0, g.d_col = by_rows ? 0 : 1;
+  CHECK(fc_gemm_cuda(&g, NULL) == FC_OK, "in D");
+  from_device(&got, &dc);
+  CHECK(matrix_equal(&got, &want), "D of %s, %" PRId64 "x%" PRId64 "x%" PRId64, by_rows ? "rows" : "columns",
+        m, n, a.cols);
+  cudaFree(dd.memory.base), matrix_free(&d);
+  free_matrices((matrix *[]){&got, &want, &a, &b, &c}, 5, &da, &db, &dc);
+}
+
 /* What is not a number or infinite: as the reference has it. */
 static void check_special(int type, int orders) {
   enum { M = 68, N = 132, K = 100 };
@@ -190,5 +210,14 @@ int main(void) {
           check_large(type, large[s], orders, factors[random_int(0, 3)], factors[random_int(0, 3)]);
   for (int type = FC_F32; type <= FC_F64; type++)
     for (int orders = 0; orders < 4; orders++) check_special(type, orders);
+  static const int64_t added[][3] = {{7, 300, 9},   {300, 260, 12}, {68, 1028, 68}, {1028, 68, 68},
+                                     {3, 400, 400}, {400, 3, 400},  {65, 129, 77},  {300, 260, 0}};
+  for (int type = FC_F32; type <= FC_F64; type++)
+    for (size_t s = 0; s < sizeof added / sizeof added[0]; s++)
+      for (int orders = 0; orders < 16; orders++)
+        if (!trial_skipped())
+          check_added(matrix_dense(type, added[s][0], added[s][2], orders & 1),
+                      matrix_dense(type, added[s][2], added[s][1], orders & 2),
+                      matrix_dense(type, added[s][0], added[s][1], orders & 4), orders & 8);
   return check_result();
 }

@@ -37,7 +37,7 @@ FILTERS = {
     "geometry": ("gpu",),
     "histogram": ("gpu",),
     "local": ("gpu", "filter2d"),
-    "matrix": ("gpu", "gemm"),
+    "matrix": ("gpu", "gemm", "pointwise"),
     "picture": ("fourier",),
     "pointwise": ("gpu",),
     "polyphase": ("gpu", "fourier"),

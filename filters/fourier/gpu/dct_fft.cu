@@ -136,7 +136,18 @@ fc_status apply(const void *self, const fc_view *in, const fc_view *out, void *s
   return fc_dct_fft_cuda(static_cast<const fc_dct_fft *>(self), in, out, scratch, notes, stream);
 }
 
+size_t scratch_of(const void *self, const fc_view *) {
+  return fc_dct_fft_device_scratch(static_cast<const fc_dct_fft *>(self));
+}
+
 } // namespace
+
+extern "C" int fc_dct_major_of(int32_t device) {
+  int major = 0;
+  const cudaError_t error =
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device - FC_CUDA_DEVICE(0));
+  return error == cudaSuccess ? major : (fc_forget_error(), 0);
+}
 
 extern "C" size_t fc_dct_fft_device_scratch(const fc_dct_fft *plan) {
   const fc_rfft *real = reinterpret_cast<const fc_rfft *>(reinterpret_cast<const char *>(plan) + plan->real);
@@ -158,5 +169,5 @@ extern "C" fc_status fc_dct_fft_cuda(const fc_dct_fft *plan, const fc_view *in, 
 }
 
 extern "C" fc_device_pass fc_dct_fft_device_pass(const fc_dct_fft *plan) {
-  return {plan->rows, plan->cols, plan, fc_dct_fft_device_scratch(plan), apply};
+  return {plan->rows, plan->cols, plan, scratch_of, apply};
 }
