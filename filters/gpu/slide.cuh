@@ -24,19 +24,6 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
-// positions before that, and ends `end` after it; `first` is where the first tile's samples begin. The host's
-// copy of the struct is in core/compose/compose.h.
-struct fc_slide_args {
-  const char *in;
-  char *out;
-  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
-  int32_t begin, end, total, first;
-  int32_t tiles, rows, planes; // per block; per image
-  float constant;              // the value beyond the ends, between Pre and Post
-  uint32_t *notes;
-};
-
 // The position of quad i in a buffer: the four of a segment of 16 are permuted, so that threads of eight
 // segments use different banks.
 FC_DEVICE int fc_slide_quad(int i) {
@@ -120,16 +107,15 @@ struct fc_slide {
   static FC_DEVICE int staged(int i) { return i + (i >> 4); }
 
   // Four positions from `at` on of which some are outside the signal, or do not exist: pixel by pixel.
-  static FC_DEVICE void put_ends(const fc_slide_args &a, const char *in, int at, const Pre &pre,
+  static FC_DEVICE void put_ends(const fc_window_args &a, const char *in, int at, const Pre &pre,
                                  float (&to)[4 * UM], fc_dev_noted &noted) {
-    const int extent = a.begin + a.end;
 #pragma unroll 1
     for (int i = 0; i < 4; i++) {
       float x[UI], v[UM];
 #pragma unroll
       for (int c = 0; c < UM; c++) v[c] = a.constant;
       if (at + i >= -BEFORE && at + i < a.total + AFTER) { // otherwise used by no window, and may not exist
-        const int source = fc_dev_border_source(BORDER, at + i + a.begin, extent);
+        const int source = fc_dev_border_source(BORDER, at + i + a.begin, a.extent);
         if (source >= 0) {
           const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
 #pragma unroll
@@ -175,11 +161,11 @@ struct fc_slide {
   }
 
   // Loads it into shared memory.
-  static FC_DEVICE void bring(const fc_slide_args &a, rooms &r, const wanted &w, const Pre &pre,
+  static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
     constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE,
-              end = a.end < a.total + AFTER ? a.end : a.total + AFTER, count = w.heads + w.tails;
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER),
+              count = w.heads + w.tails;
     const auto is_whole = [&](int quad) {
       const int p = position(w, quad);
       return quad < count && p >= from && p + 4 <= end;
@@ -223,10 +209,10 @@ struct fc_slide {
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
-  static FC_DEVICE void await(const fc_slide_args &a, const char *in, int at) {
+  static FC_DEVICE void await(const fc_window_args &a, const char *in, int at) {
     constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
     for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
-      if (p >= -a.begin && p < a.end && p < a.total + AFTER)
+      if (p >= -a.begin && p < a.extent - a.begin && p < a.total + AFTER)
         fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
   }
 
@@ -420,33 +406,31 @@ struct fc_slide {
     }
   }
 
-  static FC_DEVICE void run(const fc_slide_args &a, const Pre &pre, const Op &, const Post &post) {
+  static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
     __shared__ __align__(16) rooms r;
     static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
-    const int image = static_cast<int>(blockIdx.z) / a.planes,
-              plane = static_cast<int>(blockIdx.z) % a.planes, lane = threadIdx.x % LANES;
+    const int lane = threadIdx.x % LANES;
     fc_dev_noted noted = {false, false};
     if (P::SHARED)
       for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
         r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
 #pragma unroll 1
-    for (int row = blockIdx.y; row < a.rows; row += gridDim.y) {
-      const char *in = a.in + image * a.in_image + plane * a.in_plane + row * a.in_row;
-      char *out = a.out + image * a.out_image + plane * a.out_plane + row * a.out_row;
-      const int start = a.first + static_cast<int>(blockIdx.x) * a.tiles * SAMPLES;
+    for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
+      const fc_window_line line = fc_window_line_of(a, blockIdx.z, row);
+      const int start = a.first + static_cast<int>(blockIdx.x) * a.each * SAMPLES;
       int turn = 0;
 #pragma unroll 1
-      for (int tile = -WARM; tile < a.tiles; tile++) {
+      for (int tile = -WARM; tile < a.each; tile++) {
         const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
         if (to >= a.total) break;
         const int first = FAR && tile > -WARM ? 1 : 0; // what is there from the tile before
-        wanted w = {in, at, 0, at, FILLED * RUN / 4, first, turn};
+        wanted w = {line.in, at, 0, at, FILLED * RUN / 4, first, turn};
         if (FAR)
           w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,
           w.tails = (BLOCKS - first) * (UNIT / 4);
         bring(a, r, w, pre, noted);
         __syncthreads();
-        if (tile + 1 < a.tiles) await(a, in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
+        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
         if (Q > 1) {
           scan(r, tile, first, turn);
           __syncthreads();
@@ -471,7 +455,7 @@ struct fc_slide {
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
 #pragma unroll 1
         for (int o = (lo & ~3) + 4 * static_cast<int>(threadIdx.x); o < hi; o += 4 * THREADS)
-          give(r, out, o, to, lo, hi, post, noted);
+          give(r, line.out, o, to, lo, hi, post, noted);
       }
     }
     noted.tell(a.notes);

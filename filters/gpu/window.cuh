@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// window.cuh - parts of the skeletons with windows, march.cuh and row.cuh: the sums, how a thread loads and
-// stores its samples, and the layout of a block's row in shared memory.
+// window.cuh - parts of the skeletons with windows: the arguments of all of them, how a thread loads and
+// stores its samples, and, of march.cuh and row.cuh, the sums and the layout of a block's row in shared
+// memory.
 //
 // Sums run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the
 // bits are those of the precompiled kernels. Compiled by NVRTC without contraction, as map.cuh, in f32.
@@ -10,6 +11,32 @@
 
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
+
+// The lines of a launch, which run along X, and in march.cuh along Y. `in` and `out` are those of the first
+// output; steps are in bytes. Lines are cut into pieces (rows of march.cuh, slices, tiles, blocks) from
+// `first` on; positions are relative to the first output. The host's copy is in core/compose/compose.h.
+struct fc_window_args {
+  const char *in;
+  char *out;
+  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
+  int32_t across, planes;       // rows of an image, or elements of a row in march.cuh; planes of an image
+  int32_t begin, extent, total; // positions of the signal ahead of the first output, and in all; outputs
+  int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh
+  float constant;               // the value beyond the ends, between Pre and Post
+  uint32_t *notes;
+};
+
+// A line at position 0; `plane` is numbered through all images.
+struct fc_window_line {
+  const char *in;
+  char *out;
+};
+FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, int row) {
+  const int image = plane / a.planes;
+  plane -= image * a.planes;
+  return {a.in + image * a.in_image + plane * a.in_plane + row * a.in_row,
+          a.out + image * a.out_image + plane * a.out_plane + row * a.out_row};
+}
 
 // No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
 // that is stored, before the functions. NOTES: they may note something themselves.
