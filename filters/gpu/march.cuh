@@ -22,9 +22,12 @@ struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
                        WIDTH = W::WIDTH, VP = W::VP;
+  using X = fc_window_across<T, KT, IN>;
+  // Elements that are read behind a vector of a row that begins anywhere.
+  static constexpr int BEHIND = ALIGNED ? 0 : (V * X::G + X::W - 1) / X::W;
   // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
   // batch.
-  static constexpr int MOST = (L + R + V) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
+  static constexpr int MOST = (L + R + V + BEHIND) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
 
   struct unit {
     int row;  // in the batch; B: none
@@ -40,7 +43,7 @@ struct fc_march {
   // The source of unit k of this thread: units left of the signal, then those after the last whole vector.
   static FC_DEVICE void place(const fc_window_args &a, int k, int first, int whole, unit &u) {
     const int i = static_cast<int>(threadIdx.x) + k * THREADS, j = i % MOST;
-    const int left = first == 0 ? L / UM : 0, right = whole > first ? whole : first;
+    const int left = first == 0 ? L / UM : 0, right = max(whole, first - PL);
     const int end = a.across + R < first + WIDTH + R ? a.across + R : first + WIDTH + R;
     const int count = left + (end > right ? (end - right) / UM : 0);
     const int e = j < left ? j * UM - L : right + (j - left) * UM;
@@ -61,7 +64,10 @@ struct fc_march {
     const char *in = line.in - a.begin * a.in_row; // row 0 of the signal
     const int top = a.begin + from - NY / 2;       // the first row that is looked at, there
     const int e = first - PL + t * V;              // this thread's elements, of input and of output
-    const bool whole = e >= 0 && e + V <= a.across, mine = t >= PL / V && t < THREADS - PR / V;
+    // whether it loads a vector, and uses it whole; and is the last of its warp to do so
+    const bool loads = e >= 0 && e + V <= a.across, whole = e >= 0 && e + V + BEHIND <= a.across,
+               last = whole && (t % 32 == 31 || e + 2 * V > a.across);
+    const bool mine = t >= PL / V && t < THREADS - PR / V;
     const int left = mine ? a.across - e : 0; // number of its outputs: V, fewer, or 0
     char *to = line.out + from * a.out_row + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U));
     const int64_t at = static_cast<int64_t>(e / UM * UI) * static_cast<int>(sizeof(T));
@@ -72,17 +78,24 @@ struct fc_march {
     for (int j = 0; j < NY; j++)
 #pragma unroll
       for (int i = 0; i < V; i++) sum[j][i] = 0;
-    fc_window_load<T, KT, IN, ALIGNED> raw[B];
+    typename fc_either<ALIGNED, fc_window_load<T, KT, IN, true>, X>::type raw[B];
     unit units[EACH];
-    const bool at_end = first == 0 || first + WIDTH + R > a.across / V * V;
+    const int end = (a.across - BEHIND) / V * V; // of the last whole vector
+    const bool at_end = first == 0 || first + WIDTH + R > end;
+    const int ends = (a.across - first + PL) / V; // threads
+    const fc_window_lanes lanes = {max(PL / V, t & ~31), min(min(THREADS - PR / V, ends) - 1, t | 31)};
 #pragma unroll
-    for (int k = 0; k < EACH; k++) place(a, k, first, a.across / V * V, units[k]);
+    for (int k = 0; k < EACH; k++) place(a, k, first, end, units[k]);
 
     const auto fetch = [&](int q) {
 #pragma unroll
       for (int u = 0; u < B; u++) {
         const int y = source_row(a, top + q + u);
-        if (whole && q + u < need && y >= 0) raw[u].fetch(in + y * a.in_row + at);
+        if (!loads || q + u >= need || y < 0) continue;
+        if constexpr (ALIGNED)
+          raw[u].fetch(in + y * a.in_row + at);
+        else
+          raw[u].fetch(in + y * a.in_row + at, last);
       }
       if (!at_end) return;
 #pragma unroll
@@ -98,6 +111,9 @@ struct fc_march {
 
     // For the batch from row q on; the values of rows that are not needed are not used.
     const auto put = [&](int q, int phase) {
+      if constexpr (!ALIGNED)
+#pragma unroll
+        for (int u = 0; u < B; u++) raw[u].join(last);
       if (whole) {
 #pragma unroll
         for (int u = 0; u < B; u++) {
@@ -142,12 +158,17 @@ struct fc_march {
         W::add(op, &row[phase][u][window * VP], sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= count) continue;
-        if constexpr (Post::NOTES) {
-          if (left <= 0) continue;
-          fc_window_fill<UM>(v, left);
+        uint32_t word[OUT * sizeof(U) / 4];
+        bool all = false;
+        if (!Post::NOTES || left > 0) {
+          if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
+          post.run(v, o, noted);
+          if (left > 0) all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
         }
-        post.run(v, o, noted);
-        if (left > 0) fc_window_store<U, KU, Post::QUIET, OUT_ALIGNED, V, UM>(to, o, left, noted);
+        if constexpr (!OUT_ALIGNED)
+          fc_window_store_across<U>(to, word, lanes);
+        else if (all)
+          fc_map_store_words(to, word);
         to += a.out_row;
       }
     }

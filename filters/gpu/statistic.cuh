@@ -326,9 +326,6 @@ FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &
 
 // ---- the operator -----------------------------------------------------------------------
 
-template <bool FIRST, class A, class B> struct fc_either { typedef A type; };
-template <class A, class B> struct fc_either<false, A, B> { typedef B type; };
-
 // One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them before the output's own.
 // DTYPE and KIND: of the samples that it reads.
 template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
