@@ -566,13 +566,15 @@ static gboolean launch_lines(const lines *l, guint variant, gint64 threads, gint
   return y <= 65535 && z <= 65535 && set_params(to, &l->args, sizeof l->args, NULL, l->c);
 }
 
-/* Blocks per multiprocessor to assume. */
+/* Blocks at a time to assume: where memory is the bottleneck STREAMS of as many threads as can be, or as many
+ * as read AHEAD bytes ahead, which keeps it busy; more are slower. */
 static gint64 places_of(const lines *l) {
-  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
+  enum { STREAMS = 4, AHEAD = 32 << 10 };
   const window *w = &l->w;
-  const guint streams = STREAMS * (guint)(fc_vectors_threads(w) / w->threads), resident = l->resident;
-  const gboolean few = resident == 0 || (resident > streams && is_bound_by_memory(w, l->c));
-  return (gint64)l->processors * (few ? streams : resident);
+  const gint64 bytes = w->threads * w->batch * (w->v / w->um * w->ui) * (gint64)fc_dtype_size(w->in_dtype);
+  const gint64 usual = STREAMS * (fc_vectors_threads(w) / w->threads), streams = MAX(usual, AHEAD / bytes);
+  const gint64 resident = l->resident ? l->resident : usual;
+  return l->processors * (is_bound_by_memory(w, l->c) ? MIN(streams, resident) : resident);
 }
 
 static gboolean launch_row(lines *l, fc_composed *to) {
