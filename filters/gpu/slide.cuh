@@ -148,69 +148,134 @@ struct fc_slide {
     return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
   }
 
-  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
-    constexpr int EACH = UNIT / 4;
-    const int i = quad - w.heads;
-    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
-                      : r.tail[0] + (FAR ? turned(i / EACH + w.first, w.turn) * UNIT + fc_slide_quad(i % EACH)
-                                         : fc_slide_quad(i));
-    const int room = i < 0 ? HEADS : ROOM;
+  typedef fc_window_load<T, KT, 4 * UI, ALIGNED> load;
+  static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
+  static_assert(UNIT % (4 * LANES) == 0 && SAMPLES % (4 * LANES) == 0,
+                "buffers are made of whole warps' quads");
+
+  // Where quad i of a buffer lies, if it is one of this thread's, THREADS apart.
+  static FC_DEVICE int place(int i) {
+    return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES);
+  }
+
+  // The same of the buffer of ends, by the block that comes first.
+  static FC_DEVICE int tail_place(int i, int first, int turn) {
+    return FAR ? turned(4 * i / UNIT + first, turn) * UNIT + place(i) % UNIT : place(i);
+  }
+
+  static FC_DEVICE void keep(float *to, int room, const float (&v)[4 * UM]) {
 #pragma unroll
     for (int c = 0; c < STEP; c++)
       *reinterpret_cast<float4 *>(to + c * room) = make_float4(v[c], v[UM + c], v[2 * UM + c], v[3 * UM + c]);
   }
 
-  // Loads it into shared memory.
-  static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
-                              fc_dev_noted &noted) {
-    constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER),
-              count = w.heads + w.tails;
-    const auto is_whole = [&](int quad) {
-      const int p = position(w, quad);
-      return quad < count && p >= from && p + 4 <= end;
-    };
-#pragma unroll 1
-    for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
-      fc_window_load<T, KT, 4 * UI, ALIGNED> raw[BATCH];
+  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
+    const int i = quad - w.heads;
+    if (i < 0)
+      keep(r.head[0] + place(quad), HEADS, v);
+    else
+      keep(r.tail[0] + tail_place(i, w.first, w.turn), ROOM, v);
+  }
+
+  // Four positions, as they are kept.
+  static FC_DEVICE void values(float (&v)[4 * UM], const load &raw, const Pre &pre, fc_dev_noted &noted) {
+    if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
+      uint32_t word[BYTES];
+      raw.words(word);
 #pragma unroll
-      for (int b = 0; b < BATCH; b++)
-        if (is_whole(first + b * THREADS))
-          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
-                                  (UI * static_cast<int>(sizeof(T))));
+      for (int i = 0; i < 4 * UM; i++)
+        v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
+                                                     fc_map_scaling<float, T, KT>().bias));
+    } else {
+      float x[4 * UI];
+      raw.values(x);
+      pre.run(x, v, noted);
 #pragma unroll
-      for (int b = 0; b < BATCH; b++) {
-        if (!is_whole(first + b * THREADS)) continue;
-        float x[4 * UI], v[4 * UM];
-        if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
-          uint32_t word[UI * sizeof(T)];
-          raw[b].words(word);
+      for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
+    }
+  }
+
+  // Loads what is wanted into shared memory, all of it in the signal, but for the first tile of long windows:
+  // distances of a thread's quads are constants.
+  static constexpr bool EVEN = !FAR || SAMPLES % (4 * THREADS) == 0;
+  static FC_DEVICE void bring_inside(rooms &r, const wanted &w, const Pre &pre, fc_dev_noted &noted) {
+    const int t = threadIdx.x;
+    const char *head = w.in + static_cast<int64_t>(w.at + 4 * t) * BYTES,
+               *tail = w.in + static_cast<int64_t>(w.tail_at + 4 * t) * BYTES;
+    float v[4 * UM];
+    if constexpr (FAR) {
+      constexpr int MINE = SAMPLES / 4 / THREADS;
+      load heads[MINE], tails[MINE];
 #pragma unroll
-          for (int i = 0; i < 4 * UM; i++)
-            v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
-                                                         fc_map_scaling<float, T, KT>().bias));
-        } else {
-          raw[b].values(x);
-          pre.run(x, v, noted);
+      for (int k = 0; k < MINE; k++) {
+        if (w.heads) heads[k].fetch(head + k * (4 * THREADS * BYTES));
+        tails[k].fetch(tail + k * (4 * THREADS * BYTES));
+      }
 #pragma unroll
-          for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
+      for (int k = 0; k < MINE; k++) {
+        if (w.heads) {
+          values(v, heads[k], pre, noted);
+          keep(r.head[0] + place(t) + k * (4 * THREADS), HEADS, v);
         }
-        keep(r, w, first + b * THREADS, v);
+        values(v, tails[k], pre, noted);
+        keep(r.tail[0] + tail_place(t + k * THREADS, 1, w.turn), ROOM, v);
+      }
+    } else {
+      constexpr int BATCH = BYTES > 8 ? 2 : 4;
+      float *to = r.tail[0] + place(t);
+#pragma unroll 1
+      for (int left = w.tails - t; left > 0; left -= BATCH * THREADS) {
+        load raw[BATCH];
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+          if (b * THREADS < left) raw[b].fetch(tail + b * (4 * THREADS * BYTES));
+#pragma unroll
+        for (int b = 0; b < BATCH; b++)
+          if (b * THREADS < left) {
+            values(v, raw[b], pre, noted);
+            keep(to + b * (4 * THREADS), ROOM, v);
+          }
+        tail += BATCH * (4 * THREADS * BYTES), to += BATCH * (4 * THREADS);
       }
     }
-    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + 4 * w.tails <= end) return;
+  }
+
+  // Loads anything that is wanted, with what the border makes of it.
+  static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
+                              fc_dev_noted &noted) {
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER);
+    if constexpr (EVEN)
+      if (w.first == FAR && (w.heads == 0 || w.at >= from) && w.tail_at >= from &&
+          w.tail_at + 4 * w.tails <= end)
+        return bring_inside(r, w, pre, noted);
+    constexpr int BATCH = 2;
 #pragma unroll 1
-    for (int quad = threadIdx.x; quad < count; quad += THREADS) {
-      if (is_whole(quad)) continue;
+    for (int first = threadIdx.x; first < w.heads + w.tails; first += BATCH * THREADS) {
+      load raw[BATCH];
       float v[4 * UM];
-      put_ends(a, w.in, position(w, quad), pre, v, noted);
-      keep(r, w, quad, v);
+      const auto is_whole = [&](int b) {
+        const int p = position(w, first + b * THREADS);
+        return p >= from && p + 4 <= end;
+      };
+#pragma unroll
+      for (int b = 0; b < BATCH; b++)
+        if (first + b * THREADS < w.heads + w.tails && is_whole(b))
+          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) * BYTES);
+#pragma unroll
+      for (int b = 0; b < BATCH; b++) {
+        if (first + b * THREADS >= w.heads + w.tails) continue;
+        if (is_whole(b))
+          values(v, raw[b], pre, noted);
+        else
+          put_ends(a, w.in, position(w, first + b * THREADS), pre, v, noted);
+        keep(r, w, first + b * THREADS, v);
+      }
     }
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
   static FC_DEVICE void await(const fc_window_args &a, const char *in, int at) {
-    constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
+    constexpr int APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
     for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
       if (p >= -a.begin && p < a.extent - a.begin && p < a.total + AFTER)
         fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
@@ -331,7 +396,27 @@ struct fc_slide {
   // The windows that begin in a lane's segment.
   static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
-    if constexpr (Q == 0) {
+    if constexpr (Op::CODES) { // exact sums, which the next sample enters and the first one leaves
+      constexpr int MORE = Q == 0 ? 0 : RUN + PART - 1;
+      piece x[Q == 0 ? RUN + PART : MORE], sum = P::none();
+      if constexpr (Q == 0) {
+        read(x, head, segment);
+      } else {
+        read(v, head, segment);
+#pragma unroll
+        for (int k = 0; k < RUN; k++) sum = P::join(sum, v[k]);
+        if constexpr (Q > 1) sum = P::join(sum, between(r, c, sum, segment, tile, turn));
+        read<MORE, FAR>(x, r.tail[c], segment + APART, turn);
+      }
+#pragma unroll
+      for (int k = 0; k < PART; k++) sum = P::join(sum, x[k]);
+#pragma unroll
+      for (int k = 0; k < RUN; k++) {
+        const piece out = Q == 0 ? x[k] : v[k];
+        v[k] = sum;
+        if (k + 1 < RUN) sum = P::moved(sum, out, x[PART + k]);
+      }
+    } else if constexpr (Q == 0) {
       piece x[RUN + PART];
       read(x, head, segment);
       short_windows(v, x);
