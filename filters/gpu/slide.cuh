@@ -49,14 +49,15 @@ struct fc_slide {
   static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
   static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
-  static constexpr int APART = FAR ? REST : Q;
-  // In the buffer of ends: its segments, and those that are filled. If it is separate, a tile leaves its last
-  // 32 segments there for the next one, whose other segments overwrite those no longer needed.
+  // Where ends begin, in units of 32 segments, and then in segments.
+  static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
+  // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments there
+  // for the next one, whose other segments overwrite those no longer needed.
   static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
-  static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
+  static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
   static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
 
@@ -160,7 +161,7 @@ struct fc_slide {
 
   // The same of the buffer of ends, by the block that comes first.
   static FC_DEVICE int tail_place(int i, int first, int turn) {
-    return FAR ? turned(4 * i / UNIT + first, turn) * UNIT + place(i) % UNIT : place(i);
+    return turned(4 * i / UNIT + first, turn) * UNIT + place(i) % UNIT;
   }
 
   static FC_DEVICE void keep(float *to, int room, const float (&v)[4 * UM]) {
@@ -195,81 +196,74 @@ struct fc_slide {
     }
   }
 
-  // Loads what is wanted into shared memory, all of it in the signal, but for the first tile of long windows:
-  // distances of a thread's quads are constants.
-  static constexpr bool EVEN = !FAR || SAMPLES % (4 * THREADS) == 0;
+  // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
+  // signal: distances of a thread's quads are constants.
   static FC_DEVICE void bring_inside(rooms &r, const wanted &w, const Pre &pre, fc_dev_noted &noted) {
+    constexpr int QUADS = SAMPLES / 4, MINE = (QUADS + THREADS - 1) / THREADS;
     const int t = threadIdx.x;
     const char *head = w.in + static_cast<int64_t>(w.at + 4 * t) * BYTES,
-               *tail = w.in + static_cast<int64_t>(w.tail_at + 4 * t) * BYTES;
+               *tail = w.in + static_cast<int64_t>(w.tail_at + (1 - w.first) * UNIT + 4 * t) * BYTES;
+    load heads[FAR ? MINE : 1], tails[MINE];
     float v[4 * UM];
-    if constexpr (FAR) {
-      constexpr int MINE = SAMPLES / 4 / THREADS;
-      load heads[MINE], tails[MINE];
 #pragma unroll
-      for (int k = 0; k < MINE; k++) {
-        if (w.heads) heads[k].fetch(head + k * (4 * THREADS * BYTES));
-        tails[k].fetch(tail + k * (4 * THREADS * BYTES));
-      }
+    for (int k = 0; k < MINE; k++) {
+      if (QUADS % THREADS && t + k * THREADS >= QUADS) continue;
+      if (FAR && w.heads) heads[FAR ? k : 0].fetch(head + k * (4 * THREADS * BYTES));
+      tails[k].fetch(tail + k * (4 * THREADS * BYTES));
+    }
 #pragma unroll
-      for (int k = 0; k < MINE; k++) {
-        if (w.heads) {
-          values(v, heads[k], pre, noted);
-          keep(r.head[0] + place(t) + k * (4 * THREADS), HEADS, v);
-        }
-        values(v, tails[k], pre, noted);
-        keep(r.tail[0] + tail_place(t + k * THREADS, 1, w.turn), ROOM, v);
+    for (int k = 0; k < MINE; k++) {
+      if (QUADS % THREADS && t + k * THREADS >= QUADS) continue;
+      if (FAR && w.heads) {
+        values(v, heads[FAR ? k : 0], pre, noted);
+        keep(r.head[0] + place(t) + k * (4 * THREADS), HEADS, v);
       }
-    } else {
-      constexpr int BATCH = BYTES > 8 ? 2 : 4;
-      float *to = r.tail[0] + place(t);
+      values(v, tails[k], pre, noted);
+      keep(r.tail[0] + tail_place(t + k * THREADS, 1, w.turn), ROOM, v);
+    }
+    if (w.first) return;
 #pragma unroll 1
-      for (int left = w.tails - t; left > 0; left -= BATCH * THREADS) {
-        load raw[BATCH];
-#pragma unroll
-        for (int b = 0; b < BATCH; b++)
-          if (b * THREADS < left) raw[b].fetch(tail + b * (4 * THREADS * BYTES));
-#pragma unroll
-        for (int b = 0; b < BATCH; b++)
-          if (b * THREADS < left) {
-            values(v, raw[b], pre, noted);
-            keep(to + b * (4 * THREADS), ROOM, v);
-          }
-        tail += BATCH * (4 * THREADS * BYTES), to += BATCH * (4 * THREADS);
-      }
+    for (int quad = t; quad < UNIT / 4; quad += THREADS) {
+      load raw;
+      raw.fetch(w.in + static_cast<int64_t>(w.tail_at + 4 * quad) * BYTES);
+      values(v, raw, pre, noted);
+      keep(r.tail[0] + tail_place(quad, 0, w.turn), ROOM, v);
     }
   }
 
-  // Loads anything that is wanted, with what the border makes of it.
+  // Loads what is wanted, with what the border makes of it.
   static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER);
-    if constexpr (EVEN)
-      if (w.first == FAR && (w.heads == 0 || w.at >= from) && w.tail_at >= from &&
-          w.tail_at + 4 * w.tails <= end)
-        return bring_inside(r, w, pre, noted);
-    constexpr int BATCH = 2;
+    constexpr int BATCH = BYTES > 8 ? 2 : 4;
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER),
+              count = w.heads + w.tails;
+    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
+      return bring_inside(r, w, pre, noted);
+    const auto is_whole = [&](int quad) {
+      const int p = position(w, quad);
+      return quad < count && p >= from && p + 4 <= end;
+    };
 #pragma unroll 1
-    for (int first = threadIdx.x; first < w.heads + w.tails; first += BATCH * THREADS) {
+    for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
       load raw[BATCH];
-      float v[4 * UM];
-      const auto is_whole = [&](int b) {
-        const int p = position(w, first + b * THREADS);
-        return p >= from && p + 4 <= end;
-      };
 #pragma unroll
       for (int b = 0; b < BATCH; b++)
-        if (first + b * THREADS < w.heads + w.tails && is_whole(b))
+        if (is_whole(first + b * THREADS))
           raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) * BYTES);
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
-        if (first + b * THREADS >= w.heads + w.tails) continue;
-        if (is_whole(b))
-          values(v, raw[b], pre, noted);
-        else
-          put_ends(a, w.in, position(w, first + b * THREADS), pre, v, noted);
+        if (!is_whole(first + b * THREADS)) continue;
+        float v[4 * UM];
+        values(v, raw[b], pre, noted);
         keep(r, w, first + b * THREADS, v);
       }
+    }
+#pragma unroll 1
+    for (int quad = threadIdx.x; quad < count; quad += THREADS) {
+      if (is_whole(quad)) continue;
+      float v[4 * UM];
+      put_ends(a, w.in, position(w, quad), pre, v, noted);
+      keep(r, w, quad, v);
     }
   }
 
@@ -310,8 +304,7 @@ struct fc_slide {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
 #pragma unroll 1
     for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
-      const int c = unit % STEP, block = unit / STEP,
-                segment = (FAR ? turned(block, turn) : block) * LANES + lane;
+      const int c = unit % STEP, block = unit / STEP, segment = turned(block, turn) * LANES + lane;
       piece v[RUN];
       read(v, r.tail[c], segment);
       piece total = total_of(v);
@@ -322,7 +315,7 @@ struct fc_slide {
       }
       const piece before = counted(fc_lane_before(total, 1), place);
       r.ahead[c][segment] = place ? before : P::none();
-      const int group = FAR ? (tile * UNITS + WHOLE + block) & (RING - 1) : segment >> BITS;
+      const int group = ((tile * UNITS + AWAY + block) * LANES + lane) >> BITS & (RING - 1);
       if (place == GROUP - 1) r.groups[c][group] = total;
     }
   }
@@ -335,10 +328,8 @@ struct fc_slide {
   // What lies between a lane's segment, whose piece is `total`, and the one in which its windows end.
   static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1), end = segment + APART;
-    const int mine = FAR ? tile * UNITS + segment / LANES : segment >> BITS;
-    const auto group = [&](int k) {
-      return counted(r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k], GROUP);
-    };
+    const int mine = (tile * (UNITS * LANES) + segment) >> BITS;
+    const auto group = [&](int k) { return counted(r.groups[c][(mine + k) & (RING - 1)], GROUP); };
 #pragma unroll
     for (int i = 0; i < BITS; i++) {
       const piece other = fc_lane_behind(total, 1 << i);
@@ -361,7 +352,7 @@ struct fc_slide {
       rest = combine<true, false>(r, WITH_WHOLE, rest, fc_lane_first(middle), true, rest);
     }
     rest = combine<true, true>(r, WITH_LAST, rest, group(WHOLE), place + REST >= GROUP, rest);
-    const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
+    const int ahead = turned(end / LANES, turn) * LANES + end % LANES;
     return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
@@ -400,13 +391,13 @@ struct fc_slide {
       constexpr int MORE = Q == 0 ? 0 : RUN + PART - 1;
       piece x[Q == 0 ? RUN + PART : MORE], sum = P::none();
       if constexpr (Q == 0) {
-        read(x, head, segment);
+        read<RUN + PART, true>(x, head, segment, turn);
       } else {
-        read(v, head, segment);
+        read<RUN, !FAR>(v, head, segment, turn);
 #pragma unroll
         for (int k = 0; k < RUN; k++) sum = P::join(sum, v[k]);
         if constexpr (Q > 1) sum = P::join(sum, between(r, c, sum, segment, tile, turn));
-        read<MORE, FAR>(x, r.tail[c], segment + APART, turn);
+        read<MORE, true>(x, r.tail[c], segment + APART, turn);
       }
 #pragma unroll
       for (int k = 0; k < PART; k++) sum = P::join(sum, x[k]);
@@ -418,16 +409,16 @@ struct fc_slide {
       }
     } else if constexpr (Q == 0) {
       piece x[RUN + PART];
-      read(x, head, segment);
+      read<RUN + PART, true>(x, head, segment, turn);
       short_windows(v, x);
     } else {
-      read(v, head, segment);
+      read<RUN, !FAR>(v, head, segment, turn);
 #pragma unroll
       for (int k = RUN - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
       piece core = P::none();
       if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
       piece x[RUN + PART - 1];
-      read<RUN + PART - 1, FAR>(x, r.tail[c], segment + APART, turn);
+      read<RUN + PART - 1, true>(x, r.tail[c], segment + APART, turn);
 #pragma unroll
       for (int k = 0; k < PART; k++) core = P::join(core, x[k]);
 #pragma unroll
@@ -508,20 +499,24 @@ struct fc_slide {
       for (int tile = -WARM; tile < a.each; tile++) {
         const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
         if (to >= a.total) break;
-        const int first = FAR && tile > -WARM ? 1 : 0; // what is there from the tile before
-        wanted w = {line.in, at, 0, at, FILLED * RUN / 4, first, turn};
-        if (FAR)
-          w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,
-          w.tails = (BLOCKS - first) * (UNIT / 4);
+        const int first = tile > -WARM ? 1 : 0; // a block is there from the tile before
+        const bool last = tile + 1 == a.each || to + SAMPLES >= a.total;
+        const wanted w = {line.in,
+                          at,
+                          FAR && tile >= 0 ? SAMPLES / 4 : 0,
+                          at + (AWAY + first) * UNIT,
+                          (last ? FILLED * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
+                          first,
+                          turn};
         bring(a, r, w, pre, noted);
         __syncthreads();
-        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
+        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
         if (Q > 1) {
           scan(r, tile, first, turn);
           __syncthreads();
         }
         const int turn_now = turn;
-        turn = FAR ? (turn == 0 ? UNITS : turn - 1) : 0;
+        turn = turn == 0 ? UNITS : turn - 1;
         if (tile < 0) continue;
 #pragma unroll 1
         for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
