@@ -45,7 +45,9 @@ static gint64 shared_of(const fc_vectors *w) {
 
 /* Pixels at the ends of a row that march.cuh loads one by one, more of a row that begins anywhere. */
 static gint64 single_of(const fc_vectors *w) {
-  return (((gint64)w->f->window_x - 1) * w->step + (w->loose[0] ? 2 : 1) * w->v) / w->um;
+  return (((gint64)w->f->window_x - 1) * w->step +
+          (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
+         w->um;
 }
 
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
@@ -79,11 +81,13 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
                                     v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
-  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, apart from those of other threads */
+  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats in rows that begin anywhere */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
-    moved += (double)(each * each * MIN(sides[i], 16)) / 4;
-    if (w->loose[i]) moved += (double)MIN(sides[i] & -sides[i], 16) / 4, joined += 2 * (double)words + 12;
-    codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
+    const gboolean floats = fc_dtype_is_float(i ? w->out_dtype : w->in_dtype);
+    moved += w->loose[i] && floats ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
+    if (w->loose[i] && !floats)
+      moved += (double)MIN(sides[i] & -sides[i], 16) / 4, joined += 2 * (double)words + 12;
+    codes += floats ? 0 : 5;
   }
   const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v + joined) / 4;
   const double shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
