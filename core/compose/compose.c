@@ -599,6 +599,14 @@ static gint64 slide_run(const window *w, gboolean *spread) {
   return *spread ? 4 : 16;
 }
 
+/* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
+ * compiler takes more registers by itself; 0: it does not. */
+static int slide_blocks(const window *w) {
+  fc_statistic_text statistic;
+  if (!fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
+  return statistic.variance ? 4 : statistic.codes || statistic.extreme ? 5 : 0;
+}
+
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the
  * order of outputs, everything else in that of samples (filters/winstat). */
 static gint64 slide_first(const window *w, gint64 origin) {
@@ -719,6 +727,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (w.overlap) w.threads = w.overlap->threads;
   if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
@@ -734,8 +743,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                            "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
                            "Op::config::bytes == %d, \"\");\n",
                            w.overlap->threads, w.overlap->groups, w.overlap->shared);
-  g_autofree char *bounds = w.overlap ? g_strdup_printf("%d, %d", w.overlap->threads, w.overlap->resident)
-                                      : g_strdup_printf("%d", (int)w.threads);
+  const int resident = w.overlap ? w.overlap->resident : w.slide ? slide_blocks(&w) : 0;
+  g_autofree char *bounds =
+      resident ? g_strdup_printf("%d, %d", (int)w.threads, resident) : g_strdup_printf("%d", (int)w.threads);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"

@@ -51,8 +51,8 @@ struct fc_slide {
   static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
   // Where ends begin, in units of 32 segments, and then in segments.
   static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
-  // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments there
-  // for the next one, whose other segments overwrite those no longer needed.
+  // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments
+  // there for the next one, whose other segments overwrite those no longer needed.
   static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
