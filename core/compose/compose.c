@@ -451,20 +451,6 @@ static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
   return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
 }
 
-/* ALIGNED and OUT_ALIGNED: vectors of the views start at addresses where they can be moved whole; for
- * interleaved channels their stride does not matter. */
-static guint aligned_sides(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
-  fc_view a = *in, b = *out;
-  if (!planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
-  return (begins_at(in->data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) ? ALIGNED : 0) +
-         (begins_at(out->data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)) ? OUT_ALIGNED
-                                                                                               : 0);
-}
-
-static gboolean vectors_aligned(const window *w, const fc_view *in, const fc_view *out, gboolean planar) {
-  return aligned_sides(w, in, out, planar) == (ALIGNED | OUT_ALIGNED);
-}
-
 /* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
  * instructions of a multiprocessor for each byte that it moves; less than that, since neither is busy all
  * the time. */
@@ -478,62 +464,128 @@ static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
   return taps + codes + 2 * c->n < 5 * bytes;
 }
 
-/* Rows per block, on a device that runs `places` blocks at a time: few rounds of blocks, and few rows read
- * twice. A single round ends with its slowest multiprocessor, which costs a fifth of a round, unless
- * memory is the bottleneck: then other multiprocessors leave it more bandwidth. */
-static gint64 rows_of_block(gint64 rows, gint64 columns, gint64 taps, gint64 places, gboolean by_memory) {
-  gint64 best = rows, least = G_MAXINT64;
-  for (gint64 rounds = 1; rounds <= 16; rounds++) {
-    const gint64 pieces = rounds * places / columns;
+/* Pieces of a line (rows, slices, tiles) per block, at least `least`, where `lines` have `count` each, on a
+ * device that runs `places` blocks at a time: few rounds of blocks, and little of what a block does beside
+ * its pieces, as much as `twice` / 2 of them. A single round ends with its slowest multiprocessor, which
+ * costs a fifth of a round, unless it is `steady`: where memory is the bottleneck, the other multiprocessors
+ * leave that one more bandwidth. */
+static gint64 pieces_of_block(gint64 count, gint64 lines, gint64 least, gint64 twice, gint64 places,
+                              gboolean steady) {
+  gint64 best = count, cheapest = G_MAXINT64;
+  for (gint64 rounds = 1; rounds <= 32; rounds++) {
+    const gint64 pieces = rounds * places / lines;
     if (pieces < 1) continue;
-    const gint64 each = MAX((rows + pieces - 1) / pieces, 16), blocks = (rows + each - 1) / each * columns;
-    const gint64 fifths = 5 * ((blocks + places - 1) / places) + (by_memory ? 0 : 1);
-    const gint64 cost = fifths * (each + taps + 8);
-    if (cost < least) least = cost, best = each;
+    const gint64 each = MAX((count + pieces - 1) / pieces, least), blocks = (count + each - 1) / each * lines;
+    const gint64 fifths = 5 * ((blocks + places - 1) / places) + (steady ? 0 : 1);
+    const gint64 cost = fifths * (2 * each + twice);
+    if (cost < cheapest) cheapest = cost, best = each;
   }
-  return MIN(best, rows);
+  return MIN(best, count);
 }
 
-/* Blocks per multiprocessor to assume. */
-static guint places_of(const window *w, const fc_composition *c, guint resident) {
-  enum { STREAMS = 4 }; /* of as many threads as can be: enough to keep memory busy; more are slower */
-  const guint streams = STREAMS * (guint)(fc_vectors_threads(w) / w->threads);
-  return resident == 0 || (resident > streams && is_bound_by_memory(w, c)) ? streams : resident;
+/* A launch in the making: the window of a composition on these views, whose lines run along `along`. */
+typedef struct lines {
+  const fc_composition *c;
+  window w;
+  fc_view in; /* moved along the lines to args.first */
+  const fc_view *out;
+  gboolean planar;
+  guint processors, resident; /* see fc_compose */
+  int along;
+  guint32 *notes;
+  fc_window_args args;
+} lines;
+
+/* Planes of all images. */
+static gint64 planes_of(const lines *l) {
+  return l->in.shape[FC_AXIS_N] * (l->planar ? l->in.shape[FC_AXIS_C] : 1);
 }
 
-static gboolean launch_row(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
-                           gboolean planar, guint32 *notes, gint64 places, fc_composed *to) {
-  const gint64 far = G_MAXINT32 / 2, planes = planar ? in->shape[FC_AXIS_C] : 1,
-               images = in->shape[FC_AXIS_N] * planes;
-  const gint64 ahead = out->origin[FC_AXIS_X] * w->step,
-               behind = (in->extent[FC_AXIS_X] - out->origin[FC_AXIS_X]) * w->step,
-               total = out->shape[FC_AXIS_X] * w->step;
-  /* Too short for the threads of a block, or too long, or many. */
-  if (in->shape[FC_AXIS_Y] != 1 || !has_all(in, out, FC_AXIS_X, w->f->window_x, c->border) ||
-      total < w->threads * w->v / 4 || total > far / 2 || images > 65535)
+/* The arguments that all skeletons have; lines are cut from `first` on. FALSE: there is no kernel for such
+ * views. Positions are numbered in 32 bits, also those that a border is mirrored from, and what a line's
+ * outputs see must be there. */
+static gboolean fill_lines(lines *l, gint64 first) {
+  const fc_view *in = &l->in, *out = l->out;
+  const int along = l->along, other = along == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X;
+  const gint64 far = G_MAXINT32 / 4 / (l->w.row ? l->w.step : 1),
+               taps = along == FC_AXIS_X ? l->w.f->window_x : l->w.f->window_y;
+  const gint64 origin = out->origin[along], total = out->shape[along], across = out->shape[other];
+  if (in->shape[other] != across || in->origin[other] != out->origin[other] || across > far ||
+      total > far - taps || planes_of(l) > far ||
+      (l->c->border == FC_BORDER_WRAP && in->extent[along] > far) ||
+      !has_all(in, out, along, taps, l->c->border))
     return FALSE;
-  fc_view at = *in;
-  at.data = (char *)in->data + (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
-  const gint64 slices = (total + w->width - 1) / w->width;
-  const fc_row_args args = {.in = at.data,
-                            .out = out->data,
-                            .in_image = in->stride[FC_AXIS_N],
-                            .in_plane = in->stride[FC_AXIS_C],
-                            .out_image = out->stride[FC_AXIS_N],
-                            .out_plane = out->stride[FC_AXIS_C],
-                            .begin = (gint32)MIN(ahead, far / w->step * w->step),
-                            .end = (gint32)MIN(behind, far / w->step * w->step),
-                            .total = (gint32)total,
-                            .slices =
-                                (gint32)rows_of_block(slices, images, 1, places, is_bound_by_memory(w, c)),
-                            .planes = (gint32)planes,
-                            .constant = (float)c->border_value,
-                            .notes = notes};
-  to->variant = ROW + (vectors_aligned(w, &at, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
-  to->threads = (guint)w->threads;
-  to->grid[0] = (guint)((slices + args.slices - 1) / args.slices), to->grid[1] = 1,
-  to->grid[2] = (guint)images;
-  return set_params(to, &args, sizeof args, NULL, c);
+  char *data = (char *)in->data + (origin - in->origin[along]) * in->stride[along];
+  l->in.data = data + first * in->stride[along];
+  l->args = (fc_window_args){.in = data,
+                             .out = out->data,
+                             .in_row = in->stride[FC_AXIS_Y],
+                             .out_row = out->stride[FC_AXIS_Y],
+                             .in_image = in->stride[FC_AXIS_N],
+                             .in_plane = in->stride[FC_AXIS_C],
+                             .out_image = out->stride[FC_AXIS_N],
+                             .out_plane = out->stride[FC_AXIS_C],
+                             .across = (gint32)across,
+                             .planes = l->planar ? (gint32)in->shape[FC_AXIS_C] : 1,
+                             .begin = (gint32)MIN(origin, far),
+                             .extent = (gint32)(MIN(origin, far) + MIN(in->extent[along] - origin, far)),
+                             .total = (gint32)total,
+                             .first = (gint32)first,
+                             .constant = (float)l->c->border_value,
+                             .notes = l->notes};
+  return TRUE;
+}
+
+/* ALIGNED and OUT_ALIGNED: vectors of the views start at addresses where they can be moved whole; for
+ * interleaved channels their stride does not matter. */
+static guint aligned_sides(const lines *l) {
+  const window *w = &l->w;
+  fc_view a = l->in, b = *l->out;
+  if (!l->planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
+  return (begins_at(a.data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) ? ALIGNED : 0) +
+         (begins_at(b.data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)) ? OUT_ALIGNED
+                                                                                            : 0);
+}
+
+static gboolean is_aligned_both(const lines *l) {
+  return aligned_sides(l) == (ALIGNED | OUT_ALIGNED);
+}
+
+/* Cuts each line into `count` pieces, of which a block processes `each`; blocks along lines. */
+static gint64 split_lines(lines *l, gint64 count, gint64 each) {
+  l->args.count = (gint32)count, l->args.each = (gint32)each;
+  return (count + each - 1) / each;
+}
+
+/* The launch of a skeleton, on a grid of images by `y` by `x` blocks. */
+static gboolean launch_lines(const lines *l, guint variant, gint64 threads, gint64 x, gint64 y,
+                             fc_composed *to) {
+  const gint64 z = l->w.overlap ? 1 : planes_of(l);
+  to->variant = variant + (l->planar ? IN_PLANES : 0), to->threads = (guint)threads;
+  to->grid[0] = (guint)x, to->grid[1] = (guint)y, to->grid[2] = (guint)z;
+  return y <= 65535 && z <= 65535 && set_params(to, &l->args, sizeof l->args, NULL, l->c);
+}
+
+/* Blocks at a time to assume: where memory is the bottleneck STREAMS of as many threads as can be, or as many
+ * as read AHEAD bytes ahead, which keeps it busy; more are slower. */
+static gint64 places_of(const lines *l) {
+  enum { STREAMS = 4, AHEAD = 32 << 10 };
+  const window *w = &l->w;
+  const gint64 bytes = w->threads * w->batch * (w->v / w->um * w->ui) * (gint64)fc_dtype_size(w->in_dtype);
+  const gint64 usual = STREAMS * (fc_vectors_threads(w) / w->threads), streams = MAX(usual, AHEAD / bytes);
+  const gint64 resident = l->resident ? l->resident : usual;
+  return l->processors * (is_bound_by_memory(w, l->c) ? MIN(streams, resident) : resident);
+}
+
+static gboolean launch_row(lines *l, fc_composed *to) {
+  const window *w = &l->w;
+  const gint64 total = l->out->shape[FC_AXIS_X] * w->step, slices = (total + w->width - 1) / w->width;
+  /* Too short for the threads of a block. */
+  if (l->in.shape[FC_AXIS_Y] != 1 || total < w->threads * w->v / 4 || !fill_lines(l, 0)) return FALSE;
+  const gint64 each =
+      pieces_of_block(slices, planes_of(l), 16, 18, places_of(l), is_bound_by_memory(w, l->c));
+  return launch_lines(l, ROW + (is_aligned_both(l) ? ALIGNED : 0), w->threads, split_lines(l, slices, each),
+                      1, to);
 }
 
 static gint64 slide_samples(const window *w, gboolean is_short) {
@@ -545,6 +597,14 @@ static gint64 slide_run(const window *w, gboolean *spread) {
   fc_statistic_text statistic;
   *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
   return *spread ? 4 : 16;
+}
+
+/* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
+ * compiler takes more registers by itself; 0: it does not. */
+static int slide_blocks(const window *w) {
+  fc_statistic_text statistic;
+  if (!fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
+  return statistic.variance ? 4 : statistic.codes || statistic.extreme ? 5 : 0;
 }
 
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the
@@ -565,58 +625,18 @@ static gint64 slide_warm(const window *w, gint64 samples) {
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 
-/* Tiles per block, on a device that runs `places` blocks at a time: few rounds, and few of these extra
- * tiles. */
-static gint64 tiles_of_block(gint64 tiles, gint64 lines, gint64 warm, gint64 places) {
-  gint64 best = tiles, least = G_MAXINT64;
-  for (gint64 rounds = 1; rounds <= 32; rounds++) {
-    const gint64 pieces = rounds * places / lines;
-    if (pieces < 1) continue;
-    const gint64 each = (tiles + pieces - 1) / pieces, blocks = (tiles + each - 1) / each * lines;
-    const gint64 cost = (blocks + places - 1) / places * (2 * each + warm + 1);
-    if (cost < least) least = cost, best = each;
-  }
-  return best;
-}
-
-static gboolean launch_slide(const fc_composition *c, const window *w, const fc_view *in, const fc_view *out,
-                             gboolean planar, guint32 *notes, gint64 places, fc_composed *to) {
-  const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1,
-               images = in->shape[FC_AXIS_N] * planes, rows = out->shape[FC_AXIS_Y];
-  const gint64 origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], taps = w->f->window_x;
-  if (in->shape[FC_AXIS_Y] != rows || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] ||
-      total < SLIDE_GROUP / 4 || total > far / 2 || images > 65535 || rows > far ||
-      !has_all(in, out, FC_AXIS_X, taps, c->border))
-    return FALSE;
+static gboolean launch_slide(lines *l, fc_composed *to) {
+  const window *w = &l->w;
+  const gint64 total = l->out->shape[FC_AXIS_X], rows = l->out->shape[FC_AXIS_Y];
   const gboolean is_short = total <= 2 * SLIDE_GROUP;
-  const gint64 samples = slide_samples(w, is_short), first = slide_first(w, origin);
-  fc_view begins = *in; /* the view moved to where vectors begin */
-  begins.data = (char *)in->data + (origin + first - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
-  const gint64 tiles = (total - taps / 2 - first + samples - 1) / samples,
-               each = tiles_of_block(tiles, rows * images, slide_warm(w, samples), places);
-  const fc_slide_args args = {.in = (char *)begins.data - first * in->stride[FC_AXIS_X],
-                              .out = out->data,
-                              .in_row = in->stride[FC_AXIS_Y],
-                              .out_row = out->stride[FC_AXIS_Y],
-                              .in_image = in->stride[FC_AXIS_N],
-                              .in_plane = in->stride[FC_AXIS_C],
-                              .out_image = out->stride[FC_AXIS_N],
-                              .out_plane = out->stride[FC_AXIS_C],
-                              .begin = (gint32)MIN(origin, far),
-                              .end = (gint32)MIN(in->extent[FC_AXIS_X] - origin, far),
-                              .total = (gint32)total,
-                              .first = (gint32)first,
-                              .tiles = (gint32)each,
-                              .rows = (gint32)rows,
-                              .planes = (gint32)planes,
-                              .constant = (float)c->border_value,
-                              .notes = notes};
-  to->variant = SLIDE + (vectors_aligned(w, &begins, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0) +
-                (is_short ? SHORT : 0);
-  to->threads = (guint)(samples / 16 * w->step);
-  to->grid[0] = (guint)((tiles + each - 1) / each), to->grid[1] = (guint)MIN(rows, 65535),
-  to->grid[2] = (guint)images;
-  return set_params(to, &args, sizeof args, NULL, c);
+  const gint64 samples = slide_samples(w, is_short), first = slide_first(w, l->out->origin[FC_AXIS_X]);
+  if (total < SLIDE_GROUP / 4 || !fill_lines(l, first)) return FALSE;
+  const gint64 tiles = (total - w->f->window_x / 2 - first + samples - 1) / samples,
+               places = (gint64)l->processors * (l->resident ? l->resident : SLIDE_BLOCKS),
+               each =
+                   pieces_of_block(tiles, rows * planes_of(l), 1, slide_warm(w, samples) + 1, places, TRUE);
+  return launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
+                      samples / 16 * w->step, split_lines(l, tiles, each), MIN(rows, 65535), to);
 }
 
 /* What these outputs need of the signal, if blocks are computed whole. */
@@ -629,93 +649,60 @@ static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gi
 }
 
 /* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
-static gboolean launch_overlap(const fc_composition *c, const window *w, const fc_view *in,
-                               const fc_view *out, gboolean planar, guint32 *notes, gint64 processors,
-                               fc_composed *to) {
-  const fc_function_transforms *o = w->overlap;
-  const gint64 far = G_MAXINT32 / 4, planes = planar ? in->shape[FC_AXIS_C] : 1, rows = in->shape[FC_AXIS_Y],
-               origin = out->origin[FC_AXIS_X], total = out->shape[FC_AXIS_X], skip = origin % o->hop,
-               places = (total + skip + o->hop - 1) / o->hop, lines = rows * in->shape[FC_AXIS_N] * planes,
-               jobs = places * lines * (w->step / together_of(w->f));
-  if (rows != out->shape[FC_AXIS_Y] || in->origin[FC_AXIS_Y] != out->origin[FC_AXIS_Y] || total > far ||
-      jobs > far || !has_blocks(in, out, o->hop, w->f->window_x, c->border))
+static gboolean launch_overlap(lines *l, fc_composed *to) {
+  const fc_function_transforms *o = l->w.overlap;
+  const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
+               count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
+  if (!has_blocks(&l->in, l->out, o->hop, l->w.f->window_x, l->c->border) || !fill_lines(l, -skip))
     return FALSE;
-  fc_view at = *in;
-  at.data = (char *)in->data + (origin - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X];
-  const fc_overlap_args args = {.in = at.data,
-                                .out = out->data,
-                                .in_row = in->stride[FC_AXIS_Y],
-                                .out_row = out->stride[FC_AXIS_Y],
-                                .in_image = in->stride[FC_AXIS_N],
-                                .in_plane = in->stride[FC_AXIS_C],
-                                .out_image = out->stride[FC_AXIS_N],
-                                .out_plane = out->stride[FC_AXIS_C],
-                                .begin = (gint32)MIN(origin, far),
-                                .end = (gint32)MIN(in->extent[FC_AXIS_X] - origin, 2 * far),
-                                .total = (gint32)total,
-                                .skip = (gint32)skip,
-                                .jobs = (gint32)jobs,
-                                .places = (gint32)places,
-                                .rows = (gint32)rows,
-                                .planes = (gint32)planes,
-                                .constant = (float)c->border_value,
-                                .notes = notes};
-  to->variant = OVERLAP + (vectors_aligned(w, &at, out, planar) ? ALIGNED : 0) + (planar ? IN_PLANES : 0);
-  to->threads = (guint)o->threads, to->shared = (guint)o->shared;
-  to->grid[0] = grid_of(jobs, o->groups, processors * o->resident), to->grid[1] = to->grid[2] = 1;
-  return set_params(to, &args, sizeof args, NULL, c);
+  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f));
+  split_lines(l, count, jobs);
+  to->shared = (guint)o->shared;
+  return jobs <= G_MAXINT32 / 4 &&
+         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
+                      grid_of(jobs, o->groups, (gint64)l->processors * o->resident), 1, to);
+}
+
+/* Bands of columns, cut into pieces of one row each. */
+static gboolean launch_march(lines *l, fc_composed *to) {
+  window *w = &l->w;
+  const fc_view *out = l->out;
+  const gint64 *extent = l->in.extent, width = extent[FC_AXIS_X] * w->step;
+  if (l->in.origin[FC_AXIS_X] != 0 || l->in.shape[FC_AXIS_X] != extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
+    return FALSE;
+  guint flags = ALIGNED | OUT_ALIGNED;
+  for (guint now; (now = flags & aligned_sides(l)) != flags;)
+    flags = now,
+    describe_window(w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], flags | (l->planar ? IN_PLANES : 0));
+  if (width < 32 * w->v / 4 || !fill_lines(l, 0)) return FALSE; /* too short for the threads of a warp */
+  fc_vectors_fit(w, width);
+  const gint64 bands = (width + w->width - 1) / w->width, rows = out->shape[FC_AXIS_Y],
+               each = pieces_of_block(rows, bands * planes_of(l), 16, 2 * ((gint64)w->f->window_y + 8),
+                                      places_of(l), is_bound_by_memory(w, l->c));
+  l->args.across = (gint32)width;
+  return launch_lines(l, MARCH + flags + WARP * (guint)(w->threads / 32 - 1), w->threads, bands,
+                      split_lines(l, rows, each), to);
 }
 
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                               guint processors, guint resident, fc_composed *to) {
-  window w;
-  gboolean planar = FALSE, out_planar = FALSE;
-  const fc_device_function *f = c->stages[c->window].function;
-  const gint64 *extent = in->extent;
-  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
-      !describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C],
-                       (planar ? IN_PLANES : 0) | ALIGNED | OUT_ALIGNED))
+  lines l = {.c = c,
+             .in = *in,
+             .out = out,
+             .processors = processors,
+             .resident = resident,
+             .along = FC_AXIS_X,
+             .notes = notes};
+  gboolean out_planar = FALSE;
+  if (!lies_in_rows(in, &l.planar) || !lies_in_rows(out, &out_planar) || l.planar != out_planar ||
+      !describe_window(&l.w, c, in->dtype, in->shape[FC_AXIS_C],
+                       (l.planar ? IN_PLANES : 0) | ALIGNED | OUT_ALIGNED))
     return FALSE;
-  if (w.slide)
-    return launch_slide(c, &w, in, out, planar, notes, processors * (resident ? resident : SLIDE_BLOCKS), to);
-  if (w.overlap) return launch_overlap(c, &w, in, out, planar, notes, processors, to);
-  if (w.row) return launch_row(c, &w, in, out, planar, notes, processors * places_of(&w, c, resident), to);
-  if (in->origin[FC_AXIS_X] != 0 || in->shape[FC_AXIS_X] != extent[FC_AXIS_X] ||
-      out->shape[FC_AXIS_X] != extent[FC_AXIS_X] || extent[FC_AXIS_X] * w.step > G_MAXINT32 / 4 ||
-      extent[FC_AXIS_Y] > G_MAXINT32 / 4 || extent[FC_AXIS_X] < 1 || extent[FC_AXIS_Y] < 1 ||
-      !has_all(in, out, FC_AXIS_Y, f->window_y, c->border))
-    return FALSE;
-  const gint64 planes = planar ? in->shape[FC_AXIS_C] : 1, images = in->shape[FC_AXIS_N] * planes;
-  const gint64 width = extent[FC_AXIS_X] * w.step;
-  guint flags = ALIGNED | OUT_ALIGNED;
-  for (guint now; (now = flags & aligned_sides(&w, in, out, planar)) != flags;)
-    flags = now, describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags | (planar ? IN_PLANES : 0));
-  if (width < 32 * w.v / 4) return FALSE; /* too short for the threads of a warp */
-  fc_vectors_fit(&w, width);
-  const gint64 bands = (width + w.width - 1) / w.width;
-  const fc_march_args args = {
-      .in = (const char *)in->data - in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
-      .out = out->data,
-      .in_row = in->stride[FC_AXIS_Y],
-      .out_row = out->stride[FC_AXIS_Y],
-      .in_image = in->stride[FC_AXIS_N],
-      .in_plane = in->stride[FC_AXIS_C],
-      .out_image = out->stride[FC_AXIS_N],
-      .out_plane = out->stride[FC_AXIS_C],
-      .width = (gint32)width,
-      .height = (gint32)extent[FC_AXIS_Y],
-      .first = (gint32)out->origin[FC_AXIS_Y],
-      .count = (gint32)out->shape[FC_AXIS_Y],
-      .rows = (gint32)rows_of_block(out->shape[FC_AXIS_Y], bands * images, f->window_y,
-                                    processors * places_of(&w, c, resident), is_bound_by_memory(&w, c)),
-      .planes = (gint32)planes,
-      .constant = (float)c->border_value,
-      .notes = notes};
-  to->variant = MARCH + flags + (planar ? IN_PLANES : 0) + WARP * (guint)(w.threads / 32 - 1);
-  to->threads = (guint)w.threads;
-  to->grid[0] = (guint)bands, to->grid[1] = (guint)((args.count + args.rows - 1) / args.rows);
-  to->grid[2] = (guint)images;
-  return to->grid[1] <= 65535 && images <= 65535 && set_params(to, &args, sizeof args, NULL, c);
+  if (l.w.slide) return launch_slide(&l, to);
+  if (l.w.overlap) return launch_overlap(&l, to);
+  if (l.w.row) return launch_row(&l, to);
+  l.along = FC_AXIS_Y;
+  return launch_march(&l, to);
 }
 
 /* The skeleton's arguments after those that all variants have. */
@@ -740,12 +727,13 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (w.overlap) w.threads = w.overlap->threads;
   if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
-  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
-                         w.f->entry, window_skeleton(&w));
+  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_window_args args;\n",
+                         c->window, w.f->entry);
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
@@ -755,8 +743,12 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                            "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
                            "Op::config::bytes == %d, \"\");\n",
                            w.overlap->threads, w.overlap->groups, w.overlap->shared);
-  g_autofree char *bounds = w.overlap ? g_strdup_printf("%d, %d", w.overlap->threads, w.overlap->resident)
-                                      : g_strdup_printf("%d", (int)w.threads);
+  const int resident = w.overlap       ? w.overlap->resident
+                       : w.slide       ? slide_blocks(&w)
+                       : variant < ROW ? (int)(32 * fc_vectors_warps(&w) / w.threads)
+                                       : 0;
+  g_autofree char *bounds =
+      resident ? g_strdup_printf("%d, %d", (int)w.threads, resident) : g_strdup_printf("%d", (int)w.threads);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"

@@ -36,45 +36,18 @@ typedef struct fc_map_place {
   gint64 x, y, width, height;
 } fc_map_place;
 
-/* The same for march.cuh. */
-typedef struct fc_march_args {
+/* The same for all skeletons with windows: struct fc_window_args of window.cuh, where the fields are
+ * explained. */
+typedef struct fc_window_args {
   const void *in;
   void *out;
   gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
-  gint32 width, height, first, count, rows, planes;
+  gint32 across, planes;
+  gint32 begin, extent, total;
+  gint32 first, count, each;
   float constant;
   guint32 *notes;
-} fc_march_args;
-
-/* The same for row.cuh. */
-typedef struct fc_row_args {
-  const void *in;
-  void *out;
-  gint64 in_image, in_plane, out_image, out_plane;
-  gint32 begin, end, total, slices, planes;
-  float constant;
-  guint32 *notes;
-} fc_row_args;
-
-/* The same for slide.cuh. */
-typedef struct fc_slide_args {
-  const void *in;
-  void *out;
-  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
-  gint32 begin, end, total, first, tiles, rows, planes;
-  float constant;
-  guint32 *notes;
-} fc_slide_args;
-
-/* The same for filters/conv1d/overlap.cuh. */
-typedef struct fc_overlap_args {
-  const void *in;
-  void *out;
-  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
-  gint32 begin, end, total, skip, jobs, places, rows, planes;
-  float constant;
-  guint32 *notes;
-} fc_overlap_args;
+} fc_window_args;
 
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's name, for messages of the compiler */

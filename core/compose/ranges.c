@@ -33,7 +33,7 @@ gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text
   int which = 0, taps = 0, dtype = 0;
   if (sscanf(function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) != 3) return FALSE;
   statistic->codes = which < LEAST && !fc_dtype_is_float(dtype);
-  statistic->variance = which == VAR || which == STD;
+  statistic->variance = which == VAR || which == STD, statistic->extreme = which >= LEAST;
   return TRUE;
 }
 

@@ -36,15 +36,24 @@ gint64 fc_vectors_threads(const fc_vectors *w) {
   return w->sorted ? w->threads : w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
+/* row.cuh has room for outputs of more than 16 bytes a thread. */
 static gint64 shared_of(const fc_vectors *w) {
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v;
-  return 2 * w->batch * w->threads * padded * 4;
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v,
+               out = w->v / w->um * w->uo * (gint64)fc_dtype_size(w->out_dtype);
+  return w->threads * (2 * w->batch * padded * 4 + (w->row && out > 16 ? out + 16 : 0));
+}
+
+/* Pixels at the ends of a row that march.cuh loads one by one, more of a row that begins anywhere. */
+static gint64 single_of(const fc_vectors *w) {
+  return (((gint64)w->f->window_x - 1) * w->step +
+          (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
+         w->um;
 }
 
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
  * sets what follows from its length. */
 static gboolean fits_vector(fc_vectors *w, gint64 taps) {
-  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um;
+  const gint64 single = single_of(w);
   if (w->v % w->um || w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
       w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4 || kept(w) > MARCH_REGISTERS)
     return FALSE;
@@ -63,6 +72,16 @@ static gint64 registers_of(const fc_vectors *w) {
   return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
 }
 
+/* Of rows that begin anywhere the compiler takes 185 registers where it could do with the 168 of 12 warps (u8
+ * by 8 + 12 taps). Told so of all kernels it takes as many where 128 suffice. */
+gint64 fc_vectors_warps(const fc_vectors *w) {
+  enum { WARPS = 12, LEAST = 168, MOST = 190 };
+  const gint64 registers = registers_of(w);
+  const gboolean across =
+      (w->loose[0] && !fc_dtype_is_float(w->in_dtype)) || (w->loose[1] && !fc_dtype_is_float(w->out_dtype));
+  return across && w->f->window_y > 1 && registers >= LEAST && registers <= MOST ? WARPS : 0;
+}
+
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
  * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
  * where many threads have no outputs. Calibrated with ncu on an H200. */
@@ -71,13 +90,16 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
   const gint64 v = w->v, sides[] = {v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype),
                                     v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
-  double moved = 4 * (double)(quads + v / 4), codes = 0;
-  for (int i = 0; i < 2; i++) { /* 16 bytes, or 4, at a time, apart from those of other threads */
+  double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
+  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats in rows that begin anywhere */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
-    moved += w->loose[i] ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
-    codes += fc_dtype_is_float(i ? w->out_dtype : w->in_dtype) ? 0 : 5;
+    const gboolean floats = fc_dtype_is_float(i ? w->out_dtype : w->in_dtype);
+    moved += w->loose[i] && floats ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
+    if (w->loose[i] && !floats)
+      moved += (double)MIN(sides[i] & -sides[i], 16) / 4, joined += 2 * (double)words + 12;
+    codes += floats ? 0 : 5;
   }
-  const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v) / 4;
+  const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v + joined) / 4;
   const double shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
   const double warps = fmin(2048 / (double)registers_of(w), 227 * 1024 / shared),
                waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.6 : 0.5);
@@ -127,7 +149,7 @@ gboolean fc_vectors_choose(fc_vectors *w) {
 /* A thread has room for few of the elements at the ends of rows, which are loaded one by one. */
 void fc_vectors_fit(fc_vectors *w, gint64 width) {
   enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
-  const gint64 single = (((gint64)w->f->window_x - 1) * w->step + w->v) / w->um * w->batch;
+  const gint64 single = single_of(w) * w->batch;
   gint64 best = w->threads, least = G_MAXINT64;
   for (gint64 threads = w->threads; threads > 0; threads -= 32) {
     const gint64 each = width_of(w, threads);

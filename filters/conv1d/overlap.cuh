@@ -19,19 +19,6 @@
 #include "filters/fourier/gpu/overlap_save.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
-// positions before that, and ends `end` after it; the first block begins `skip` before it. The host's copy of
-// the struct is in core/compose/compose.h.
-struct fc_overlap_args {
-  const char *in;
-  char *out;
-  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
-  int32_t begin, end, total, skip;
-  int32_t jobs, places, rows, planes; // blocks in all, along a line; rows and planes per image
-  float constant;                     // the value beyond the ends, between Pre and Post
-  uint32_t *notes;
-};
-
 // fc_function_transforms of device_function.h: LENGTH complex values a transform, of TOGETHER channels.
 template <int LENGTH, int TOGETHER_> struct fc_transforms {
   static constexpr int TOGETHER = TOGETHER_;
@@ -74,17 +61,15 @@ struct fc_overlap {
     int first, mask;
   };
 
-  static FC_DEVICE job job_of(const fc_overlap_args &a, const Op &op, int i) {
+  static FC_DEVICE job job_of(const fc_window_args &a, const Op &op, int i) {
     const int channel = i % JOBS * TOGETHER;
-    int line = i / JOBS / a.places, plane = 0;
+    const int line = i / JOBS / a.count;
     job j = {a.in + channel * static_cast<int>(sizeof(T)), a.out + channel * static_cast<int>(sizeof(U)),
-             (i / JOBS - line * a.places) * op.hop - a.skip, channel};
-    if (a.jobs == a.places * JOBS) return j;
-    const int row = line % a.rows;
-    line /= a.rows, plane = line % a.planes, line /= a.planes;
-    j.in += line * a.in_image + plane * a.in_plane + row * a.in_row;
-    j.out += line * a.out_image + plane * a.out_plane + row * a.out_row;
-    j.mask += plane;
+             (i / JOBS - line * a.count) * op.hop + a.first, channel};
+    if (a.each == a.count * JOBS) return j;
+    const int plane = line / a.across;
+    const fc_window_line at = fc_window_line_of(a, plane, line - plane * a.across);
+    j.in = at.in + (j.in - a.in), j.out = at.out + (j.out - a.out), j.mask += plane % a.planes;
     return j;
   }
 
@@ -108,9 +93,9 @@ struct fc_overlap {
   }
 
   // The same, or the border's.
-  static FC_DEVICE void look(const fc_overlap_args &a, const job &j, int position, const Pre &pre,
+  static FC_DEVICE void look(const fc_window_args &a, const job &j, int position, const Pre &pre,
                              float (&v)[TOGETHER], fc_dev_noted &noted) {
-    const int source = fc_dev_border_source(BORDER, position + a.begin, a.begin + a.end);
+    const int source = fc_dev_border_source(BORDER, position + a.begin, a.extent);
 #pragma unroll
     for (int c = 0; c < TOGETHER; c++) v[c] = a.constant;
     if (source >= 0) read(j.in, source - a.begin, pre, v, noted);
@@ -138,7 +123,7 @@ struct fc_overlap {
   }
 
   // Any window: position by position through a row in shared memory, re and im in turn.
-  static FC_DEVICE void load_ends(const fc_overlap_args &a, const job &j, fc_complex<float> *x, int at,
+  static FC_DEVICE void load_ends(const fc_window_args &a, const job &j, fc_complex<float> *x, int at,
                                   int count, int lead, int t, float *row, const Pre &pre,
                                   fc_dev_noted &noted) {
 #pragma unroll
@@ -159,12 +144,12 @@ struct fc_overlap {
   }
 
   // Prefetches the inputs of block i, if inside the signal, into the second-level cache.
-  static FC_DEVICE void await(const fc_overlap_args &a, const Op &op, int i) {
+  static FC_DEVICE void await(const fc_window_args &a, const Op &op, int i) {
 #if __CUDA_ARCH__ >= 900
-    if (i >= a.jobs) return;
+    if (i >= a.each) return;
     const job j = job_of(a, op, i);
     const int from = max(j.first - op.before, -a.begin),
-              to = min(j.first - op.before + op.hop + op.taps - 1, a.end);
+              to = min(j.first - op.before + op.hop + op.taps - 1, a.extent - a.begin);
     constexpr int BYTES = ALL_IN * sizeof(T);
     const uint64_t first =
                        (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(from) * BYTES + 15) / 16 * 16,
@@ -214,7 +199,7 @@ struct fc_overlap {
     }
   }
 
-  static FC_DEVICE void store_directly(const fc_overlap_args &a, const Op &op, const job &j, int lo, int hi,
+  static FC_DEVICE void store_directly(const fc_window_args &a, const Op &op, const job &j, int lo, int hi,
                                        int t, const Pre &pre, const Post &post, fc_dev_noted &noted) {
 #pragma unroll 1
     for (int i = lo + t; i < hi; i += THREADS) {
@@ -234,19 +219,20 @@ struct fc_overlap {
 
   // ---- all of it ----
 
-  static FC_DEVICE void run(const fc_overlap_args &a, const Pre &pre, const Op &op, const Post &post) {
+  static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     const int t = static_cast<int>(threadIdx.x) % THREADS, group = static_cast<int>(threadIdx.x) / THREADS;
     void *shared = fc_shared_memory() + group * config::exchange;
     const int groups = static_cast<int>(gridDim.x) * config::groups;
     const fc_complex<float> *spectra = op.tables + fc_fft_table_size<S>;
     fc_dev_noted noted = {false, false};
 #pragma unroll 1
-    for (int i = static_cast<int>(blockIdx.x) * config::groups + group; i < a.jobs; i += groups) {
+    for (int i = static_cast<int>(blockIdx.x) * config::groups + group; i < a.each; i += groups) {
       const job j = job_of(a, op, i);
       const int at = j.first - op.before - op.lead, window = op.lead + op.hop + op.taps - 1,
-                count = fc_within(static_cast<int64_t>(a.end) - j.first + op.lead + op.taps - 1, window);
+                count = fc_within(static_cast<int64_t>(a.extent) - a.begin - j.first + op.lead + op.taps - 1,
+                                  window);
       fc_complex<float> x[S::E];
-      if (count == window && at + op.lead >= -a.begin && at + window <= a.end)
+      if (count == window && at + op.lead >= -a.begin && at + window <= a.extent - a.begin)
         load(x, j.in, at, count, op.lead, t, pre, noted);
       else
         load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);

@@ -22,6 +22,10 @@
 
 #define FC_DEVICE __device__ __forceinline__
 
+// One of two types.
+template <bool FIRST, class A, class B> struct fc_either { typedef A type; };
+template <class A, class B> struct fc_either<false, A, B> { typedef B type; };
+
 // ---- what device functions may call ------------------------------------------
 
 // Limits that let a NaN pass. Written as selections: for v < low ? low : v with limits in constant memory,

@@ -20,19 +20,6 @@
 
 #include "filters/gpu/window.cuh"
 
-// Positions are relative to the first output, in elements between Pre and Post; `in` is the input at position
-// 0. The signal has `begin` elements before that, and ends `end` after it. The host's copy of the struct is
-// in core/compose/compose.h.
-struct fc_row_args {
-  const char *in;
-  char *out;
-  int64_t in_image, in_plane, out_image, out_plane;
-  int32_t begin, end, total; // total: elements of outputs
-  int32_t slices, planes;    // per block; per image
-  float constant;            // the value beyond the ends, between Pre and Post
-  uint32_t *notes;
-};
-
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int V, int B, int THREADS, int UNROLL, bool SORTED, typename Pre, typename Op, typename Post>
 struct fc_row {
@@ -80,18 +67,17 @@ struct fc_row {
   }
 
   // A thread's elements from position `at` on if not all of them are in the signal: pixel by pixel.
-  static FC_DEVICE void put_ends(const fc_row_args &a, const char *in, float *row, int t, int at,
+  static FC_DEVICE void put_ends(const fc_window_args &a, const char *in, float *row, int t, int at,
                                  const Pre &pre, fc_dev_noted &noted) {
-    const int ahead = a.begin / STEP, extent = ahead + a.end / STEP;
 #pragma unroll 1
     for (int i = 0; i < V; i += UM) {
-      if (at + i < -L || at + i >= a.total + R) continue;    // used by no window, and may not exist
-      const int e = at + i + a.begin, far = e + STEP * 4096; // positive for any window
-      const int source = fc_dev_border_source(BORDER, far / STEP - 4096, extent);
+      if (at + i < -L || at + i >= a.total * STEP + R) continue;    // used by no window, and may not exist
+      const int e = at + i + a.begin * STEP, far = e + STEP * 4096; // positive for any window
+      const int source = fc_dev_border_source(BORDER, far / STEP - 4096, a.extent);
       float x[UI], v[UM];
       if (source >= 0) {
         const T *samples = reinterpret_cast<const T *>(in) +
-                           static_cast<int64_t>(((source - ahead) * STEP + far % STEP) / UM) * UI;
+                           static_cast<int64_t>(((source - a.begin) * STEP + far % STEP) / UM) * UI;
 #pragma unroll
         for (int c = 0; c < UI; c++)
           x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
@@ -102,21 +88,24 @@ struct fc_row {
     }
   }
 
-  static FC_DEVICE void run(const fc_row_args &a, const Pre &pre, const Op &op, const Post &post) {
+  static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
+    constexpr int WO = OUT * sizeof(U) / 4;
+    constexpr int ROOM = fc_window_room<WO> * (THREADS / 32);
+    constexpr bool WIDE =
+        WO > 4 && WO % 4 == 0 && (ALIGNED || sizeof(U) == 4) && 2 * B * THREADS * VP + ROOM <= (48 << 10) / 4;
     __shared__ __align__(16) float row[2][B][THREADS * VP];
+    __shared__ __align__(16) uint32_t rooms[WIDE ? ROOM : 4];
     const int t = threadIdx.x;
-    const int first = static_cast<int>(blockIdx.x) * a.slices; // of the block
-    const int rest = (a.total + WIDTH - 1) / WIDTH - first, count = rest < a.slices ? rest : a.slices;
-    const int image = static_cast<int>(blockIdx.z) / a.planes,
-              plane = static_cast<int>(blockIdx.z) % a.planes;
-    const char *in = a.in + image * a.in_image + plane * a.in_plane;
-    char *out = a.out + image * a.out_image + plane * a.out_plane;
+    const int first = static_cast<int>(blockIdx.x) * a.each; // of the block
+    const int rest = a.count - first, count = rest < a.each ? rest : a.each, total = a.total * STEP;
+    const fc_window_line line = fc_window_line_of(a, blockIdx.z, 0);
     const int at = first * WIDTH - PL + t * V; // of this thread's vector in the first slice
     const bool mine = t >= PL / V && t < THREADS - PR / V;
     fc_dev_noted noted = {false, false};
     fc_window_load<T, KT, IN, ALIGNED> raw[B];
 
-    const int from = a.begin < L ? -a.begin : -L, to = a.end < a.total + R ? a.end : a.total + R;
+    const int begin = a.begin * STEP, end = (a.extent - a.begin) * STEP; // of the signal, in elements
+    const int from = begin < L ? -begin : -L, to = end < total + R ? end : total + R;
     const auto is_whole = [&](int s) {
       const int e = at + s * WIDTH;
       return s < count && e >= from && e + V <= to;
@@ -125,7 +114,7 @@ struct fc_row {
 #pragma unroll
       for (int u = 0; u < B; u++)
         if (is_whole(q + u))
-          raw[u].fetch(in +
+          raw[u].fetch(line.in +
                        static_cast<int64_t>((at + (q + u) * WIDTH) / UM * UI) * static_cast<int>(sizeof(T)));
     };
     const auto put = [&](int q, int phase) {
@@ -137,7 +126,7 @@ struct fc_row {
           pre.run(x, v, noted);
           keep(row[phase][u], t, v);
         } else if (q + u < count) {
-          put_ends(a, in, row[phase][u], t, at + (q + u) * WIDTH, pre, noted);
+          put_ends(a, line.in, row[phase][u], t, at + (q + u) * WIDTH, pre, noted);
         }
       }
     };
@@ -154,15 +143,22 @@ struct fc_row {
         if (q + u >= count) continue;
         float v[V], o[OUT];
         sums(op, row[phase][u], t, v);
-        const int e = at + (q + u) * WIDTH, left = mine ? a.total - e : 0;
-        if constexpr (Post::NOTES) {
-          if (left <= 0) continue;
-          fc_window_fill<UM>(v, left);
+        const int e = at + (q + u) * WIDTH, left = mine ? total - e : 0;
+        char *to = line.out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U));
+        uint32_t word[WO];
+        bool all = false;
+        if (!Post::NOTES || left > 0) {
+          if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
+          post.run(v, o, noted);
+          if (left > 0) all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
         }
-        post.run(v, o, noted);
-        if (left > 0)
-          fc_window_store<U, KU, Post::QUIET, ALIGNED, V, UM>(
-              out + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U)), o, left, noted);
+        if constexpr (WIDE) {
+          const int ends = (total - e + t * V) / V; // threads whose outputs are all in the signal
+          fc_window_store_wide<ALIGNED>(to, word, {PL / V, min(THREADS - PR / V, ends) - 1},
+                                        rooms + t / 32 * fc_window_room<WO>);
+        } else if (all) {
+          fc_window_store_words<U, ALIGNED>(to, word);
+        }
       }
     }
     noted.tell(a.notes);

@@ -24,19 +24,6 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions are relative to the first output; `in` is the input at position 0. The signal has `begin`
-// positions before that, and ends `end` after it; `first` is where the first tile's samples begin. The host's
-// copy of the struct is in core/compose/compose.h.
-struct fc_slide_args {
-  const char *in;
-  char *out;
-  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
-  int32_t begin, end, total, first;
-  int32_t tiles, rows, planes; // per block; per image
-  float constant;              // the value beyond the ends, between Pre and Post
-  uint32_t *notes;
-};
-
 // The position of quad i in a buffer: the four of a segment of 16 are permuted, so that threads of eight
 // segments use different banks.
 FC_DEVICE int fc_slide_quad(int i) {
@@ -62,14 +49,15 @@ struct fc_slide {
   static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
   static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
-  static constexpr int APART = FAR ? REST : Q;
-  // In the buffer of ends: its segments, and those that are filled. If it is separate, a tile leaves its last
-  // 32 segments there for the next one, whose other segments overwrite those no longer needed.
+  // Where ends begin, in units of 32 segments, and then in segments.
+  static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
+  // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments
+  // there for the next one, whose other segments overwrite those no longer needed.
   static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
-  static constexpr int RING = FAR ? most_groups(WHOLE + UNITS + 2, 4) : SEGMENTS >> BITS;
+  static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
   static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
 
@@ -120,16 +108,15 @@ struct fc_slide {
   static FC_DEVICE int staged(int i) { return i + (i >> 4); }
 
   // Four positions from `at` on of which some are outside the signal, or do not exist: pixel by pixel.
-  static FC_DEVICE void put_ends(const fc_slide_args &a, const char *in, int at, const Pre &pre,
+  static FC_DEVICE void put_ends(const fc_window_args &a, const char *in, int at, const Pre &pre,
                                  float (&to)[4 * UM], fc_dev_noted &noted) {
-    const int extent = a.begin + a.end;
 #pragma unroll 1
     for (int i = 0; i < 4; i++) {
       float x[UI], v[UM];
 #pragma unroll
       for (int c = 0; c < UM; c++) v[c] = a.constant;
       if (at + i >= -BEFORE && at + i < a.total + AFTER) { // otherwise used by no window, and may not exist
-        const int source = fc_dev_border_source(BORDER, at + i + a.begin, extent);
+        const int source = fc_dev_border_source(BORDER, at + i + a.begin, a.extent);
         if (source >= 0) {
           const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
 #pragma unroll
@@ -162,57 +149,115 @@ struct fc_slide {
     return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
   }
 
-  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
-    constexpr int EACH = UNIT / 4;
-    const int i = quad - w.heads;
-    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
-                      : r.tail[0] + (FAR ? turned(i / EACH + w.first, w.turn) * UNIT + fc_slide_quad(i % EACH)
-                                         : fc_slide_quad(i));
-    const int room = i < 0 ? HEADS : ROOM;
+  typedef fc_window_load<T, KT, 4 * UI, ALIGNED> load;
+  static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
+  static_assert(UNIT % (4 * LANES) == 0 && SAMPLES % (4 * LANES) == 0,
+                "buffers are made of whole warps' quads");
+
+  // Where quad i of a buffer lies, if it is one of this thread's, THREADS apart.
+  static FC_DEVICE int place(int i) {
+    return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES);
+  }
+
+  // The same of the buffer of ends, by the block that comes first.
+  static FC_DEVICE int tail_place(int i, int first, int turn) {
+    return turned(4 * i / UNIT + first, turn) * UNIT + place(i) % UNIT;
+  }
+
+  static FC_DEVICE void keep(float *to, int room, const float (&v)[4 * UM]) {
 #pragma unroll
     for (int c = 0; c < STEP; c++)
       *reinterpret_cast<float4 *>(to + c * room) = make_float4(v[c], v[UM + c], v[2 * UM + c], v[3 * UM + c]);
   }
 
-  // Loads it into shared memory.
-  static FC_DEVICE void bring(const fc_slide_args &a, rooms &r, const wanted &w, const Pre &pre,
+  static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
+    const int i = quad - w.heads;
+    if (i < 0)
+      keep(r.head[0] + place(quad), HEADS, v);
+    else
+      keep(r.tail[0] + tail_place(i, w.first, w.turn), ROOM, v);
+  }
+
+  // Four positions, as they are kept.
+  static FC_DEVICE void values(float (&v)[4 * UM], const load &raw, const Pre &pre, fc_dev_noted &noted) {
+    if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
+      uint32_t word[BYTES];
+      raw.words(word);
+#pragma unroll
+      for (int i = 0; i < 4 * UM; i++)
+        v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
+                                                     fc_map_scaling<float, T, KT>().bias));
+    } else {
+      float x[4 * UI];
+      raw.values(x);
+      pre.run(x, v, noted);
+#pragma unroll
+      for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
+    }
+  }
+
+  // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
+  // signal: distances of a thread's quads are constants.
+  static FC_DEVICE void bring_inside(rooms &r, const wanted &w, const Pre &pre, fc_dev_noted &noted) {
+    constexpr int QUADS = SAMPLES / 4, MINE = (QUADS + THREADS - 1) / THREADS;
+    const int t = threadIdx.x;
+    const char *head = w.in + static_cast<int64_t>(w.at + 4 * t) * BYTES,
+               *tail = w.in + static_cast<int64_t>(w.tail_at + (1 - w.first) * UNIT + 4 * t) * BYTES;
+    load heads[FAR ? MINE : 1], tails[MINE];
+    float v[4 * UM];
+#pragma unroll
+    for (int k = 0; k < MINE; k++) {
+      if (QUADS % THREADS && t + k * THREADS >= QUADS) continue;
+      if (FAR && w.heads) heads[FAR ? k : 0].fetch(head + k * (4 * THREADS * BYTES));
+      tails[k].fetch(tail + k * (4 * THREADS * BYTES));
+    }
+#pragma unroll
+    for (int k = 0; k < MINE; k++) {
+      if (QUADS % THREADS && t + k * THREADS >= QUADS) continue;
+      if (FAR && w.heads) {
+        values(v, heads[FAR ? k : 0], pre, noted);
+        keep(r.head[0] + place(t) + k * (4 * THREADS), HEADS, v);
+      }
+      values(v, tails[k], pre, noted);
+      keep(r.tail[0] + tail_place(t + k * THREADS, 1, w.turn), ROOM, v);
+    }
+    if (w.first) return;
+#pragma unroll 1
+    for (int quad = t; quad < UNIT / 4; quad += THREADS) {
+      load raw;
+      raw.fetch(w.in + static_cast<int64_t>(w.tail_at + 4 * quad) * BYTES);
+      values(v, raw, pre, noted);
+      keep(r.tail[0] + tail_place(quad, 0, w.turn), ROOM, v);
+    }
+  }
+
+  // Loads what is wanted, with what the border makes of it.
+  static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
-    constexpr int BATCH = UI * sizeof(T) > 8 ? 2 : 4;
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE,
-              end = a.end < a.total + AFTER ? a.end : a.total + AFTER, count = w.heads + w.tails;
+    constexpr int BATCH = BYTES > 8 ? 2 : 4;
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER),
+              count = w.heads + w.tails;
+    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
+      return bring_inside(r, w, pre, noted);
     const auto is_whole = [&](int quad) {
       const int p = position(w, quad);
       return quad < count && p >= from && p + 4 <= end;
     };
 #pragma unroll 1
     for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
-      fc_window_load<T, KT, 4 * UI, ALIGNED> raw[BATCH];
+      load raw[BATCH];
 #pragma unroll
       for (int b = 0; b < BATCH; b++)
         if (is_whole(first + b * THREADS))
-          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) *
-                                  (UI * static_cast<int>(sizeof(T))));
+          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) * BYTES);
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
         if (!is_whole(first + b * THREADS)) continue;
-        float x[4 * UI], v[4 * UM];
-        if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
-          uint32_t word[UI * sizeof(T)];
-          raw[b].words(word);
-#pragma unroll
-          for (int i = 0; i < 4 * UM; i++)
-            v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
-                                                         fc_map_scaling<float, T, KT>().bias));
-        } else {
-          raw[b].values(x);
-          pre.run(x, v, noted);
-#pragma unroll
-          for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
-        }
+        float v[4 * UM];
+        values(v, raw[b], pre, noted);
         keep(r, w, first + b * THREADS, v);
       }
     }
-    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + 4 * w.tails <= end) return;
 #pragma unroll 1
     for (int quad = threadIdx.x; quad < count; quad += THREADS) {
       if (is_whole(quad)) continue;
@@ -223,10 +268,10 @@ struct fc_slide {
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
-  static FC_DEVICE void await(const fc_slide_args &a, const char *in, int at) {
-    constexpr int BYTES = UI * static_cast<int>(sizeof(T)), APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
+  static FC_DEVICE void await(const fc_window_args &a, const char *in, int at) {
+    constexpr int APIECE = 128 / BYTES > 0 ? 128 / BYTES : 1;
     for (int p = at + static_cast<int>(threadIdx.x) * APIECE; p < at + SAMPLES; p += THREADS * APIECE)
-      if (p >= -a.begin && p < a.end && p < a.total + AFTER)
+      if (p >= -a.begin && p < a.extent - a.begin && p < a.total + AFTER)
         fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
   }
 
@@ -259,8 +304,7 @@ struct fc_slide {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
 #pragma unroll 1
     for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
-      const int c = unit % STEP, block = unit / STEP,
-                segment = (FAR ? turned(block, turn) : block) * LANES + lane;
+      const int c = unit % STEP, block = unit / STEP, segment = turned(block, turn) * LANES + lane;
       piece v[RUN];
       read(v, r.tail[c], segment);
       piece total = total_of(v);
@@ -271,7 +315,7 @@ struct fc_slide {
       }
       const piece before = counted(fc_lane_before(total, 1), place);
       r.ahead[c][segment] = place ? before : P::none();
-      const int group = FAR ? (tile * UNITS + WHOLE + block) & (RING - 1) : segment >> BITS;
+      const int group = ((tile * UNITS + AWAY + block) * LANES + lane) >> BITS & (RING - 1);
       if (place == GROUP - 1) r.groups[c][group] = total;
     }
   }
@@ -284,10 +328,8 @@ struct fc_slide {
   // What lies between a lane's segment, whose piece is `total`, and the one in which its windows end.
   static FC_DEVICE piece between(const rooms &r, int c, piece total, int segment, int tile, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1), end = segment + APART;
-    const int mine = FAR ? tile * UNITS + segment / LANES : segment >> BITS;
-    const auto group = [&](int k) {
-      return counted(r.groups[c][FAR ? (mine + k) & (RING - 1) : mine + k], GROUP);
-    };
+    const int mine = (tile * (UNITS * LANES) + segment) >> BITS;
+    const auto group = [&](int k) { return counted(r.groups[c][(mine + k) & (RING - 1)], GROUP); };
 #pragma unroll
     for (int i = 0; i < BITS; i++) {
       const piece other = fc_lane_behind(total, 1 << i);
@@ -310,7 +352,7 @@ struct fc_slide {
       rest = combine<true, false>(r, WITH_WHOLE, rest, fc_lane_first(middle), true, rest);
     }
     rest = combine<true, true>(r, WITH_LAST, rest, group(WHOLE), place + REST >= GROUP, rest);
-    const int ahead = FAR ? turned(end / LANES, turn) * LANES + end % LANES : end;
+    const int ahead = turned(end / LANES, turn) * LANES + end % LANES;
     return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
@@ -345,18 +387,38 @@ struct fc_slide {
   // The windows that begin in a lane's segment.
   static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
-    if constexpr (Q == 0) {
+    if constexpr (Op::CODES) { // exact sums, which the next sample enters and the first one leaves
+      constexpr int MORE = Q == 0 ? 0 : RUN + PART - 1;
+      piece x[Q == 0 ? RUN + PART : MORE], sum = P::none();
+      if constexpr (Q == 0) {
+        read<RUN + PART, true>(x, head, segment, turn);
+      } else {
+        read<RUN, !FAR>(v, head, segment, turn);
+#pragma unroll
+        for (int k = 0; k < RUN; k++) sum = P::join(sum, v[k]);
+        if constexpr (Q > 1) sum = P::join(sum, between(r, c, sum, segment, tile, turn));
+        read<MORE, true>(x, r.tail[c], segment + APART, turn);
+      }
+#pragma unroll
+      for (int k = 0; k < PART; k++) sum = P::join(sum, x[k]);
+#pragma unroll
+      for (int k = 0; k < RUN; k++) {
+        const piece out = Q == 0 ? x[k] : v[k];
+        v[k] = sum;
+        if (k + 1 < RUN) sum = P::moved(sum, out, x[PART + k]);
+      }
+    } else if constexpr (Q == 0) {
       piece x[RUN + PART];
-      read(x, head, segment);
+      read<RUN + PART, true>(x, head, segment, turn);
       short_windows(v, x);
     } else {
-      read(v, head, segment);
+      read<RUN, !FAR>(v, head, segment, turn);
 #pragma unroll
       for (int k = RUN - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
       piece core = P::none();
       if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
       piece x[RUN + PART - 1];
-      read<RUN + PART - 1, FAR>(x, r.tail[c], segment + APART, turn);
+      read<RUN + PART - 1, true>(x, r.tail[c], segment + APART, turn);
 #pragma unroll
       for (int k = 0; k < PART; k++) core = P::join(core, x[k]);
 #pragma unroll
@@ -420,39 +482,41 @@ struct fc_slide {
     }
   }
 
-  static FC_DEVICE void run(const fc_slide_args &a, const Pre &pre, const Op &, const Post &post) {
+  static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
     __shared__ __align__(16) rooms r;
     static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
-    const int image = static_cast<int>(blockIdx.z) / a.planes,
-              plane = static_cast<int>(blockIdx.z) % a.planes, lane = threadIdx.x % LANES;
+    const int lane = threadIdx.x % LANES;
     fc_dev_noted noted = {false, false};
     if (P::SHARED)
       for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
         r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
 #pragma unroll 1
-    for (int row = blockIdx.y; row < a.rows; row += gridDim.y) {
-      const char *in = a.in + image * a.in_image + plane * a.in_plane + row * a.in_row;
-      char *out = a.out + image * a.out_image + plane * a.out_plane + row * a.out_row;
-      const int start = a.first + static_cast<int>(blockIdx.x) * a.tiles * SAMPLES;
+    for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
+      const fc_window_line line = fc_window_line_of(a, blockIdx.z, row);
+      const int start = a.first + static_cast<int>(blockIdx.x) * a.each * SAMPLES;
       int turn = 0;
 #pragma unroll 1
-      for (int tile = -WARM; tile < a.tiles; tile++) {
+      for (int tile = -WARM; tile < a.each; tile++) {
         const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
         if (to >= a.total) break;
-        const int first = FAR && tile > -WARM ? 1 : 0; // what is there from the tile before
-        wanted w = {in, at, 0, at, FILLED * RUN / 4, first, turn};
-        if (FAR)
-          w.heads = tile < 0 ? 0 : SAMPLES / 4, w.tail_at = at + (WHOLE + first) * UNIT,
-          w.tails = (BLOCKS - first) * (UNIT / 4);
+        const int first = tile > -WARM ? 1 : 0; // a block is there from the tile before
+        const bool last = tile + 1 == a.each || to + SAMPLES >= a.total;
+        const wanted w = {line.in,
+                          at,
+                          FAR && tile >= 0 ? SAMPLES / 4 : 0,
+                          at + (AWAY + first) * UNIT,
+                          (last ? FILLED * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
+                          first,
+                          turn};
         bring(a, r, w, pre, noted);
         __syncthreads();
-        if (tile + 1 < a.tiles) await(a, in, at + SAMPLES + (FAR ? (WHOLE + 1) * UNIT : APART * RUN));
+        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
         if (Q > 1) {
           scan(r, tile, first, turn);
           __syncthreads();
         }
         const int turn_now = turn;
-        turn = FAR ? (turn == 0 ? UNITS : turn - 1) : 0;
+        turn = turn == 0 ? UNITS : turn - 1;
         if (tile < 0) continue;
 #pragma unroll 1
         for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
@@ -471,7 +535,7 @@ struct fc_slide {
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
 #pragma unroll 1
         for (int o = (lo & ~3) + 4 * static_cast<int>(threadIdx.x); o < hi; o += 4 * THREADS)
-          give(r, out, o, to, lo, hi, post, noted);
+          give(r, line.out, o, to, lo, hi, post, noted);
       }
     }
     noted.tell(a.notes);

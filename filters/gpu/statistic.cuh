@@ -5,7 +5,8 @@
 // precompiled kernels (filters/winstat).
 //
 // A policy has a type `piece` and none(), of(word), join(a, b) with a before b, and counted(piece, samples),
-// which sets a known count. SHARED: joining takes a division by counts, which each lane knows from where it
+// which sets a known count; for codes, whose sums are exact, moved(piece, out, in), the window one sample
+// on. SHARED: joining takes a division by counts, which each lane knows from where it
 // is, and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
 // whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
 // order of sums.
@@ -79,6 +80,7 @@ template <typename R> struct fc_piece_codes {
   static FC_DEVICE R none() { return 0; }
   static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
   static FC_DEVICE R join(R a, R b) { return a + b; }
+  static FC_DEVICE R moved(R v, R out, R in) { return v - out + in; }
   static FC_DEVICE R counted(R v, int) { return v; }
 };
 template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
@@ -100,6 +102,9 @@ template <typename R, typename Q> struct fc_piece_moments {
   }
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     return {a.sum + b.sum, a.squares + b.squares};
+  }
+  static FC_DEVICE piece moved(const piece &v, const piece &out, const piece &in) {
+    return {v.sum - out.sum + in.sum, v.squares - out.squares + in.squares};
   }
   static FC_DEVICE piece counted(const piece &v, int) { return v; }
 };
@@ -249,14 +254,20 @@ FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
   return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
 }
 
-// The nearest integer to a sum / WINDOW: an approximation, at most 0.02 from it for codes of 16 bits,
-// corrected by the remainder. R holds twice the sum.
-template <int WINDOW, typename R> FC_DEVICE int32_t fc_code_mean(R sum) {
-  const float about = fmaf(static_cast<float>(sum), 1.f / WINDOW, 12582912.f);
-  const int32_t c = static_cast<int32_t>(__float_as_uint(about)) - 0x4b400000;
-  const R twice = 2 * (sum - static_cast<R>(c) * WINDOW);
-  const bool odd = WINDOW % 2 == 0 && (c & 1); // half a code is possible with an even window alone
-  return c + (odd ? twice >= WINDOW : twice > WINDOW) - (odd ? twice <= -WINDOW : twice < -WINDOW);
+// The nearest integer to a sum of WINDOW codes divided by WINDOW, half to even; codes are at most MOST from
+// 0. The multiplication divides exactly: the quotient has 17 bits, and the factor, 2^(32 + SHIFT) / WINDOW
+// rounded up, is less than WINDOW / 2^(17 + 2 log2 WINDOW) too large.
+template <int N> constexpr int fc_bits = 1 + fc_bits<(N + 1) / 2>;
+template <> constexpr int fc_bits<1> = 0;
+template <int WINDOW, int64_t MOST> FC_DEVICE int32_t fc_code_mean(int32_t sum) {
+  constexpr int SHIFT = fc_bits < WINDOW >> 7 ? 2 * fc_bits<WINDOW> - 15 : 0;
+  constexpr uint64_t FACTOR = ((1ull << (32 + SHIFT)) + WINDOW - 1) / WINDOW;
+  static_assert(MOST <= 65535 && FACTOR <= 0xffffffffu && (2 * MOST + 1) * WINDOW <= 0xffffffff, "32 bits");
+  const uint32_t x = static_cast<uint32_t>(sum) + static_cast<uint32_t>(MOST * WINDOW + WINDOW / 2);
+  const int32_t q = static_cast<int32_t>(__umulhi(x, static_cast<uint32_t>(FACTOR)) >> SHIFT),
+                code = q - static_cast<int32_t>(MOST);
+  const bool half = WINDOW % 2 == 0 && static_cast<uint32_t>(q) * WINDOW == x; // it was rounded up
+  return code - (half & code & 1);
 }
 
 FC_DEVICE float fc_float_about(uint64_t v) {
@@ -292,8 +303,7 @@ template <typename R, int64_t N> FC_DEVICE int32_t fc_code_root(R v) {
 template <int WHICH, int WINDOW, int64_t MOST>
 FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
   if constexpr (WHICH == FC_STATISTIC_MEAN) {
-    constexpr bool small = 2 * MOST * (WINDOW + 1) < 0x7fffffff;
-    code = small ? fc_code_mean<WINDOW>(static_cast<int32_t>(s.sum)) : fc_code_mean<WINDOW>(s.sum);
+    code = fc_code_mean<WINDOW, MOST>(static_cast<int32_t>(s.sum));
     return true;
   } else {
     constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
@@ -307,7 +317,8 @@ FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
   }
 }
 
-template <int WHICH, int WINDOW, int64_t MOST, typename U, int KU>
+// INSIDE: it is certainly one of U's.
+template <int WHICH, int WINDOW, int64_t MOST, bool INSIDE, typename U, int KU>
 FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
   int32_t code = 0;
@@ -319,15 +330,13 @@ FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &
     const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
     code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
   }
+  if (INSIDE) return __uint_as_float(static_cast<uint32_t>(code + map.bias));
   const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
   noted.clipped |= held != code;
   return __uint_as_float(static_cast<uint32_t>(held + map.bias));
 }
 
 // ---- the operator -----------------------------------------------------------------------
-
-template <bool FIRST, class A, class B> struct fc_either { typedef A type; };
-template <class A, class B> struct fc_either<false, A, B> { typedef B type; };
 
 // One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them before the output's own.
 // DTYPE and KIND: of the samples that it reads.
@@ -378,7 +387,10 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
     if constexpr (CODES) {
       constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
       if constexpr (CODE)
-        return fc_code_code<WHICH, WINDOW, MOST, U, KU>(sums_of(v), scale, noted);
+        return fc_code_code < WHICH, WINDOW, MOST,
+               WHICH == FC_STATISTIC_MEAN && fc_map_dtype<U> == DTYPE &&
+                   (KIND == FC_AUDIO) == (KU == FC_AUDIO),
+               U, KU > (sums_of(v), scale, noted);
       else
         return fc_code_float<WHICH, WINDOW, MOST>(sums_of(v), scale);
     } else if constexpr (SPREAD) {

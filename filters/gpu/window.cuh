@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// window.cuh - parts of the skeletons with windows, march.cuh and row.cuh: the sums, how a thread loads and
-// stores its samples, and the layout of a block's row in shared memory.
+// window.cuh - parts of the skeletons with windows: the arguments of all of them, how a thread loads and
+// stores its samples, and, of march.cuh and row.cuh, the sums and the layout of a block's row in shared
+// memory.
 //
 // Sums run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the
 // bits are those of the precompiled kernels. Compiled by NVRTC without contraction, as map.cuh, in f32.
@@ -10,6 +11,32 @@
 
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
+
+// The lines of a launch, which run along X, and in march.cuh along Y. `in` and `out` are those of the first
+// output; steps are in bytes. Lines are cut into pieces (rows of march.cuh, slices, tiles, blocks) from
+// `first` on; positions are relative to the first output. The host's copy is in core/compose/compose.h.
+struct fc_window_args {
+  const char *in;
+  char *out;
+  int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
+  int32_t across, planes;       // rows of an image, or elements of a row in march.cuh; planes of an image
+  int32_t begin, extent, total; // positions of the signal ahead of the first output, and in all; outputs
+  int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh
+  float constant;               // the value beyond the ends, between Pre and Post
+  uint32_t *notes;
+};
+
+// A line at position 0; `plane` is numbered through all images.
+struct fc_window_line {
+  const char *in;
+  char *out;
+};
+FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, int row) {
+  const int image = plane / a.planes;
+  plane -= image * a.planes;
+  return {a.in + image * a.in_image + plane * a.in_plane + row * a.in_row,
+          a.out + image * a.out_image + plane * a.out_plane + row * a.out_row};
+}
 
 // No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
 // that is stored, before the functions. NOTES: they may note something themselves.
@@ -139,15 +166,14 @@ FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
     fc_window_store_askew<U>(to, word);
 }
 
-// Outputs of a thread, of which `left` elements are in the signal.
-template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
-FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
+// Outputs of a thread, of which `left` elements are in the signal: as words if that are all, else they are
+// stored one by one. Returns whether it was all.
+template <typename U, int KU, bool QUIET, int V, int UM, int OUT, int W>
+FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, const float (&v)[OUT], int left,
+                               fc_dev_noted &noted) {
   if (left >= V) {
-    constexpr int WO = OUT * sizeof(U) / 4;
-    uint32_t word[WO > 0 ? WO : 1];
     fc_map_codes<float, U, KU, QUIET>(word, v, noted);
-    fc_window_store_words<U, ALIGNED>(to, word);
-    return;
+    return true;
   }
   const int count = left / UM * (OUT * UM / V);
 #pragma unroll
@@ -155,6 +181,148 @@ FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev
     if (i < count)
       reinterpret_cast<U *>(to)[i] =
           fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+  return false;
+}
+
+template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
+FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
+  constexpr int WO = OUT * sizeof(U) / 4;
+  uint32_t word[WO > 0 ? WO : 1];
+  if (fc_window_codes<U, KU, QUIET, V, UM>(word, to, v, left, noted))
+    fc_window_store_words<U, ALIGNED>(to, word);
+}
+
+// ---- rows that begin anywhere ------------------------------------------------------------
+//
+// A warp's vectors lie side by side in memory, but begin at no multiple of their length. Lanes move the
+// aligned vectors around theirs and exchange the parts at the seams:
+//
+//     aligned   |        |        |        |        |
+//     lanes'       | lane 0 | lane 1 | lane 2 |
+//
+// Word by word, and byte by byte at the ends, the second cache takes seven times as many transactions.
+
+// Words of an access, given those of a vector.
+template <int W> constexpr int fc_window_group = W % 4 == 0 ? 4 : W % 2 == 0 ? 2 : 1;
+
+// Words [by, by + M) of `from`, where by < G.
+template <int G, int N, int M>
+FC_DEVICE void fc_window_slide(uint32_t (&to)[M], const uint32_t (&from)[N], uint32_t by) {
+  static_assert(N >= G - 1 + M, "all there");
+#pragma unroll
+  for (int i = 0; i < M; i++) to[i] = from[i];
+  if constexpr (G > 1) {
+    uint32_t half[M + 1];
+#pragma unroll
+    for (int i = 0; i <= M; i++) half[i] = G > 2 && by & 2 ? from[G > 2 ? i + 2 : i] : from[i];
+#pragma unroll
+    for (int i = 0; i < M; i++) to[i] = by & 1 ? half[i + 1] : half[i];
+  }
+}
+
+template <typename T, int KT, int N> struct fc_window_across {
+  static constexpr int W = N * sizeof(T) / 4, G = W % 2 == 0 ? 2 : 1; // 4: more registers
+  uint32_t word[W + G], askew; // bytes that the vector begins behind an aligned one
+
+  // `last`: no other lane has what follows.
+  FC_DEVICE void fetch(const char *from, bool last) {
+    askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % (4 * G));
+    uint32_t more[G];
+#pragma unroll
+    for (int i = 0; i < W; i += G) {
+      uint32_t some[G];
+      fc_words_load(some, from - askew + 4 * i);
+#pragma unroll
+      for (int k = 0; k < G; k++) word[i + k] = some[k];
+    }
+    if (!last) return;
+    fc_words_load(more, from - askew + 4 * W);
+#pragma unroll
+    for (int i = 0; i < G; i++) word[W + i] = more[i];
+  }
+
+  // For all lanes of a warp.
+  FC_DEVICE void join(bool last) {
+#pragma unroll
+    for (int i = 0; i < G; i++) {
+      const uint32_t next = __shfl_down_sync(0xffffffffu, word[i], 1);
+      word[W + i] = last ? word[W + i] : next;
+    }
+  }
+
+  FC_DEVICE void values(float (&v)[N]) const {
+    constexpr bool WHOLE = sizeof(T) == 4; // words
+    uint32_t some[WHOLE ? W : W + 1], whole[W];
+    fc_window_slide<G>(some, word, askew / 4);
+#pragma unroll
+    for (int i = 0; i < W; i++)
+      whole[i] = WHOLE ? some[i] : __funnelshift_r(some[i], some[WHOLE ? i : i + 1], askew % 4 * 8);
+    fc_map_values<float, T, KT, N>(v, whole);
+  }
+};
+
+// Threads [lo, hi] of this one's warp store vectors of W words, side by side. The aligned vector before that
+// of `lo` and the one behind that of `hi` have to do with each other: `lo` stores the ends of both.
+struct fc_window_lanes {
+  int lo, hi;
+};
+
+template <typename U, int W>
+FC_DEVICE void fc_window_store_across(char *to, const uint32_t (&word)[W], const fc_window_lanes &lanes) {
+  constexpr int G = fc_window_group<W>;
+  const int t = threadIdx.x, before = t == lanes.lo ? lanes.hi : t - 1;
+  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % (4 * G)),
+                 bits = askew % 4 * 8, words = askew / 4;
+  uint32_t all[G + W], some[W + 1], whole[W];
+#pragma unroll
+  for (int i = 0; i < G; i++) all[i] = __shfl_sync(0xffffffffu, word[W - G + i], before & 31);
+#pragma unroll
+  for (int i = 0; i < W; i++) all[G + i] = word[i];
+  fc_window_slide<G>(some, all, G - 1 - words);
+#pragma unroll
+  for (int i = 0; i < W; i++)
+    whole[i] = sizeof(U) == 4 ? some[i + 1] : __funnelshift_l(some[i], some[i + 1], bits);
+  if (t < lanes.lo || t > lanes.hi) return;
+  char *at = to - askew;
+  if (t != lanes.lo || askew == 0) return fc_map_store_words(at, whole);
+  char *end = at + (lanes.hi - lanes.lo + 1) * (4 * W);
+  uint32_t split = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < W; i++) {
+    if (i == words) split = whole[i];
+    if (i != words || bits == 0) *reinterpret_cast<uint32_t *>((i < words ? end : at) + 4 * i) = whole[i];
+  }
+  if (sizeof(U) == 4 || bits == 0) return;
+#pragma unroll
+  for (uint32_t b = 0; b < 4; b += sizeof(U))
+    *reinterpret_cast<U *>((8 * b < bits ? end : at) + 4 * words + b) = static_cast<U>(split >> 8 * b);
+}
+
+// Vectors longer than an access, through shared memory: lane by lane, each access of a warp would write half
+// of every 32 bytes, and the second cache take twice as many (u8 to f32 by 3 taps, 15 M stereo: 73 us of
+// which it was busy 80 %). For all lanes of a warp; `room` is theirs.
+template <int W> constexpr int fc_window_room = 32 * (W + 4); // words; each lane's begin in another bank
+template <bool ALIGNED, int W>
+FC_DEVICE void fc_window_store_wide(char *to, const uint32_t (&word)[W], const fc_window_lanes &lanes,
+                                    uint32_t *room) {
+  static_assert(W % 4 == 0, "whole accesses");
+  constexpr int EACH = ALIGNED ? 4 : 1;
+  const int lane = threadIdx.x % 32, first = threadIdx.x & ~31;
+#pragma unroll
+  for (int i = 0; i < W; i += 4) {
+    const uint32_t some[4] = {word[i], word[i + 1], word[i + 2], word[i + 3]};
+    fc_words_store(room + lane * (W + 4) + i, some);
+  }
+  __syncwarp();
+  char *at = to - lane * (4 * W) + lane * (4 * EACH);
+#pragma unroll
+  for (int i = 0; i < W / EACH; i++) {
+    const int k = (i * 32 + lane) * EACH, from = k / W;
+    uint32_t some[EACH];
+    fc_words_load(some, reinterpret_cast<const char *>(room + from * (W + 4) + k % W));
+    if (first + from >= lanes.lo && first + from <= lanes.hi) fc_words_store(at + i * (128 * EACH), some);
+  }
+  __syncwarp();
 }
 
 // Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;

@@ -87,6 +87,24 @@ class Library:
             sys.exit(error.contents.message.decode())
 
 
+def device_seconds(torch, stream, jobs, repeats, wait=0, apart=True):
+    """Seconds on a stream of PyTorch of jobs in turns, by events: a list for each. The device is idle before a turn if turns
+    are `apart`, and busy for `wait` of its cycles, so that the host's calls do not count."""
+    marks = [[torch.cuda.Event(enable_timing=True) for _ in range(len(jobs) + 1)] for _ in range(repeats)]
+    with torch.cuda.stream(stream):
+        for turn in marks:
+            if wait:
+                torch.cuda._sleep(wait)
+            turn[0].record(stream)
+            for job, mark in zip(jobs, turn[1:]):
+                job()
+                mark.record(stream)
+            if apart:
+                stream.synchronize()
+        stream.synchronize()
+    return [[turn[i].elapsed_time(turn[i + 1]) * 1e-3 for turn in marks] for i in range(len(jobs))]
+
+
 def text_of(mask):
     """A mask as a stage has it: rows of numbers."""
     rows = mask if hasattr(mask[0], "__len__") else [mask]

@@ -17,6 +17,8 @@ import statistics
 import sys
 import time
 
+from library import device_seconds
+
 BATCH, HEIGHT, WIDTH = 128, 768, 1024
 SIDE = 12288
 WAIT = 4_000_000  # cycles that the device waits for the host, a few milliseconds
@@ -116,15 +118,7 @@ class Machine:
 
     def in_turns(self, *jobs):
         """Median seconds of each."""
-        marks = [[self.torch.cuda.Event(enable_timing=True) for _ in range(len(jobs) + 1)] for _ in range(self.repeats)]
-        for turn in marks:
-            self.torch.cuda._sleep(WAIT)
-            turn[0].record(self.stream)
-            for job, mark in zip(jobs, turn[1:]):
-                job()
-                mark.record(self.stream)
-            self.stream.synchronize()
-        return [statistics.median(turn[i].elapsed_time(turn[i + 1]) for turn in marks) * 1e-3 for i in range(len(jobs))]
+        return [statistics.median(times) for times in device_seconds(self.torch, self.stream, jobs, self.repeats, WAIT)]
 
     def copy_speed(self, total):
         """Bytes a second, read and written, of a copy of about so many."""

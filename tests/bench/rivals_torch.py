@@ -20,7 +20,7 @@ import statistics
 import sys
 import warnings
 
-from library import ARRAY, AUDIO, CUDA, Library, text_of, view_at
+from library import ARRAY, AUDIO, CUDA, Library, device_seconds, text_of, view_at
 
 SIDE = 16384
 SAMPLES = 1 << 27
@@ -68,18 +68,11 @@ class Machine:
 
     def in_turns(self, *jobs):
         """Median seconds of each; nothing waits in between."""
-        marks = [[self.torch.cuda.Event(enable_timing=True) for _ in range(len(jobs) + 1)] for _ in range(self.repeats)]
         for _ in range(3):
             for job in jobs:
                 job()
         self.stream.synchronize()
-        for turn in marks:
-            turn[0].record(self.stream)
-            for job, mark in zip(jobs, turn[1:]):
-                job()
-                mark.record(self.stream)
-        self.stream.synchronize()
-        return [statistics.median(turn[i].elapsed_time(turn[i + 1]) for turn in marks) * 1e-3 for i in range(len(jobs))]
+        return [statistics.median(times) for times in device_seconds(self.torch, self.stream, jobs, self.repeats, apart=False)]
 
     def copy_speed(self, total):
         """Bytes a second, read and written, of the fastest copy of so many."""

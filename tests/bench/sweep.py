@@ -28,7 +28,7 @@ import time
 
 import numpy
 
-from library import AUDIO, CUDA, IMAGE, Library, Options, view_at
+from library import AUDIO, CUDA, IMAGE, Library, Options, device_seconds, view_at
 
 PEAK = 50e12
 FUSE_NO, FUSE_WAIT = 1, 2
@@ -157,18 +157,7 @@ class Gpu(Machine):
     def best(self, job, wait=0):
         """Seconds from the call on; with a wait of so many cycles of the device that the host calls behind it, those of the
         device alone."""
-        torch, times = self.torch, []
-        with torch.cuda.stream(self.stream):
-            for _ in range(6):
-                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                if wait:
-                    torch.cuda._sleep(wait)
-                begin.record(self.stream)
-                job()
-                end.record(self.stream)
-                end.synchronize()
-                times.append(begin.elapsed_time(end) * 1e-3)
-        return min(times[2:])
+        return min(device_seconds(self.torch, self.stream, [job], 6, wait)[0][2:])
 
     def measure(self, stages, kind, dtype, shape, flop, seed):
         data = noise(dtype, shape, seed)

@@ -369,6 +369,40 @@ static void test_corpus(gconstpointer chip) {
   g_test_message("%u kernels", chains->len);
 }
 
+/* Positions beyond 2^29 from the outputs are as good as others, unless what is at the signal's other end may
+ * be looked at. */
+static void test_far_ends(void) {
+  float taps[5] = {0.2f, 0.2f, 0.2f, 0.2f, 0.2f};
+  const fc_device_function window = {.size = sizeof window,
+                                     .flags = FC_FUNCTION_WINDOW,
+                                     .source = FC_FUNCTION_WINDOW_TEXT,
+                                     .entry = "fc_dense<5,1>",
+                                     .bytes = taps,
+                                     .n_bytes = sizeof taps,
+                                     .align = 4,
+                                     .low = 1,
+                                     .growth = 1,
+                                     .window_x = 5,
+                                     .window_y = 1};
+  const fc_compose_stage described = {"window", &window, FC_F32, FC_AUDIO};
+  gint64 shape[] = {1, 1, 100004, 1}, out_shape[] = {1, 1, 100000, 1};
+  fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT, 0};
+  fc_view in, out;
+  fc_composed to;
+  view_make(&in, FC_AUDIO, FC_F32, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, FC_AUDIO, FC_F32, out_shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
+  in.extent[FC_AXIS_X] = out.extent[FC_AXIS_X] = (gint64)1 << 31;
+  in.origin[FC_AXIS_X] = (gint64)1 << 30, out.origin[FC_AXIS_X] = in.origin[FC_AXIS_X] + 2;
+  g_assert_true(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+  c.border = FC_BORDER_WRAP;
+  g_assert_false(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+  in.extent[FC_AXIS_X] = out.extent[FC_AXIS_X] = (gint64)1 << 29;
+  in.origin[FC_AXIS_X] = 1000, out.origin[FC_AXIS_X] = 1002;
+  g_assert_false(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+  in.extent[FC_AXIS_X] = out.extent[FC_AXIS_X] = 1 << 28;
+  g_assert_true(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+}
+
 /* ---- windows -------------------------------------------------------------------- */
 
 typedef struct window_task {
@@ -800,6 +834,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/links", test_links);
   g_test_add_func("/compose/proofs", test_proofs);
   g_test_add_func("/compose/refusals", test_refusals);
+  g_test_add_func("/compose/far ends", test_far_ends);
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);

@@ -88,6 +88,9 @@ static void test_groups(void) {
       {{"gain:2", "winstat:window=3:border=shrink", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
       {{"gain:2", "winstat:window=3:stat=mean,rms", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
       {{"winstat:window=20:stat=max"}, FC_AUDIO, FC_I16, 2, "1"},
+      {{"winstat:window=1025"}, FC_AUDIO, FC_F32, 2, ""},
+      {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 2, "1"},
+      {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 1, ""},
       {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
       {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
       {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
