@@ -7,12 +7,14 @@
 namespace {
 
 constexpr int64_t SHARED = 226 << 10;
+constexpr int64_t LEAST_PART = 4; // groups, of which each block reads some columns twice
 
 struct plan {
   fc_resample_axis x, y;
   int64_t channels, planes, by_n; // interleaved; planes of all frames, of a frame
   int64_t groups_x, groups_y, tasks;
   int64_t steps, blocks, rows; // 32 inputs of 16 rows; blocks of a group; inputs of 16 rows
+  bool skewed;                     // rows do not begin at multiples of 16 bytes
   int64_t part, warps, bytes;
 };
 
@@ -31,8 +33,11 @@ int64_t inputs_of(const fc_resample_axis &a, int64_t count) {
 int64_t slot_of(const plan &p) {
   return p.rows * ALONG_CHUNK;
 }
+int64_t copied_of(const plan &p) {
+  return p.skewed ? up_to(p.rows * ALONG_SKEWED_PITCH, 128) : ALONG_STAGES * slot_of(p);
+}
 int64_t warp_of(const plan &p) {
-  return ALONG_STAGES * slot_of(p) + ALONG_Y * ALONG_PITCH;
+  return copied_of(p) + (p.skewed ? slot_of(p) : 0) + ALONG_Y * ALONG_PITCH;
 }
 int64_t ends_of(const plan &p) {
   return p.part * p.blocks * 512;
@@ -53,20 +58,22 @@ bool choose_kernel(plan *p) {
   return false;
 }
 
-// As many warps as there is work for, then as many columns.
+// As many columns as fit beside the warps, or as leave each multiprocessor its share of warps.
 bool choose_part(plan *p, int64_t processors) {
-  for (p->warps = ALONG_WARPS; p->warps > 1 && p->tasks * 2 < processors * p->warps;) p->warps /= 2;
-  for (;; p->warps /= 2) {
+  const int64_t share = p->groups_x * p->tasks / (processors * ALONG_WARPS);
+  for (p->warps = ALONG_WARPS;; p->warps = (p->warps + 1) / 2) {
     p->part = 0;
-    const int64_t room = SHARED - shared_of(*p) - 256;
-    const int64_t most = room / (p->blocks * 512 + 4);
-    if (most >= 16 || p->warps == 1) {
-      if (most < 1) return false;
+    int64_t most = (SHARED - shared_of(*p) - 256) / (p->blocks * 512 + 4);
+    if (most >= 16 || (p->warps == 1 && most > 0)) {
+      if (most > share) most = share < LEAST_PART ? LEAST_PART : share;
       const int64_t parts = (p->groups_x + most - 1) / most;
       p->part = (p->groups_x + parts - 1) / parts;
+      // Few tasks are spread over many blocks.
+      while (p->warps > 1 && parts * ((p->tasks + p->warps - 1) / p->warps) < processors) p->warps /= 2;
       p->bytes = shared_of(*p);
       return p->bytes <= SHARED;
     }
+    if (p->warps == 1) return false;
   }
 }
 
@@ -106,7 +113,13 @@ bool plan_of_views(const fc_resample *r, const fc_view *in, const fc_view *out, 
   const bool whole = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out);
   if (!whole && (in->stride[FC_AXIS_X] != 1 || out->stride[FC_AXIS_X] != 1)) return false;
   const int64_t row = in->stride[FC_AXIS_Y] < 0 ? -in->stride[FC_AXIS_Y] : in->stride[FC_AXIS_Y];
-  return row <= INT32_MAX / ALONG_MOST && plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p);
+  if (row > INT32_MAX / ALONG_MOST || !plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p)) return false;
+  const int64_t first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) -
+                        in->origin[FC_AXIS_X] * p->channels;
+  const int64_t apart = (p->planes > p->by_n ? in->stride[FC_AXIS_N] : 0) |
+                        (p->by_n > 1 ? in->stride[FC_AXIS_C] : 0);
+  p->skewed = (first | in->stride[FC_AXIS_Y] | apart) % 16 != 0;
+  return true;
 }
 
 along_axis axis_of(char **at, const plan &p, const fc_view *out, int axis) {
@@ -135,13 +148,10 @@ along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scr
   j.height = static_cast<int32_t>(out->shape[FC_AXIS_Y]);
   j.groups_x = static_cast<int32_t>(p.groups_x), j.groups_y = static_cast<int32_t>(p.groups_y);
   j.part = static_cast<int32_t>(p.part);
-  const int64_t apart = (p.planes > p.by_n ? j.in_n : 0) | (p.by_n > 1 ? j.in_c : 0);
-  const int64_t steps = static_cast<int64_t>(reinterpret_cast<uintptr_t>(j.in)) | j.in_row | apart;
-  j.unit = steps % 16 == 0 ? 16 : steps % 4 == 0 ? 4 : 1;
-  j.whole = static_cast<int32_t>(up_to(j.low, ALONG_CHUNK)), j.wholes = j.high - ALONG_CHUNK - j.whole;
-  if (j.unit < 16 || j.wholes < 0) j.whole = INT32_MAX, j.wholes = 0;
+  j.whole = static_cast<int32_t>(up_to(j.low, ALONG_CHUNK)), j.wholes = j.high - ALONG_CHUNK - j.whole + 1;
+  if (j.wholes < 1) j.whole = INT32_MAX, j.wholes = 0;
   j.slot = static_cast<int32_t>(slot_of(p)), j.ends_at = static_cast<int32_t>(ends_of(p));
-  j.ring = ALONG_STAGES * j.slot;
+  j.ring = static_cast<int32_t>(copied_of(p));
   j.rings_at = static_cast<int32_t>(rings_of(p)), j.warp_bytes = static_cast<int32_t>(warp_of(p));
   char *at = static_cast<char *>(scratch);
   j.x = axis_of(&at, p, out, FC_AXIS_X), j.y = axis_of(&at, p, out, FC_AXIS_Y);
@@ -161,10 +171,10 @@ template <typename K> bool allow(K kernel, int64_t *processors) {
   return about.ptxVersion >= 80;
 }
 
-template <int STEPS, int BLOCKS>
-fc_status launch(plan p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
+template <int STEPS, int BLOCKS, bool SKEWED>
+fc_status launch_one(plan p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
   int64_t processors = 0;
-  auto kernel = resample_along<STEPS, BLOCKS>;
+  auto kernel = resample_along<STEPS, BLOCKS, SKEWED>;
   if (!allow(kernel, &processors) || !choose_part(&p, processors) || !fc_allow_shared(kernel, p.bytes))
     return FC_UNSUPPORTED;
   const along_job j = job_of(p, in, out, scratch);
@@ -182,6 +192,12 @@ fc_status launch(plan p, const fc_view *in, const fc_view *out, void *scratch, v
   if (high > 65535) high = 65535;
   return fc_launch(kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(high)),
                    dim3(static_cast<unsigned>(32 * p.warps)), static_cast<size_t>(p.bytes), stream, j);
+}
+
+template <int STEPS, int BLOCKS>
+fc_status launch(const plan &p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
+  return p.skewed ? launch_one<STEPS, BLOCKS, true>(p, in, out, scratch, stream)
+                  : launch_one<STEPS, BLOCKS, false>(p, in, out, scratch, stream);
 }
 
 } // namespace

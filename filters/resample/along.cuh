@@ -24,6 +24,9 @@ constexpr int ALONG_BLOCK = 32;          // elements of a row
 #ifndef ALONG_CHUNK_BYTES
 #define ALONG_CHUNK_BYTES 64
 #endif
+#ifndef ALONG_AHEAD
+#define ALONG_AHEAD 0
+#endif
 #ifndef ALONG_WARPS_OF
 #define ALONG_WARPS_OF 16
 #endif
@@ -143,8 +146,7 @@ struct along_job {
   int32_t planes, by_n;                              // frames times planes of a frame, planes of a frame
   int32_t width, height;                             // elements and rows of the output
   int32_t groups_x, groups_y, part;                  // part: groups of a block's columns
-  int32_t unit;                      // rows begin at multiples of so many bytes: 16, 4 or 1
-  int32_t whole, wholes;             // chunks that begin there, or up to so many elements later, are readable
+  int32_t whole, wholes;             // chunks that begin there, or less than so many elements later, are readable
   int32_t slot, ring;                // bytes of a stage, of the ring
   int32_t ends_at, rings_at, warp_bytes; // bytes: in shared memory; of a warp
   along_axis x, y;
@@ -169,16 +171,6 @@ __device__ __forceinline__ along_task along_task_of(const along_job &j, int i, i
   return t;
 }
 
-// 16 bytes that begin anywhere, by aligned words.
-__device__ __forceinline__ void along_copy_skewed(unsigned char *to, const char *from) {
-  const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) & 3);
-  const uint32_t *w = reinterpret_cast<const uint32_t *>(from - skew);
-  const uint32_t a = w[0], b = w[1], c = w[2], d = w[3], e = skew ? w[4] : 0;
-  *reinterpret_cast<uint4 *>(to) =
-      make_uint4(__funnelshift_r(a, b, 8 * skew), __funnelshift_r(b, c, 8 * skew),
-                 __funnelshift_r(c, d, 8 * skew), __funnelshift_r(d, e, 8 * skew));
-}
-
 // Where 16 bytes of a row are in a stage: so that those of 8 adjacent rows are in different banks.
 constexpr int ALONG_UNITS = ALONG_CHUNK / 16;
 __device__ __forceinline__ unsigned along_place(unsigned row, unsigned unit) {
@@ -186,28 +178,17 @@ __device__ __forceinline__ unsigned along_place(unsigned row, unsigned unit) {
   return row * ALONG_CHUNK + (unit ^ (row / SAME % ALONG_UNITS)) * 16;
 }
 
-// Enqueues the copy of the elements from e on, of which not all are readable or at multiples of 16 bytes.
-// What is not readable stays what it is: its weights are 0.
+// Enqueues the copy of the elements from e on, of which not all are readable. The others stay what they are:
+// their weights are 0.
 __device__ __noinline__ void copy_edges(const along_job &j, const char *in, int rows, int e,
                                         unsigned char *stage) {
   const unsigned lane = threadIdx.x % 32, unit = lane % ALONG_UNITS;
   const int mine = e + static_cast<int>(16 * unit);
-  const bool inside = mine >= j.low && mine + 16 <= j.high;
   if (mine >= j.high || mine + 16 <= j.low) return;
 #pragma unroll 1
-  for (int r = static_cast<int>(lane / ALONG_UNITS); r < rows; r += 32 / ALONG_UNITS) {
-    unsigned char *to = stage + along_place(static_cast<unsigned>(r), unit);
-    const char *from = in + r * j.in_row + mine;
-    if (!inside)
-#pragma unroll 1
-      for (int k = max(j.low - mine, 0); k < min(j.high - mine, 16); k++)
-        to[k] = static_cast<unsigned char>(from[k]);
-    else if (j.unit == 1)
-      along_copy_skewed(to, from);
-    else
-#pragma unroll
-      for (int k = 0; k < 16; k += 4) fc_copy_word(to + k, from + k);
-  }
+  for (int r = static_cast<int>(lane / ALONG_UNITS); r < rows; r += 32 / ALONG_UNITS)
+    fc_copy_words_begun(stage + along_place(static_cast<unsigned>(r), unit), in + r * j.in_row + mine,
+                        min(j.high - mine, 16));
 }
 
 // The weights of 16 rows for 32 inputs, as the left side of a product.
@@ -351,8 +332,11 @@ struct along_stage {
   }
 };
 
-// A warp on its way along the rows.
-template <int STEPS, int BLOCKS> struct along_walk {
+// A warp on its way along the rows. SKEWED: rows do not begin at multiples of 16 bytes. What is copied then
+// does, row after row of three chunks, and each chunk, once the next one is there, is shifted into a place of
+// its own.
+constexpr int ALONG_SKEWED_PITCH = 3 * ALONG_CHUNK + 16;
+template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   static constexpr int PER = ALONG_CHUNK / ALONG_BLOCK;
   static constexpr int ROWS = 32 / ALONG_UNITS; // that a warp copies together
   const along_job &j;
@@ -362,6 +346,7 @@ template <int STEPS, int BLOCKS> struct along_walk {
   const char *from;                         // the lane's next 16 bytes
   int64_t step;
   int left, next, limit; // rows from the lane's first one; the next element that is copied, and where they end
+  unsigned wholes;       // chunks that begin up to so far from j.whole on are readable, and wanted
   const int *ends;       // the last block of each group's window, then INT32_MAX
   const uint4 *weights;  // of the next group
   int block, end;
@@ -370,10 +355,49 @@ template <int STEPS, int BLOCKS> struct along_walk {
   along_stage out;
 
   __device__ __forceinline__ unsigned after(unsigned at) const {
-    return at + j.slot == static_cast<unsigned>(j.ring) ? 0 : at + j.slot;
+    const unsigned to = at + (SKEWED ? ALONG_CHUNK : j.slot);
+    return to == static_cast<unsigned>(SKEWED ? 3 * ALONG_CHUNK : j.ring) ? 0 : to;
+  }
+  __device__ __forceinline__ unsigned skew_of(int row) const {
+    return (static_cast<unsigned>(reinterpret_cast<uintptr_t>(t.in)) +
+            static_cast<unsigned>(row) * static_cast<unsigned>(j.in_row)) % 16;
+  }
+  __device__ __forceinline__ void fill_skewed() {
+    const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
+    if (next < limit + 16)
+#pragma unroll
+      for (int i = 0; i < STEPS * 32 / ROWS; i++) {
+        const int r = lane / ALONG_UNITS + ROWS * i, e = next + 16 * unit - static_cast<int>(skew_of(r));
+        if (r < t.rows && e + 16 > j.low && e < j.high)
+          fc_copy_words_begun(memory + r * ALONG_SKEWED_PITCH + fill_to + 16 * unit, t.in + r * j.in_row + e,
+                              min(j.high - e, 16));
+      }
+  }
+  // The chunk at `read` and the beginning of the next one, to where products read it.
+  __device__ __forceinline__ void shift_skewed() {
+    const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
+#pragma unroll
+    for (int i = 0; i < STEPS * 32 / ROWS; i++) {
+      const int r = lane / ALONG_UNITS + ROWS * i;
+      if (r >= t.rows) continue;
+      const unsigned skew = skew_of(r), first = read + 16 * unit + skew / 4 * 4;
+      const unsigned char *row = memory + r * ALONG_SKEWED_PITCH;
+      uint32_t w[5];
+#pragma unroll
+      for (unsigned k = 0; k < 5; k++) {
+        const unsigned at = first + 4 * k;
+        w[k] = *reinterpret_cast<const uint32_t *>(row + (at < 3 * ALONG_CHUNK ? at : at - 3 * ALONG_CHUNK));
+      }
+      const unsigned by = skew % 4 * 8;
+      *reinterpret_cast<uint4 *>(memory + j.ring + along_place(static_cast<unsigned>(r), unit)) =
+          make_uint4(__funnelshift_r(w[0], w[1], by), __funnelshift_r(w[1], w[2], by),
+                     __funnelshift_r(w[2], w[3], by), __funnelshift_r(w[3], w[4], by));
+    }
   }
   __device__ __forceinline__ void fill() {
-    if (static_cast<unsigned>(next - j.whole) <= static_cast<unsigned>(j.wholes)) {
+    if constexpr (SKEWED)
+      fill_skewed();
+    else if (static_cast<unsigned>(next - j.whole) < wholes) {
       const char *row = from;
       unsigned char *to = memory + fill_to;
 #pragma unroll
@@ -384,21 +408,38 @@ template <int STEPS, int BLOCKS> struct along_walk {
     } else if (next < limit)
       copy_edges(j, t.in, t.rows, next, memory + fill_to);
     fc_commit_copies();
+#if ALONG_AHEAD
+    ahead();
+#endif
     next += ALONG_CHUNK, from += ALONG_CHUNK, fill_to = after(fill_to);
   }
+#if ALONG_AHEAD
+  __device__ __forceinline__ void ahead() {
+    if (next % ALONG_AHEAD == 0) {
+      const int lane = static_cast<int>(threadIdx.x) % 32, e = next + ALONG_AHEAD;
+      if (e < limit && e + ALONG_AHEAD <= j.high)
+        for (int r = lane; r < t.rows; r += 32) {
+          const char *at = t.in + r * j.in_row + e;
+          asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "n"(ALONG_AHEAD) : "memory");
+        }
+    }
+  }
+#endif
   __device__ __forceinline__ void start(int yg, int first) {
     const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / ALONG_UNITS, unit = lane % ALONG_UNITS;
-    read = static_cast<unsigned>(j.ring - j.slot), fill_to = 0, next = first / PER * ALONG_CHUNK;
+    next = first / PER * ALONG_CHUNK;
+    wholes = static_cast<unsigned>(max(min(limit - j.whole, j.wholes), 0));
+    read = static_cast<unsigned>(SKEWED ? 2 * ALONG_CHUNK : j.ring - j.slot), fill_to = 0;
     read_at = along_place(static_cast<unsigned>(lane) % 16, static_cast<unsigned>(lane) / 16);
     fill_at = along_place(static_cast<unsigned>(row), static_cast<unsigned>(unit));
     from = t.in + row * j.in_row + (next + 16 * unit);
     step = ROWS * j.in_row, left = t.rows - row;
 #pragma unroll 1
-    for (int i = 0; i < ALONG_STAGES - 1; i++) fill();
+    for (int i = 0; i < (SKEWED ? 2 : ALONG_STAGES - 1); i++) fill();
     const uint4 *codes = j.y.codes + static_cast<int64_t>(yg) * STEPS * 64 + lane;
 #pragma unroll
     for (int s = 0; s < STEPS; s++) rows[s].load(codes + 64 * s);
-    out.begin(j, t, memory + j.ring);
+    out.begin(j, t, memory + j.ring + (SKEWED ? j.slot : 0));
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++) values[b] = {};
     block = first, end = *ends;
@@ -406,15 +447,19 @@ template <int STEPS, int BLOCKS> struct along_walk {
   }
   // The next chunk, and the copy of one more.
   __device__ __forceinline__ void enter() {
-    fc_await_copies<ALONG_STAGES - 2>();
+    fc_await_copies<SKEWED ? 0 : ALONG_STAGES - 2>();
     __syncwarp();
     read = after(read);
+    if constexpr (SKEWED) {
+      shift_skewed();
+      __syncwarp();
+    }
     fill();
   }
   // A block into values[P], and the groups that end there; whether they were the last ones.
   template <int P> __device__ __forceinline__ bool step_block() {
-    if (block % PER == 0) enter();
-    values[P] = sum_block<STEPS>(rows, memory + read + (read_at ^ static_cast<unsigned>(block % PER * 32)));
+    if (static_cast<unsigned>(block) % PER == 0) enter();
+    values[P] = sum_block<STEPS>(rows, memory + (SKEWED ? static_cast<unsigned>(j.ring) : read) + (read_at ^ static_cast<unsigned>(block) % PER * 32));
     while (end == block) {
       uint32_t upper, lower;
       end = *++ends;
@@ -437,7 +482,7 @@ template <int STEPS, int BLOCKS> struct along_walk {
 };
 
 // Blocks of threads stay in their columns, whose weights they keep.
-template <int STEPS, int BLOCKS>
+template <int STEPS, int BLOCKS, bool SKEWED>
 __global__ void __launch_bounds__(32 * ALONG_WARPS, 1) resample_along(const __grid_constant__ along_job j) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) unsigned char resample_along_shared[];
@@ -457,7 +502,7 @@ __global__ void __launch_bounds__(32 * ALONG_WARPS, 1) resample_along(const __gr
   const int all = j.planes * j.groups_y;
   for (int i = static_cast<int>(blockIdx.y) * warps + warp; i < all; i += static_cast<int>(gridDim.y) * warps) {
     const along_task t = along_task_of(j, i, xg, groups);
-    along_walk<STEPS, BLOCKS> w{j, t, memory};
+    along_walk<STEPS, BLOCKS, SKEWED> w{j, t, memory};
     w.ends = ends, w.weights = weights + threadIdx.x % 32, w.limit = limit;
     w.start(i - j.by_groups.quotient(i) * j.groups_y, first);
     while (!w.round()) continue;

@@ -26,8 +26,9 @@ static void check_one(int i) {
   const int64_t channels = random_int(1, 4), frames = random_int(1, 2);
   const double scale = i % 3 ? (double)random_int(10, 60) / 10 : 1 / (1 + (double)random_int(0, 30) / 10);
   const int64_t to[FC_AXES] = {frames, random_int(1, 40), random_int(1, i % 5 ? 60 : 250), channels};
-  const int64_t from[FC_AXES] = {frames, (int64_t)((double)to[1] * scale) + random_int(0, 1) + 1,
+  int64_t from[FC_AXES] = {frames, (int64_t)((double)to[1] * scale) + random_int(0, 1) + 1,
                                  (int64_t)((double)to[2] * scale * (double)random_int(5, 15) / 10) + 1, channels};
+  if (i % 4 < 2) from[FC_AXIS_X] = (from[FC_AXIS_X] + 15) / 16 * 16; /* rows at multiples of 16 bytes */
   static const int dtypes[] = {FC_U8, FC_U8, FC_U8, FC_F32, FC_U16};
   const int dtype = dtypes[random_int(0, 4)];
   fc_resample r = {.filter = (int)random_int(i % 2, FC_RESAMPLE_AREA),

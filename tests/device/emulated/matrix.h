@@ -106,7 +106,7 @@ static cudaError_t cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
 }
-static int emulated_processors = 1;
+static int emulated_processors = 3;
 static cudaError_t cudaDeviceGetAttribute(int *value, int, int) {
   *value = emulated_processors;
   return cudaSuccess;
