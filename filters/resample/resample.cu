@@ -7,6 +7,7 @@
 // neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
 // output, the passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/matrix_bytes.cuh"
+#include "filters/gpu/packs.cuh"
 #include "filters/resample/along.h"
 #include "filters/resample/bands.h"
 #include "filters/resample/few.cuh"
@@ -83,21 +84,24 @@ __device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, cons
     }
 }
 
-// Four adjacent elements as values; `left` of them, at least one, may be read.
-template <typename T, bool ALIGNED>
+// Four adjacent elements as values; `left` of them, at least one, may be read. ALPHA: a pixel, of which the
+// last one multiplies the others.
+template <typename T, bool ALIGNED, bool ALPHA>
 __device__ __forceinline__ float4 four_at(const job<of_reals<float>> &j, const char *from, int left) {
-  T v[4];
-  if constexpr (ALIGNED && sizeof(T) == 4) {
-    const uint4 words = *reinterpret_cast<const uint4 *>(from);
-    memcpy(v, &words, sizeof v);
-  } else if constexpr (ALIGNED) {
-    const uint2 words = *reinterpret_cast<const uint2 *>(from);
-    memcpy(v, &words, sizeof v);
+  float v[4];
+  if constexpr (ALIGNED) {
+    uint32_t words[sizeof(T)];
+    fc_words_load(words, from);
+    if constexpr (fc_is_code<T>)
+      fc_words_values<T, 4>(v, words, j.load);
+    else
+      memcpy(v, words, sizeof v);
   } else
 #pragma unroll
-    for (int i = 0; i < 4; i++) v[i] = reinterpret_cast<const T *>(from)[min(i, left - 1)];
-  return make_float4(fc_dev_value<float, T>(v[0], j.load), fc_dev_value<float, T>(v[1], j.load),
-                     fc_dev_value<float, T>(v[2], j.load), fc_dev_value<float, T>(v[3], j.load));
+    for (int i = 0; i < 4; i++)
+      v[i] = fc_code_value(reinterpret_cast<const T *>(from)[min(i, left - 1)], j.load);
+  if constexpr (ALPHA) v[0] *= v[3], v[1] *= v[3], v[2] *= v[3];
+  return make_float4(v[0], v[1], v[2], v[3]);
 }
 
 __device__ __forceinline__ float4 add_four(float4 s, float w, float4 v) {
@@ -107,9 +111,48 @@ __device__ __forceinline__ float4 add_four(float4 s, float w, float4 v) {
 
 constexpr int ROWS_AT_ONCE = 4; // of a thread along the rows, which share its weights
 
-// First pass vertical, of interleaved elements of type T without alpha: four adjacent ones a thread. ALIGNED:
-// those at multiples of 4 lie at multiples of their bytes.
-template <typename T, bool ALIGNED>
+// Pixels with alpha, in ROWS_AT_ONCE rows.
+template <typename T>
+__device__ __forceinline__ void across_pixels(const job<of_reals<float>> &j, const tiling &t,
+                                              const plane<of_reals<float>> &p, int x0, int nx, int y0, int ny,
+                                              const float *mid, int begin) {
+  using P = of_reals<float>;
+  constexpr int SIZE = static_cast<int>(sizeof(T));
+  const int groups = (ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+  for (int i = threadIdx.y * LANES + threadIdx.x; i < t.nx * groups; i += LANES * WARPS) {
+    const int group = i / t.nx, x = i - group * t.nx, o = x0 + x, row = ROWS_AT_ONCE * group;
+    if (x >= nx) continue;
+    const float *w = j.x.weights + static_cast<int64_t>(o) * j.x.room;
+    const float *from = mid + row * t.pitch + j.x.first[o] * 4 - begin;
+    float4 sum[ROWS_AT_ONCE];
+    const int taps = j.x.taps[o];
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++) {
+      const float4 v = *reinterpret_cast<const float4 *>(from + m * t.pitch);
+      sum[m] = make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
+    }
+#pragma unroll 2
+    for (int k = 1; k < taps; k++)
+#pragma unroll
+      for (int m = 0; m < ROWS_AT_ONCE; m++)
+        sum[m] = add_four(sum[m], w[k], *reinterpret_cast<const float4 *>(from + m * t.pitch + 4 * k));
+    char *to = p.out + static_cast<int64_t>(y0 + row) * j.out.stride[FC_AXIS_Y] +
+               static_cast<int64_t>(o) * 4 * SIZE;
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++, to += j.out.stride[FC_AXIS_Y]) {
+      if (row + m >= ny) continue;
+      const float alpha = sum[m].w, colour[3] = {sum[m].x, sum[m].y, sum[m].z};
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+        fc_dev_store<float, T>(to + c * SIZE, alpha > 0 ? colour[c] / alpha : 0.f, j.store, nullptr);
+      fc_dev_store<float, T>(to + 3 * SIZE, alpha, j.store, nullptr);
+    }
+  }
+}
+
+// First pass vertical, of interleaved elements of type T: four adjacent ones a thread. ALIGNED: those at
+// multiples of 4 lie at multiples of their bytes. ALPHA: pixels of four channels with alpha.
+template <typename T, bool ALIGNED, bool ALPHA>
 __device__ __forceinline__ void dense_down(const job<of_reals<float>> &j, const tiling &t,
                                            const plane<of_reals<float>> &p, int x0, int nx, int y0, int ny,
                                            float *mid) {
@@ -125,16 +168,17 @@ __device__ __forceinline__ void dense_down(const job<of_reals<float>> &j, const 
       const int left = end - begin - i;
       const char *at =
           p.in + j.y.first[y0 + r] * j.in.stride[FC_AXIS_Y] + static_cast<int64_t>(begin + i) * SIZE;
-      const float4 v = four_at<T, ALIGNED>(j, at, left);
+      const float4 v = four_at<T, ALIGNED, ALPHA>(j, at, left);
       float4 sum =
           make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
 #pragma unroll 4
       for (int k = 1; k < taps; k++)
-        sum = add_four(sum, w[k], four_at<T, ALIGNED>(j, at += j.in.stride[FC_AXIS_Y], left));
+        sum = add_four(sum, w[k], four_at<T, ALIGNED, ALPHA>(j, at += j.in.stride[FC_AXIS_Y], left));
       *reinterpret_cast<float4 *>(mid + r * t.pitch + i) = sum;
     }
   }
   __syncthreads();
+  if constexpr (ALPHA) return across_pixels<T>(j, t, p, x0, nx, y0, ny, mid, begin);
   const int elements = nx * j.channels, groups = (ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
   const int all = t.nx * j.channels; // of a whole tile
   for (int i = threadIdx.y * LANES + threadIdx.x; i < all * groups; i += LANES * WARPS) {
@@ -199,7 +243,7 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling 
   }
 }
 
-template <typename T, bool ALIGNED>
+template <typename T, bool ALIGNED, bool ALPHA>
 __global__ void __launch_bounds__(LANES *WARPS, 4) resample_dense(job<of_reals<float>> j, tiling t) {
   extern __shared__ __align__(16) unsigned char resample_shared[];
   float *mid = reinterpret_cast<float *>(resample_shared);
@@ -208,7 +252,7 @@ __global__ void __launch_bounds__(LANES *WARPS, 4) resample_dense(job<of_reals<f
     const plane<of_reals<float>> p = plane_of(j, i / (t.across * t.down));
     const int64_t tile = i % (t.across * t.down);
     const int x0 = static_cast<int>(tile % t.across) * t.nx, y0 = static_cast<int>(tile / t.across) * t.ny;
-    dense_down<T, ALIGNED>(j, t, p, x0, min(t.nx, j.x.count - x0), y0, min(t.ny, j.y.count - y0), mid);
+    dense_down<T, ALIGNED, ALPHA>(j, t, p, x0, min(t.nx, j.x.count - x0), y0, min(t.ny, j.y.count - y0), mid);
     __syncthreads();
   }
 }
@@ -482,13 +526,13 @@ template <typename P> fc_status launch_passes(const choice &w, const job<P> &j, 
 
 // Floats and u16 in floats whose elements are adjacent in a row on both sides, down first; else
 // FC_UNSUPPORTED.
-template <typename T>
+template <typename T, bool ALPHA>
 fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in, const fc_view *out,
                        void *stream) {
   const bool adjacent = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out) && w.whole;
   const int64_t size = static_cast<int64_t>(sizeof(T));
-  if (!w.down_first || j.alpha ||
-      (!adjacent && (in->stride[FC_AXIS_X] != size || out->stride[FC_AXIS_X] != size)) ||
+  if (!w.down_first || ALPHA != (j.alpha != 0) || (ALPHA && w.channels != 4) ||
+      (!adjacent && (ALPHA || in->stride[FC_AXIS_X] != size || out->stride[FC_AXIS_X] != size)) ||
       w.tile.nx * w.channels > 4096 || in->extent[FC_AXIS_X] > INT32_MAX / w.channels)
     return FC_UNSUPPORTED;
   const int64_t bytes =
@@ -500,7 +544,7 @@ fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_
                         (in->shape[FC_AXIS_N] > 1 ? in->stride[FC_AXIS_N] : 0) |
                         (j.groups > 1 ? in->stride[FC_AXIS_C] : 0);
   const unsigned blocks = fc_blocks(w.tile.across * w.tile.down * w.tile.planes, 1, 1 << 30);
-  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true> : resample_dense<T, false>, dim3(blocks),
+  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true, ALPHA> : resample_dense<T, false, ALPHA>, dim3(blocks),
                    dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
 }
 
@@ -513,8 +557,12 @@ fc_status launch_if_dense(const choice &, const job<of_reals<double>> &, const f
 }
 fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in,
                           const fc_view *out, void *stream) {
-  if (in->dtype == FC_F32) return launch_dense<float>(w, j, in, out, stream);
-  return in->dtype == FC_U16 ? launch_dense<uint16_t>(w, j, in, out, stream) : FC_UNSUPPORTED;
+  switch (in->dtype) {
+  case FC_F32: return j.alpha ? launch_dense<float, true>(w, j, in, out, stream) : launch_dense<float, false>(w, j, in, out, stream);
+  case FC_U16: return j.alpha ? launch_dense<uint16_t, true>(w, j, in, out, stream) : launch_dense<uint16_t, false>(w, j, in, out, stream);
+  case FC_U8: return launch_dense<uint8_t, true>(w, j, in, out, stream);
+  default: return FC_UNSUPPORTED;
+  }
 }
 
 // The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk.
