@@ -47,7 +47,8 @@ static void drop(ready_chain *c) {
   g_ptr_array_unref(c->hosted);
 }
 
-/* "2+3": a kernel of two stages and one of three, in the order of stages; others are left out. */
+/* "2+3>": a kernel of two stages, and one of three that writes the exchanged axes of the stage behind, in the
+ * order of stages; others are left out. */
 static char *groups_of(const char *const *stages, int kind, int dtype, gint64 channels, int wanted,
                        const fc_options *options) {
   ready_chain c = parse(stages);
@@ -63,7 +64,8 @@ static char *groups_of(const char *const *stages, int kind, int dtype, gint64 ch
   GString *groups = g_string_new(NULL);
   for (guint s = 0; s < plan->n; s++)
     if (plan->stages[s].fused)
-      g_string_append_printf(groups, "%s%u", groups->len ? "+" : "", plan->stages[s].fused);
+      g_string_append_printf(groups, "%s%u%s", groups->len ? "+" : "", plan->stages[s].fused,
+                             plan->stages[s].through ? ">" : "");
   g_autoptr(fc_plan) on_cpu =
       fc_plan_on_cpu(plan, options, &(GError){.message = (char *)"it failed"}, &error);
   for (guint s = 0; s < plan->n; s++) g_assert_true(!on_cpu->stages[s].fused && !on_cpu->stages[s].function);
@@ -123,6 +125,11 @@ static void test_groups(void) {
       /* Six channels are too many pixel by pixel, not sample by sample. */
       {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
       {{"convert:f32:scale=stretch", "gain:2"}, FC_IMAGE, FC_U8, 3, ""},
+      /* Exchanged axes are the kernel's strides, but not those of a window. */
+      {{"gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "1>"},
+      {{"crop:x=3", "gain:2", "layout:chw", "gain:2", "layout:hwc"}, FC_IMAGE, FC_U8, 3, "2>+1>"},
+      {{"sepconv:[1,2,1]/4", "gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "2"},
+      {{"layout:chw"}, FC_IMAGE, FC_U8, 3, ""},
   };
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cuda";
