@@ -299,6 +299,39 @@ static void test_memory(void) {
   first_copies = FALSE;
 }
 
+/* The stage that exchanges axes is the kernel's strides: one launch for all three. */
+static void test_exchanged(void) {
+  static const char *const stages[] = {"crop:x=100:y=7", "gain:-0.3", "layout:chw", NULL};
+  enum { FRAMES = 2, ROWS = 50, COLUMNS = 333, LEFT = COLUMNS - 100, DOWN = ROWS - 7 };
+  g_autofree float *samples = noise_of(5), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const gsize size = sizeof(float) * FRAMES * DOWN * LEFT * 3;
+  const fc_view in = {.size = sizeof in,
+                      .dtype = FC_F32,
+                      .kind = FC_IMAGE,
+                      .device = FC_HOST,
+                      .data = samples,
+                      .shape = {FRAMES, ROWS, COLUMNS, 3},
+                      .stride = {12 * COLUMNS * ROWS, 12 * COLUMNS, 12, 4},
+                      .extent = {FRAMES, ROWS, COLUMNS, 3}};
+  fc_view out = {.size = sizeof out,
+                 .dtype = FC_F32,
+                 .kind = FC_ARRAY,
+                 .device = FC_HOST,
+                 .data = good,
+                 .shape = {FRAMES, 3, DOWN, LEFT},
+                 .stride = {12 * LEFT * DOWN, 4 * LEFT * DOWN, 4 * LEFT, 4},
+                 .extent = {FRAMES, 3, DOWN, LEFT}};
+  run_host(stages, "cpu", FC_FUSE_WAIT, 0, &in, &out);
+  out.data = got, first_copies = TRUE;
+  for (int fuse = 0; fuse < 2; fuse++) {
+    memset(got, 0xff, size), launches = 0;
+    run_host(stages, "cuda", fuse ? FC_FUSE_WAIT : FC_FUSE_NO, 0, &in, &out);
+    g_assert_cmpuint(launches, ==, fuse);
+    g_assert_cmpmem(got, size, good, size);
+  }
+  first_copies = FALSE;
+}
+
 /* Nobody waits: the first calls go without, and a later one has it. A small signal is not worth compiling
  * for, until many have come. */
 static void test_switch(void) {
@@ -526,6 +559,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
+  g_test_add_func("/fused/exchanged", test_exchanged);
   g_test_add_func("/fused/switch", test_switch);
   g_test_add_func("/fused/no CUDA version", test_no_cuda_version);
   g_test_add_func("/fused/many", test_many);
