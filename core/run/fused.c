@@ -35,7 +35,8 @@ static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
   gint64 bytes = 0;
   if (plan->stages[stage].fused == 1 && !plan->stages[stage].through)
     return 2 * plan->links[stage].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[stage].dtype);
-  for (guint l = stage + 1; l < stage + plan->stages[stage].fused + (plan->stages[stage].through ? 1 : 0); l++)
+  for (guint l = stage + 1; l < stage + plan->stages[stage].fused + (plan->stages[stage].through ? 1 : 0);
+       l++)
     bytes += 2 * plan->links[l].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[l].dtype);
   return bytes;
 }

@@ -14,7 +14,7 @@ struct plan {
   int64_t channels, planes, by_n; // interleaved; planes of all frames, of a frame
   int64_t groups_x, groups_y, tasks;
   int64_t steps, blocks, rows; // 32 inputs of 16 rows; blocks of a group; inputs of 16 rows
-  bool skewed;                     // rows do not begin at multiples of 16 bytes
+  bool skewed;                 // rows do not begin at multiples of 16 bytes
   int64_t part, warps, bytes;
 };
 
@@ -34,10 +34,10 @@ int64_t slot_of(const plan &p) {
   return p.rows * ALONG_CHUNK;
 }
 int64_t copied_of(const plan &p) {
-  return p.skewed ? up_to(p.rows * ALONG_SKEWED_PITCH, 128) : ALONG_STAGES * slot_of(p);
+  return p.skewed ? p.rows * ALONG_SKEWED_PITCH : ALONG_STAGES * slot_of(p);
 }
 int64_t warp_of(const plan &p) {
-  return copied_of(p) + (p.skewed ? slot_of(p) : 0) + ALONG_Y * ALONG_PITCH;
+  return copied_of(p) + ALONG_Y * ALONG_PITCH;
 }
 int64_t ends_of(const plan &p) {
   return p.part * p.blocks * 512;
@@ -47,7 +47,8 @@ int64_t rings_of(const plan &p) {
 }
 // Rows that products with weights of 0 read are behind those of the last warp.
 int64_t shared_of(const plan &p) {
-  return rings_of(p) + p.warps * warp_of(p) + up_to((p.steps * 32 - p.rows) * ALONG_CHUNK, 16);
+  return rings_of(p) + p.warps * warp_of(p) +
+         (p.steps * 32 - p.rows) * (p.skewed ? ALONG_SKEWED_PITCH : ALONG_CHUNK);
 }
 
 // Instances of the kernel.
@@ -61,7 +62,7 @@ bool choose_kernel(plan *p) {
 // As many columns as fit beside the warps, or as leave each multiprocessor its share of warps.
 bool choose_part(plan *p, int64_t processors) {
   const int64_t share = p->groups_x * p->tasks / (processors * ALONG_WARPS);
-  for (p->warps = ALONG_WARPS;; p->warps = (p->warps + 1) / 2) {
+  for (p->warps = p->skewed ? ALONG_SKEWED_WARPS : ALONG_WARPS;; p->warps = (p->warps + 1) / 2) {
     p->part = 0;
     int64_t most = (SHARED - shared_of(*p) - 256) / (p->blocks * 512 + 4);
     if (most >= 16 || (p->warps == 1 && most > 0)) {
@@ -113,11 +114,12 @@ bool plan_of_views(const fc_resample *r, const fc_view *in, const fc_view *out, 
   const bool whole = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out);
   if (!whole && (in->stride[FC_AXIS_X] != 1 || out->stride[FC_AXIS_X] != 1)) return false;
   const int64_t row = in->stride[FC_AXIS_Y] < 0 ? -in->stride[FC_AXIS_Y] : in->stride[FC_AXIS_Y];
-  if (row > INT32_MAX / ALONG_MOST || !plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p)) return false;
-  const int64_t first = static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) -
-                        in->origin[FC_AXIS_X] * p->channels;
-  const int64_t apart = (p->planes > p->by_n ? in->stride[FC_AXIS_N] : 0) |
-                        (p->by_n > 1 ? in->stride[FC_AXIS_C] : 0);
+  if (row > INT32_MAX / ALONG_MOST || !plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p))
+    return false;
+  const int64_t first =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) - in->origin[FC_AXIS_X] * p->channels;
+  const int64_t apart =
+      (p->planes > p->by_n ? in->stride[FC_AXIS_N] : 0) | (p->by_n > 1 ? in->stride[FC_AXIS_C] : 0);
   p->skewed = (first | in->stride[FC_AXIS_Y] | apart) % 16 != 0;
   return true;
 }
@@ -187,8 +189,6 @@ fc_status launch_one(plan p, const fc_view *in, const fc_view *out, void *scratc
   const int64_t resident = SHARED / p.bytes, needed = (p.tasks + p.warps - 1) / p.warps;
   int64_t high = processors * resident / across;
   high = high < 1 ? 1 : high > needed ? needed : high;
-  const int64_t rounds = (needed + high - 1) / high;
-  high = (needed + rounds - 1) / rounds;
   if (high > 65535) high = 65535;
   return fc_launch(kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(high)),
                    dim3(static_cast<unsigned>(32 * p.warps)), static_cast<size_t>(p.bytes), stream, j);

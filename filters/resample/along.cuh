@@ -19,26 +19,14 @@
 
 namespace {
 
-constexpr int ALONG_X = 8, ALONG_Y = 16; // outputs of a group: elements, rows
-constexpr int ALONG_BLOCK = 32;          // elements of a row
-#ifndef ALONG_CHUNK_BYTES
-#define ALONG_CHUNK_BYTES 64
-#endif
-#ifndef ALONG_AHEAD
-#define ALONG_AHEAD 0
-#endif
-#ifndef ALONG_WARPS_OF
-#define ALONG_WARPS_OF 16
-#endif
-#ifndef ALONG_STAGES_OF
-#define ALONG_STAGES_OF 3
-#endif
-constexpr int ALONG_CHUNK = ALONG_CHUNK_BYTES, ALONG_STAGES = ALONG_STAGES_OF; // copied together; of the ring
-constexpr int ALONG_FLUSH = 8;                                // groups that are stored together
-constexpr int ALONG_PITCH = ALONG_X * ALONG_FLUSH + 16;       // bytes of a staged row
-constexpr int ALONG_WARPS = ALONG_WARPS_OF;                               // of a block, at most
-constexpr int ALONG_TABLE_WARPS = 4, ALONG_MOST = 192;        // taps
-constexpr int32_t ALONG_BIAS = 1 << 15;                       // of values between the passes
+constexpr int ALONG_X = 8, ALONG_Y = 16;                 // outputs of a group: elements, rows
+constexpr int ALONG_BLOCK = 32;                          // elements of a row
+constexpr int ALONG_CHUNK = 64, ALONG_STAGES = 2;        // elements copied together; such parts of a ring
+constexpr int ALONG_FLUSH = 8;                           // groups that are stored together
+constexpr int ALONG_PITCH = ALONG_X * ALONG_FLUSH + 16;  // bytes of a staged row
+constexpr int ALONG_WARPS = 16, ALONG_SKEWED_WARPS = 12; // of a block, at most
+constexpr int ALONG_TABLE_WARPS = 4, ALONG_MOST = 192;   // taps
+constexpr int32_t ALONG_BIAS = 1 << 15;                  // of values between the passes
 constexpr int32_t ALONG_FIRST = (1 << (FC_RESAMPLE_SHIFT(0) - 1)) + ALONG_BIAS * (1 << FC_RESAMPLE_SHIFT(0));
 constexpr int32_t ALONG_LAST =
     (1 << (FC_RESAMPLE_SHIFT(1) - 1)) - ALONG_BIAS * (1 << FC_RESAMPLE_WEIGHT_BITS);
@@ -146,16 +134,16 @@ struct along_job {
   int32_t planes, by_n;                              // frames times planes of a frame, planes of a frame
   int32_t width, height;                             // elements and rows of the output
   int32_t groups_x, groups_y, part;                  // part: groups of a block's columns
-  int32_t whole, wholes;             // chunks that begin there, or less than so many elements later, are readable
-  int32_t slot, ring;                // bytes of a stage, of the ring
+  int32_t whole, wholes; // chunks that begin there, or less than so many elements later, are readable
+  int32_t slot, ring;    // bytes of a stage, of the ring
   int32_t ends_at, rings_at, warp_bytes; // bytes: in shared memory; of a warp
   along_axis x, y;
   fc_dev_divider by_groups, by_planes;
 };
 
 struct along_task {
-  const char *in; // element 0 of the first row that is read
-  char *out;      // the first element of the part
+  const char *in;            // element 0 of the first row that is read
+  char *out;                 // the first element of the part
   int rows, out_rows, bytes; // bytes: of an output row
 };
 
@@ -214,7 +202,7 @@ __device__ __forceinline__ fc_matrix_sums along_sums(int32_t with) {
 }
 
 // Sums a block down. `at` is the lane's row of 16, and half of the block.
-template <int STEPS>
+template <int STEPS, int PITCH>
 __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], const unsigned char *at) {
   fc_matrix_sums low[4], high[4]; // of columns 16 h + 2 n + i: 2 h + i
 #pragma unroll
@@ -225,7 +213,7 @@ __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], 
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       uint32_t a[4]; // pairs of columns in two rows each: 0 to 7, 8 to 15 of the left half, of the right half
-      fc_matrix_load_turned(a, at + (2 * s + half) * 16 * ALONG_CHUNK);
+      fc_matrix_load_turned(a, at + (2 * s + half) * 16 * PITCH);
       column[half][0] = __byte_perm(a[0], a[1], 0x6420), column[half][1] = __byte_perm(a[0], a[1], 0x7531);
       column[half][2] = __byte_perm(a[2], a[3], 0x6420), column[half][3] = __byte_perm(a[2], a[3], 0x7531);
     }
@@ -252,8 +240,8 @@ __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], 
   return to;
 }
 
-// A group of outputs from the last blocks, of which NEWEST is the last: elements 2 t and 2 t + 1 of rows g and
-// g + 8, in the lower bytes.
+// A group of outputs from the last blocks, of which NEWEST is the last: elements 2 t and 2 t + 1 of rows g
+// and g + 8, in the lower bytes.
 template <int NEWEST, int BLOCKS>
 __device__ __forceinline__ void sum_group(const along_values (&v)[BLOCKS], const uint4 *weights,
                                           uint32_t &upper, uint32_t &lower) {
@@ -294,8 +282,9 @@ struct along_stage {
     }
   }
   __device__ __forceinline__ int skew_of(const along_job &j, const along_task &t, int r) const {
-    return static_cast<int>(
-        (static_cast<unsigned>(reinterpret_cast<uintptr_t>(t.out)) + static_cast<unsigned>(r) * static_cast<unsigned>(j.out_row)) & 15);
+    return static_cast<int>((static_cast<unsigned>(reinterpret_cast<uintptr_t>(t.out)) +
+                             static_cast<unsigned>(r) * static_cast<unsigned>(j.out_row)) &
+                            15);
   }
   __device__ __forceinline__ void put(uint32_t upper, uint32_t lower) {
     mine[0][waiting] = static_cast<unsigned char>(upper);
@@ -333,9 +322,9 @@ struct along_stage {
 };
 
 // A warp on its way along the rows. SKEWED: rows do not begin at multiples of 16 bytes. What is copied then
-// does, row after row of three chunks, and each chunk, once the next one is there, is shifted into a place of
-// its own.
-constexpr int ALONG_SKEWED_PITCH = 3 * ALONG_CHUNK + 16;
+// does; a row has three chunks beside each other, and each is shifted in its place once the next one is
+// there.
+constexpr int ALONG_SKEWED = 3 * ALONG_CHUNK, ALONG_SKEWED_PITCH = ALONG_SKEWED + 16;
 template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   static constexpr int PER = ALONG_CHUNK / ALONG_BLOCK;
   static constexpr int ROWS = 32 / ALONG_UNITS; // that a warp copies together
@@ -345,10 +334,11 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   unsigned read, fill_to, read_at, fill_at; // stages, and the lane's places in them
   const char *from;                         // the lane's next 16 bytes
   int64_t step;
-  int left, next, limit; // rows from the lane's first one; the next element that is copied, and where they end
-  unsigned wholes;       // chunks that begin up to so far from j.whole on are readable, and wanted
-  const int *ends;       // the last block of each group's window, then INT32_MAX
-  const uint4 *weights;  // of the next group
+  int left, next,
+      limit;            // rows from the lane's first one; the next element that is copied, and where they end
+  unsigned wholes;      // chunks that begin up to so far from j.whole on are readable, and wanted
+  const int *ends;      // the last block of each group's window, then INT32_MAX
+  const uint4 *weights; // of the next group
   int block, end;
   along_rows rows[STEPS];
   along_values values[BLOCKS];
@@ -356,11 +346,12 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
 
   __device__ __forceinline__ unsigned after(unsigned at) const {
     const unsigned to = at + (SKEWED ? ALONG_CHUNK : j.slot);
-    return to == static_cast<unsigned>(SKEWED ? 3 * ALONG_CHUNK : j.ring) ? 0 : to;
+    return to == static_cast<unsigned>(SKEWED ? ALONG_SKEWED : j.ring) ? 0 : to;
   }
   __device__ __forceinline__ unsigned skew_of(int row) const {
     return (static_cast<unsigned>(reinterpret_cast<uintptr_t>(t.in)) +
-            static_cast<unsigned>(row) * static_cast<unsigned>(j.in_row)) % 16;
+            static_cast<unsigned>(row) * static_cast<unsigned>(j.in_row)) %
+           16;
   }
   __device__ __forceinline__ void fill_skewed() {
     const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
@@ -373,25 +364,24 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
                               min(j.high - e, 16));
       }
   }
-  // The chunk at `read` and the beginning of the next one, to where products read it.
+  // The chunk at `read`, by itself and the beginning of the next one.
   __device__ __forceinline__ void shift_skewed() {
     const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
-#pragma unroll
-    for (int i = 0; i < STEPS * 32 / ROWS; i++) {
-      const int r = lane / ALONG_UNITS + ROWS * i;
-      if (r >= t.rows) continue;
-      const unsigned skew = skew_of(r), first = read + 16 * unit + skew / 4 * 4;
-      const unsigned char *row = memory + r * ALONG_SKEWED_PITCH;
+#pragma unroll 1
+    for (int r = lane / ALONG_UNITS, i = 0; i < STEPS * 32 / ROWS; i++, r += ROWS) {
+      const unsigned skew = skew_of(r), first = read + 16 * unit + skew / 4 * 4, by = skew % 4 * 8;
+      unsigned char *row = memory + min(r, t.rows - 1) * ALONG_SKEWED_PITCH;
       uint32_t w[5];
 #pragma unroll
       for (unsigned k = 0; k < 5; k++) {
         const unsigned at = first + 4 * k;
-        w[k] = *reinterpret_cast<const uint32_t *>(row + (at < 3 * ALONG_CHUNK ? at : at - 3 * ALONG_CHUNK));
+        w[k] = *reinterpret_cast<const uint32_t *>(row + (at < ALONG_SKEWED ? at : at - ALONG_SKEWED));
       }
-      const unsigned by = skew % 4 * 8;
-      *reinterpret_cast<uint4 *>(memory + j.ring + along_place(static_cast<unsigned>(r), unit)) =
-          make_uint4(__funnelshift_r(w[0], w[1], by), __funnelshift_r(w[1], w[2], by),
-                     __funnelshift_r(w[2], w[3], by), __funnelshift_r(w[3], w[4], by));
+      __syncwarp();
+      if (r < t.rows)
+        *reinterpret_cast<uint4 *>(row + read + 16 * unit) =
+            make_uint4(__funnelshift_r(w[0], w[1], by), __funnelshift_r(w[1], w[2], by),
+                       __funnelshift_r(w[2], w[3], by), __funnelshift_r(w[3], w[4], by));
     }
   }
   __device__ __forceinline__ void fill() {
@@ -402,35 +392,19 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
       unsigned char *to = memory + fill_to;
 #pragma unroll
       for (int i = 0; i < STEPS * 32 / ROWS; i++, row += step)
-        if (ROWS * i < left)
-          fc_copy_words_line(to + ((fill_at ^ (ALONG_UNITS == 8 && i % 2 ? 64 : 0)) + i * ROWS * ALONG_CHUNK),
-                             row);
+        if (ROWS * i < left) fc_copy_words_line(to + (fill_at + i * ROWS * ALONG_CHUNK), row);
     } else if (next < limit)
       copy_edges(j, t.in, t.rows, next, memory + fill_to);
     fc_commit_copies();
-#if ALONG_AHEAD
-    ahead();
-#endif
     next += ALONG_CHUNK, from += ALONG_CHUNK, fill_to = after(fill_to);
   }
-#if ALONG_AHEAD
-  __device__ __forceinline__ void ahead() {
-    if (next % ALONG_AHEAD == 0) {
-      const int lane = static_cast<int>(threadIdx.x) % 32, e = next + ALONG_AHEAD;
-      if (e < limit && e + ALONG_AHEAD <= j.high)
-        for (int r = lane; r < t.rows; r += 32) {
-          const char *at = t.in + r * j.in_row + e;
-          asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "n"(ALONG_AHEAD) : "memory");
-        }
-    }
-  }
-#endif
   __device__ __forceinline__ void start(int yg, int first) {
     const int lane = static_cast<int>(threadIdx.x) % 32, row = lane / ALONG_UNITS, unit = lane % ALONG_UNITS;
     next = first / PER * ALONG_CHUNK;
     wholes = static_cast<unsigned>(max(min(limit - j.whole, j.wholes), 0));
     read = static_cast<unsigned>(SKEWED ? 2 * ALONG_CHUNK : j.ring - j.slot), fill_to = 0;
-    read_at = along_place(static_cast<unsigned>(lane) % 16, static_cast<unsigned>(lane) / 16);
+    read_at = SKEWED ? static_cast<unsigned>(lane % 16 * ALONG_SKEWED_PITCH + lane / 16 * 16)
+                     : along_place(static_cast<unsigned>(lane) % 16, static_cast<unsigned>(lane) / 16);
     fill_at = along_place(static_cast<unsigned>(row), static_cast<unsigned>(unit));
     from = t.in + row * j.in_row + (next + 16 * unit);
     step = ROWS * j.in_row, left = t.rows - row;
@@ -439,7 +413,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
     const uint4 *codes = j.y.codes + static_cast<int64_t>(yg) * STEPS * 64 + lane;
 #pragma unroll
     for (int s = 0; s < STEPS; s++) rows[s].load(codes + 64 * s);
-    out.begin(j, t, memory + j.ring + (SKEWED ? j.slot : 0));
+    out.begin(j, t, memory + j.ring);
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++) values[b] = {};
     block = first, end = *ends;
@@ -459,7 +433,10 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   // A block into values[P], and the groups that end there; whether they were the last ones.
   template <int P> __device__ __forceinline__ bool step_block() {
     if (static_cast<unsigned>(block) % PER == 0) enter();
-    values[P] = sum_block<STEPS>(rows, memory + (SKEWED ? static_cast<unsigned>(j.ring) : read) + (read_at ^ static_cast<unsigned>(block) % PER * 32));
+    const unsigned half = static_cast<unsigned>(block) % PER * ALONG_BLOCK; // of the chunk
+    values[P] = sum_block < STEPS,
+    SKEWED ? ALONG_SKEWED_PITCH
+           : ALONG_CHUNK > (rows, memory + read + (SKEWED ? read_at + half : read_at ^ half));
     while (end == block) {
       uint32_t upper, lower;
       end = *++ends;
@@ -500,7 +477,8 @@ __global__ void __launch_bounds__(32 * ALONG_WARPS, 1) resample_along(const __gr
   const int warps = static_cast<int>(blockDim.x) / 32, warp = static_cast<int>(threadIdx.x) / 32;
   unsigned char *memory = shared + j.rings_at + warp * j.warp_bytes;
   const int all = j.planes * j.groups_y;
-  for (int i = static_cast<int>(blockIdx.y) * warps + warp; i < all; i += static_cast<int>(gridDim.y) * warps) {
+  for (int i = static_cast<int>(blockIdx.y) * warps + warp; i < all;
+       i += static_cast<int>(gridDim.y) * warps) {
     const along_task t = along_task_of(j, i, xg, groups);
     along_walk<STEPS, BLOCKS, SKEWED> w{j, t, memory};
     w.ends = ends, w.weights = weights + threadIdx.x % 32, w.limit = limit;

@@ -45,8 +45,7 @@ __device__ __forceinline__ S few_add(S sum, typename P::weight w, V v, bool coun
 template <typename T> __device__ __forceinline__ int32_t few_value(const job<of_bytes> &, T code) {
   return code;
 }
-template <typename T>
-__device__ __forceinline__ float few_value(const job<of_reals<float>> &j, T code) {
+template <typename T> __device__ __forceinline__ float few_value(const job<of_reals<float>> &j, T code) {
   return fc_dev_value<float, T>(code, j.load);
 }
 
@@ -75,8 +74,8 @@ __device__ __forceinline__ void few_store(const few_job<of_bytes> &, char *to, c
       if (i < left) to[i] = static_cast<char>(word[i / 4] >> i % 4 * 8);
 }
 template <typename T, int PER>
-__device__ __forceinline__ void few_store_codes(const job<of_reals<float>> &j, T *to, const float (&sums)[PER],
-                                                int left, bool aligned) {
+__device__ __forceinline__ void few_store_codes(const job<of_reals<float>> &j, T *to,
+                                                const float (&sums)[PER], int left, bool aligned) {
   T code[PER];
 #pragma unroll
   for (int i = 0; i < PER; i++) code[i] = fc_dev_code<float, T>(sums[i], j.store, nullptr);

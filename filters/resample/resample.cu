@@ -129,15 +129,16 @@ __device__ __forceinline__ void across_pixels(const job<of_reals<float>> &j, con
 #pragma unroll
     for (int m = 0; m < ROWS_AT_ONCE; m++) {
       const float4 v = *reinterpret_cast<const float4 *>(from + m * t.pitch);
-      sum[m] = make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
+      sum[m] =
+          make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
     }
 #pragma unroll 2
     for (int k = 1; k < taps; k++)
 #pragma unroll
       for (int m = 0; m < ROWS_AT_ONCE; m++)
         sum[m] = add_four(sum[m], w[k], *reinterpret_cast<const float4 *>(from + m * t.pitch + 4 * k));
-    char *to = p.out + static_cast<int64_t>(y0 + row) * j.out.stride[FC_AXIS_Y] +
-               static_cast<int64_t>(o) * 4 * SIZE;
+    char *to =
+        p.out + static_cast<int64_t>(y0 + row) * j.out.stride[FC_AXIS_Y] + static_cast<int64_t>(o) * 4 * SIZE;
 #pragma unroll
     for (int m = 0; m < ROWS_AT_ONCE; m++, to += j.out.stride[FC_AXIS_Y]) {
       if (row + m >= ny) continue;
@@ -544,8 +545,8 @@ fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_
                         (in->shape[FC_AXIS_N] > 1 ? in->stride[FC_AXIS_N] : 0) |
                         (j.groups > 1 ? in->stride[FC_AXIS_C] : 0);
   const unsigned blocks = fc_blocks(w.tile.across * w.tile.down * w.tile.planes, 1, 1 << 30);
-  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true, ALPHA> : resample_dense<T, false, ALPHA>, dim3(blocks),
-                   dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
+  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true, ALPHA> : resample_dense<T, false, ALPHA>,
+                   dim3(blocks), dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
 }
 
 fc_status launch_if_dense(const choice &, const job<of_bytes> &, const fc_view *, const fc_view *, void *) {
@@ -558,8 +559,12 @@ fc_status launch_if_dense(const choice &, const job<of_reals<double>> &, const f
 fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in,
                           const fc_view *out, void *stream) {
   switch (in->dtype) {
-  case FC_F32: return j.alpha ? launch_dense<float, true>(w, j, in, out, stream) : launch_dense<float, false>(w, j, in, out, stream);
-  case FC_U16: return j.alpha ? launch_dense<uint16_t, true>(w, j, in, out, stream) : launch_dense<uint16_t, false>(w, j, in, out, stream);
+  case FC_F32:
+    return j.alpha ? launch_dense<float, true>(w, j, in, out, stream)
+                   : launch_dense<float, false>(w, j, in, out, stream);
+  case FC_U16:
+    return j.alpha ? launch_dense<uint16_t, true>(w, j, in, out, stream)
+                   : launch_dense<uint16_t, false>(w, j, in, out, stream);
   case FC_U8: return launch_dense<uint8_t, true>(w, j, in, out, stream);
   default: return FC_UNSUPPORTED;
   }

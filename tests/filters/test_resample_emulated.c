@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_resample_emulated.c - resampling's kernels for a GPU, run on the host (emulated_*.cpp): the bits of the
- * CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut; nothing written
- * beyond the elements.
+ * test_resample_emulated.c - resampling's kernels for a GPU, run on the host (emulated_*.cpp): the bits of
+ * the CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut; nothing
+ * written beyond the elements.
  */
 #include "filters/resample/resample.h"
 #include "tests/filters/views.h"
@@ -17,7 +17,8 @@ static void part(const fc_resample *r, const fc_view *in, const fc_view *out) {
 
 /* A view around a corner, or all. */
 static fc_view corner_of(const fc_view *v, int all) {
-  const int64_t *shape = v->shape, y = all ? 0 : random_int(0, shape[1] - 1), x = all ? 0 : random_int(0, shape[2] - 1);
+  const int64_t *shape = v->shape, y = all ? 0 : random_int(0, shape[1] - 1),
+                x = all ? 0 : random_int(0, shape[2] - 1);
   const fc_view cut = view_cut(v, FC_AXIS_Y, y, all ? shape[1] : random_int(1, shape[1] - y));
   return view_cut(&cut, FC_AXIS_X, x, all ? shape[2] : random_int(1, shape[2] - x));
 }
@@ -27,7 +28,7 @@ static void check_one(int i) {
   const double scale = i % 3 ? (double)random_int(10, 60) / 10 : 1 / (1 + (double)random_int(0, 30) / 10);
   const int64_t to[FC_AXES] = {frames, random_int(1, 40), random_int(1, i % 5 ? 60 : 250), channels};
   int64_t from[FC_AXES] = {frames, (int64_t)((double)to[1] * scale) + random_int(0, 1) + 1,
-                                 (int64_t)((double)to[2] * scale * (double)random_int(5, 15) / 10) + 1, channels};
+                           (int64_t)((double)to[2] * scale * (double)random_int(5, 15) / 10) + 1, channels};
   if (i % 4 < 2) from[FC_AXIS_X] = (from[FC_AXIS_X] + 15) / 16 * 16; /* rows at multiples of 16 bytes */
   static const int dtypes[] = {FC_U8, FC_U8, FC_U8, FC_F32, FC_U16};
   const int dtype = dtypes[random_int(0, 4)];

@@ -7,7 +7,7 @@
 #define FC_TESTS_EMULATED_MATRIX_H
 #define FC_FILTERS_MATRIX_BYTES_CUH
 
-#include "cuda_runtime.h"
+#include "tests/device/emulated/cuda_runtime.h"
 #include "filters/gpu/cuda.cuh"
 
 struct int2 {
@@ -30,9 +30,7 @@ template <typename T> struct of_warp {
     meet(WARP);
     for (unsigned i = 0; i < 32; i++) memcpy(&of[i], &fibers[first + i].word[turn], sizeof of[i]);
   }
-  ~of_warp() {
-    meet(WARP);
-  }
+  ~of_warp() { meet(WARP); }
 };
 
 /* c + a b of 16 x 32 and 32 x 8 bytes, of which one has signed ones. */
@@ -132,7 +130,8 @@ template <typename... P, typename... A>
 static fc_status fc_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t, void *, A... arguments) {
   const auto call = [&] { kernel(static_cast<P>(arguments)...); };
   const unsigned size[3] = {grid.x, grid.y, grid.z};
-  run_grid([](const void *what) { (*static_cast<const decltype(call) *>(what))(); }, &call, size, block.x, block.y);
+  run_grid([](const void *what) { (*static_cast<const decltype(call) *>(what))(); }, &call, size, block.x,
+           block.y);
   return FC_OK;
 }
 
