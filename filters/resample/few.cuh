@@ -49,28 +49,39 @@ template <typename T> __device__ __forceinline__ float few_value(const job<of_re
   return fc_dev_value<float, T>(code, j.load);
 }
 
-// Stores elements that are adjacent, of which the row has `left`.
-template <int PER>
-__device__ __forceinline__ void few_store(const few_job<of_bytes> &, char *to, const int32_t (&sums)[PER],
-                                          int left, bool aligned) {
-  uint32_t word[PER / 4];
+// Stores elements that are adjacent, of which the row has `left`. Bytes that do not begin at a multiple of 4
+// are stored by words with those of the lane before, of lanes `mask`.
+__device__ __forceinline__ void few_store_bytes(char *to, uint32_t low, uint32_t high, int left,
+                                                unsigned mask) {
+  const unsigned skew = static_cast<unsigned>(reinterpret_cast<uintptr_t>(to)) % 4, lane = threadIdx.x % 32;
+  const uint32_t before = __shfl_up_sync(mask, high, 1);
+  const bool next = left >= 16 && lane < 31; // stores the last bytes
 #pragma unroll
-  for (int i = 0; i < PER; i += 4) {
+  for (unsigned i = 0; i < 8; i++)
+    if (left < 8 ? static_cast<int>(i) < left : (i < 4 - skew && lane == 0) || (i >= 8 - skew && !next))
+      to[i] = static_cast<char>((i < 4 ? low : high) >> i % 4 * 8);
+  if (left < 8) return;
+  uint32_t *word = reinterpret_cast<uint32_t *>(to - skew);
+  if (lane) word[0] = __funnelshift_l(before, low, 8 * skew);
+  word[1] = __funnelshift_l(low, high, 8 * skew);
+}
+__device__ __forceinline__ void few_store(char *to, const int32_t (&sums)[8], int left, bool aligned,
+                                          unsigned mask) {
+  uint32_t word[2];
+#pragma unroll
+  for (int i = 0; i < 8; i += 4) {
     int32_t v[4];
 #pragma unroll
     for (int k = 0; k < 4; k++)
       v[k] = (sums[i + k] + (1 << (FC_RESAMPLE_SHIFT(1) - 1))) >> FC_RESAMPLE_SHIFT(1);
     word[i / 4] = fc_two_bytes(v[0], v[1], fc_two_bytes(v[2], v[3], 0));
   }
-  if (left >= PER && aligned) {
-    if constexpr (PER == 8)
-      *reinterpret_cast<uint2 *>(to) = make_uint2(word[0], word[1]);
-    else
+  if (!aligned) return few_store_bytes(to, word[0], word[1], left, mask);
+  if (left >= 8)
+    *reinterpret_cast<uint2 *>(to) = make_uint2(word[0], word[1]);
+  else
 #pragma unroll
-      for (int i = 0; i < PER / 4; i++) reinterpret_cast<uint32_t *>(to)[i] = word[i];
-  } else
-#pragma unroll
-    for (int i = 0; i < PER; i++)
+    for (int i = 0; i < 8; i++)
       if (i < left) to[i] = static_cast<char>(word[i / 4] >> i % 4 * 8);
 }
 template <typename T, int PER>
@@ -193,6 +204,8 @@ template <typename P, typename T, int TAPS, int PER, bool DOWN_FIRST>
 __global__ void __launch_bounds__(FEW_THREADS) resample_few(const __grid_constant__ few_job<P> j) {
   const int group = static_cast<int>(blockIdx.x * FEW_THREADS + threadIdx.x), element = group * PER;
   if (group >= j.groups) return;
+  const int lanes = j.groups - (group - static_cast<int>(threadIdx.x) % 32); // of the warp that stay
+  const unsigned mask = lanes < 32 ? (1u << lanes) - 1 : 0xffffffffu;
   const int y0 = static_cast<int>(blockIdx.y) * FEW_ROWS, y1 = min(y0 + FEW_ROWS, j.of.y.count);
   few_columns<P, T, TAPS, PER> columns;
   columns.begin(j, element);
@@ -215,7 +228,7 @@ __global__ void __launch_bounds__(FEW_THREADS) resample_few(const __grid_constan
       else
         rows.advance(j, columns, p.in, y.first), rows.sum(y, sums);
       if constexpr (std::is_same<P, of_bytes>::value)
-        few_store<PER>(j, to, sums, j.elements - element, j.aligned != 0);
+        few_store(to, sums, j.elements - element, j.aligned != 0, mask);
       else
         few_store_codes<T, PER>(j.of, reinterpret_cast<T *>(to), sums, j.elements - element, j.aligned != 0);
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. Bytes are multiplied by band matrices where the device has the
-// units and the strides allow (bands.cu). Else a first kernel makes the windows and weights, with a warp per
-// output row or column. Then a block computes a tile of the output with both passes: the first from global
-// to shared memory, the second from there. If the first pass is vertical, interleaved bytes are summed four
-// neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
-// output, the passes are two kernels, with the intermediate values in scratch.
+// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), bytes
+// are multiplied by band matrices where the device has the units and the strides allow (along.cu, else
+// bands.cu). Else a first kernel makes the windows and weights, with a warp per output row or column. Then a
+// block computes a tile of the output with both passes: the first from global to shared memory, the second
+// from there. If the first pass is vertical, interleaved bytes are summed four neighbours at a time, with
+// pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the passes are two
+// kernels, with the intermediate values in scratch.
 #include "filters/gpu/matrix_bytes.cuh"
 #include "filters/gpu/packs.cuh"
 #include "filters/resample/along.h"

@@ -92,6 +92,9 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (by & 31));
 }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
+  return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) << (by & 31) >> 32);
+}
 template <typename T, typename Fn> inline unsigned halves(unsigned a, unsigned b, Fn fn) {
   const T low = fn(static_cast<T>(a), static_cast<T>(b)),
           high = fn(static_cast<T>(a >> 16), static_cast<T>(b >> 16));
