@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// emulated_resample.cpp - resample.h's CUDA version as C++ for the host: for test_resample_emulated.c.
+// emulated_resample.cpp - resample.h's CUDA version as C++ for the host: for test_emulated_kernels.c.
 #include "tests/device/emulated/matrix.h"
 
 // Of a block: blocks run one after the other, on one thread.

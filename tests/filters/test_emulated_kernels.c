@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_resample_emulated.c - resampling's kernels for a GPU, run on the host (emulated_*.cpp): the bits of
+ * test_emulated_kernels.c - kernels of resize and median for a GPU, run on the host (emulated_*.cpp): the bits of
  * the CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut; nothing
  * written beyond the elements.
  */
+#include "filters/local/median.h"
 #include "filters/resample/resample.h"
 #include "tests/filters/views.h"
 
@@ -62,8 +63,36 @@ static void check_one(int i) {
   signal_free(&in), signal_free(&want), signal_free(&got);
 }
 
+/* Few values, so that many are equal, or many. */
+static void check_median(int i) {
+  static const int dtypes[] = {FC_U8, FC_U8, FC_I16, FC_U16, FC_F32, FC_I32};
+  const int64_t side = random_int(1, 2),
+                shape[FC_AXES] = {random_int(1, 2), random_int(1, 40), random_int(1, 40), random_int(1, 4)};
+  const int64_t full[FC_AXES] = {shape[0], shape[1] + 2 * side, shape[2] + 2 * side, shape[3]};
+  const int dtype = dtypes[i % 6];
+  const fc_median m = {.nx = 2 * side + 1, .ny = 2 * side + 1, .isa = fc_isa_best()};
+  signal in = signal_new(FC_IMAGE, dtype, full, (int)random_int(0, LAYOUT_COUNT - 1), FC_AXIS_X, 0, 0);
+  signal want = signal_new(FC_IMAGE, dtype, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0),
+         got = signal_new(FC_IMAGE, dtype, shape, (int)random_int(0, LAYOUT_COUNT - 1), FC_AXIS_X, 0, 0);
+  signal_fill(&in, i % 2 ? 3 : 0);
+  fc_view inner = view_cut(&in.view, FC_AXIS_Y, side, shape[1]);
+  inner = view_cut(&inner, FC_AXIS_X, side, shape[2]);
+  guarded scratch = guarded_new(fc_median_scratch(&m, &want.view));
+  CHECK(fc_median_ref(&m, &inner, &want.view, scratch.data) == FC_OK, "median: the reference fails");
+  guarded_free(&scratch);
+  CHECK(fc_median_cuda(&m, &inner, &got.view, NULL) == FC_OK, "median: refused");
+  int64_t at[FC_AXES], off = 0;
+  FOR_EACH(&want.view, at)
+  off += memcmp(fc_view_at(&want.view, at[0], at[1], at[2], at[3]),
+                fc_view_at(&got.view, at[0], at[1], at[2], at[3]), fc_dtype_size(dtype)) != 0;
+  CHECK(off == 0, "%d: median of type %d, %d wide: %" PRId64 " elements differ", i, dtype, (int)m.nx, off);
+  CHECK(signal_only_written(&got), "%d: median wrote beyond the elements", i);
+  signal_free(&in), signal_free(&want), signal_free(&got);
+}
+
 int main(void) {
   random_start(20261128);
+  for (int i = 0; i < 60; i += trial_step()) check_median(i);
   for (int i = 0; i < 150; i += trial_step()) check_one(i);
   return check_result();
 }
