@@ -571,12 +571,14 @@ fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const 
   }
 }
 
-// The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk.
+// The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk, or 6
+// of bytes, which products sum faster.
 int few_taps(const fc_resample *r, const choice &w) {
   if (r->alpha || w.x.inverse < 1 || w.y.inverse < 1 ||
       (r->filter == FC_RESAMPLE_AREA && (w.x.scale > 1 || w.y.scale > 1)))
     return 0;
-  return r->filter == FC_RESAMPLE_AREA ? 2 : 2 * static_cast<int>(fc_resample_reach_of(r->filter));
+  const int taps = r->filter == FC_RESAMPLE_AREA ? 2 : 2 * static_cast<int>(fc_resample_reach_of(r->filter));
+  return w.codes && taps > 4 ? 0 : taps;
 }
 
 template <typename P, typename T, int TAPS, int PER>
@@ -607,12 +609,11 @@ fc_status launch_few_of(const choice &w, const job<P> &j, int taps, const fc_vie
   if (!adjacent || in->extent[FC_AXIS_X] > INT32_MAX / 8 / w.channels / size ||
       out->extent[FC_AXIS_X] > INT32_MAX / 8 / w.channels || j.y.count > 65535 * FEW_ROWS)
     return FC_UNSUPPORTED;
-  switch (taps) {
-  case 2: return launch_few_taps<P, T, 2, PER>(w, j, in, out, stream);
-  case 4: return launch_few_taps<P, T, 4, PER>(w, j, in, out, stream);
-  case 6: return launch_few_taps<P, T, 6, PER>(w, j, in, out, stream);
-  default: return FC_UNSUPPORTED;
-  }
+  if (taps == 2) return launch_few_taps<P, T, 2, PER>(w, j, in, out, stream);
+  if (taps == 4) return launch_few_taps<P, T, 4, PER>(w, j, in, out, stream);
+  if constexpr (sizeof(T) > 1)
+    if (taps == 6) return launch_few_taps<P, T, 6, PER>(w, j, in, out, stream);
+  return FC_UNSUPPORTED;
 }
 
 fc_status launch_few(const choice &w, const job<of_bytes> &j, int taps, const fc_view *in, const fc_view *out,
