@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_emulated_kernels.c - kernels of resize and median for a GPU, run on the host (emulated_*.cpp): the bits of
- * the CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut; nothing
- * written beyond the elements.
+ * test_emulated_kernels.c - kernels of resize and median for a GPU, run on the host (emulated_*.cpp): the
+ * bits of the CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut;
+ * nothing written beyond the elements.
  */
 #include "filters/local/median.h"
 #include "filters/resample/resample.h"
