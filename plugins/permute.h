@@ -7,6 +7,7 @@
 #define FC_PLUGINS_PERMUTE_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "filters/geometry/permute.h"
 #include "plugins/single.h"
@@ -35,6 +36,22 @@ static inline fc_status permute_reference(const fc_host *host, const void *prepa
   return fc_permute_ref(&p, job->in[0], job->out);
 }
 
+/* Without reversed axes it is an exchange. */
+static inline fc_status permute_axes(const fc_host *host, const void *instance, int32_t axis[FC_AXES]) {
+  const fc_permute p = permute_of(instance);
+  (void)host;
+  for (int a = 0; a < FC_AXES; a++) {
+    if (p.reversed[a]) return FC_UNSUPPORTED;
+    axis[a] = p.axis[a];
+  }
+  return FC_OK;
+}
+static inline const void *permute_extension(const fc_operator *op, const char *name) {
+  static const fc_exchange exchange = {sizeof exchange, permute_axes};
+  (void)op;
+  return strcmp(name, FC_EXCHANGE) == 0 ? &exchange : NULL;
+}
+
 #if FC_HAVE_CUDA
 static inline fc_status permute_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_permute p = permute_of(prepared);
@@ -47,6 +64,6 @@ static inline fc_status permute_cuda(const fc_host *host, const void *prepared, 
 #define PERMUTE_BACKENDS                                                                                     \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(NULL, NULL, NULL, permute_cpu), FC_ON_CUDA(0, NULL, NULL, NULL, permute_cuda)),     \
-  .reference = FC_ON_CPU(NULL, NULL, NULL, permute_reference)
+  .reference = FC_ON_CPU(NULL, NULL, NULL, permute_reference), .extension = permute_extension
 
 #endif

@@ -545,6 +545,19 @@ typedef struct fc_fusible {
   fc_status (*bind)(const fc_host *host, const void *prepared, fc_device_function *function);
 } fc_fusible;
 
+/* ---- extension "exchange/1" ---------------------------------------------- */
+
+/* Returned by operator->extension(op, FC_EXCHANGE): an fc_exchange, for an operator whose output is its input
+ * with other axes, sample by sample as it is. On a device the stages before it may write there instead. */
+#define FC_EXCHANGE "exchange/1"
+
+typedef struct fc_exchange {
+  uint32_t size;
+  /* Like negotiate: a host thread, no device, pure. Axis a of the output is axis[a] of the input, from its
+   * beginning to its end; N stays. FC_UNSUPPORTED: not with these arguments. */
+  fc_status (*axes)(const fc_host *host, const void *self, int32_t axis[FC_AXES]);
+} fc_exchange;
+
 /* ---- extension "random/1" of the host ----------------------------------- */
 
 /*

@@ -155,7 +155,8 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
   for (guint i = 0; i < plan->n; i++) append_stage(s, plan, i);
   for (guint i = 0; i < plan->n; i++)
     if (plan->stages[i].fused)
-      g_string_append_printf(s, "\nfused   stages %u to %u in 1 kernel", i + 1, i + plan->stages[i].fused);
+      g_string_append_printf(s, "\nfused   stages %u to %u in 1 kernel", i + 1,
+                             i + plan->stages[i].fused + (plan->stages[i].through ? 1 : 0));
   g_string_append_printf(s, "\noutput  %s: ", output ? output : "none, measurements only");
   append_format(s, &plan->links[plan->n]);
   if (output && fc_plan_output_bytes(plan) >= 0) {
@@ -214,7 +215,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
     g_string_append_printf(s, ",\"on\":\"%s\",\"border\":\"%s\",\"note\":", place(plan, ps),
                            border_names[ps->border]);
     append_json_string(s, ps->note ? ps->note : "");
-    g_string_append_printf(s, ",\"fused\":%u,\"out\":", ps->fused);
+    g_string_append_printf(s, ",\"fused\":%u,\"out\":", ps->fused + (ps->through ? 1 : 0));
     append_json_format(s, &plan->links[i + 1]);
     g_string_append_c(s, '}');
   }

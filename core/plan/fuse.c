@@ -145,15 +145,55 @@ static gboolean is_worth(const fc_plan *plan, guint s) {
           fc_dtype_size(plan->links[s].dtype) < 4 && fc_dtype_size(plan->links[s + 1].dtype) < 4);
 }
 
+/* ---- exchanged axes ------------------------------------------------------------------ */
+
+static void look_for_exchange(const fc_plan *plan, guint s) {
+  fc_plan_stage *ps = &plan->stages[s];
+  const fc_exchange *exchange = ps->op ? fc_operator_extension(ps->op, FC_EXCHANGE) : NULL;
+  guint seen = 0;
+  ps->exchanges = FALSE;
+  if (!exchange || ps->n_sides || plan->links[s].dtype != plan->links[s + 1].dtype) return;
+  if (FC_CALLED(ps->name, exchange->axes(&ps->stage->host.base, ps->self, ps->exchange)) != FC_OK) return;
+  for (int a = 0; a < FC_AXES; a++)
+    if (ps->exchange[a] >= 0 && ps->exchange[a] < FC_AXES) seen |= 1u << ps->exchange[a];
+  ps->exchanges = seen == (1u << FC_AXES) - 1 && ps->exchange[FC_AXIS_N] == FC_AXIS_N;
+}
+
+/* Whether a kernel of these stages can write what the stage behind them makes. */
+static gboolean goes_through(const fc_plan *plan, guint stage, guint n) {
+  if (stage + n >= plan->n || !plan->stages[stage + n].exchanges) return FALSE;
+  for (guint s = stage; s < stage + n; s++)
+    if (plan->stages[s].function->flags & FC_FUNCTION_WINDOW) return FALSE;
+  return TRUE;
+}
+
+void fc_plan_unexchange(const fc_plan *plan, guint stage, const fc_range out[FC_AXES], fc_range in[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++) in[plan->stages[stage].exchange[a]] = out[a];
+}
+
+fc_view fc_plan_unexchanged(const fc_plan *plan, guint stage, const fc_view *out) {
+  fc_view v = *out;
+  v.kind = plan->links[stage].kind;
+  for (int a = 0; a < FC_AXES; a++) {
+    const int to = plan->stages[stage].exchange[a];
+    v.shape[to] = out->shape[a], v.stride[to] = out->stride[a];
+    v.origin[to] = out->origin[a], v.extent[to] = out->extent[a];
+  }
+  return v;
+}
+
 void fc_plan_fuse(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
+    look_for_exchange(plan, s);
     g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
-    plan->stages[s].fused = 0, plan->stages[s].composed = FALSE;
+    plan->stages[s].fused = 0, plan->stages[s].composed = plan->stages[s].through = FALSE;
     if (plan->n_devices && plan->fuse != FC_FUSE_NO) plan->stages[s].function = describe(plan, s);
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
     for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;
-    if (n > 1 || (n == 1 && is_worth(plan, s))) plan->stages[s].fused = n;
+    const gboolean through = n > 0 && goes_through(plan, s, n);
+    if (n > 1 || (n == 1 && (through || is_worth(plan, s))))
+      plan->stages[s].fused = n, plan->stages[s].through = through;
     for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
 }

@@ -51,6 +51,11 @@ typedef struct fc_plan_stage {
   /* number of stages, from this one on, that become one kernel once it is compiled; 0: none, or not the
    * first of them */
   guint fused;
+  /* with fused: the kernel writes the output of the stage behind these, which exchanges axes */
+  gboolean through;
+  /* It copies samples as they are: axis a of its output is axis exchange[a] of its input. */
+  gboolean exchanges;
+  gint32 exchange[FC_AXES];
   /* with on_host: on the device nevertheless, in a composed kernel, if it can be compiled */
   gboolean composed;
 } fc_plan_stage;
@@ -248,6 +253,9 @@ gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* fuse.c: which stages may be one kernel; none if plan->fuse is FC_FUSE_NO or the run is not on a device. */
 void fc_plan_fuse(fc_plan *plan);
+/* A view of the output of a stage that exchanges axes, as one of its input; and ranges likewise. */
+fc_view fc_plan_unexchanged(const fc_plan *plan, guint stage, const fc_view *out);
+void fc_plan_unexchange(const fc_plan *plan, guint stage, const fc_range out[FC_AXES], fc_range in[FC_AXES]);
 /* Which of the stages that run as one kernel from `stage` on notes what it meets: the one that rounds. */
 guint fc_plan_noting(const fc_plan *plan, guint stage);
 /* The composition of `n` stages from `stage` on; `stages` has room for them. */

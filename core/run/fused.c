@@ -33,9 +33,10 @@ typedef struct bound {
  * links in between; for a window alone, whose own kernel is otherwise the slowest, the links at its ends. */
 static gint64 bytes_of_links(const fc_plan *plan, guint stage) {
   gint64 bytes = 0;
-  if (plan->stages[stage].fused == 1)
+  if (plan->stages[stage].fused == 1 && !plan->stages[stage].through)
     return 2 * plan->links[stage].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[stage].dtype);
-  for (guint l = stage + 1; l < stage + plan->stages[stage].fused; l++)
+  for (guint l = stage + 1; l < stage + plan->stages[stage].fused + (plan->stages[stage].through ? 1 : 0);
+       l++)
     bytes += 2 * plan->links[l].extent[FC_AXIS_C] * (gint64)fc_dtype_size(plan->links[l].dtype);
   return bytes;
 }
@@ -86,6 +87,10 @@ static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) 
 /* The views of an ordinary chunk before and after a kernel of n stages. */
 static void views_of_chunk(const fc_plan *plan, guint stage, guint n, fc_view *in, fc_view *out) {
   *in = view_of_link(plan, stage), *out = view_of_link(plan, stage + n);
+  if (plan->stages[stage].through) {
+    const fc_view behind = view_of_link(plan, stage + n + 1);
+    *out = fc_plan_unexchanged(plan, stage + n, &behind);
+  }
   for (int a = 0; a < FC_AXIS_C; a++) in->shape[a] = out->shape[a] = MIN(in->shape[a], out->shape[a]);
   /* as if the signal ended there, for a window */
   in->extent[FC_AXIS_Y] = in->shape[FC_AXIS_Y], in->extent[FC_AXIS_X] = in->shape[FC_AXIS_X];

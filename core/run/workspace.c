@@ -660,19 +660,26 @@ static fc_view fused_input(const fc_workspace *w, const fc_slot *slot, guint s, 
 gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *stages, GError **error) {
   const fc_plan *plan = slot->states->plan;
   fc_fused *fused = slot->states->stages[s].fused;
-  const guint end = s + plan->stages[s].fused;
+  const guint end = s + plan->stages[s].fused, through = plan->stages[s].through ? 1 : 0;
   *stages = 0;
-  if (!fused || end > slot->chunk->last) return TRUE;
-  const call last = call_of(w, slot, end - 1);
+  if (!fused || end + through > slot->chunk->last) return TRUE;
+  const call last = call_of(w, slot, end + through - 1);
   fc_range to[FC_AXES];
   fresh_part(&last, to);
-  fc_view out = fc_buffer_view(&w->links[end], to, &plan->links[end]), in = fused_input(w, slot, s, to);
+  fc_view out = fc_buffer_view(&w->links[end + through], to, &plan->links[end + through]);
+  if (through) {
+    const fc_range exchanged[FC_AXES] = {to[0], to[1], to[2], to[3]};
+    fc_plan_unexchange(plan, end, exchanged, to), out = fc_plan_unexchanged(plan, end, &out);
+    /* Of a part of the channels there is no kernel. */
+    if (fc_range_length(to[FC_AXIS_C]) != plan->links[end].extent[FC_AXIS_C]) return TRUE;
+  }
+  fc_view in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
   guint32 *notes = fc_notes_of(w, fc_plan_noting(plan, s));
   if (!done && !fc_fused_run(fused, w->runner, &in, &out, notes, &done, error)) return FALSE;
   if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
-  *stages = done ? end - s : 0;
+  *stages = done ? end + through - s : 0;
   return TRUE;
 }
 

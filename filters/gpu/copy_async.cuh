@@ -32,6 +32,29 @@ __device__ __forceinline__ void fc_copy_words(void *shared, const void *global) 
                : "memory");
 #endif
 }
+// The same for what is copied in parts: the second-level cache gets the 128 bytes around them at once.
+__device__ __forceinline__ void fc_copy_words_line(void *shared, const void *global) {
+#if __CUDA_ARCH__ < 800
+  fc_copy_words(shared, global);
+#else
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global)
+               : "memory");
+#endif
+}
+// The first `bytes` of 16, and zeros: no more are read. Both addresses are multiples of 16.
+__device__ __forceinline__ void fc_copy_words_begun(void *shared, const void *global, int bytes) {
+#if __CUDA_ARCH__ < 800
+  for (int i = 0; i < 16; i++)
+    static_cast<char *>(shared)[i] = i < bytes ? static_cast<const char *>(global)[i] : 0;
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(global), "r"(bytes)
+               : "memory");
+#endif
+}
 // Policies of the second-level cache: evict first, so that other data stay; and evict last.
 __device__ __forceinline__ uint64_t fc_cache_first(void) {
   uint64_t policy = 0;

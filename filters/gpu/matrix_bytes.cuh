@@ -46,6 +46,18 @@ __device__ __forceinline__ void fc_matrix_load_turned(uint32_t (&a)[4], const vo
                : "memory");
 }
 
+// The sum, and the products of two 16-bit weights and the lower, or the upper two bytes.
+__device__ __forceinline__ int32_t fc_two_products(int32_t weights, uint32_t bytes, int32_t sum) {
+  int32_t result;
+  asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
+  return result;
+}
+__device__ __forceinline__ int32_t fc_two_products_above(int32_t weights, uint32_t bytes, int32_t sum) {
+  int32_t result;
+  asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
+  return result;
+}
+
 // Two integers limited to 0..255 in the lowest bytes, those of `upper` above.
 __device__ __forceinline__ uint32_t fc_two_bytes(int32_t low, int32_t high, uint32_t upper) {
   uint32_t bytes;

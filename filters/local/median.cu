@@ -145,25 +145,114 @@ __global__ void __launch_bounds__(THREADS) median(fc_dev_view in, fc_dev_view ou
     }
 }
 
+// ---- rows of adjacent elements ------------------------------------------------------------
+
+constexpr int ROWS = 16; // that a thread goes down
+
+template <typename T> __device__ __forceinline__ void sort(T (&v)[3]) {
+  exchange(v[0], v[1]), exchange(v[1], v[2]), exchange(v[0], v[1]);
+}
+template <typename T> __device__ __forceinline__ void sort(T (&v)[5]) {
+  exchange(v[0], v[3]), exchange(v[1], v[4]), exchange(v[0], v[2]), exchange(v[1], v[3]);
+  exchange(v[0], v[1]), exchange(v[2], v[4]), exchange(v[1], v[2]), exchange(v[3], v[4]);
+  exchange(v[2], v[3]);
+}
+
+// Moves the LEAST smallest of 5 to the beginning, or the greatest to the end.
+template <int LEAST, typename T> __device__ __forceinline__ void least_first(T (&v)[5]) {
+#pragma unroll
+  for (int k = 0; k < LEAST; k++)
+#pragma unroll
+    for (int i = k + 1; i < 5; i++) exchange(v[k], v[i]);
+}
+template <int MOST, typename T> __device__ __forceinline__ void most_last(T (&v)[5]) {
+#pragma unroll
+  for (int k = 4; k > 4 - MOST; k--)
+#pragma unroll
+    for (int i = 0; i < k; i++) exchange(v[i], v[k]);
+}
+
+// The median of 13, of which the first KEPT are looked at, as `reduce` does.
+template <int KEPT, typename T> __device__ __forceinline__ void reduce_list(T *v, const T *all) {
+  spread<KEPT>(v);
+  if constexpr (KEPT > 3) {
+    v[0] = all[16 - KEPT];
+    reduce_list<KEPT - 1>(v, all);
+  }
+}
+
+// The median of sorted rows. Of 3 x 3: the median of the greatest of the smallest, the median of the middle
+// ones and the smallest of the greatest.
+template <typename T> __device__ __forceinline__ T median_of(const T (&row)[3][3]) {
+  T low[3], middle[3], high[3];
+#pragma unroll
+  for (int i = 0; i < 3; i++) low[i] = row[i][0], middle[i] = row[i][1], high[i] = row[i][2];
+  sort(middle);
+  exchange(low[0], low[1]), exchange(low[1], low[2]);
+  exchange(high[1], high[2]), exchange(high[0], high[1]);
+  T three[3] = {low[2], middle[1], high[0]};
+  sort(three);
+  return three[1];
+}
+// Of 5 x 5, with columns of equal rank sorted too, the element of rank i in column j is not less than
+// (i + 1) (j + 1) of all, itself included: beyond 13 it is not the median. As many drop out below; the median
+// of the 13 that are left is that of all.
+template <typename T> __device__ __forceinline__ T median_of(const T (&row)[5][5]) {
+  T column[5][5];
+#pragma unroll
+  for (int j = 0; j < 5; j++)
+#pragma unroll
+    for (int i = 0; i < 5; i++) column[j][i] = row[i][j];
+  least_first<3>(column[0]), least_first<2>(column[1]), spread<5>(column[2]);
+  most_last<2>(column[3]), most_last<3>(column[4]);
+  const T all[13] = {column[0][3], column[0][4], column[1][2], column[1][3], column[1][4],
+                     column[2][1], column[2][2], column[2][3], column[3][0], column[3][1],
+                     column[3][2], column[4][0], column[4][1]};
+  T v[8];
+#pragma unroll
+  for (int i = 0; i < 8; i++) v[i] = all[i];
+  reduce_list<8>(v, all);
+  return v[1];
+}
+
+// Goes down so many rows of one key, with the sorted rows of the window.
+template <int SIDE, typename E>
+__device__ __forceinline__ void go_down(const char *corner, char *to, int count, int64_t in_row,
+                                        int64_t out_row, int64_t step_x) {
+  typename E::key row[SIDE][SIDE];
+#pragma unroll 1
+  for (int r = 1 - SIDE; r < count; r++, corner += in_row) {
+#pragma unroll
+    for (int i = 0; i + 1 < SIDE; i++)
+#pragma unroll
+      for (int k = 0; k < SIDE; k++) row[i][k] = row[i + 1][k];
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) row[SIDE - 1][k] = E::load(corner + k * step_x);
+    sort(row[SIDE - 1]);
+    if (r >= 0) E::store(to + r * out_row, median_of(row));
+  }
+}
+
 // Rows of adjacent elements on both sides: SINGLE ones, and words of them.
 template <int SIDE, typename SINGLE, typename E>
 __global__ void __launch_bounds__(THREADS)
-    median_rows(fc_dev_view in, fc_dev_view out, fc_dev_divider by_rows) {
-  const int rows = static_cast<int>(out.shape[FC_AXIS_Y]),
-            lines = static_cast<int>(out.shape[FC_AXIS_N]) * rows;
+    median_rows(fc_dev_view in, fc_dev_view out, fc_dev_divider by_segments) {
+  const int rows = static_cast<int>(out.shape[FC_AXIS_Y]), segments = (rows + ROWS - 1) / ROWS,
+            all = static_cast<int>(out.shape[FC_AXIS_N]) * segments;
   const int bytes = static_cast<int>(out.shape[FC_AXIS_X] * out.shape[FC_AXIS_C]) * SINGLE::BYTES;
-  const int64_t step_y = in.stride[FC_AXIS_Y], step_x = in.stride[FC_AXIS_X];
-  for (int line = blockIdx.y; line < lines; line += gridDim.y) {
-    const int n = by_rows.quotient(line), y = line - n * rows;
+  const int64_t in_row = in.stride[FC_AXIS_Y], out_row = out.stride[FC_AXIS_Y], step_x = in.stride[FC_AXIS_X];
+  for (int segment = blockIdx.y; segment < all; segment += gridDim.y) {
+    const int n = by_segments.quotient(segment), y = (segment - n * segments) * ROWS;
     const char *from = in.at(n, y - SIDE / 2, -(SIDE / 2), 0);
     char *to = out.at(n, y, 0, 0);
+    const int count = min(ROWS, rows - y);
     for (int i = (blockIdx.x * THREADS + threadIdx.x) * E::BYTES; i < bytes;
          i += gridDim.x * THREADS * E::BYTES)
       if (i + E::BYTES <= bytes)
-        E::store(to + i, by_network<SIDE, E>(from + i, step_y, step_x));
+        go_down<SIDE, E>(from + i, to + i, count, in_row, out_row, step_x);
       else
         for (int k = i; k < bytes; k += SINGLE::BYTES)
-          SINGLE::store(to + k, by_network<SIDE, SINGLE>(from + k, step_y, step_x));
+          go_down<SIDE, SINGLE>(from + k, to + k, count, in_row, out_row, step_x);
   }
 }
 
@@ -176,9 +265,11 @@ fc_status launch_rows(const fc_view *in, const fc_view *out, void *stream) {
   if (!fc_dev_is_interleaved(in) || !fc_dev_is_interleaved(out) || starts % E::BYTES != 0 ||
       lines > INT32_MAX / 2 || bytes > INT32_MAX / 2)
     return FC_UNSUPPORTED;
-  const dim3 grid(fc_blocks(bytes, THREADS * E::BYTES, 1 << 20), fc_blocks(lines, 1, 65535));
+  const int64_t segments = (out->shape[FC_AXIS_Y] + ROWS - 1) / ROWS;
+  const dim3 grid(fc_blocks(bytes, THREADS * E::BYTES, 1 << 20),
+                  fc_blocks(out->shape[FC_AXIS_N] * segments, 1, 65535));
   return fc_launch(median_rows<SIDE, SINGLE, E>, grid, dim3(THREADS), 0, stream, fc_dev_view_of(in),
-                   fc_dev_view_of(out), fc_dev_divider_of(out->shape[FC_AXIS_Y]));
+                   fc_dev_view_of(out), fc_dev_divider_of(segments));
 }
 
 template <typename E, typename WORDS>

@@ -66,7 +66,7 @@ void lay_tile(plan *p, int64_t tile_x, int64_t tile_y) {
 }
 
 bool choose_tile(plan *p) {
-  const int64_t sides[][2] = {{32, 2}, {24, 2}, {24, 1}, {16, 1}, {8, 1}};
+  const int64_t sides[][2] = {{32, 2}, {24, 2}, {24, 1}, {16, 1}, {8, 1}, {4, 1}, {2, 1}};
   for (int64_t limit : SHARED)
     for (auto &side : sides) {
       lay_tile(p, side[0], side[1]);

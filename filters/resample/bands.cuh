@@ -24,7 +24,7 @@ namespace {
 
 constexpr int BAND_WARPS = 8, BAND_THREADS = 32 * BAND_WARPS;
 constexpr int BAND_X = 8, BAND_Y = 16; // outputs of a group: elements, rows
-constexpr int BAND_MOST = 256;         // inputs of a group
+constexpr int BAND_MOST = 512;         // inputs of a group
 constexpr int BAND_ROWS = 2;           // groups of rows of a tile, at most
 constexpr int32_t BAND_BIAS = 1 << 15; // of values between the passes
 constexpr int BAND_BLOCKS = 3;         // resident on a multiprocessor
@@ -355,46 +355,43 @@ __device__ __forceinline__ void sum_across_last(const band_job &j, const band_ti
 __device__ __forceinline__ void sum_across(const band_job &j, const band_tile &tile, unsigned char *shared) {
   constexpr int AT_ONCE = 4;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const int blocks = (tile.r1 - tile.r0 + 15) / 16;
-  for (int k = warp; k < tile.nx; k += BAND_WARPS) {
-    const int group = tile.xg + k;
+  const int blocks = (tile.r1 - tile.r0 + 15) / 16, parts = (blocks + AT_ONCE - 1) / AT_ONCE;
+  for (int i = warp; i < tile.nx * parts; i += BAND_WARPS) {
+    const int part = i / tile.nx, k = i - part * tile.nx, group = tile.xg + k, first = part * AT_ONCE;
     const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * BAND_X;
     const unsigned char *raw =
         shared + lane % 16 * j.raw_pitch + lane / 16 * 16 + j.x.range[group].x - tile.e0;
-    for (int first = 0; first < blocks; first += AT_ONCE) {
-      fc_matrix_sums sums[AT_ONCE][2];
+    fc_matrix_sums sums[AT_ONCE][2];
 #pragma unroll
-      for (int m = 0; m < AT_ONCE; m++) begin(sums[m][0], BAND_FIRST), begin(sums[m][1], 0);
+    for (int m = 0; m < AT_ONCE; m++) begin(sums[m][0], BAND_FIRST), begin(sums[m][1], 0);
 #pragma unroll 1
-      for (int s = 0; s < j.x.inputs / 32; s++) {
-        column_weights w;
-        w.load(codes, s, g, t);
-#pragma unroll
-        for (int m = 0; m < AT_ONCE; m++) {
-          if (first + m >= blocks) continue;
-          uint32_t a[4];
-          fc_matrix_load(a, raw + 32 * s + 16 * (first + m) * j.raw_pitch);
-          sums[m][0] = fc_matrix_product(a, w.low[0], w.low[1], sums[m][0]);
-          sums[m][1] = fc_matrix_product(a, w.high[0], w.high[1], sums[m][1]);
-        }
-      }
+    for (int s = 0; s < j.x.inputs / 32; s++) {
+      column_weights w;
+      w.load(codes, s, g, t);
 #pragma unroll
       for (int m = 0; m < AT_ONCE; m++) {
         if (first + m >= blocks) continue;
-        int32_t v[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-          v[i] = min(max(static_cast<int32_t>(static_cast<uint32_t>(sums[m][0].of[i]) +
-                                              (static_cast<uint32_t>(sums[m][1].of[i]) << 8)),
-                         j.least),
-                     j.most);
-        unsigned char *to =
-            shared + j.mid_at + (16 * (first + m) + g) * j.mid_pitch + 2 * (BAND_X * k + 2 * t);
-        *reinterpret_cast<uint32_t *>(to) =
-            __byte_perm(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]), 0x6521);
-        *reinterpret_cast<uint32_t *>(to + 8 * j.mid_pitch) =
-            __byte_perm(static_cast<uint32_t>(v[2]), static_cast<uint32_t>(v[3]), 0x6521);
+        uint32_t a[4];
+        fc_matrix_load(a, raw + 32 * s + 16 * (first + m) * j.raw_pitch);
+        sums[m][0] = fc_matrix_product(a, w.low[0], w.low[1], sums[m][0]);
+        sums[m][1] = fc_matrix_product(a, w.high[0], w.high[1], sums[m][1]);
       }
+    }
+#pragma unroll
+    for (int m = 0; m < AT_ONCE; m++) {
+      if (first + m >= blocks) continue;
+      int32_t v[4];
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        v[i] = min(max(static_cast<int32_t>(static_cast<uint32_t>(sums[m][0].of[i]) +
+                                            (static_cast<uint32_t>(sums[m][1].of[i]) << 8)),
+                       j.least),
+                   j.most);
+      unsigned char *to = shared + j.mid_at + (16 * (first + m) + g) * j.mid_pitch + 2 * (BAND_X * k + 2 * t);
+      *reinterpret_cast<uint32_t *>(to) =
+          __byte_perm(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]), 0x6521);
+      *reinterpret_cast<uint32_t *>(to + 8 * j.mid_pitch) =
+          __byte_perm(static_cast<uint32_t>(v[2]), static_cast<uint32_t>(v[3]), 0x6521);
     }
   }
 }

@@ -1,184 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. Bytes are multiplied by band matrices where the device has the
-// units and the strides allow (bands.cu). Else a first kernel makes the windows and weights, with a warp per
-// output row or column. Then a block computes a tile of the output with both passes: the first from global
-// to shared memory, the second from there. If the first pass is vertical, interleaved bytes are summed four
-// neighbours at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one
-// output, the passes are two kernels, with the intermediate values in scratch.
-#include "filters/gpu/cuda.cuh"
+// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), bytes
+// are multiplied by band matrices where the device has the units and the strides allow (along.cu, else
+// bands.cu). Else a first kernel makes the windows and weights, with a warp per output row or column. Then a
+// block computes a tile of the output with both passes: the first from global to shared memory, the second
+// from there. If the first pass is vertical, interleaved bytes are summed four neighbours at a time, with
+// pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the passes are two
+// kernels, with the intermediate values in scratch.
+#include "filters/gpu/matrix_bytes.cuh"
+#include "filters/gpu/packs.cuh"
+#include "filters/resample/along.h"
 #include "filters/resample/bands.h"
+#include "filters/resample/few.cuh"
+#include "filters/resample/passes.cuh"
 #include "filters/resample/resample.h"
-#include "filters/resample/resample_math.h"
-#include "filters/resample/weights.cuh"
 
 namespace {
 
-constexpr int LANES = 32, WARPS = 8;    // per block: elements of a row, rows
 constexpr int64_t SHARED_MOST = 40960;  // bytes, so that several blocks are resident per multiprocessor
 constexpr int TILE_X = 64, TILE_Y = 16; // maximum of outputs per tile
-
-// ---- arithmetic ---------------------------------------------------------------
-
-struct of_bytes {
-  using value = int16_t; // between the passes
-  using weight = int16_t;
-  using sum = int32_t;
-  using real = float;
-  static __device__ __forceinline__ sum first(weight w, sum v) { return w * v; }
-  static __device__ __forceinline__ sum add(sum s, weight w, sum v) { return s + w * v; }
-};
-
-template <typename F> struct of_reals {
-  using value = F;
-  using weight = F;
-  using sum = F;
-  using real = F;
-  static __device__ __forceinline__ float first(float w, float v) { return __fmul_rn(w, v); }
-  static __device__ __forceinline__ double first(double w, double v) { return __dmul_rn(w, v); }
-  static __device__ __forceinline__ float add(float s, float w, float v) {
-    return __fadd_rn(s, __fmul_rn(w, v));
-  }
-  static __device__ __forceinline__ double add(double s, double w, double v) {
-    return __dadd_rn(s, __dmul_rn(w, v));
-  }
-};
-
-__device__ __forceinline__ int16_t between(of_bytes, int32_t sum, int limits) {
-  return static_cast<int16_t>(fc_resample_finished(sum, 0, limits));
-}
-template <typename F> __device__ __forceinline__ F between(of_reals<F>, F sum, int) {
-  return sum;
-}
-
-// ---- tables -------------------------------------------------------------------
-
-// Windows and weights of one axis, for the outputs of the view.
-template <typename W> struct table {
-  int32_t *first, *taps;
-  W *weights;
-  int32_t room, count;
-  int64_t from; // position of the first output
-};
-
-__device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
-                                            double norm, int16_t *to) {
-  fc_put_codes(a, o, first, taps, norm, to);
-}
-
-template <typename F>
-__device__ __forceinline__ void put_weights(const fc_resample_axis &a, int64_t o, int64_t first, int taps,
-                                            double norm, F *to) {
-  for (int i = threadIdx.x; i < taps; i += 32)
-    to[i] = static_cast<F>(fc_resample_folded(&a, o, first + i) * norm);
-}
-
-// A warp per output, those of X before those of Y.
-template <typename W>
-__global__ void __launch_bounds__(LANES *WARPS)
-    resample_tables(fc_resample_axis x, fc_resample_axis y, table<W> tx, table<W> ty) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(WARPS) + threadIdx.y;
-  if (i >= static_cast<int64_t>(tx.count) + ty.count) return;
-  const bool across = i < tx.count;
-  const fc_resample_axis &a = across ? x : y;
-  const table<W> &t = across ? tx : ty;
-  const int64_t k = across ? i : i - tx.count, o = t.from + k;
-  int64_t first;
-  const int taps = static_cast<int>(fc_resample_window(&a, o, &first));
-  const double norm = fc_norm_of(a, o, first, taps);
-  W *weights = t.weights + k * t.room;
-  put_weights(a, o, first, taps, norm, weights);
-  if (threadIdx.x == 0) {
-    t.first[k] = static_cast<int32_t>(first), t.taps[k] = taps;
-    if (taps < t.room) weights[taps] = 0; // padding after an odd number of taps
-  }
-}
-
-// ---- shared by both variants ----------------------------------------------------
-
-template <typename P> struct job {
-  fc_dev_view in, out;
-  table<typename P::weight> x, y;
-  fc_dev_map<typename P::real> load, store;
-  int64_t in_x, in_y;       // origin of the input view
-  int32_t channels, groups; // channels per row, groups of them per frame
-  int32_t alpha, limits;
-  fc_dev_divider by_channels;
-};
-
-// One group of channels of one frame.
-template <typename P> struct plane {
-  const char *in;
-  char *out;
-};
-
-template <typename P> __device__ __forceinline__ plane<P> plane_of(const job<P> &j, int64_t i) {
-  const int64_t n = i / j.groups, c = i % j.groups;
-  return {j.in.at(n, -j.in_y, -j.in_x, c), j.out.at(n, 0, 0, c)};
-}
-
-// Input element (y, x, c) of the signal, multiplied by alpha if that is on.
-__device__ __forceinline__ int32_t input(const job<of_bytes> &, const char *pixel, int64_t c_offset) {
-  return *reinterpret_cast<const uint8_t *>(pixel + c_offset);
-}
-template <typename F>
-__device__ __forceinline__ F input(const job<of_reals<F>> &j, const char *pixel, int64_t c_offset) {
-  const F v = fc_dev_load_any<F>(pixel + c_offset, j.in.dtype, j.load);
-  const int64_t last = (j.channels - 1) * j.in.stride[FC_AXIS_C];
-  if (!j.alpha || c_offset == last) return v;
-  return of_reals<F>::first(v, fc_dev_load_any<F>(pixel + last, j.in.dtype, j.load));
-}
-
-// First pass, vertical: output row r at input column x; horizontal: input row y at output column x.
-template <typename P>
-__device__ __forceinline__ typename P::value first_down(const job<P> &j, const plane<P> &p, int r, int64_t x,
-                                                        int c) {
-  const typename P::weight *w = j.y.weights + static_cast<int64_t>(r) * j.y.room;
-  const int taps = j.y.taps[r];
-  const int64_t offset = c * j.in.stride[FC_AXIS_C];
-  const char *at = p.in + j.y.first[r] * j.in.stride[FC_AXIS_Y] + x * j.in.stride[FC_AXIS_X];
-  typename P::sum sum = P::first(w[0], input(j, at, offset));
-  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], input(j, at += j.in.stride[FC_AXIS_Y], offset));
-  return between(P{}, sum, j.limits);
-}
-
-template <typename P>
-__device__ __forceinline__ typename P::value first_across(const job<P> &j, const plane<P> &p, int64_t y,
-                                                          int x, int c) {
-  const typename P::weight *w = j.x.weights + static_cast<int64_t>(x) * j.x.room;
-  const int taps = j.x.taps[x];
-  const int64_t offset = c * j.in.stride[FC_AXIS_C];
-  const char *at = p.in + y * j.in.stride[FC_AXIS_Y] + j.x.first[x] * j.in.stride[FC_AXIS_X];
-  typename P::sum sum = P::first(w[0], input(j, at, offset));
-  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], input(j, at += j.in.stride[FC_AXIS_X], offset));
-  return between(P{}, sum, j.limits);
-}
-
-template <typename P>
-__device__ __forceinline__ typename P::sum second(const typename P::value *from, int64_t step,
-                                                  const typename P::weight *w, int taps) {
-  typename P::sum sum = P::first(w[0], from[0]);
-  for (int k = 1; k < taps; k++) sum = P::add(sum, w[k], from[k * step]);
-  return sum;
-}
-
-// Second pass: computes output channel c from intermediate values, which are `step` apart and begin at
-// `from` with channel 0.
-__device__ __forceinline__ void finish(const job<of_bytes> &j, char *to, const int16_t *from, int c,
-                                       int64_t step, const int16_t *w, int taps) {
-  const int32_t sum = second<of_bytes>(from + c, step, w, taps);
-  *reinterpret_cast<uint8_t *>(to) = static_cast<uint8_t>(fc_resample_finished(sum, 1, 0));
-}
-template <typename F>
-__device__ __forceinline__ void finish(const job<of_reals<F>> &j, char *to, const F *from, int c,
-                                       int64_t step, const F *w, int taps) {
-  F sum = second<of_reals<F>>(from + c, step, w, taps);
-  if (j.alpha && c < j.channels - 1) {
-    const F alpha = second<of_reals<F>>(from + j.channels - 1, step, w, taps);
-    sum = alpha > 0 ? sum / alpha : F(0);
-  }
-  fc_dev_store_any<F>(to, j.out.dtype, sum, j.store, nullptr);
-}
 
 // ---- tiles ------------------------------------------------------------------------
 
@@ -189,17 +29,6 @@ struct tiling {
   int32_t pitch;
   fc_dev_divider by_row; // elements of a row
 };
-
-__device__ __forceinline__ int32_t dp2a_low(int32_t weights, uint32_t bytes, int32_t sum) {
-  int32_t result;
-  asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
-  return result;
-}
-__device__ __forceinline__ int32_t dp2a_high(int32_t weights, uint32_t bytes, int32_t sum) {
-  int32_t result;
-  asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(weights), "r"(bytes), "r"(sum));
-  return result;
-}
 
 // The intermediate values of a tile's row r, computed by the aligned words that contain its bytes. `at` is
 // the first word in the first row of the window.
@@ -216,8 +45,8 @@ __device__ __forceinline__ void words_down(const job<of_bytes> &j, const char *a
       const uint32_t b = k + 1 < taps ? *reinterpret_cast<const uint32_t *>(from + step) : 0;
       const uint32_t low = __byte_perm(a, b, 0x5140), high = __byte_perm(a, b, 0x7362);
       const int32_t both = w[k / 2];
-      s0 = dp2a_low(both, low, s0), s1 = dp2a_high(both, low, s1);
-      s2 = dp2a_low(both, high, s2), s3 = dp2a_high(both, high, s3);
+      s0 = fc_two_products(both, low, s0), s1 = fc_two_products_above(both, low, s1);
+      s2 = fc_two_products(both, high, s2), s3 = fc_two_products_above(both, high, s3);
       from += 2 * step;
     }
     int16_t *four = to + 4 * i;
@@ -256,21 +85,24 @@ __device__ __forceinline__ void tile_down(const job<P> &j, const tiling &t, cons
     }
 }
 
-// Four adjacent elements as values; `left` of them, at least one, may be read.
-template <typename T, bool ALIGNED>
+// Four adjacent elements as values; `left` of them, at least one, may be read. ALPHA: a pixel, of which the
+// last one multiplies the others.
+template <typename T, bool ALIGNED, bool ALPHA>
 __device__ __forceinline__ float4 four_at(const job<of_reals<float>> &j, const char *from, int left) {
-  T v[4];
-  if constexpr (ALIGNED && sizeof(T) == 4) {
-    const uint4 words = *reinterpret_cast<const uint4 *>(from);
-    memcpy(v, &words, sizeof v);
-  } else if constexpr (ALIGNED) {
-    const uint2 words = *reinterpret_cast<const uint2 *>(from);
-    memcpy(v, &words, sizeof v);
+  float v[4];
+  if constexpr (ALIGNED) {
+    uint32_t words[sizeof(T)];
+    fc_words_load(words, from);
+    if constexpr (fc_is_code<T>)
+      fc_words_values<T, 4>(v, words, j.load);
+    else
+      memcpy(v, words, sizeof v);
   } else
 #pragma unroll
-    for (int i = 0; i < 4; i++) v[i] = reinterpret_cast<const T *>(from)[min(i, left - 1)];
-  return make_float4(fc_dev_value<float, T>(v[0], j.load), fc_dev_value<float, T>(v[1], j.load),
-                     fc_dev_value<float, T>(v[2], j.load), fc_dev_value<float, T>(v[3], j.load));
+    for (int i = 0; i < 4; i++)
+      v[i] = fc_code_value(reinterpret_cast<const T *>(from)[min(i, left - 1)], j.load);
+  if constexpr (ALPHA) v[0] *= v[3], v[1] *= v[3], v[2] *= v[3];
+  return make_float4(v[0], v[1], v[2], v[3]);
 }
 
 __device__ __forceinline__ float4 add_four(float4 s, float w, float4 v) {
@@ -280,9 +112,49 @@ __device__ __forceinline__ float4 add_four(float4 s, float w, float4 v) {
 
 constexpr int ROWS_AT_ONCE = 4; // of a thread along the rows, which share its weights
 
-// First pass vertical, of interleaved elements of type T without alpha: four adjacent ones a thread. ALIGNED:
-// those at multiples of 4 lie at multiples of their bytes.
-template <typename T, bool ALIGNED>
+// Pixels with alpha, in ROWS_AT_ONCE rows.
+template <typename T>
+__device__ __forceinline__ void across_pixels(const job<of_reals<float>> &j, const tiling &t,
+                                              const plane<of_reals<float>> &p, int x0, int nx, int y0, int ny,
+                                              const float *mid, int begin) {
+  using P = of_reals<float>;
+  constexpr int SIZE = static_cast<int>(sizeof(T));
+  const int groups = (ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+  for (int i = threadIdx.y * LANES + threadIdx.x; i < t.nx * groups; i += LANES * WARPS) {
+    const int group = i / t.nx, x = i - group * t.nx, o = x0 + x, row = ROWS_AT_ONCE * group;
+    if (x >= nx) continue;
+    const float *w = j.x.weights + static_cast<int64_t>(o) * j.x.room;
+    const float *from = mid + row * t.pitch + j.x.first[o] * 4 - begin;
+    float4 sum[ROWS_AT_ONCE];
+    const int taps = j.x.taps[o];
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++) {
+      const float4 v = *reinterpret_cast<const float4 *>(from + m * t.pitch);
+      sum[m] =
+          make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
+    }
+#pragma unroll 2
+    for (int k = 1; k < taps; k++)
+#pragma unroll
+      for (int m = 0; m < ROWS_AT_ONCE; m++)
+        sum[m] = add_four(sum[m], w[k], *reinterpret_cast<const float4 *>(from + m * t.pitch + 4 * k));
+    char *to =
+        p.out + static_cast<int64_t>(y0 + row) * j.out.stride[FC_AXIS_Y] + static_cast<int64_t>(o) * 4 * SIZE;
+#pragma unroll
+    for (int m = 0; m < ROWS_AT_ONCE; m++, to += j.out.stride[FC_AXIS_Y]) {
+      if (row + m >= ny) continue;
+      const float alpha = sum[m].w, colour[3] = {sum[m].x, sum[m].y, sum[m].z};
+#pragma unroll
+      for (int c = 0; c < 3; c++)
+        fc_dev_store<float, T>(to + c * SIZE, alpha > 0 ? colour[c] / alpha : 0.f, j.store, nullptr);
+      fc_dev_store<float, T>(to + 3 * SIZE, alpha, j.store, nullptr);
+    }
+  }
+}
+
+// First pass vertical, of interleaved elements of type T: four adjacent ones a thread. ALIGNED: those at
+// multiples of 4 lie at multiples of their bytes. ALPHA: pixels of four channels with alpha.
+template <typename T, bool ALIGNED, bool ALPHA>
 __device__ __forceinline__ void dense_down(const job<of_reals<float>> &j, const tiling &t,
                                            const plane<of_reals<float>> &p, int x0, int nx, int y0, int ny,
                                            float *mid) {
@@ -298,16 +170,17 @@ __device__ __forceinline__ void dense_down(const job<of_reals<float>> &j, const 
       const int left = end - begin - i;
       const char *at =
           p.in + j.y.first[y0 + r] * j.in.stride[FC_AXIS_Y] + static_cast<int64_t>(begin + i) * SIZE;
-      const float4 v = four_at<T, ALIGNED>(j, at, left);
+      const float4 v = four_at<T, ALIGNED, ALPHA>(j, at, left);
       float4 sum =
           make_float4(P::first(w[0], v.x), P::first(w[0], v.y), P::first(w[0], v.z), P::first(w[0], v.w));
 #pragma unroll 4
       for (int k = 1; k < taps; k++)
-        sum = add_four(sum, w[k], four_at<T, ALIGNED>(j, at += j.in.stride[FC_AXIS_Y], left));
+        sum = add_four(sum, w[k], four_at<T, ALIGNED, ALPHA>(j, at += j.in.stride[FC_AXIS_Y], left));
       *reinterpret_cast<float4 *>(mid + r * t.pitch + i) = sum;
     }
   }
   __syncthreads();
+  if constexpr (ALPHA) return across_pixels<T>(j, t, p, x0, nx, y0, ny, mid, begin);
   const int elements = nx * j.channels, groups = (ny + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
   const int all = t.nx * j.channels; // of a whole tile
   for (int i = threadIdx.y * LANES + threadIdx.x; i < all * groups; i += LANES * WARPS) {
@@ -372,7 +245,7 @@ __global__ void __launch_bounds__(LANES *WARPS) resample_tiles(job<P> j, tiling 
   }
 }
 
-template <typename T, bool ALIGNED>
+template <typename T, bool ALIGNED, bool ALPHA>
 __global__ void __launch_bounds__(LANES *WARPS, 4) resample_dense(job<of_reals<float>> j, tiling t) {
   extern __shared__ __align__(16) unsigned char resample_shared[];
   float *mid = reinterpret_cast<float *>(resample_shared);
@@ -381,7 +254,7 @@ __global__ void __launch_bounds__(LANES *WARPS, 4) resample_dense(job<of_reals<f
     const plane<of_reals<float>> p = plane_of(j, i / (t.across * t.down));
     const int64_t tile = i % (t.across * t.down);
     const int x0 = static_cast<int>(tile % t.across) * t.nx, y0 = static_cast<int>(tile / t.across) * t.ny;
-    dense_down<T, ALIGNED>(j, t, p, x0, min(t.nx, j.x.count - x0), y0, min(t.ny, j.y.count - y0), mid);
+    dense_down<T, ALIGNED, ALPHA>(j, t, p, x0, min(t.nx, j.x.count - x0), y0, min(t.ny, j.y.count - y0), mid);
     __syncthreads();
   }
 }
@@ -655,13 +528,13 @@ template <typename P> fc_status launch_passes(const choice &w, const job<P> &j, 
 
 // Floats and u16 in floats whose elements are adjacent in a row on both sides, down first; else
 // FC_UNSUPPORTED.
-template <typename T>
+template <typename T, bool ALPHA>
 fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in, const fc_view *out,
                        void *stream) {
   const bool adjacent = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out) && w.whole;
   const int64_t size = static_cast<int64_t>(sizeof(T));
-  if (!w.down_first || j.alpha ||
-      (!adjacent && (in->stride[FC_AXIS_X] != size || out->stride[FC_AXIS_X] != size)) ||
+  if (!w.down_first || ALPHA != (j.alpha != 0) || (ALPHA && w.channels != 4) ||
+      (!adjacent && (ALPHA || in->stride[FC_AXIS_X] != size || out->stride[FC_AXIS_X] != size)) ||
       w.tile.nx * w.channels > 4096 || in->extent[FC_AXIS_X] > INT32_MAX / w.channels)
     return FC_UNSUPPORTED;
   const int64_t bytes =
@@ -673,8 +546,8 @@ fc_status launch_dense(const choice &w, const job<of_reals<float>> &j, const fc_
                         (in->shape[FC_AXIS_N] > 1 ? in->stride[FC_AXIS_N] : 0) |
                         (j.groups > 1 ? in->stride[FC_AXIS_C] : 0);
   const unsigned blocks = fc_blocks(w.tile.across * w.tile.down * w.tile.planes, 1, 1 << 30);
-  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true> : resample_dense<T, false>, dim3(blocks),
-                   dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
+  return fc_launch(steps % (4 * size) == 0 ? resample_dense<T, true, ALPHA> : resample_dense<T, false, ALPHA>,
+                   dim3(blocks), dim3(LANES, WARPS), static_cast<size_t>(bytes), stream, j, w.tile);
 }
 
 fc_status launch_if_dense(const choice &, const job<of_bytes> &, const fc_view *, const fc_view *, void *) {
@@ -686,8 +559,78 @@ fc_status launch_if_dense(const choice &, const job<of_reals<double>> &, const f
 }
 fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const fc_view *in,
                           const fc_view *out, void *stream) {
-  if (in->dtype == FC_F32) return launch_dense<float>(w, j, in, out, stream);
-  return in->dtype == FC_U16 ? launch_dense<uint16_t>(w, j, in, out, stream) : FC_UNSUPPORTED;
+  switch (in->dtype) {
+  case FC_F32:
+    return j.alpha ? launch_dense<float, true>(w, j, in, out, stream)
+                   : launch_dense<float, false>(w, j, in, out, stream);
+  case FC_U16:
+    return j.alpha ? launch_dense<uint16_t, true>(w, j, in, out, stream)
+                   : launch_dense<uint16_t, false>(w, j, in, out, stream);
+  case FC_U8: return launch_dense<uint8_t, true>(w, j, in, out, stream);
+  default: return FC_UNSUPPORTED;
+  }
+}
+
+// The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk, or 6
+// of bytes, which products sum faster.
+int few_taps(const fc_resample *r, const choice &w) {
+  if (r->alpha || w.x.inverse < 1 || w.y.inverse < 1 ||
+      (r->filter == FC_RESAMPLE_AREA && (w.x.scale > 1 || w.y.scale > 1)))
+    return 0;
+  const int taps = r->filter == FC_RESAMPLE_AREA ? 2 : 2 * static_cast<int>(fc_resample_reach_of(r->filter));
+  return w.codes && taps > 4 ? 0 : taps;
+}
+
+template <typename P, typename T, int TAPS, int PER>
+fc_status launch_few_taps(const choice &w, const job<P> &j, const fc_view *in, const fc_view *out,
+                          void *stream) {
+  few_job<P> f;
+  f.of = j, f.planes = w.planes;
+  f.elements = static_cast<int32_t>(out->shape[FC_AXIS_X] * w.channels);
+  f.groups = (f.elements + PER - 1) / PER;
+  const int64_t end = in->origin[FC_AXIS_X] + in->shape[FC_AXIS_X] + fc_resample_halo_of(&w.x);
+  f.end = static_cast<int32_t>(smaller(end, w.x.in));
+  const int64_t steps = static_cast<int64_t>(reinterpret_cast<uintptr_t>(out->data)) |
+                        out->stride[FC_AXIS_Y] | out->stride[FC_AXIS_N] |
+                        (j.groups > 1 ? out->stride[FC_AXIS_C] : 0);
+  f.aligned = steps % (PER * static_cast<int64_t>(sizeof(T))) == 0;
+  const dim3 grid(fc_blocks(f.groups, FEW_THREADS, INT32_MAX), fc_blocks(j.y.count, FEW_ROWS, INT32_MAX),
+                  fc_blocks(w.planes, 1, 65535));
+  return fc_launch(w.down_first ? resample_few<P, T, TAPS, PER, true> : resample_few<P, T, TAPS, PER, false>,
+                   grid, dim3(FEW_THREADS), 0, stream, f);
+}
+
+template <typename P, typename T, int PER>
+fc_status launch_few_of(const choice &w, const job<P> &j, int taps, const fc_view *in, const fc_view *out,
+                        void *stream) {
+  const int64_t size = static_cast<int64_t>(sizeof(T));
+  const bool adjacent = (w.whole && fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out)) ||
+                        (!w.whole && in->stride[FC_AXIS_X] == size && out->stride[FC_AXIS_X] == size);
+  if (!adjacent || in->extent[FC_AXIS_X] > INT32_MAX / 8 / w.channels / size ||
+      out->extent[FC_AXIS_X] > INT32_MAX / 8 / w.channels || j.y.count > 65535 * FEW_ROWS)
+    return FC_UNSUPPORTED;
+  if (taps == 2) return launch_few_taps<P, T, 2, PER>(w, j, in, out, stream);
+  if (taps == 4) return launch_few_taps<P, T, 4, PER>(w, j, in, out, stream);
+  if constexpr (sizeof(T) > 1)
+    if (taps == 6) return launch_few_taps<P, T, 6, PER>(w, j, in, out, stream);
+  return FC_UNSUPPORTED;
+}
+
+fc_status launch_few(const choice &w, const job<of_bytes> &j, int taps, const fc_view *in, const fc_view *out,
+                     void *stream) {
+  return launch_few_of<of_bytes, uint8_t, 8>(w, j, taps, in, out, stream);
+}
+fc_status launch_few(const choice &w, const job<of_reals<float>> &j, int taps, const fc_view *in,
+                     const fc_view *out, void *stream) {
+  switch (in->dtype) {
+  case FC_F32: return launch_few_of<of_reals<float>, float, 4>(w, j, taps, in, out, stream);
+  case FC_U16: return launch_few_of<of_reals<float>, uint16_t, 4>(w, j, taps, in, out, stream);
+  default: return FC_UNSUPPORTED;
+  }
+}
+fc_status launch_few(const choice &, const job<of_reals<double>> &, int, const fc_view *, const fc_view *,
+                     void *) {
+  return FC_UNSUPPORTED;
 }
 
 // Whether four bytes can be processed at a time: all rows must have the same offset within a word.
@@ -716,6 +659,8 @@ fc_status run(const choice &w, const fc_resample *r, const fc_view *in, const fc
   fc_status status = fc_launch(resample_tables<W>, dim3(fc_blocks(outputs, WARPS, INT32_MAX)),
                                dim3(LANES, WARPS), 0, stream, w.x, w.y, j.x, j.y);
   if (status != FC_OK) return status;
+  status = launch_few(w, j, few_taps(r, w), in, out, stream);
+  if (status != FC_UNSUPPORTED) return status;
   if (!w.tiles) return launch_passes<P>(w, j, static_cast<char *>(scratch) + m.between, stream);
   status = launch_if_dense(w, j, in, out, stream);
   if (status != FC_UNSUPPORTED) return status;
@@ -732,8 +677,10 @@ bool is_empty(const fc_view *in, const fc_view *out) {
 
 extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
   if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
-  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out);
-  return static_cast<size_t>(tables > bands ? tables : bands);
+  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out),
+                along = fc_resample_along_scratch(r, in, out);
+  return static_cast<size_t>(tables > bands ? (tables > along ? tables : along)
+                                            : (bands > along ? bands : along));
 }
 
 extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
@@ -747,7 +694,9 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     default: return launch_nearest<uint64_t>(w.x, w.y, in, out, stream);
     }
   if (w.codes) {
-    const fc_status status = fc_resample_bands(r, in, out, scratch, stream);
+    fc_status status = FC_UNSUPPORTED;
+    if (!few_taps(r, w)) status = fc_resample_along(r, in, out, scratch, stream);
+    if (!few_taps(r, w) && status == FC_UNSUPPORTED) status = fc_resample_bands(r, in, out, scratch, stream);
     return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
   }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);

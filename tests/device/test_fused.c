@@ -47,7 +47,8 @@ static void drop(ready_chain *c) {
   g_ptr_array_unref(c->hosted);
 }
 
-/* "2+3": a kernel of two stages and one of three, in the order of stages; others are left out. */
+/* "2+3>": a kernel of two stages, and one of three that writes the exchanged axes of the stage behind, in the
+ * order of stages; others are left out. */
 static char *groups_of(const char *const *stages, int kind, int dtype, gint64 channels, int wanted,
                        const fc_options *options) {
   ready_chain c = parse(stages);
@@ -63,7 +64,8 @@ static char *groups_of(const char *const *stages, int kind, int dtype, gint64 ch
   GString *groups = g_string_new(NULL);
   for (guint s = 0; s < plan->n; s++)
     if (plan->stages[s].fused)
-      g_string_append_printf(groups, "%s%u", groups->len ? "+" : "", plan->stages[s].fused);
+      g_string_append_printf(groups, "%s%u%s", groups->len ? "+" : "", plan->stages[s].fused,
+                             plan->stages[s].through ? ">" : "");
   g_autoptr(fc_plan) on_cpu =
       fc_plan_on_cpu(plan, options, &(GError){.message = (char *)"it failed"}, &error);
   for (guint s = 0; s < plan->n; s++) g_assert_true(!on_cpu->stages[s].fused && !on_cpu->stages[s].function);
@@ -126,6 +128,11 @@ static void test_groups(void) {
       /* Six channels are too many pixel by pixel, not sample by sample. */
       {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
       {{"convert:f32:scale=stretch", "gain:2"}, FC_IMAGE, FC_U8, 3, ""},
+      /* Exchanged axes are the kernel's strides, but not those of a window. */
+      {{"gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "1>"},
+      {{"crop:x=3", "gain:2", "layout:chw", "gain:2", "layout:hwc"}, FC_IMAGE, FC_U8, 3, "2>+1>"},
+      {{"sepconv:[1,2,1]/4", "gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "2"},
+      {{"layout:chw"}, FC_IMAGE, FC_U8, 3, ""},
   };
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cuda";
@@ -291,6 +298,39 @@ static void test_memory(void) {
       g_assert_cmpuint(launches, ==, chunk ? (cases[i].height + 63) / 64 : 1);
       g_assert_cmpmem(got, size, good, size);
     }
+  }
+  first_copies = FALSE;
+}
+
+/* The stage that exchanges axes is the kernel's strides: one launch for all three. */
+static void test_exchanged(void) {
+  static const char *const stages[] = {"crop:x=100:y=7", "gain:-0.3", "layout:chw", NULL};
+  enum { FRAMES = 2, ROWS = 50, COLUMNS = 333, LEFT = COLUMNS - 100, DOWN = ROWS - 7 };
+  g_autofree float *samples = noise_of(5), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
+  const gsize size = sizeof(float) * FRAMES * DOWN * LEFT * 3;
+  const fc_view in = {.size = sizeof in,
+                      .dtype = FC_F32,
+                      .kind = FC_IMAGE,
+                      .device = FC_HOST,
+                      .data = samples,
+                      .shape = {FRAMES, ROWS, COLUMNS, 3},
+                      .stride = {12 * COLUMNS * ROWS, 12 * COLUMNS, 12, 4},
+                      .extent = {FRAMES, ROWS, COLUMNS, 3}};
+  fc_view out = {.size = sizeof out,
+                 .dtype = FC_F32,
+                 .kind = FC_ARRAY,
+                 .device = FC_HOST,
+                 .data = good,
+                 .shape = {FRAMES, 3, DOWN, LEFT},
+                 .stride = {12 * LEFT * DOWN, 4 * LEFT * DOWN, 4 * LEFT, 4},
+                 .extent = {FRAMES, 3, DOWN, LEFT}};
+  run_host(stages, "cpu", FC_FUSE_WAIT, 0, &in, &out);
+  out.data = got, first_copies = TRUE;
+  for (int fuse = 0; fuse < 2; fuse++) {
+    memset(got, 0xff, size), launches = 0;
+    run_host(stages, "cuda", fuse ? FC_FUSE_WAIT : FC_FUSE_NO, 0, &in, &out);
+    g_assert_cmpuint(launches, ==, fuse);
+    g_assert_cmpmem(got, size, good, size);
   }
   first_copies = FALSE;
 }
@@ -522,6 +562,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
+  g_test_add_func("/fused/exchanged", test_exchanged);
   g_test_add_func("/fused/switch", test_switch);
   g_test_add_func("/fused/no CUDA version", test_no_cuda_version);
   g_test_add_func("/fused/many", test_many);

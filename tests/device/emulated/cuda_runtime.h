@@ -41,7 +41,8 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 struct dim3 {
-  unsigned x = 1, y = 1, z = 1;
+  unsigned x, y, z;
+  dim3(unsigned across = 1, unsigned down = 1, unsigned deep = 1) : x(across), y(down), z(deep) {}
 };
 inline uint2 make_uint2(unsigned x, unsigned y) {
   return {x, y};
@@ -153,15 +154,20 @@ static void meet(waiting whom) {
 #define __syncthreads() meet(BLOCK)
 #define __syncwarp(...) meet(WARP)
 
+/* The first fiber of a fiber's warp. */
+static unsigned warp_of(const fiber *f) {
+  return static_cast<unsigned>(f - fibers.data()) / 32 * 32;
+}
+
 /* The word of lane `from`, or the lane's own where there is none. */
 template <typename T> static T exchange(T v, int from) {
   fiber *me = running;
   const unsigned turn = me->turn++ & 1;
   static_assert(sizeof v <= 8, "");
   memcpy(&me->word[turn], &v, sizeof v);
-  const unsigned thread = threadIdx.x;
+  const unsigned first = warp_of(me);
   meet(WARP);
-  if (from >= 0 && from < 32) memcpy(&v, &fibers[thread / 32 * 32 + from].word[turn], sizeof v);
+  if (from >= 0 && from < 32) memcpy(&v, &fibers[first + from].word[turn], sizeof v);
   return v;
 }
 template <typename T> static T __shfl_up_sync(unsigned, T v, int by) {
@@ -185,7 +191,7 @@ static int any_of(bool flag, waiting whom, unsigned first, unsigned count) {
   return any;
 }
 static int __any_sync(unsigned, bool flag) {
-  return any_of(flag, WARP, threadIdx.x / 32 * 32, 32);
+  return any_of(flag, WARP, warp_of(running), 32);
 }
 static int __syncthreads_or(bool flag) {
   return any_of(flag, BLOCK, 0, static_cast<unsigned>(fibers.size()));
@@ -224,20 +230,20 @@ static void run_block(unsigned threads) {
   do {
     for (unsigned t = 0; t < threads; t++) {
       if (fibers[t].at != NOTHING) continue;
-      running = &fibers[t], threadIdx.x = t;
+      running = &fibers[t], threadIdx.x = t % blockDim.x, threadIdx.y = t / blockDim.x;
       swapcontext(&scheduler, &running->context);
     }
   } while (release(threads));
 }
 
-/* All blocks of a grid. */
+/* All blocks of a grid; of `down` rows of threads. */
 static void run_grid(void (*kernel)(const void *), const void *params, const unsigned grid[3],
-                     unsigned threads) {
+                     unsigned threads, unsigned down = 1) {
   body = kernel, argument = params;
-  gridDim.x = grid[0], gridDim.y = grid[1], gridDim.z = grid[2], blockDim.x = threads;
+  gridDim.x = grid[0], gridDim.y = grid[1], gridDim.z = grid[2], blockDim.x = threads, blockDim.y = down;
   for (blockIdx.z = 0; blockIdx.z < grid[2]; blockIdx.z++)
     for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++)
-      for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++) run_block(threads);
+      for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++) run_block(threads * down);
 }
 
 #endif

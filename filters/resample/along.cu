@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+//
+// along.cu - resize of bytes by warps that walk along rows: tables and launches of along.cuh.
+#include "filters/resample/along.h"
+#include "filters/resample/along.cuh"
+
+namespace {
+
+constexpr int64_t SHARED = 226 << 10;
+constexpr int64_t LEAST_PART = 4; // groups, of which each block reads some columns twice
+
+struct plan {
+  fc_resample_axis x, y;
+  int64_t channels, planes, by_n; // interleaved; planes of all frames, of a frame
+  int64_t groups_x, groups_y, tasks;
+  int64_t steps, blocks, rows; // 32 inputs of 16 rows; blocks of a group; inputs of 16 rows
+  bool skewed;                 // rows do not begin at multiples of 16 bytes
+  int64_t part, warps, bytes;
+};
+
+int64_t up_to(int64_t v, int64_t multiple) {
+  return (v + multiple - 1) / multiple * multiple;
+}
+
+// The most inputs that `count` adjacent outputs read: windows end less than half an input beyond the filter's
+// support.
+int64_t inputs_of(const fc_resample_axis &a, int64_t count) {
+  const double reach = a.filter == FC_RESAMPLE_AREA ? a.scale + 2 : 2 * a.support + 1;
+  const int64_t most = static_cast<int64_t>(static_cast<double>(count - 1) * a.scale + reach + 1e-3);
+  return most < a.in ? most : a.in;
+}
+
+int64_t slot_of(const plan &p) {
+  return p.rows * ALONG_CHUNK;
+}
+int64_t copied_of(const plan &p) {
+  return p.skewed ? p.rows * ALONG_SKEWED_PITCH : ALONG_STAGES * slot_of(p);
+}
+int64_t warp_of(const plan &p) {
+  return copied_of(p) + ALONG_Y * ALONG_PITCH;
+}
+int64_t ends_of(const plan &p) {
+  return p.part * p.blocks * 512;
+}
+int64_t rings_of(const plan &p) {
+  return ends_of(p) + up_to((p.part + 1) * 4, 128);
+}
+// Rows that products with weights of 0 read are behind those of the last warp.
+int64_t shared_of(const plan &p) {
+  return rings_of(p) + p.warps * warp_of(p) +
+         (p.steps * 32 - p.rows) * (p.skewed ? ALONG_SKEWED_PITCH : ALONG_CHUNK);
+}
+
+// Instances of the kernel.
+bool choose_kernel(plan *p) {
+  static const int64_t of[][2] = {{1, 2}, {2, 2}, {2, 3}, {3, 4}};
+  for (auto &k : of)
+    if (p->steps <= k[0] && p->blocks <= k[1]) return p->steps = k[0], p->blocks = k[1], true;
+  return false;
+}
+
+// As many columns as fit beside the warps, or as leave each multiprocessor its share of warps.
+bool choose_part(plan *p, int64_t processors) {
+  const int64_t share = p->groups_x * p->tasks / (processors * ALONG_WARPS);
+  for (p->warps = p->skewed ? ALONG_SKEWED_WARPS : ALONG_WARPS;; p->warps = (p->warps + 1) / 2) {
+    p->part = 0;
+    int64_t most = (SHARED - shared_of(*p) - 256) / (p->blocks * 512 + 4);
+    if (most >= 16 || (p->warps == 1 && most > 0)) {
+      if (most > share) most = share < LEAST_PART ? LEAST_PART : share;
+      const int64_t parts = (p->groups_x + most - 1) / most;
+      p->part = (p->groups_x + parts - 1) / parts;
+      // Few tasks are spread over many blocks.
+      while (p->warps > 1 && parts * ((p->tasks + p->warps - 1) / p->warps) < processors) p->warps /= 2;
+      p->bytes = shared_of(*p);
+      return p->bytes <= SHARED;
+    }
+    if (p->warps == 1) return false;
+  }
+}
+
+// Of shapes and extents, for so many interleaved channels.
+bool plan_of(const fc_resample *r, const fc_view *in, const fc_view *out, int64_t channels, plan *p) {
+  p->x = fc_resample_axis_of(r, in->extent[FC_AXIS_X], out->extent[FC_AXIS_X]);
+  p->y = fc_resample_axis_of(r, in->extent[FC_AXIS_Y], out->extent[FC_AXIS_Y]);
+  if (r->filter == FC_RESAMPLE_NEAREST || !fc_resample_by_codes(r, in->dtype, &p->x, &p->y) ||
+      !fc_resample_down_first(r, 1, &p->y) || p->x.most > ALONG_MOST || p->y.most > ALONG_MOST)
+    return false;
+  const int64_t all = out->shape[FC_AXIS_C];
+  p->channels = channels, p->by_n = channels == all ? 1 : all, p->planes = out->shape[FC_AXIS_N] * p->by_n;
+  const int64_t width = out->shape[FC_AXIS_X] * channels, height = out->shape[FC_AXIS_Y];
+  if (width > INT32_MAX / 2 || in->extent[FC_AXIS_X] > INT32_MAX / 2 / channels ||
+      height * p->planes > INT32_MAX / 2)
+    return false;
+  p->groups_x = up_to(width, ALONG_X) / ALONG_X, p->groups_y = up_to(height, ALONG_Y) / ALONG_Y;
+  p->tasks = p->groups_y * p->planes;
+  p->rows = inputs_of(p->y, ALONG_Y), p->steps = up_to(p->rows, 32) / 32;
+  const int64_t window = inputs_of(p->x, (ALONG_X + 2 * channels - 2) / channels) * channels;
+  p->blocks = (window + 30) / ALONG_BLOCK + 1;
+  return choose_kernel(p);
+}
+
+int64_t bytes_x(const plan &p) {
+  return p.groups_x * p.blocks * 512;
+}
+int64_t bytes_y(const plan &p) {
+  return p.groups_y * p.steps * 1024;
+}
+int64_t scratch_of(const plan &p) {
+  return bytes_x(p) + bytes_y(p) + (p.groups_x + p.groups_y) * static_cast<int64_t>(sizeof(int2));
+}
+
+// Whether elements of a row are adjacent: of all channels, or of each.
+bool plan_of_views(const fc_resample *r, const fc_view *in, const fc_view *out, plan *p) {
+  const bool whole = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out);
+  if (!whole && (in->stride[FC_AXIS_X] != 1 || out->stride[FC_AXIS_X] != 1)) return false;
+  const int64_t row = in->stride[FC_AXIS_Y] < 0 ? -in->stride[FC_AXIS_Y] : in->stride[FC_AXIS_Y];
+  if (row > INT32_MAX / ALONG_MOST || !plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p))
+    return false;
+  const int64_t first =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) - in->origin[FC_AXIS_X] * p->channels;
+  const int64_t apart =
+      (p->planes > p->by_n ? in->stride[FC_AXIS_N] : 0) | (p->by_n > 1 ? in->stride[FC_AXIS_C] : 0);
+  p->skewed = (first | in->stride[FC_AXIS_Y] | apart) % 16 != 0;
+  return true;
+}
+
+along_axis axis_of(char **at, const plan &p, const fc_view *out, int axis) {
+  const bool x = axis == FC_AXIS_X;
+  along_axis a;
+  a.codes = reinterpret_cast<uint4 *>(*at), *at += x ? bytes_x(p) : bytes_y(p);
+  a.blocks = static_cast<int32_t>(x ? p.blocks : p.steps);
+  a.count = static_cast<int32_t>(out->shape[axis]), a.channels = static_cast<int32_t>(x ? p.channels : 1);
+  a.from = out->origin[axis];
+  return a;
+}
+
+along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scratch) {
+  along_job j;
+  const int64_t x = in->origin[FC_AXIS_X], y = in->origin[FC_AXIS_Y];
+  j.in_row = in->stride[FC_AXIS_Y], j.in_n = in->stride[FC_AXIS_N], j.in_c = in->stride[FC_AXIS_C];
+  j.out_row = out->stride[FC_AXIS_Y], j.out_n = out->stride[FC_AXIS_N], j.out_c = out->stride[FC_AXIS_C];
+  j.in = static_cast<const char *>(in->data) - y * j.in_row - x * p.channels;
+  j.out = static_cast<char *>(out->data);
+  // Inputs beside the view are readable as far as windows go, within the signal.
+  const int64_t halo = fc_resample_halo_of(&p.x), end = x + in->shape[FC_AXIS_X] + halo;
+  j.low = static_cast<int32_t>((x > halo ? x - halo : 0) * p.channels);
+  j.high = static_cast<int32_t>((end < p.x.in ? end : p.x.in) * p.channels);
+  j.planes = static_cast<int32_t>(p.planes), j.by_n = static_cast<int32_t>(p.by_n);
+  j.width = static_cast<int32_t>(out->shape[FC_AXIS_X] * p.channels);
+  j.height = static_cast<int32_t>(out->shape[FC_AXIS_Y]);
+  j.groups_x = static_cast<int32_t>(p.groups_x), j.groups_y = static_cast<int32_t>(p.groups_y);
+  j.part = static_cast<int32_t>(p.part);
+  j.whole = static_cast<int32_t>(up_to(j.low, ALONG_CHUNK)), j.wholes = j.high - ALONG_CHUNK - j.whole + 1;
+  if (j.wholes < 1) j.whole = INT32_MAX, j.wholes = 0;
+  j.slot = static_cast<int32_t>(slot_of(p)), j.ends_at = static_cast<int32_t>(ends_of(p));
+  j.ring = static_cast<int32_t>(copied_of(p));
+  j.rings_at = static_cast<int32_t>(rings_of(p)), j.warp_bytes = static_cast<int32_t>(warp_of(p));
+  char *at = static_cast<char *>(scratch);
+  j.x = axis_of(&at, p, out, FC_AXIS_X), j.y = axis_of(&at, p, out, FC_AXIS_Y);
+  j.x.range = reinterpret_cast<int2 *>(at), j.y.range = j.x.range + p.groups_x;
+  j.by_groups = fc_dev_divider_of(p.groups_y), j.by_planes = fc_dev_divider_of(p.by_n);
+  return j;
+}
+
+// Whether the kernel was compiled for the units; the multiprocessors there are.
+template <typename K> bool allow(K kernel, int64_t *processors) {
+  int device = 0, count = 0;
+  cudaFuncAttributes about;
+  if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+    return fc_forget_error();
+  *processors = count;
+  return about.ptxVersion >= 80;
+}
+
+template <int STEPS, int BLOCKS, bool SKEWED>
+fc_status launch_one(plan p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
+  int64_t processors = 0;
+  auto kernel = resample_along<STEPS, BLOCKS, SKEWED>;
+  if (!allow(kernel, &processors) || !choose_part(&p, processors) || !fc_allow_shared(kernel, p.bytes))
+    return FC_UNSUPPORTED;
+  const along_job j = job_of(p, in, out, scratch);
+  const int64_t outputs = static_cast<int64_t>(j.x.count) + j.y.count;
+  const fc_status status =
+      fc_launch(resample_along_tables, dim3(fc_blocks(outputs, ALONG_TABLE_WARPS, INT32_MAX)),
+                dim3(32 * ALONG_TABLE_WARPS), 0, stream, p.x, p.y, j.x, j.y);
+  if (status != FC_OK) return status;
+  const int64_t across = (p.groups_x + p.part - 1) / p.part;
+  const int64_t resident = SHARED / p.bytes, needed = (p.tasks + p.warps - 1) / p.warps;
+  int64_t high = processors * resident / across;
+  high = high < 1 ? 1 : high > needed ? needed : high;
+  if (high > 65535) high = 65535;
+  return fc_launch(kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(high)),
+                   dim3(static_cast<unsigned>(32 * p.warps)), static_cast<size_t>(p.bytes), stream, j);
+}
+
+template <int STEPS, int BLOCKS>
+fc_status launch(const plan &p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
+  return p.skewed ? launch_one<STEPS, BLOCKS, true>(p, in, out, scratch, stream)
+                  : launch_one<STEPS, BLOCKS, false>(p, in, out, scratch, stream);
+}
+
+} // namespace
+
+int64_t fc_resample_along_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
+  int64_t most = 0;
+  for (int64_t channels : {int64_t{1}, out->shape[FC_AXIS_C]}) {
+    plan p;
+    if (plan_of(r, in, out, channels, &p) && scratch_of(p) > most) most = scratch_of(p);
+  }
+  return most;
+}
+
+fc_status fc_resample_along(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
+                            void *stream) {
+  plan p;
+  if (!plan_of_views(r, in, out, &p)) return FC_UNSUPPORTED;
+  switch (p.steps * 10 + p.blocks) {
+  case 12: return launch<1, 2>(p, in, out, scratch, stream);
+  case 22: return launch<2, 2>(p, in, out, scratch, stream);
+  case 23: return launch<2, 3>(p, in, out, scratch, stream);
+  default: return launch<3, 4>(p, in, out, scratch, stream);
+  }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+//
+// emulated_resample.cpp - resample.h's CUDA version as C++ for the host: for test_emulated_kernels.c.
+#include "tests/device/emulated/matrix.h"
+
+// Of a block: blocks run one after the other, on one thread.
+#undef __shared__
+#define __shared__ thread_local
+
+namespace {
+alignas(16) thread_local unsigned char resample_shared[256 << 10];
+}
+
+#include "filters/resample/resample.cu"
