@@ -17,8 +17,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Finished files per worker that may wait to be reported. */
-#define AHEAD_EACH 4
+/* Finished files per worker that may wait to be reported: behind a file that takes long, as a photograph of 20
+ * megapixels among small ones, the others run on while their results take no more than AHEAD_BYTES. */
+#define AHEAD_EACH  4
+#define AHEAD_MOST  256
+#define AHEAD_BYTES ((gsize)64 << 20)
 /* Files that a worker takes at a time where it is not known how many there are. */
 #define TOGETHER_UNKNOWN 16
 /* The fewest images for a device that it takes, where they are decoded on the CPU or on the device. */
@@ -91,7 +94,9 @@ static void tell(batch *b) {
 /* Whether another file may be fetched: not while too many results, or too many bytes, wait to be reported.
  * With the mutex held. */
 static gboolean has_room(const batch *b) {
-  return !b->fetching && b->next < b->told + b->ahead && (b->next == b->told || b->memory < b->memory_most);
+  const gsize waiting = b->next - b->told, few = (gsize)b->workers * AHEAD_EACH * b->together;
+  const gsize most = waiting < few ? b->memory_most : MIN(b->memory_most, AHEAD_BYTES);
+  return !b->fetching && waiting < b->ahead && (waiting == 0 || b->memory < most);
 }
 
 /* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
@@ -315,7 +320,7 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   b.workers = workers;
   /* On the CPU images gain nothing by being together, and `auto` chooses it for a single one. */
   b.together = on_device(&b.options) ? FC_GATHER_MOST : 1;
-  b.ahead = workers * AHEAD_EACH * b.together;
+  b.ahead = (gsize)workers * (b.together > 1 ? AHEAD_EACH * b.together : AHEAD_MOST);
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);
