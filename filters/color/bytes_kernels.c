@@ -27,17 +27,18 @@ FC_INLINE fc_vf divided_by(fc_vf a, fc_vf b, fc_vf inverse) {
   return FC_VF_FMA(FC_VF_FMA(-q, b, a), inverse, q);
 }
 
-FC_INLINE fc_vf divided(fc_vf a, fc_vf b) {
+/* Close to 1 / b. */
+FC_INLINE fc_vf inverse_of(fc_vf b) {
 #if defined(__AVX512F__)
   const fc_vf near = (fc_vf)_mm512_rcp14_ps((__m512)b);
 #else
   const fc_vf near = (fc_vf)_mm256_rcp_ps((__m256)b);
 #endif
-  return divided_by(a, b, FC_VF_FMA(FC_VF_FMA(-near, b, fc_vf_splat(1)), near, near));
+  return FC_VF_FMA(FC_VF_FMA(-near, b, fc_vf_splat(1)), near, near);
 }
 #else
 #define divided_by(a, b, inverse) ((void)(inverse), (a) / (b))
-#define divided(a, b)             ((a) / (b))
+#define inverse_of(b)             fc_vf_splat(0)
 #endif
 
 /* ---- vectors ------------------------------------------------------------------------- */
@@ -47,27 +48,30 @@ FC_INLINE fc_vf divided(fc_vf a, fc_vf b) {
   ((fc_vf)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), is), (__m512)(y), (__m512)(x)))
 #define LEAST(a, b) ((fc_vf)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define MOST(a, b)  ((fc_vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
-#define EQUAL       _CMP_EQ_OQ
 #define LESS        _CMP_LT_OQ
 #elif defined(__AVX2__)
 #define WHERE(a, is, b, x, y)                                                                                \
   ((fc_vf)_mm256_blendv_ps((__m256)(y), (__m256)(x), _mm256_cmp_ps((__m256)(a), (__m256)(b), is)))
 #define LEAST(a, b) ((fc_vf)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define MOST(a, b)  ((fc_vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
-#define EQUAL       _CMP_EQ_OQ
 #define LESS        _CMP_LT_OQ
 #else
 #define CHOSEN(where, x, y)   ((fc_vf)(((fc_vi)(x) & (where)) | ((fc_vi)(y) & ~(where))))
 #define WHERE(a, is, b, x, y) CHOSEN((a)is(b), x, y)
 #define LEAST(a, b)           CHOSEN((a) < (b), a, b)
 #define MOST(a, b)            CHOSEN((a) > (b), a, b)
-#define EQUAL                 ==
 #define LESS                  <
 #endif
 
 /* Values of 0 to 255, rounded half to even. */
 FC_INLINE fc_vi rounded(fc_vf v) {
+#if defined(__AVX512F__)
+  return (fc_vi)_mm512_cvtps_epi32((__m512)v);
+#elif defined(__AVX2__)
+  return (fc_vi)_mm256_cvtps_epi32((__m256)v);
+#else
   return (fc_vi)(v + fc_vf_splat(0x1.8p23f)) & 255;
+#endif
 }
 
 FC_INLINE fc_vf limited(fc_vf v, fc_vf white) {
@@ -137,30 +141,56 @@ static void to_ycbcr(const fc_color_conversion *c, const float *light, uint8_t *
   }
 }
 
-/* Of a colour without depth red is the most, so hue becomes 0; and black has no depth. */
+/* What hue is made of, in integers: 0 across of a colour without depth, whose red is the most. */
+static void hue_parts(const uint8_t *restrict from, uint8_t *restrict most, uint8_t *restrict depth,
+                      int16_t *restrict across, uint8_t *restrict ahead) {
+  for (int64_t i = 0; i < TILE; i++) {
+    const uint8_t r = from[i], g = from[i + TILE], b = from[i + 2 * TILE];
+    const uint8_t high = r > g ? r : g, low = r < g ? r : g;
+    const uint8_t top = high > b ? high : b, bottom = low < b ? low : b;
+    most[i] = top, depth[i] = (uint8_t)(top - bottom);
+    ahead[i] = top == r ? 0 : top == g ? 2 : 4;
+  }
+  for (int64_t i = 0; i < TILE; i++) {
+    const int16_t r = from[i], g = from[i + TILE], b = from[i + 2 * TILE], top = most[i];
+    across[i] = (int16_t)(top == r ? g - b : top == g ? b - r : r - g);
+  }
+}
+
+FC_INLINE fc_vf load_i16(const int16_t *from) {
+#if defined(__AVX512F__)
+  return (fc_vf)_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)from)));
+#elif defined(__AVX2__)
+  return (fc_vf)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)from)));
+#else
+  return (fc_vf){from[0], from[1], from[2], from[3]};
+#endif
+}
+
+/* One reciprocal of the product of both divisors serves for both quotients. */
 static void to_hsv(const fc_color_conversion *c, const float *light, uint8_t *to, const uint8_t *from,
                    int64_t count) {
-  const fc_vf white = fc_vf_splat((float)c->numbers[4]), one = fc_vf_splat(1), none = fc_vf_splat(0),
-              six = fc_vf_splat(6), sixth = fc_vf_splat(1 / 6.0f);
+  const fc_vf white = fc_vf_splat((float)c->numbers[4]), one = fc_vf_splat(1), six = fc_vf_splat(6),
+              sixth = fc_vf_splat(1 / 6.0f);
+  uint8_t *most = to + 2 * (int64_t)TILE, depth[TILE], ahead[TILE];
+  int16_t across[TILE];
   (void)light;
+  hue_parts(from, most, depth, across, ahead);
   for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES) {
-    fc_vi hue[4], saturation[4], value[4];
+    fc_vi hue[4], saturation[4];
     FC_UNROLL
     EACH_PART {
-      const uint8_t *at = from + i + q * FC_LANES_F32;
-      const fc_vf r = fc_vf_load_u8(at), g = fc_vf_load_u8(at + TILE),
-                  b = fc_vf_load_u8(at + 2 * (int64_t)TILE);
-      const fc_vf most = MOST(MOST(r, g), b), depth = most - LEAST(LEAST(r, g), b);
-      const fc_vf of_others = WHERE(most, EQUAL, g, b - r, r - g),
-                  where = WHERE(most, EQUAL, g, fc_vf_splat(2), fc_vf_splat(4));
-      const fc_vf across = WHERE(most, EQUAL, r, g - b, of_others);
-      const fc_vf sector = divided(across, MOST(depth, one)) + WHERE(most, EQUAL, r, none, where);
-      const fc_vf turn = WHERE(sector, LESS, none, sector + six, sector);
+      const int64_t at = i + q * FC_LANES_F32;
+      const fc_vf of = fc_vf_load_u8(depth + at);
+      const fc_vf share = MOST(of, one), scale = MOST(fc_vf_load_u8(most + at), one);
+      const fc_vf inverse = inverse_of(share * scale);
+      const fc_vf sector =
+          divided_by(load_i16(across + at), share, inverse * scale) + fc_vf_load_u8(ahead + at);
+      const fc_vf turn = WHERE(sector, LESS, fc_vf_splat(0), sector + six, sector);
       hue[q] = rounded(divided_by(turn, six, sixth) * white);
-      saturation[q] = rounded(divided(depth, MOST(most, one)) * white);
-      value[q] = (fc_vi)(most + fc_vf_splat(0x1.8p23f)) & 255;
+      saturation[q] = rounded(divided_by(of, scale, inverse * share) * white);
     }
-    put(to + i, hue), put(to + TILE + i, saturation), put(to + 2 * (int64_t)TILE + i, value);
+    put(to + i, hue), put(to + TILE + i, saturation);
   }
 }
 
