@@ -100,13 +100,21 @@
 DEFINE_KERNELS(float, f32)
 DEFINE_KERNELS(double, f64)
 
-static void step_bytes(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
-                       const uint8_t set[2]) {
+static inline void step_some(uint8_t *to, const uint8_t *from, int64_t count, int level,
+                             const uint8_t kept[2], const uint8_t set[2]) {
   const uint8_t kept_0 = kept[0], kept_1 = kept[1], set_0 = set[0], set_1 = set[1], above = (uint8_t)level;
   for (int64_t i = 0; i < count; i++) {
     const uint8_t v = from[i], low = (uint8_t)((v & kept_0) | set_0), high = (uint8_t)((v & kept_1) | set_1);
     to[i] = v > above ? high : low;
   }
+}
+
+/* First up to a cache line: vectors of 64 bytes that lie across two lines take a tenth longer. */
+static void step_bytes(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
+                       const uint8_t set[2]) {
+  const int64_t left = (int64_t)(-(uintptr_t)to % 64), head = left < count ? left : count;
+  step_some(to, from, head, level, kept, set);
+  step_some(to + head, from + head, count - head, level, kept, set);
 }
 
 #if defined(__AVX512BW__)
