@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/api/batch.h"
@@ -236,6 +237,57 @@ static void test_failing(void) {
   fake_device_set(NULL);
 }
 
+/* ---- a file that takes long --------------------------------------------------------- */
+
+typedef struct slow_batch {
+  gint begun; /* atomic */
+  char *pipe;
+} slow_batch;
+
+/* The first image comes through a pipe. */
+static fc_task *next_slow(void *data) {
+  slow_batch *slow = data;
+  const gint i = g_atomic_int_add(&slow->begun, 1);
+  if (i == FILES) return NULL;
+  fc_task *task = g_new0(fc_task, 1);
+  task->index = i, task->input = i ? name_of("in", (guint)i) : g_strdup(slow->pipe);
+  task->output = name_of("made", (guint)i);
+  return task;
+}
+
+static gboolean done_slow(fc_task *task, void *data) {
+  g_assert_no_error(task->why);
+  return TRUE;
+}
+
+/* Feeds it once the others have been begun, or after 20 s. */
+static gpointer feed_slow(gpointer data) {
+  slow_batch *slow = data;
+  for (int i = 0; i < 2000 && g_atomic_int_get(&slow->begun) <= FILES; i++) g_usleep(10000);
+  const gboolean all = g_atomic_int_get(&slow->begun) > FILES;
+  g_autofree char *path = name_of("in", 0);
+  bytes b = load(path);
+  store(slow->pipe, b.data, b.size);
+  clear_bytes(&b);
+  return GINT_TO_POINTER(all);
+}
+
+/* While one worker has it, the other runs all others. */
+static void test_slow(void) {
+  g_autofree char *pipe = scratch("pipe.png");
+  slow_batch slow = {.pipe = pipe};
+  const fc_tasks tasks = {next_slow, done_slow, &slow, FILES};
+  fc_options options = FC_OPTIONS_INIT;
+  GError *error = NULL;
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, plain, NULL);
+  options.device = "cpu", options.threads = 2;
+  g_assert_cmpint(mkfifo(pipe, 0600), ==, 0);
+  GThread *thread = g_thread_new("feed", feed_slow, &slow);
+  g_assert_cmpint(fc_chain_run_tasks(chain, &tasks, &options, &error), ==, 0);
+  g_assert_no_error(error);
+  g_assert_true(GPOINTER_TO_INT(g_thread_join(thread)));
+}
+
 /* ---- nothing to do ---------------------------------------------------------------- */
 
 static fc_task *no_task(void *data) {
@@ -405,6 +457,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/gather/random", test_random);
   g_test_add_func("/gather/broken", test_broken);
   g_test_add_func("/gather/failing", test_failing);
+  g_test_add_func("/gather/slow", test_slow);
   g_test_add_func("/gather/nothing", test_nothing);
 #ifdef FAKE_NVJPEG
   /* Under the name of the real one, which is then found loaded. */
