@@ -14,11 +14,11 @@
 /* ---- quotients ----------------------------------------------------------------------- */
 
 /*
- * A quotient of floats by an integer b of at most 2^16, rounded as division rounds it, at a third of the time:
- * q = a y for y close to 1 / b (to 2^-21), and then q + (a - b q) y. Few multiples of the last place of q make
- * up a - b q, so that it is exact. Before its rounding the sum is off by less than 2^-17 of the last place; and
- * since a has no finer places than q, a / b lies at least 1 / (2 b) of the last place beside any place where
- * rounding changes, unless it lies on it, which takes a multiple of 2^17 as b.
+ * A quotient of floats by an integer b of at most 2^16, rounded as division rounds it, at a third of the
+ * time: q = a y for y close to 1 / b (to 2^-21), and then q + (a - b q) y. Few multiples of the last place of
+ * q make up a - b q, so that it is exact. Before its rounding the sum is off by less than 2^-17 of the last
+ * place; and since a has no finer places than q, a / b lies at least 1 / (2 b) of the last place beside any
+ * place where rounding changes, unless it lies on it, which takes a multiple of 2^17 as b.
  */
 #if defined(__FMA__)
 FC_INLINE fc_vf divided_by(fc_vf a, fc_vf b, fc_vf inverse) {
