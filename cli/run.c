@@ -350,7 +350,8 @@ static gboolean pair_outputs(work *w, GError **error) {
                             .output = a->preview[0] ? NULL : a->output,
                             .stages = (const char *const *)a->stages->pdata,
                             .recursive = a->recursive,
-                            .resume = a->resume && !a->preview[0]};
+                            .resume = a->resume && !a->preview[0],
+                            .names_only = a->dry_run};
   if (!parse_shard(a->shard, &w->spec, error) || !parse_shard_size(a->shard_size, &w->spec, error))
     return FALSE;
   const gboolean batch = a->preview[0] || fc_batch_is(&w->spec) ||

@@ -17,8 +17,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Finished files per worker that may wait to be reported. */
-#define AHEAD_EACH 4
+/* Finished files per worker that may wait to be reported: behind a file that takes long, as a photograph of
+ * 20 megapixels among small ones, the others run on while their results take no more than AHEAD_BYTES. */
+#define AHEAD_EACH  4
+#define AHEAD_MOST  256
+#define AHEAD_BYTES ((gsize)64 << 20)
 /* Files that a worker takes at a time where it is not known how many there are. */
 #define TOGETHER_UNKNOWN 16
 /* The fewest images for a device that it takes, where they are decoded on the CPU or on the device. */
@@ -49,6 +52,9 @@ typedef struct batch {
   guint running, lonely; /* lonely: they run, or wait to run, while no other does */
   slot *slots;           /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
+  gboolean devices_begun;
+  fc_starting **starting; /* by the worker that has begun it; `n_starting` of them */
+  guint n_starting;
 } batch;
 
 void fc_task_free(fc_task *task) {
@@ -91,7 +97,9 @@ static void tell(batch *b) {
 /* Whether another file may be fetched: not while too many results, or too many bytes, wait to be reported.
  * With the mutex held. */
 static gboolean has_room(const batch *b) {
-  return !b->fetching && b->next < b->told + b->ahead && (b->next == b->told || b->memory < b->memory_most);
+  const gsize waiting = b->next - b->told, few = (gsize)b->workers * AHEAD_EACH * b->together;
+  const gsize most = waiting < few ? b->memory_most : MIN(b->memory_most, AHEAD_BYTES);
+  return !b->fetching && waiting < b->ahead && (waiting == 0 || b->memory < most);
 }
 
 /* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
@@ -132,6 +140,11 @@ static guint take(batch *b, fc_task **taken, gsize *index) {
   pthread_cond_broadcast(&b->changed);
   pthread_mutex_unlock(&b->mutex);
   return n;
+}
+
+/* Whether the user has chosen a device for the chain. */
+static gboolean on_device(const fc_options *o) {
+  return fc_first_device(o->device) != FC_HOST;
 }
 
 static const char *device_of(const batch *b, guint worker) {
@@ -206,6 +219,34 @@ static void run_or_wait(batch *b, guint number, fc_gather *gather, fc_task *cons
   end_run(b, alone);
 }
 
+/* The workers' devices, and what decodes there, are started while the first files are read. */
+static void start_devices(batch *b, fc_context *context) {
+  const fc_media *media = context->media;
+  for (guint i = 0; i < b->workers && on_device(&b->options); i++) {
+    const gint32 device = fc_first_device(device_of(b, i));
+    guint those = 0, before = 0; /* workers of this device, and of them the ones before this one */
+    for (guint k = 0; k < b->workers; k++) {
+      const gboolean same = fc_first_device(device_of(b, k)) == device;
+      those += same, before += same && k < i;
+    }
+    if (before) continue;
+    if ((b->starting[b->n_starting] = fc_start_device(b->chains[0], device_of(b, i)))) b->n_starting++;
+    if (b->options.decode != FC_DECODE_CPU && media->decode_start)
+      media->decode_start(context, b->options.decode, device, those);
+  }
+}
+
+/* With the first file that is run: a batch of which nothing is left to do starts none. */
+static void need_devices(batch *b, fc_task *const *tasks, guint n) {
+  gboolean runs = FALSE;
+  for (guint i = 0; i < n; i++) runs |= !tasks[i]->pass && !tasks[i]->why;
+  pthread_mutex_lock(&b->mutex);
+  const gboolean first = runs && !b->devices_begun;
+  b->devices_begun |= first;
+  pthread_mutex_unlock(&b->mutex);
+  if (first) start_devices(b, b->chains[0]->context);
+}
+
 static void work(guint number, guint thread, void *data) {
   batch *b = data;
   fc_gather *gather = b->together > 1 ? fc_gather_new(b->chains[number], &b->first) : NULL;
@@ -214,6 +255,7 @@ static void work(guint number, guint thread, void *data) {
   for (guint n; (n = take(b, tasks, &index));) {
     gsize before = 0, after = 0;
     for (guint i = 0; i < n; i++) before += memory_of(tasks[i]);
+    need_devices(b, tasks, n);
     run_or_wait(b, number, gather, tasks, n);
     for (guint i = 0; i < n; i++) {
       if (!tasks[i]->pass) g_clear_pointer(&tasks[i]->content, g_bytes_unref);
@@ -248,41 +290,17 @@ static void spread(batch *b, guint workers, const char *device) {
   for (guint i = 0; n > 1 && i < workers; i++) b->devices[i] = g_strdup_printf("cuda:%s", names[i % n]);
 }
 
-/* Whether the user has chosen a device for the chain. */
-static gboolean on_device(const fc_options *o) {
-  return fc_first_device(o->device) != FC_HOST;
-}
-
-/* The workers' devices, and what decodes there, are started while the first files are read. Returns how many
- * `starting` has. */
-static guint start_devices(const batch *b, fc_context *context, fc_starting **starting) {
-  const fc_media *media = context->media;
-  guint n = 0;
-  for (guint i = 0; i < b->workers && on_device(&b->options); i++) {
-    const gint32 device = fc_first_device(device_of(b, i));
-    guint those = 0, before = 0; /* workers of this device, and of them the ones before this one */
-    for (guint k = 0; k < b->workers; k++) {
-      const gboolean same = fc_first_device(device_of(b, k)) == device;
-      those += same, before += same && k < i;
-    }
-    if (before) continue;
-    if ((starting[n] = fc_start_device(b->chains[0], device_of(b, i)))) n++;
-    if (b->options.decode != FC_DECODE_CPU && media->decode_start)
-      media->decode_start(context, b->options.decode, device, those);
-  }
-  return n;
-}
-
 static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_init(&b->mutex, NULL);
   pthread_mutex_init(&b->first, NULL);
   fc_cond_init(&b->changed);
-  g_autofree fc_starting **starting = g_new0(fc_starting *, workers);
-  const guint n = start_devices(b, context, starting);
+  g_autofree fc_starting **starting = b->starting = g_new0(fc_starting *, workers);
   fc_pool *crew = fc_context_take_crew(context, (int)workers);
   fc_pool_run(crew, workers, work, b);
   fc_context_give_crew(context, crew);
-  for (guint i = 0; i < n; i++) context->driver->start_wait(starting[i]);
+  for (guint i = 0; i < b->n_starting; i++) context->driver->start_wait(starting[i]);
+  if (b->devices_begun && context->media && context->media->decode_settle)
+    context->media->decode_settle(context);
   pthread_mutex_lock(&b->mutex);
   tell(b);
   pthread_mutex_unlock(&b->mutex);
@@ -315,7 +333,7 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   b.workers = workers;
   /* On the CPU images gain nothing by being together, and `auto` chooses it for a single one. */
   b.together = on_device(&b.options) ? FC_GATHER_MOST : 1;
-  b.ahead = workers * AHEAD_EACH * b.together;
+  b.ahead = (gsize)workers * (b.together > 1 ? AHEAD_EACH * b.together : AHEAD_MOST);
   b.slots = g_new0(slot, b.ahead);
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);

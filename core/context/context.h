@@ -28,6 +28,8 @@ typedef struct fc_media {
   void (*release)(fc_context *context, void *kept); /* NULL, or: frees what is not in use */
   /* NULL, or: begins to start what `decode` needs, for up to `n` calls at a time, on threads of its own. */
   void (*decode_start)(fc_context *context, int mode, gint32 device, guint n);
+  /* NULL, or: begins no more of it, and waits for what has begun. */
+  void (*decode_settle)(fc_context *context);
   /*
    * NULL, or: decodes what the sources hold, and have not delivered yet, into frames in the memory of a
    * device, which is the thread's current one, on its stream: `done` says which; the others are to be read.

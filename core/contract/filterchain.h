@@ -325,6 +325,7 @@ typedef struct fc_batch_spec {
   gboolean resume;    /* omit what an earlier, interrupted run of the same batch has made */
   gint64 part, parts; /* only every parts-th input of the list, beginning with number `part` from 0; 0: all */
   gint64 shard_items, shard_bytes; /* limit of samples, or bytes, in one archive; 0: none */
+  gboolean names_only;             /* it is asked for names alone, and not run: no device is started for it */
 } fc_batch_spec;
 
 /* A file that is done, has failed, or was skipped. */

@@ -16,6 +16,7 @@
 #include "core/contract/rows_table.h"
 #include "filters/base/isa.h"
 #include "filters/base/samples.h"
+#include "filters/base/threes.h"
 
 FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
 
@@ -224,13 +225,12 @@ DEFINE_LOAD_FLOAT(double, double)
     }                                                                                                        \
   }
 DEFINE_SPLIT(2)
-DEFINE_SPLIT(3)
 DEFINE_SPLIT(4)
 
 static void split_bytes(uint8_t *to, int64_t apart, const uint8_t *from, int channels, int64_t count) {
   switch (channels) {
   case 2: split_2(to, apart, from, count); break;
-  case 3: split_3(to, apart, from, count); break;
+  case 3: fc_split_threes(to, apart, from, count); break;
   default: split_4(to, apart, from, count);
   }
 }
@@ -238,7 +238,7 @@ static void split_bytes(uint8_t *to, int64_t apart, const uint8_t *from, int cha
 static void join_bytes(uint8_t *to, const uint8_t *from, int64_t apart, int channels, int64_t count) {
   switch (channels) {
   case 2: join_2(to, from, apart, count); break;
-  case 3: join_3(to, from, apart, count); break;
+  case 3: fc_join_threes(to, from, apart, count); break;
   default: join_4(to, from, apart, count);
   }
 }

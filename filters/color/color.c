@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "filters/base/pixels.h"
+#include "filters/color/bytes_kernels.h"
 #include "filters/color/color_kernels.h"
 #include "filters/color/color_math.h"
 
@@ -61,27 +62,15 @@ fc_status fc_color_ref(const fc_color_conversion *c, const fc_view *in, const fc
 
 /* ---- vectorised ------------------------------------------------------------- */
 
-#define TILE        FC_PIXELS_TILE /* eight channels of doubles are 32 KiB */
-#define LIGHT_BYTES (3 * 256 * sizeof(float))
+#define TILE FC_PIXELS_TILE /* eight channels of doubles are 32 KiB */
 
 size_t fc_color_scratch(const fc_color_conversion *c) {
-  return 8 * TILE * fc_dtype_size(c->compute) + LIGHT_BYTES;
-}
-
-static const float *light_of_codes(const fc_color_conversion *c, const fc_color_kernels *kernels,
-                                   float *light) {
-  fc_color_conversion linear = *c;
-  float codes[3 * 256];
-  linear.to = FC_SPACE_LINEAR;
-  for (int i = 0; i < 3 * 256; i++) codes[i] = (float)(i % 256);
-  kernels->convert_f32(&linear, light, codes, 256, 256);
-  return light;
+  return 8 * TILE * fc_dtype_size(c->compute);
 }
 
 /* `count` pixels from x on of a row: four planes that are loaded, and four that are computed or copied. */
 static void convert_tile(const fc_color_conversion *c, const fc_view *in, const fc_view *out,
-                         const char *from, char *to, int64_t count, char *scratch, const float *light,
-                         uint32_t *notes) {
+                         const char *from, char *to, int64_t count, char *scratch, uint32_t *notes) {
   const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
   const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
   const int64_t apart = TILE * (int64_t)fc_dtype_size(c->compute);
@@ -90,40 +79,92 @@ static void convert_tile(const fc_color_conversion *c, const fc_view *in, const 
   const char *planes[4] = {made, made + apart, made + 2 * apart, scratch + n_in * apart};
   if (c->extra) planes[n_out] = scratch + n_in * apart;
   fc_pixels_load(samples, c->compute, scratch, apart, in, from, count);
-  if (light)
-    kernels->lab_bytes(c, light, (float *)made, (const float *)scratch, TILE, count);
-  else if (c->compute == FC_F64)
+  if (c->compute == FC_F64)
     kernels->convert_f64(c, (double *)made, (const double *)scratch, TILE, count);
   else
     kernels->convert_f32(c, (float *)made, (const float *)scratch, TILE, count);
   fc_pixels_store(samples, c->compute, out, to, planes, count, notes);
 }
 
-/* Interleaved R G B bytes to grey bytes: with integers, giving the same bits. */
-static int is_gray_of_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
-  return c->from == FC_SPACE_RGB && c->to == FC_SPACE_GRAY && !c->extra && c->compute == FC_F32 &&
-         in->dtype == FC_U8 && out->dtype == FC_U8 && in->kind != FC_AUDIO && out->kind != FC_AUDIO &&
-         in->stride[FC_AXIS_C] == 1 && in->stride[FC_AXIS_X] == 3 && out->stride[FC_AXIS_X] == 1 &&
-         in->data != out->data;
+/* ---- bytes ------------------------------------------------------------------------- */
+
+/* Whether R G B of 8 bits becomes other colours of 8 bits without values between: all codes fit, so that
+ * there is nothing to note. */
+static int is_of_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out) {
+  for (int i = 0; i < 3; i++)
+    if (!(c->numbers[i] >= 0 && c->numbers[i] == floor(c->numbers[i]))) return 0;
+  return c->from == FC_SPACE_RGB && c->compute == FC_F32 && in->dtype == FC_U8 && out->dtype == FC_U8 &&
+         in->kind != FC_AUDIO && out->kind != FC_AUDIO && c->numbers[3] <= FC_COLOR_WEIGHTS_MOST &&
+         (c->numbers[4] == 255 || (c->to != FC_SPACE_LAB && c->numbers[4] >= 1 && c->numbers[4] <= 255));
+}
+
+static const float *light_of_codes(const fc_color_conversion *c, float *light) {
+  fc_color_conversion linear = *c;
+  float codes[3 * 256];
+  linear.to = FC_SPACE_LINEAR;
+  for (int i = 0; i < 3 * 256; i++) codes[i] = (float)(i % 256);
+  FC_ISA_PICK(fc_color_kernels, c->isa)->convert_f32(&linear, light, codes, 256, 256);
+  return light;
+}
+
+static void load_bytes(const fc_samples_kernels *samples, uint8_t *planes, const fc_view *in,
+                       const uint8_t *from, int64_t count) {
+  const int64_t channels = in->shape[FC_AXIS_C], step = in->stride[FC_AXIS_X];
+  if (fc_pixels_are_bytes(in)) {
+    samples->split_bytes(planes, TILE, from, (int)channels, count);
+    return;
+  }
+  for (int64_t c = 0; c < channels; c++)
+    for (int64_t i = 0; i < count; i++) planes[c * TILE + i] = from[c * in->stride[FC_AXIS_C] + i * step];
+}
+
+static void store_bytes(const fc_samples_kernels *samples, const fc_view *out, uint8_t *to,
+                        const uint8_t *planes, int64_t count) {
+  const int64_t channels = out->shape[FC_AXIS_C], step = out->stride[FC_AXIS_X];
+  if (fc_pixels_are_bytes(out)) {
+    samples->join_bytes(to, planes, TILE, (int)channels, count);
+    return;
+  }
+  for (int64_t c = 0; c < channels; c++)
+    if (step == 1)
+      memcpy(to + c * out->stride[FC_AXIS_C], planes + c * TILE, (size_t)count);
+    else
+      for (int64_t i = 0; i < count; i++) to[c * out->stride[FC_AXIS_C] + i * step] = planes[c * TILE + i];
+}
+
+/* Rows of bytes; FALSE: there are no loops for it. */
+static int convert_bytes(const fc_color_conversion *c, const fc_view *in, const fc_view *out, void *scratch) {
+  const fc_samples_kernels *samples = fc_samples_kernels_of(c->isa);
+  const fc_color_bytes *kernels = FC_ISA_PICK(fc_color_bytes, c->isa);
+  const int64_t width = out->shape[FC_AXIS_X];
+  uint8_t planes[4 * TILE] = {0}, made[4 * TILE];
+  if (!is_of_bytes(c, in, out) || !kernels->convert[c->to]) return 0;
+  const float *light = c->to == FC_SPACE_LAB ? light_of_codes(c, scratch) : NULL;
+  for (int64_t f = 0; f < out->shape[FC_AXIS_N]; f++)
+    for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++)
+      for (int64_t x = 0; x < width; x += TILE) {
+        const int64_t count = width - x < TILE ? width - x : TILE;
+        load_bytes(samples, planes, in, fc_view_at(in, f, y, x, 0), count);
+        kernels->convert[c->to](c, light, made, planes, count);
+        if (c->extra) memcpy(made + fc_space_channels(c->to) * TILE, planes + 3 * TILE, (size_t)count);
+        store_bytes(samples, out, fc_view_at(out, f, y, x, 0), made, count);
+      }
+  return 1;
 }
 
 fc_status fc_color_cpu(const fc_color_conversion *c, const fc_view *in, const fc_view *out, void *scratch,
                        uint32_t *notes) {
-  const fc_color_kernels *kernels = FC_ISA_PICK(fc_color_kernels, c->isa);
   const int64_t width = out->shape[FC_AXIS_X];
   if (fc_view_count(out) == 0) return FC_OK;
   if (!fits(c, in, out)) return FC_UNSUPPORTED;
-  const int bytes = is_gray_of_bytes(c, in, out);
-  float *room = (float *)(void *)((char *)scratch + fc_color_scratch(c) - LIGHT_BYTES);
-  const float *light = fc_color_is_lab_of_bytes(c, in, out) ? light_of_codes(c, kernels, room) : NULL;
+  if (convert_bytes(c, in, out, scratch)) return FC_OK;
   for (int64_t f = 0; f < out->shape[FC_AXIS_N]; f++)
     for (int64_t y = 0; y < out->shape[FC_AXIS_Y]; y++) {
       const char *from = fc_view_at(in, f, y, 0, 0);
       char *to = fc_view_at(out, f, y, 0, 0);
-      if (bytes) kernels->gray_bytes(c, (uint8_t *)to, (const uint8_t *)from, 3, width);
-      for (int64_t x = 0; !bytes && x < width; x += TILE)
+      for (int64_t x = 0; x < width; x += TILE)
         convert_tile(c, in, out, from + x * in->stride[FC_AXIS_X], to + x * out->stride[FC_AXIS_X],
-                     width - x < TILE ? width - x : TILE, scratch, light, notes);
+                     width - x < TILE ? width - x : TILE, scratch, notes);
     }
   return FC_OK;
 }

@@ -14,13 +14,6 @@ typedef struct fc_color_kernels {
                       int64_t count);
   void (*convert_f64)(const fc_color_conversion *c, double *to, const double *from, int64_t apart,
                       int64_t count);
-  /* Grey of interleaved bytes: `step` of them a pixel, 3 or 4. */
-  void (*gray_bytes)(const fc_color_conversion *c, uint8_t *to, const uint8_t *from, int64_t step,
-                     int64_t count);
-  /* convert_f32 of R G B in codes of 8 bits to Lab, of which the values rounded to 8 bits are right. `light`:
-   * linear light of each code. */
-  void (*lab_bytes)(const fc_color_conversion *c, const float *light, float *to, const float *from,
-                    int64_t apart, int64_t count);
 } fc_color_kernels;
 FC_ISA_DECLARE(fc_color_kernels, fc_color_kernels);
 

@@ -10,9 +10,8 @@
 
 #include "filters/base/integers.h"
 #include "filters/geometry/permute_kernels.h"
-#include "filters/base/simd.h"
 
-#define TILE 64 /* rows and columns: of pixels of 4 bytes 4 KiB on either side */
+#define TILE 64
 
 fc_status fc_permute_ref(const fc_permute *p, const fc_view *in, const fc_view *out) {
   const size_t size = fc_dtype_size(out->dtype);
@@ -44,27 +43,6 @@ static void reverse_threes(char *to, const char *from, int64_t count) {
   if (count > 0) memcpy(to, from, 3);
   for (int64_t i = 1; i < count - 1; i++) memcpy(to + 3 * i, from - 3 * i, 4);
   if (count > 1) memcpy(to + 3 * (count - 1), from - 3 * (count - 1), 3);
-}
-
-/* Pixels of 3 bytes from a column into a row: loaded with the byte after each, or the one before where the
- * column is the last of its rows, and stored with one more, which the next store overwrites. */
-FC_INLINE void turn_threes_by(char *to, const char *from, int64_t step, int64_t count, int before) {
-  int64_t i = 0;
-  for (; i + 4 < count; i += 4, from += 4 * step, to += 12) {
-    uint32_t p, q, r, s; /* all loads first: stores might change what is read, for all the compiler knows */
-    memcpy(&p, from - before, 4), memcpy(&q, from + step - before, 4);
-    memcpy(&r, from + 2 * step - before, 4), memcpy(&s, from + 3 * step - before, 4);
-    p >>= 8 * before, q >>= 8 * before, r >>= 8 * before, s >>= 8 * before;
-    memcpy(to, &p, 4), memcpy(to + 3, &q, 4), memcpy(to + 6, &r, 4), memcpy(to + 9, &s, 4);
-  }
-  for (; i < count; i++, from += step, to += 3) memcpy(to, from, 3);
-}
-
-static void turn_threes(char *to, const char *from, int64_t step, int64_t count, int before) {
-  if (before)
-    turn_threes_by(to, from, step, count, 1);
-  else
-    turn_threes_by(to, from, step, count, 0);
 }
 
 static void copy_line(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
@@ -108,15 +86,19 @@ static void copy_plane(char *to, const char *from, plane a, plane b, int64_t byt
   }
   const int crossed = size_of(a.from_step) < size_of(b.from_step);
   const int64_t rows = crossed ? TILE : 1, columns = crossed ? TILE : fc_larger(b.count, 1);
+  const int threes = crossed && bytes == 3 && b.to_step == 3 && size_of(a.from_step) == 3 && a.count > 1;
   for (int64_t i = 0; i < a.count; i += rows)
-    for (int64_t j = 0; j < b.count; j += columns)
-      for (int64_t k = i; k < fc_smaller(i + rows, a.count); k++)
-        if (crossed && bytes == 3 && b.to_step == 3 && size_of(a.from_step) == 3 && a.count > 1)
-          turn_threes(to + k * a.to_step + j * 3, from + k * a.from_step + j * b.from_step, b.from_step,
-                      fc_smaller(columns, b.count - j), k == (a.from_step > 0 ? a.count - 1 : 0));
-        else
-          copy_line(to + k * a.to_step + j * b.to_step, b.to_step, from + k * a.from_step + j * b.from_step,
-                    b.from_step, fc_smaller(columns, b.count - j), bytes);
+    for (int64_t j = 0; j < b.count; j += columns) {
+      const int64_t height = fc_smaller(rows, a.count - i), width = fc_smaller(columns, b.count - j);
+      char *tile = to + i * a.to_step + j * b.to_step;
+      const char *seen = from + i * a.from_step + j * b.from_step;
+      if (threes)
+        FC_ISA_PICK(fc_permute_kernels, fc_isa_best())
+            ->turn_threes(tile, a.to_step, seen, a.from_step, b.from_step, height, width);
+      else
+        for (int64_t k = 0; k < height; k++)
+          copy_line(tile + k * a.to_step, b.to_step, seen + k * a.from_step, b.from_step, width, bytes);
+    }
 }
 
 /* Whether the three things of `c` lie side by side on one side, and along `along` on the other. TRUE: done.

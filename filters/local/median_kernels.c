@@ -11,6 +11,10 @@
 #include "filters/local/median_key.h"
 
 #define FC_MEDIAN_KEPT 14
+/* Bytes of a row whose columns of 3 are sorted at a time: three rows stay in the first-level cache; and the
+ * most interleaved channels for which they are. */
+#define FC_MEDIAN_BLOCK 4096
+#define FC_MEDIAN_APART 32
 
 typedef uint8_t keys8 __attribute__((vector_size(FC_VECTOR_BYTES)));
 typedef uint16_t keys16 __attribute__((vector_size(FC_VECTOR_BYTES)));

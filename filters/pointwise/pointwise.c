@@ -7,6 +7,7 @@
 #include "filters/pointwise/pointwise.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "filters/base/lines.h"
 #include "filters/pointwise/curve.h"
@@ -112,6 +113,7 @@ typedef struct walk {
   int64_t size;                   /* bytes of the compute type */
   char *input, *output, *pattern; /* scratch, a tile each */
   int in_direct, out_direct;      /* dense lines can be processed in place */
+  int of_bytes;                   /* affine, of codes of 8 bits that are their values, in f32 */
   int64_t tile;
   uint32_t *notes;
 } walk;
@@ -211,6 +213,12 @@ static void filter_line(const walk *w, const char *from, int64_t in_step, char *
       if (!direct) store(w, out, out_step, made, count);
       continue;
     }
+    if (n.each && w->of_bytes && in_step == 1) {
+      const float *each = (const float *)w->pattern;
+      w->kernels->affine_each_bytes((float *)made, (const uint8_t *)in, count, each, each + TILE);
+      if (!direct) store(w, out, out_step, made, count);
+      continue;
+    }
     if (!w->in_direct || in_step != w->size) {
       load(w, w->input, in, in_step, count);
       in = w->input;
@@ -241,19 +249,27 @@ static numbers numbers_of(const fc_pointwise *p, int64_t frame, int64_t channel)
   return n;
 }
 
+/* `each` repeats from `channels` on. */
+static void repeat(char *each, int64_t channels, int64_t count, int64_t size) {
+  for (int64_t n = channels; n < count; n *= 2)
+    memcpy(each + n * size, each, (size_t)((2 * n < count ? n : count - n) * size));
+}
+
 /* The factors of interleaved channels, repeated, followed by their terms; a tile consists of whole groups. */
 static void fill_pattern(walk *w, int64_t channels) {
   const int pairs = w->p->form == FC_POINTWISE_AFFINE;
   w->tile = TILE - TILE % channels;
-  for (int part = 0; part <= pairs; part++)
-    for (int64_t i = 0; i < w->tile; i++) {
-      const double number =
-          number_at(w->p->factors, w->p->compute, pairs ? 2 * (i % channels) + part : i % channels);
+  for (int part = 0; part <= pairs; part++) {
+    char *each = w->pattern + part * TILE * w->size;
+    for (int64_t i = 0; i < channels; i++) {
+      const double number = number_at(w->p->factors, w->p->compute, pairs ? 2 * i + part : i);
       if (w->p->compute == FC_F64)
-        ((double *)w->pattern)[part * TILE + i] = number;
+        ((double *)each)[i] = number;
       else
-        ((float *)w->pattern)[part * TILE + i] = (float)number;
+        ((float *)each)[i] = (float)number;
     }
+    repeat(each, channels, w->tile, w->size);
+  }
 }
 
 static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out, char *scratch,
@@ -274,6 +290,8 @@ static walk walk_of(const fc_pointwise *p, const fc_view *in, const fc_view *out
       .pattern = scratch + 2 * TILE * size,
       .in_direct = apart && in->dtype == p->compute,
       .out_direct = apart && out->dtype == p->compute,
+      .of_bytes = apart && p->form == FC_POINTWISE_AFFINE && p->compute == FC_F32 && in->dtype == FC_U8 &&
+                  in->kind != FC_AUDIO,
       .tile = TILE,
       .notes = notes,
   };

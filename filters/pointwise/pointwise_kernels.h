@@ -27,6 +27,8 @@ typedef struct fc_pointwise_kernels {
                           const float *adds);
   void (*affine_each_f64)(double *to, const double *from, int64_t count, const double *factors,
                           const double *adds);
+  void (*affine_each_bytes)(float *to, const uint8_t *from, int64_t count, const float *factors,
+                            const float *adds);
   void (*curve_f32)(float *to, const float *from, int64_t count, const fc_pointwise *p);
   void (*curve_f64)(double *to, const double *from, int64_t count, const fc_pointwise *p);
   void (*threshold_f32)(float *to, const float *from, int64_t count, const fc_pointwise *p);
@@ -36,10 +38,10 @@ typedef struct fc_pointwise_kernels {
   void (*look_up_u8_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
   void (*look_up_u16_f32)(float *to, const void *from, int64_t step, int64_t count, const float *table);
   void (*look_up_u16_f64)(double *to, const void *from, int64_t step, int64_t count, const double *table);
-  /* Codes above `level` become (code & kept[1]) | set[1], the others (code & kept[0]) | set[0]; in place too.
-   */
   /* to[i] = table[from[i]], of 256; the rows may be the same. */
   void (*look_up_bytes)(uint8_t *to, const uint8_t *from, int64_t count, const uint8_t *table);
+  /* Codes above `level` become (code & kept[1]) | set[1], the others (code & kept[0]) | set[0]; in place too.
+   */
   void (*step_bytes)(uint8_t *to, const uint8_t *from, int64_t count, int level, const uint8_t kept[2],
                      const uint8_t set[2]);
   /* Widens [*low, *high] to include the values within [-limit, limit]; NaN is ignored. */

@@ -344,7 +344,9 @@ fc_batch *fc_batch_new(fc_chain *chain, const fc_batch_spec *spec, const fc_opti
   memcpy(&b->options, options, MIN(options->size, sizeof b->options));
   b->options.size = sizeof b->options;
   b->out_identities = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  if (spec->output && spec->inputs[0] && fc_input_is_search(spec->inputs[0]))
+  /* What is resumed may have nothing left to do. */
+  if (spec->output && spec->inputs[0] && fc_input_is_search(spec->inputs[0]) && !b->spec.resume &&
+      !b->spec.names_only)
     b->starting = fc_start_device(chain, options->device);
   if (fc_inputs_expand(&b->inputs, spec->inputs, spec->recursive, options->in_format || options->in_raw,
                        error) &&

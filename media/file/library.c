@@ -128,6 +128,10 @@ static void decode_start(fc_context *context, int mode, gint32 device, guint n) 
   fc_nvjpeg_start(((kept *)context->media_kept)->nvjpeg, device, mode, n);
 }
 
+static void decode_settle(fc_context *context) {
+  fc_nvjpeg_settle(((kept *)context->media_kept)->nvjpeg);
+}
+
 static struct fc_device_decoder *decode(fc_context *context, int mode, void *stream,
                                         fc_source *const *sources, const fc_view *frames, guint n,
                                         gboolean *done) {
@@ -143,7 +147,7 @@ static char *decoder_name(fc_context *context, GError **error) {
 }
 
 fc_context *fc_context_new(void) {
-  static const fc_media files = {open_source, open_sink,    load_table, start,   stop,
-                                 release,     decode_start, decode,     decoded, decoder_name};
+  static const fc_media files = {open_source,  open_sink,     load_table, start,   stop,        release,
+                                 decode_start, decode_settle, decode,     decoded, decoder_name};
   return fc_context_new_with(&files);
 }

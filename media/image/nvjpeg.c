@@ -78,6 +78,7 @@ typedef struct place {
   guint started, most;          /* instances; fewer after one could not be started; as the next two: */
   gboolean starting;            /* a thread starts an instance, or some */
   GThread *ahead;               /* the last one that started some ahead; it may have ended */
+  guint settling;               /* callers that wait for it: it starts no more */
   gboolean engines, no_engines; /* instances use the engines; there are none, for good */
 } place;
 
@@ -172,10 +173,18 @@ typedef struct ahead {
   guint n;
 } ahead;
 
+static gboolean goes_on(const ahead *a) {
+  g_mutex_lock(&a->nvjpeg->mutex);
+  const gboolean on = !place_of(a->nvjpeg, a->device)->settling;
+  g_mutex_unlock(&a->nvjpeg->mutex);
+  return on;
+}
+
 static gpointer start_ahead(gpointer data) {
   g_autofree ahead *a = data;
   const int before = a->nvjpeg->driver->enter(a->device);
-  for (struct fc_device_decoder *d; before >= 0 && a->n && (d = start(a->nvjpeg, a->device, a->mode)); a->n--)
+  for (struct fc_device_decoder *d;
+       before >= 0 && a->n && goes_on(a) && (d = start(a->nvjpeg, a->device, a->mode)); a->n--)
     fc_nvjpeg_give(a->nvjpeg, d);
   if (before >= 0) a->nvjpeg->driver->leave(before);
   end_starting(a->nvjpeg, a->device);
@@ -196,6 +205,20 @@ void fc_nvjpeg_start(fc_nvjpeg *me, gint32 device, int mode, guint n) {
     if (!p->ahead) g_free(a);
   }
   g_mutex_unlock(&me->mutex);
+}
+
+void fc_nvjpeg_settle(fc_nvjpeg *me) {
+  for (guint i = 0; i < PLACES; i++) {
+    place *p = &me->places[i];
+    g_mutex_lock(&me->mutex);
+    GThread *thread = g_steal_pointer(&p->ahead);
+    p->settling++;
+    g_mutex_unlock(&me->mutex);
+    if (thread) g_thread_join(thread);
+    g_mutex_lock(&me->mutex);
+    p->settling--;
+    g_mutex_unlock(&me->mutex);
+  }
 }
 
 static struct fc_device_decoder *find_idle(fc_nvjpeg *me, gint32 device) {
@@ -335,8 +358,7 @@ void fc_nvjpeg_release(fc_nvjpeg *me) {
 
 void fc_nvjpeg_free(fc_nvjpeg *me) {
   if (!me) return;
-  for (guint i = 0; i < PLACES; i++)
-    if (me->places[i].ahead) g_thread_join(me->places[i].ahead);
+  fc_nvjpeg_settle(me);
   fc_nvjpeg_release(me);
   /* The library stays: it may have threads. */
   g_mutex_clear(&me->mutex);

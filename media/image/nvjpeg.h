@@ -29,6 +29,9 @@ void fc_nvjpeg_release(fc_nvjpeg *nvjpeg);
  * be asked. */
 void fc_nvjpeg_start(fc_nvjpeg *nvjpeg, gint32 device, int mode, guint n);
 
+/* Starts no more of those, and waits for one that has begun. */
+void fc_nvjpeg_settle(fc_nvjpeg *nvjpeg);
+
 /* "nvJPEG 13.0.1", and after its first images what it decodes by: ", engines" or ", CUDA"; g_free. NULL with
  * FC_UNSUPPORTED where it is not installed. */
 char *fc_nvjpeg_name(fc_nvjpeg *nvjpeg, GError **error);

@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: MIT
 """A folder of photographs to tensors, beside the programs people use for it, in one run:
 
-    folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--photographs FOLDER] [--device D]...
+    folders.py BUILD [--images N] [--megapixels M,M...] [--jobs J] [--photographs FOLDER] [--largest M] [--device D]...
                [--only NAME,...] [--json FILE] [--shard-size N] [--verbose]
 
 Each program decodes every JPEG, makes the short side 256 (bilinear, antialiased), cuts the middle 224 x 224 out,
 normalises by ImageNet's mean and deviation and writes float32 of 3 x 224 x 224: ours into tar shards and as files,
-the others one .npy an image, by J processes (all cores). Of each the best of three runs counts. Processes of the others
+the others one .npy an image, by J processes (all cores). Of each the best of three rounds counts. Processes of the others
 have been started and have read an image before their time begins; ours includes its start. What they made is compared. Programs that are not installed are left out: Pillow, opencv-python-headless, torchvision,
 pyvips. torchvision on a GPU decodes by nvJPEG in batches of 64; "nvjpeg alone" is that without anything else. With the device cuda ours is
 run once with each decoder; the library of nvJPEG must be found (LD_LIBRARY_PATH). A start takes about half a second, so with a GPU give some ten
 thousand images."""
 import argparse
 import importlib.util
+import math
 import multiprocessing
 import os
 import shutil
@@ -23,6 +24,7 @@ import tempfile
 import time
 
 import numpy as np
+from PIL import Image
 
 import images
 import rivals_cpu
@@ -33,9 +35,10 @@ ROUNDS = 3
 BATCH = 64
 
 
-def photographs(folder):
-    """Every JPEG below a folder."""
-    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.lower().endswith((".jpg", ".jpeg")))
+def photographs(folder, megapixels):
+    """Every JPEG below a folder that is not larger."""
+    found = sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.lower().endswith((".jpg", ".jpeg")))
+    return [path for path in found if math.prod(Image.open(path).size) <= megapixels * 1e6]
 
 
 def make(folder, count, megapixels, others):
@@ -75,8 +78,6 @@ def middle(pixels):
 
 
 def pillow(path, out):
-    from PIL import Image
-
     image = Image.open(path).convert("RGB")
     save(tensor(middle(np.asarray(image.resize(short_side(*image.size), Image.BILINEAR)))), path, out)
 
@@ -215,21 +216,21 @@ def read_first(out):
 def compare(options, scratch):
     source = os.path.join(scratch, "in")
     os.mkdir(source)
-    others = photographs(options.photographs) if options.photographs else []
+    others = photographs(options.photographs, options.largest) if options.photographs else []
     paths = make(source, options.images, [float(size) for size in options.megapixels.split(",")], others)
-    best, tensors = {}, {}
+    rounds, tensors = {}, {}
     calls = programs(options, source, paths)
     for _ in range(options.rounds):
         for name, call in calls.items():
             out = os.path.join(scratch, "out")
             os.mkdir(out)
-            best[name] = min(best.get(name, 1e9), call(out))
+            rounds.setdefault(name, []).append(call(out))
             tensors[name] = read_first(out)
             shutil.rmtree(out)
     reference = next(tensor for tensor in tensors.values() if tensor is not None)
-    return [{"program": name, "images_per_second": round(len(paths) / seconds, 1), "images": len(paths),
-             "megapixels": options.megapixels, "photographs": len(others), "jobs": options.jobs,
-             "mean_difference": None if tensors[name] is None else round(float(np.abs(tensors[name] - reference).mean()), 4)} for name, seconds in best.items()]
+    return [{"program": name, "images_per_second": round(len(paths) / min(rounds[name]), 1), "images": len(paths),
+             "megapixels": options.megapixels, "photographs": len(others), "seconds": [round(s, 2) for s in rounds[name]], "jobs": options.jobs,
+             "mean_difference": None if tensors[name] is None else round(float(np.abs(tensors[name] - reference).mean()), 4)} for name in rounds]
 
 
 def main():
@@ -238,6 +239,7 @@ def main():
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--megapixels", default="0.2,0.79,2,12")
     parser.add_argument("--photographs", metavar="FOLDER", help="every fifth image is one of the JPEGs below it, as of the package mate-backgrounds")
+    parser.add_argument("--largest", type=float, default=12, metavar="MEGAPIXELS", help="of those (12)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--device", action="append")
     parser.add_argument("--only")

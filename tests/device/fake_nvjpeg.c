@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jpeglib.h>
 
@@ -81,13 +82,16 @@ EXPORT int nvjpegGetProperty(int which, int *value) {
 
 EXPORT int nvjpegCreateEx(int backend, void *device, void *pinned, unsigned flags, void **handle) {
   if (backend == HARDWARE && !fake_nvjpeg_state.engines) return ARCH_MISMATCH;
-  const int now = __atomic_add_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
-  if (fake_nvjpeg_state.most && now > fake_nvjpeg_state.most) {
-    __atomic_sub_fetch(&fake_nvjpeg_state.handles, 1, __ATOMIC_RELAXED);
-    return NO_MEMORY;
-  }
-  *handle = malloc(1);
-  return SUCCESS;
+  __atomic_add_fetch(&fake_nvjpeg_state.busy, 1, __ATOMIC_RELAXED);
+  if (fake_nvjpeg_state.slow) usleep((unsigned)fake_nvjpeg_state.slow);
+  /* The count never exceeds what there can be, not even for a moment. */
+  int now = __atomic_load_n(&fake_nvjpeg_state.handles, __ATOMIC_RELAXED), status;
+  do status = fake_nvjpeg_state.most && now >= fake_nvjpeg_state.most ? NO_MEMORY : SUCCESS;
+  while (status == SUCCESS && !__atomic_compare_exchange_n(&fake_nvjpeg_state.handles, &now, now + 1, 0,
+                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  if (status == SUCCESS) *handle = malloc(1);
+  __atomic_sub_fetch(&fake_nvjpeg_state.busy, 1, __ATOMIC_RELAXED);
+  return status;
 }
 
 EXPORT int nvjpegDestroy(void *handle) {

@@ -10,6 +10,8 @@ typedef struct fake_nvjpeg {
   int batches;
   int handles; /* that are not destroyed */
   int most;    /* of them that there can be; 0: any number */
+  int slow;    /* microseconds that it takes to make one */
+  int busy;    /* of them that are being made */
 } fake_nvjpeg;
 
 /* Of the library; by dlsym. */

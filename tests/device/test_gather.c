@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/api/batch.h"
 #include "core/context/chain.h"
 #include "tests/device/fake_device.h"
 #include "tests/device/fake_nvjpeg.h"
@@ -235,6 +237,77 @@ static void test_failing(void) {
   fake_device_set(NULL);
 }
 
+/* ---- a file that takes long --------------------------------------------------------- */
+
+typedef struct slow_batch {
+  gint begun; /* atomic */
+  char *pipe;
+} slow_batch;
+
+/* The first image comes through a pipe. */
+static fc_task *next_slow(void *data) {
+  slow_batch *slow = data;
+  const gint i = g_atomic_int_add(&slow->begun, 1);
+  if (i == FILES) return NULL;
+  fc_task *task = g_new0(fc_task, 1);
+  task->index = i, task->input = i ? name_of("in", (guint)i) : g_strdup(slow->pipe);
+  task->output = name_of("made", (guint)i);
+  return task;
+}
+
+static gboolean done_slow(fc_task *task, void *data) {
+  g_assert_no_error(task->why);
+  return TRUE;
+}
+
+/* Feeds it once the others have been begun, or after 20 s. */
+static gpointer feed_slow(gpointer data) {
+  slow_batch *slow = data;
+  for (int i = 0; i < 2000 && g_atomic_int_get(&slow->begun) <= FILES; i++) g_usleep(10000);
+  const gboolean all = g_atomic_int_get(&slow->begun) > FILES;
+  g_autofree char *path = name_of("in", 0);
+  bytes b = load(path);
+  store(slow->pipe, b.data, b.size);
+  clear_bytes(&b);
+  return GINT_TO_POINTER(all);
+}
+
+/* While one worker has it, the other runs all others. */
+static void test_slow(void) {
+  g_autofree char *pipe = scratch("pipe.png");
+  slow_batch slow = {.pipe = pipe};
+  const fc_tasks tasks = {next_slow, done_slow, &slow, FILES};
+  fc_options options = FC_OPTIONS_INIT;
+  GError *error = NULL;
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, plain, NULL);
+  options.device = "cpu", options.threads = 2;
+  g_assert_cmpint(mkfifo(pipe, 0600), ==, 0);
+  GThread *thread = g_thread_new("feed", feed_slow, &slow);
+  g_assert_cmpint(fc_chain_run_tasks(chain, &tasks, &options, &error), ==, 0);
+  g_assert_no_error(error);
+  g_assert_true(GPOINTER_TO_INT(g_thread_join(thread)));
+}
+
+/* ---- nothing to do ---------------------------------------------------------------- */
+
+static fc_task *no_task(void *data) {
+  return NULL;
+}
+
+/* As of a batch that is resumed and was complete: no device is asked for. */
+static void test_nothing(void) {
+  const fc_tasks tasks = {.next = no_task, .most = FILES};
+  fc_options options = FC_OPTIONS_INIT;
+  GError *error = NULL;
+  g_autoptr(fc_chain) chain = fc_chain_parse(context, plain, &error);
+  g_assert_no_error(error);
+  options.device = "cuda", options.threads = 2;
+  fake_device_set(NULL);
+  g_assert_cmpint(fc_chain_run_tasks(chain, &tasks, &options, &error), ==, 0);
+  g_assert_no_error(error);
+  g_assert_cmpuint(fake_device_looks(), ==, 0);
+}
+
 #ifdef FAKE_NVJPEG
 /* ---- nvJPEG --------------------------------------------------------------------- */
 
@@ -312,6 +385,24 @@ static void test_instances(void) {
   workers = 1;
 }
 
+/* A batch that ends before all instances are there starts no more of them, and waits for one. */
+static void test_settled(void) {
+  use_jpeg();
+  workers = 7;
+  restart_media();
+  *fake = (fake_nvjpeg){.engines = 1, .slow = 30000};
+  decoding = FC_DECODE_GPU, by_engines = TRUE;
+  fake_device_set(NULL);
+  outcome made = run(plain, "made", "cuda");
+  g_assert_cmpint(__atomic_load_n(&fake->busy, __ATOMIC_RELAXED), ==, 0);
+  g_usleep(50000);
+  g_assert_cmpint(__atomic_load_n(&fake->busy, __ATOMIC_RELAXED), ==, 0);
+  clear(&made);
+  decoding = FC_DECODE_CPU, workers = 1;
+  *fake = (fake_nvjpeg){.engines = 1, .handles = fake->handles};
+  restart_media();
+}
+
 /* Replaces an input by another. */
 static void write_input(guint i, const char *options, const void *insert, gsize size) {
   g_autofree char *path = name_of("in", i), *to = g_strconcat(path, options, NULL);
@@ -366,6 +457,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/gather/random", test_random);
   g_test_add_func("/gather/broken", test_broken);
   g_test_add_func("/gather/failing", test_failing);
+  g_test_add_func("/gather/slow", test_slow);
+  g_test_add_func("/gather/nothing", test_nothing);
 #ifdef FAKE_NVJPEG
   /* Under the name of the real one, which is then found loaded. */
   void *library = dlopen(FAKE_NVJPEG, RTLD_NOW | RTLD_GLOBAL);
@@ -375,6 +468,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/gather/nvjpeg/engines", test_engines);
   g_test_add_func("/gather/nvjpeg/instances", test_instances);
   g_test_add_func("/gather/nvjpeg/others", test_others);
+  g_test_add_func("/gather/nvjpeg/settled", test_settled);
 #endif
   int status = g_test_run();
   scratch_remove();

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_color.c - R G B of 8 bits to Lab of 8 bits, where light is a table and roots are those of single
- * precision: each of the 2^24 colours is that of the conversion in double, rounded. The other
- * conversions are tested through the operator (check/), and against OpenCV and scikit-image (goldens/pixels).
+ * test_color.c - R G B of 8 bits to grey, YCbCr, HSV and Lab of 8 bits, whose loops take other ways to the
+ * same codes (reciprocals instead of divisions, roots in single precision): each of the 2^24 colours is that
+ * of the conversion to floats, rounded. The other conversions are tested through the operator (check/), and
+ * against OpenCV and scikit-image (goldens/pixels).
  */
 #include "filters/color/color.h"
 #include "tests/filters/views.h"
 
 #define SIDE 256
-
-static const int64_t shape[FC_AXES] = {1, SIDE, SIDE, 3};
 
 static fc_color_conversion conversion(int to, int isa) {
   static const double luma[3] = {299, 587, 114};
@@ -29,22 +28,33 @@ static void convert(const fc_color_conversion *c, const fc_view *in, const fc_vi
 static void fill_red(const signal *s, int red) {
   int64_t at[FC_AXES];
   FOR_EACH(&s->view, at)
-  view_set(&s->view, at, at[3] == 0 ? red : (double)at[at[3]]);
+  view_set(&s->view, at, at[3] == 0 ? red : at[3] == 3 ? (double)(at[1] ^ at[2]) : (double)at[at[3]]);
 }
 
-static void check_lab(int red, int isa) {
-  const fc_color_conversion c = conversion(FC_SPACE_LAB, isa);
+/* With alpha for every other red, with other weights and white for some. */
+static fc_color_conversion conversion_of(int to, int red, int isa) {
+  static const double luma[3] = {2126, 7152, 722};
+  fc_color_conversion c = conversion(to, isa);
+  if (to != FC_SPACE_LAB && red % 4 == 1) fc_color_set(&c, luma, red % 8 == 1 ? 255 : 100);
+  c.extra = red % 2;
+  return c;
+}
+
+static void check_bytes(int to, int red, int isa) {
+  const fc_color_conversion c = conversion_of(to, red, isa);
+  const int64_t from_shape[FC_AXES] = {1, SIDE, SIDE, 3 + c.extra},
+                to_shape[FC_AXES] = {1, SIDE, SIDE, fc_space_channels(to) + c.extra};
   const int lay = red % LAYOUT_COUNT;
-  signal in = signal_new(FC_IMAGE, FC_U8, shape, lay, FC_AXIS_X, 0, 0);
-  signal out = signal_new(FC_IMAGE, FC_U8, shape, lay, FC_AXIS_X, 0, 0);
-  signal exact = signal_new(FC_IMAGE, FC_F32, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal in = signal_new(FC_IMAGE, FC_U8, from_shape, lay, FC_AXIS_X, 0, 0);
+  signal out = signal_new(FC_IMAGE, FC_U8, to_shape, lay, FC_AXIS_X, 0, 0);
+  signal exact = signal_new(FC_IMAGE, FC_F32, to_shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
   int64_t at[FC_AXES], off = 0;
   fill_red(&in, red);
   convert(&c, &in.view, &out.view), convert(&c, &in.view, &exact.view);
   FOR_EACH(&out.view, at)
   off += view_get(&out.view, at) != nearbyint(view_get(&exact.view, at));
-  CHECK(off == 0, "%s, red %d: %" PRId64 " samples are not rounded from the value", fc_isa_name(c.isa), red,
-        off);
+  CHECK(off == 0, "%s, to %d, red %d: %" PRId64 " samples are not rounded from the value", fc_isa_name(c.isa),
+        to, red, off);
   CHECK(signal_only_written(&out), "wrote beyond the elements");
   signal_free(&in), signal_free(&out), signal_free(&exact);
 }
@@ -72,7 +82,10 @@ static void check_light(int to, int isa) {
 int main(void) {
   for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
     check_light(FC_SPACE_LINEAR, isa), check_light(FC_SPACE_LAB, isa);
-    for (int red = isa; red < SIDE; red += trial_step()) check_lab(red, isa);
+    for (int red = isa; red < SIDE; red += trial_step()) {
+      check_bytes(FC_SPACE_GRAY, red, isa), check_bytes(FC_SPACE_YCBCR, red, isa);
+      check_bytes(FC_SPACE_HSV, red, isa), check_bytes(FC_SPACE_LAB, red, isa);
+    }
   }
   return check_result();
 }

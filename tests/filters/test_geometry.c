@@ -81,8 +81,32 @@ static void check_place(void) {
   signal_free(&got), signal_free(&cut), place_trial_free(&t);
 }
 
+/* Quarter turns and mirrors of pixels of three bytes, which are made columns by blocks: sizes around those.
+ */
+static void check_turned(void) {
+  static const int64_t sizes[][2] = {{1, 1},  {5, 16},  {6, 17},   {16, 6},
+                                     {33, 7}, {64, 64}, {70, 130}, {131, 67}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (int turns = 0; turns < 8; turns++) {
+      const int64_t shape[FC_AXES] = {1, sizes[i][0], sizes[i][1], 3},
+                    turned[FC_AXES] = {1, sizes[i][1], sizes[i][0], 3};
+      fc_permute p = FC_PERMUTE_NONE;
+      signal in = signal_new(FC_IMAGE, FC_U8, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+      signal want = signal_new(FC_IMAGE, FC_U8, turned, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+      signal got = signal_new(FC_IMAGE, FC_U8, turned, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+      p.axis[1] = 2, p.axis[2] = 1;
+      for (int a = 0; a < 3; a++) p.reversed[a + 1] = turns >> a & 1;
+      signal_fill(&in, 0);
+      fc_permute_ref(&p, &in.view, &want.view);
+      fc_permute_cpu(&p, &in.view, &got.view);
+      check_same(&want, &got, "pixels turned");
+      signal_free(&in), signal_free(&want), signal_free(&got);
+    }
+}
+
 int main(void) {
   random_start(20261124);
+  check_turned();
   for (int i = 0; i < 400; i += trial_step()) check_permute();
   for (int i = 0; i < 400; i += trial_step()) check_place();
   return check_result();

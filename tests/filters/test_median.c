@@ -54,30 +54,39 @@ static void check_trial(void) {
   signal_free(&want);
 }
 
-/* 3 x 3 and 5 x 5 of a plane with a frame around it, by every instruction set. */
+/* Windows of several rows of a plane with a frame around it, by every instruction set. */
+static void check_window(int dtype, int side, int64_t width, int64_t channels) {
+  enum { HEIGHT = 9 };
+  const int64_t shape[FC_AXES] = {1, HEIGHT + 6, width + 6, channels},
+                small[FC_AXES] = {1, HEIGHT, width, channels};
+  signal in = signal_new(FC_IMAGE, dtype, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal want = signal_new(FC_IMAGE, dtype, small, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+  signal_fill(&in, 0);
+  fc_view inner = view_cut(&in.view, FC_AXIS_Y, 3, HEIGHT);
+  inner = view_cut(&inner, FC_AXIS_X, 3, width);
+  fc_median m = {.nx = side, .ny = side};
+  run(&m, &inner, &want.view, 1);
+  for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
+    signal got = signal_new(FC_IMAGE, dtype, small, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    m.isa = (fc_isa)isa;
+    run(&m, &inner, &got.view, 0);
+    CHECK(differences(&want.view, &got.view) == 0,
+          "%s: %s, %d x %d of %d x %d channels differs from the reference", fc_isa_name(m.isa),
+          fc_dtype_name(dtype), side, side, (int)width, (int)channels);
+    CHECK(signal_only_written(&got), "wrote beyond the elements");
+    signal_free(&got);
+  }
+  signal_free(&in);
+  signal_free(&want);
+}
+
+/* Lines of several blocks, with a rest shorter than a vector; and channels further apart than blocks have
+ * room for. */
 static void check_networks(void) {
-  enum { WIDTH = 150, HEIGHT = 9 };
+  static const int64_t sizes[][2] = {{150, 1}, {4097, 1}, {1400, 3}, {4159, 1}, {70, 40}, {270, 32}};
   for (int dtype = 0; dtype < FC_DTYPE_COUNT; dtype++)
-    for (int side = 1; side <= 7; side += 2) {
-      const int64_t shape[FC_AXES] = {1, HEIGHT + 6, WIDTH + 6, 1}, small[FC_AXES] = {1, HEIGHT, WIDTH, 1};
-      signal in = signal_new(FC_IMAGE, dtype, shape, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
-      signal want = signal_new(FC_IMAGE, dtype, small, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
-      signal_fill(&in, 0);
-      fc_view inner = view_cut(&in.view, FC_AXIS_Y, 3, HEIGHT);
-      inner = view_cut(&inner, FC_AXIS_X, 3, WIDTH);
-      fc_median m = {.nx = side, .ny = side};
-      run(&m, &inner, &want.view, 1);
-      for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++) {
-        signal got = signal_new(FC_IMAGE, dtype, small, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
-        m.isa = (fc_isa)isa;
-        run(&m, &inner, &got.view, 0);
-        CHECK(differences(&want.view, &got.view) == 0, "%s: %s, %d x %d differs from the reference",
-              fc_isa_name(m.isa), fc_dtype_name(dtype), side, side);
-        signal_free(&got);
-      }
-      signal_free(&in);
-      signal_free(&want);
-    }
+    for (int side = 1; side <= 7; side += 2)
+      for (size_t i = 0; i < (side == 3 ? 6 : 1); i++) check_window(dtype, side, sizes[i][0], sizes[i][1]);
 }
 
 int main(void) {
