@@ -615,6 +615,37 @@ cudaError_t fc_cuda_fill_border(const fc_view *view, const fc_range wanted[FC_AX
   return border_flush(&l);
 }
 
+// ---- sums near the ends of joined stages -------------------------------------
+
+namespace {
+
+// A warp an output, since there are few of them: its lanes share the products.
+__global__ void __launch_bounds__(THREADS)
+    sum_edges(const __grid_constant__ fc_linear_sum sum, int64_t outputs) {
+  const int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / 32;
+  if (i >= outputs) return;
+  const fc_linear_place p = fc_linear_place_of(&sum, i);
+  const uint32_t columns = (uint32_t)fc_linear_columns(&sum),
+                 products = columns * (uint32_t)fc_linear_rows(&sum);
+  double total = 0;
+  for (uint32_t j = threadIdx.x % 32; j < products; j += 32)
+    total += fc_linear_product(&sum, p, j / columns, j % columns);
+  for (int step = 16; step; step /= 2) total += __shfl_xor_sync(0xffffffff, total, step);
+  if (threadIdx.x % 32 == 0) sum.to[i] = total + fc_linear_offset(&sum, p);
+}
+
+} // namespace
+
+cudaError_t fc_cuda_sum(const fc_linear_sum *sum, cudaStream_t stream) {
+  int64_t outputs = 1;
+  for (int a = 0; a < FC_AXES; a++) outputs *= sum->out.shape[a];
+  if (outputs == 0) return cudaSuccess;
+  const int64_t blocks = (outputs * 32 + THREADS - 1) / THREADS;
+  if (blocks > LAUNCH_LIMIT) return cudaErrorInvalidValue;
+  sum_edges<<<(unsigned)blocks, THREADS, 0, stream>>>(*sum, outputs);
+  return cudaGetLastError();
+}
+
 cudaError_t fc_cuda_has_code(void) {
   cudaFuncAttributes attributes;
   return cudaFuncGetAttributes(&attributes, (const void *)move_units<uint4>);

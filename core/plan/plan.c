@@ -26,7 +26,7 @@ static fc_plan *make_plan(fc_chain *chain) {
   return plan;
 }
 
-static fc_plan *copy(const fc_plan *plan) {
+fc_plan *fc_plan_copy(const fc_plan *plan) {
   fc_plan *other = make_plan(plan->chain);
   fc_plan_stage *stages = other->stages;
   fc_format *links = other->links;
@@ -152,6 +152,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   g_autoptr(fc_plan) plan = fc_plan_formats(chain, query, error);
   if (!plan) return NULL;
   plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
+  if (plan->fuse == FC_FUSE_ALGEBRA) plan = fc_plan_algebra(plan);
   if (!fc_plan_choose_device(plan, query, error)) return NULL;
   if (plan->n_devices == 0 && plan->fuse != FC_FUSE_NO && !fc_plan_join(plan, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
@@ -173,21 +174,21 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
 }
 
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
-  g_autoptr(fc_plan) now = copy(plan);
+  g_autoptr(fc_plan) now = fc_plan_copy(plan);
   fc_format *f = side < 0 ? &now->links[0] : &now->sides[side].format;
   f->extent[side < 0 ? now->cut : fc_stream_axis(f->kind)] = extent;
   return fc_plan_renegotiate(now, plan, error) ? g_steal_pointer(&now) : NULL;
 }
 
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch) {
-  fc_plan *now = copy(plan);
+  fc_plan *now = fc_plan_copy(plan);
   now->chunk = chunk, now->threads = threads, now->scratch = scratch;
   now->crew = MIN(plan->crew, threads);
   return now;
 }
 
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error) {
-  g_autoptr(fc_plan) now = copy(plan);
+  g_autoptr(fc_plan) now = fc_plan_copy(plan);
   now->n_devices = 0, now->scratch = 0;
   for (guint s = 0; s < now->n; s++) now->stages[s].on_host = FALSE;
   fc_plan_fuse(now);

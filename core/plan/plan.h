@@ -38,8 +38,11 @@ typedef struct fc_plan_stage {
   double work; /* flop per output element */
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
-  int part;            /* fc_survey_part */
-  guint joined;        /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
+  int part;     /* fc_survey_part */
+  guint joined; /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
+  const fc_joined
+      *made;           /* of this stage and some behind it by algebra; its op, name and self; NULL: its own */
+  const char *apart;   /* why the next stage is not joined to it; static; NULL: nothing was to be joined */
   gboolean turned;     /* goes through its input from the end to the beginning, along the cut axis */
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
@@ -255,6 +258,13 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
                          fc_composition *c);
 /* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */
 gboolean fc_plan_join(fc_plan *plan, GError **error);
+/* algebra.c: neighbours of FC_LINEAR as one stage. Takes the plan, and returns it or another. */
+fc_plan *fc_plan_algebra(fc_plan *plan);
+/* Takes the n - 1 stages behind s out of the plan, which are made by it from now on. */
+void fc_plan_take_out(fc_plan *plan, guint s, guint n);
+/* Negotiates with one stage again. */
+gboolean fc_plan_negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error);
+fc_plan *fc_plan_copy(const fc_plan *plan);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 
