@@ -246,6 +246,22 @@ gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **e
 gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error);
 /* Derives from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
 void fc_plan_summarise(fc_plan *plan);
+/*
+ * predict.c: seconds that a plan takes. On a GPU it starts; then kernels that are neither built ahead nor in
+ * the cache are compiled, during which stages run one by one unless one of them waits.
+ */
+typedef struct fc_prediction {
+  double cpu;
+  double start;         /* of the GPU */
+  double apart, joined; /* on the GPU, stages one by one and in kernels of several */
+  double compile;       /* of these kernels; 0: all are there, or cannot be compiled */
+  guint kernels;        /* number to be compiled */
+  gboolean waits;       /* the run waits for them */
+} fc_prediction;
+/* Without kernels; and these, by the plan as it would be on a GPU. */
+void fc_plan_predict(const fc_plan *plan, int threads, fc_prediction *prediction);
+void fc_plan_predict_kernels(const fc_plan *on_gpu, fc_prediction *prediction);
+double fc_predicted_gpu(const fc_prediction *prediction);
 /* choose.c: the device. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error);
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
