@@ -240,6 +240,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
 
 /* ---- steps of fc_plan_new, each in a file of its own ------------------------ */
 
+/* value.c: with room for a cast ahead of every stage, which may be two, and one at the end; a copy. */
+fc_plan *fc_plan_empty(fc_chain *chain);
+fc_plan *fc_plan_copy(const fc_plan *plan);
 /* negotiate.c: formats, needs, casts. */
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
 /* The same for existing stages, when the end of an input has become known. */
@@ -280,7 +283,6 @@ fc_plan *fc_plan_algebra(fc_plan *plan);
 void fc_plan_take_out(fc_plan *plan, guint s, guint n);
 /* Negotiates with one stage again. */
 gboolean fc_plan_negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error);
-fc_plan *fc_plan_copy(const fc_plan *plan);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 
