@@ -647,7 +647,8 @@ typedef enum fc_linear_form {
   FC_LINEAR_DENSE = 2
 } fc_linear_form;
 
-/* The host creates it, zeroed except for size, room and numbers. All numbers are finite. */
+/* The host creates it, zeroed except for size, room and numbers; the numbers too are 0 at first. All are
+ * finite. */
 typedef struct fc_linear_map {
   uint32_t size;
   int32_t form;          /* fc_linear_form */

@@ -241,6 +241,10 @@ static char *some_stage(int kind, int channels, const char *border, const char *
     g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
     for (int c = 1; c < channels && g_test_rand_bit(); c++)
       if (channels == 2) g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
+    if (g_test_rand_int_range(0, 4) == 0) {
+      g_string_printf(s, "mix:%d", g_test_rand_int_range(0, channels));
+      for (int c = 1; c < channels; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, channels));
+    }
   } else if (what == 1) {
     g_string_append(s, "matrix:");
     append_table(s, channels, channels);
@@ -450,6 +454,9 @@ static void test_decisions(void) {
       {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
       {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
       {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
+      {{"mix:1,0", "mix:0,0,1"}, FC_AUDIO, 2, "mix of 3 x 2"},
+      {{"mix:1,0", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
+      {{"mix:1,0", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
       {{"conv1d:[1,2,1]", "stats", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
       {{"conv1d:[1,2,1]", "convert:i16", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
       {{"conv1d:[1,2,1]", "clip:0.5", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
