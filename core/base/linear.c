@@ -10,7 +10,7 @@
 /* Channels of a matrix. */
 #define CHANNELS_MOST 64
 /* Of an image's edges so much is made at a time. */
-#define SCRATCH_MOST ((gint64)32 << 20)
+#define SCRATCH_MOST ((gint64)16 << 20)
 
 static const char too_many[] = "too many taps to be multiplied out";
 
@@ -331,13 +331,20 @@ static gint64 largest_box(const fc_linear_steps *steps, const gint64 shape[FC_AX
   return most;
 }
 
-static gint64 frames_at_a_time(const fc_linear_steps *steps, const gint64 shape[FC_AXES]) {
-  const gint64 each = 2 * (gint64)sizeof(double) * MAX(largest_box(steps, shape), 1);
-  return CLAMP(SCRATCH_MOST / each, 1, MAX(shape[FC_AXIS_N], 1));
+/* Of two buffers for a frame. */
+static gint64 frame_bytes(const fc_linear_steps *steps, const gint64 shape[FC_AXES]) {
+  return 2 * (gint64)sizeof(double) * MAX(largest_box(steps, shape), 1);
 }
 
+static gint64 frames_at_a_time(const fc_linear_steps *steps, const gint64 shape[FC_AXES]) {
+  return CLAMP(SCRATCH_MOST / frame_bytes(steps, shape), 1, MAX(shape[FC_AXIS_N], 1));
+}
+
+/* Not less for a larger shape, of which fewer frames may be made at a time. */
 gsize fc_linear_scratch(const fc_linear_steps *steps, const gint64 shape[FC_AXES]) {
-  return 2 * sizeof(double) * (gsize)largest_box(steps, shape) * (gsize)frames_at_a_time(steps, shape);
+  if (!fc_linear_has_edges(steps)) return 0;
+  const gint64 each = frame_bytes(steps, shape);
+  return (gsize)MIN(MAX(shape[FC_AXIS_N], 1) * each, MAX(SCRATCH_MOST, each));
 }
 
 gsize fc_linear_numbers(const fc_linear_steps *steps, double *to) {
@@ -494,7 +501,7 @@ gboolean fc_linear_make_edges(const fc_linear_steps *steps, const fc_linear_devi
 void fc_linear_sum_on_cpu(const fc_linear_sum *sum) {
   const gint64 count = sum->out.shape[0] * sum->out.shape[1] * sum->out.shape[2] * sum->out.shape[3];
   for (gint64 i = 0; i < count; i++) {
-    const fc_linear_place p = fc_linear_place_of(sum, i);
+    const fc_linear_place p = fc_linear_place_of(sum, (guint32)i);
     double total = 0;
     for (gint64 l = 0; l < fc_linear_rows(sum); l++)
       for (gint64 k = 0; k < fc_linear_columns(sum); k++) total += fc_linear_product(sum, p, l, k);

@@ -58,13 +58,15 @@ typedef struct fc_linear_place {
   int64_t n, y, x, c;
 } fc_linear_place;
 
-/* Output number i of the box. */
-FC_SUM_INLINE fc_linear_place fc_linear_place_of(const fc_linear_sum *s, int64_t i) {
+/* Output number i of the box, of fewer than 2^32: 64-bit divisions are slow on a GPU. */
+FC_SUM_INLINE fc_linear_place fc_linear_place_of(const fc_linear_sum *s, uint32_t i) {
   const fc_linear_box *b = &s->out;
-  const int64_t pixel = i / b->shape[FC_AXIS_C], row = pixel / b->shape[FC_AXIS_X];
+  const uint32_t channels = (uint32_t)b->shape[FC_AXIS_C], columns = (uint32_t)b->shape[FC_AXIS_X],
+                 rows = (uint32_t)b->shape[FC_AXIS_Y];
+  const uint32_t pixel = i / channels, row = pixel / columns;
   fc_linear_place p;
-  p.c = i % b->shape[FC_AXIS_C] + b->lo[FC_AXIS_C], p.x = pixel % b->shape[FC_AXIS_X] + b->lo[FC_AXIS_X];
-  p.y = row % b->shape[FC_AXIS_Y] + b->lo[FC_AXIS_Y], p.n = row / b->shape[FC_AXIS_Y] + b->lo[FC_AXIS_N];
+  p.c = i % channels + b->lo[FC_AXIS_C], p.x = pixel % columns + b->lo[FC_AXIS_X];
+  p.y = row % rows + b->lo[FC_AXIS_Y], p.n = row / rows + b->lo[FC_AXIS_N];
   return p;
 }
 
