@@ -33,8 +33,9 @@ const option options[] = {
      "CPU threads (default: one for each available core)", 1, 4096},
     {"precision", 0, OPTION_CHOICE, AT(precision), FOR_RUN, "f32|f64",
      "type of floating-point arithmetic (default f32; f64 for input of more than 24 bits)"},
-    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN, "auto|no|wait",
-     "run neighbouring stages as one, to the same bits (default auto)"},
+    {"fuse", 0, OPTION_CHOICE, AT(fuse), FOR_RUN, "auto|no|wait|algebra",
+     "run neighbouring stages as one, to the same bits (default auto); algebra also multiplies out linear "
+     "ones"},
     {"chunk", 0, OPTION_NUMBER, AT(chunk), FOR_RUN, "N",
      "how many samples, images, or rows of an image to process at a time", 1, G_MAXINT64},
     {"latency", 0, OPTION_TEXT, AT(latency), FOR_RUN, "TIME",

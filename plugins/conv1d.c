@@ -178,7 +178,20 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   (void)host;
   return c ? convolution_describe(c, setup, function) : FC_UNSUPPORTED;
 }
-FC_FUSIBLE_BOUND(extension, describe, convolution_bind)
+
+static fc_status map_of(const fc_host *host, void *instance, const fc_setup *setup, fc_linear_map *map) {
+  const convolution *c = find_at(instance, setup->in[0]->rate);
+  (void)host;
+  return c ? convolution_map(c, map) : FC_UNSUPPORTED;
+}
+
+static fc_status join(const fc_host *host, void *instance, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **made) {
+  (void)setup;
+  return convolution_make(host, ((const conv1d *)instance)->base.method, map, border, value, made);
+}
+FC_FUSIBLE_LINEAR(extension, describe, convolution_bind, map_of, join, joined_operator)
+CONVOLUTION_JOINED(joined_operator);
 
 /* ---- descriptor -------------------------------------------------------------- */
 

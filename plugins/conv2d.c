@@ -4,6 +4,7 @@
  * (filters/conv2d.h) and few separable passes (filters/sepconv.h).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/contract/fc_helpers.h"
 #include "filters/filter2d/conv2d.h"
@@ -22,7 +23,9 @@ enum { SEPARATE_AUTO, SEPARATE_NO };
 /* An instance: the mask in reading order, and its separable terms, the first ranks[c] of which add up to
  * it in compute type c (0 f32, 1 f64); 0 if there are too many. */
 typedef struct conv2d {
-  const fc_arg *border, *value; /* owned by the host */
+  const fc_arg *border, *value; /* owned by the host; NULL for several stages joined */
+  int joined_border;            /* theirs */
+  double joined_value;
   double *mask, *column, *row;
   int64_t nx, ny;
   int ranks[2];
@@ -47,13 +50,13 @@ static void destroy(void *instance) {
 }
 
 /* Terms found for either tolerance differ only in their number. */
-static fc_status find_terms(const fc_host *host, conv2d *self, const fc_table *table) {
+static fc_status find_terms(const fc_host *host, conv2d *self, const char *name) {
   double *rest = malloc((size_t)(self->nx * self->ny) * sizeof *rest);
   self->column = malloc((size_t)(self->ny * RANKS) * sizeof *self->column);
   self->row = malloc((size_t)(self->nx * RANKS) * sizeof *self->row);
   if (!rest || !self->column || !self->row) {
     free(rest);
-    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name,
+    return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", name,
                       (long long)(self->nx * self->ny));
   }
   static const double tolerance[] = {FC_LOWRANK_F32, FC_LOWRANK_F64};
@@ -81,7 +84,7 @@ static fc_status set_up(const fc_host *host, const fc_arg *const *args, conv2d *
     return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name,
                       (long long)(self->nx * self->ny));
   mask2d_read(self->mask, table, args[FLIP]->ints[0] != 0);
-  if (args[SEPARATE]->ints[0] == SEPARATE_AUTO) status = find_terms(host, self, table);
+  if (args[SEPARATE]->ints[0] == SEPARATE_AUTO) status = find_terms(host, self, table->name);
   if (status == FC_OK && args[NORMALIZE]->ints[0]) divide(self, sum);
   return status;
 }
@@ -108,7 +111,10 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
     return host->fail(host, FC_UNSUPPORTED, "a sound has no rows and columns: use conv1d");
   int rank = rank_of(self, terms->compute);
   mask2d_terms(terms, self->ny, self->nx);
-  border_terms(self->border, self->value, terms);
+  if (self->border)
+    border_terms(self->border, self->value, terms);
+  else
+    terms->needs[0]->border = self->joined_border, terms->needs[0]->border_value = self->joined_value;
   terms->work = 2.0 * (double)(rank > 0 ? rank * (self->nx + self->ny) : self->nx * self->ny);
   if (rank == 1)
     host->remark(host, "runs as sepconv: the mask is separable");
@@ -242,7 +248,41 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   return mask2d_describe(setup, "fc_dense", self->ny, self->nx, (const double *const[]){self->mask},
                          (const int64_t[]){self->nx * self->ny}, 1, function);
 }
-FC_FUSIBLE(extension, describe)
+
+/* ---- joined by algebra ---------------------------------------------------------- */
+
+static fc_status map_of(const fc_host *host, void *instance, const fc_setup *setup, fc_linear_map *map) {
+  const conv2d *self = instance;
+  (void)host, (void)setup;
+  mask2d_map(map, FC_LINEAR_DENSE, self->ny, self->nx, self->nx * self->ny);
+  if (map->room >= map->count) memcpy(map->numbers, self->mask, (size_t)map->count * sizeof *self->mask);
+  return FC_OK;
+}
+
+/* Of separable windows too. */
+static fc_status join(const fc_host *host, void *instance, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **made) {
+  const mask2d_room y = mask2d_room_of(map->ny, map->before_y), x = mask2d_room_of(map->nx, map->before_x);
+  (void)instance, (void)setup;
+  if (map->form == FC_LINEAR_PIXELS || map->masks > 1 || map->growth_x || map->growth_y)
+    return FC_UNSUPPORTED;
+  conv2d *self = calloc(1, sizeof *self);
+  if (!self) return FC_NO_MEMORY;
+  self->nx = x.taps, self->ny = y.taps, self->joined_border = border, self->joined_value = value;
+  self->mask = calloc((size_t)(x.taps * y.taps), sizeof *self->mask);
+  for (int64_t j = 0; self->mask && j < map->ny; j++)
+    for (int64_t i = 0; i < map->nx; i++)
+      self->mask[(j + y.ahead) * x.taps + i + x.ahead] = map->form == FC_LINEAR_DENSE
+                                                             ? map->numbers[j * map->nx + i]
+                                                             : map->numbers[map->nx + j] * map->numbers[i];
+  const fc_status status = self->mask ? find_terms(host, self, "the joined mask") : FC_NO_MEMORY;
+  if (status == FC_OK)
+    *made = self;
+  else
+    destroy(self);
+  return status;
+}
+FC_FUSIBLE_LINEAR(extension, describe, NULL, map_of, join, joined_operator)
 
 /* ---- descriptor ---------------------------------------------------------------- */
 
@@ -290,6 +330,12 @@ static const char doc[] =
     "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
     "rows and columns: conv1d is for those.";
 
+#define RUNS                                                                                                 \
+  .backends = BACKENDS(                                                                                      \
+      FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),                                                 \
+      FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, cuda_scratch, cuda_process)),        \
+  .reference = FC_ON_CPU(reference_prepare, release, NULL, reference_process), .extension = extension
+
 static const fc_operator conv2d_operator = {
     .size = sizeof(fc_operator),
     .flags = FC_OP_KEEPS_MEANING,
@@ -306,11 +352,16 @@ static const fc_operator conv2d_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(
-        FC_ON_CPU(prepare, release, cpu_scratch, cpu_process),
-        FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, release, cuda_scratch, cuda_process)),
-    .reference = FC_ON_CPU(reference_prepare, release, NULL, reference_process),
-    .extension = extension,
+    RUNS,
 };
+
+static const fc_operator joined_operator = {.size = sizeof(fc_operator),
+                                            .flags = FC_OP_KEEPS_MEANING,
+                                            .name = "conv2d",
+                                            .summary = "several convolutions as one",
+                                            FC_PICTURES_ONLY,
+                                            .destroy = destroy,
+                                            .negotiate = negotiate,
+                                            RUNS};
 
 SINGLE_OPERATOR_PLUGIN("conv2d", conv2d_operator)

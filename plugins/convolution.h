@@ -422,4 +422,110 @@ static inline fc_status convolution_bind(const fc_host *host, const void *prepar
   .reference =                                                                                               \
       FC_BACKEND(FC_BACKEND_SHAPED, FC_KIND_HOST, prepare, convolution_release, NULL, convolution_reference)
 
+/* ---- joined by algebra ---------------------------------------------------------- */
+
+/* What it does as numbers; zeros at the ends of the mask are taps too. */
+static inline fc_status convolution_map(const convolution *self, fc_linear_map *map) {
+  const int along_x = self->axis == FC_AXIS_X;
+  const int64_t before = before_of(self), growth = self->mode == FULL    ? self->taps - 1
+                                                   : self->mode == VALID ? 1 - self->taps
+                                                                         : 0;
+  map->form = FC_LINEAR_SEPARABLE, map->masks = self->masks;
+  map->nx = along_x ? self->taps : 1, map->ny = along_x ? 1 : self->taps;
+  map->before_x = along_x ? before : 0, map->before_y = along_x ? 0 : before;
+  map->growth_x = along_x ? growth : 0, map->growth_y = along_x ? 0 : growth;
+  map->count = self->masks * (self->taps + 1);
+  if (map->room < map->count) return FC_OK;
+  for (int64_t k = 0; k < self->masks; k++) {
+    double *to = map->numbers + k * (self->taps + 1), *taps = along_x ? to : to + 1;
+    to[along_x ? self->taps : 0] = 1;
+    for (int64_t j = 0; j < self->taps; j++) {
+      const int64_t i = j - self->skipped;
+      taps[j] = i < 0 || i >= self->used ? 0 : self->mask[k * self->used + i];
+    }
+  }
+  return FC_OK;
+}
+
+/* An instance for several stages. */
+typedef struct convolution_joined {
+  convolution base;
+  int32_t border;
+  double value;
+} convolution_joined;
+
+static inline void convolution_joined_destroy(void *instance) {
+  convolution_joined *self = instance;
+  if (!self) return;
+  convolution_finish(&self->base);
+  free(self);
+}
+
+/* How long the output of a map is; -1: as this operator makes none. */
+static inline int convolution_mode_of(int64_t taps, int64_t before, int64_t growth) {
+  if (growth == 0) return SAME;
+  if (growth == taps - 1 && before == taps - 1) return FULL;
+  return growth == 1 - taps && before == 0 ? VALID : -1;
+}
+
+/* Along one axis, summed as `method` says. */
+static inline fc_status convolution_make(const fc_host *host, int method, const fc_linear_map *map,
+                                         int32_t border, double value, void **instance) {
+  const int along_x = map->ny == 1;
+  const int64_t taps = along_x ? map->nx : map->ny, before = along_x ? map->before_x : map->before_y;
+  if (map->form != FC_LINEAR_SEPARABLE || (map->nx > 1 && map->ny > 1)) return FC_UNSUPPORTED;
+  const int mode = convolution_mode_of(taps, before, along_x ? map->growth_x : map->growth_y);
+  convolution_joined *self = calloc(1, sizeof *self);
+  double *table = malloc((size_t)(taps * map->masks) * sizeof *table);
+  fc_status status = mode < 0 ? FC_UNSUPPORTED : self && table ? FC_OK : FC_NO_MEMORY;
+  for (int64_t k = 0; status == FC_OK && k < map->masks; k++) {
+    const double *own = map->numbers + k * (map->nx + map->ny), one = own[along_x ? map->nx : 0];
+    for (int64_t j = 0; j < taps; j++) table[j * map->masks + k] = own[along_x ? j : j + 1] * one;
+  }
+  if (status == FC_OK) {
+    *self = (convolution_joined){
+        .base = {.axis = along_x ? FC_AXIS_X : FC_AXIS_Y, .mode = mode, .method = method},
+        .border = border,
+        .value = value};
+    status = convolution_init(host, &self->base, "the joined mask", table, taps, map->masks, 0, 0);
+    if (status == FC_OK && mode == SAME) self->base.before = before;
+  }
+  free(table);
+  if (status == FC_OK)
+    *instance = self;
+  else
+    free(self);
+  return status;
+}
+
+static inline fc_status convolution_joined_negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const convolution_joined *self = instance;
+  terms->needs[0]->border = self->border, terms->needs[0]->border_value = self->value;
+  return convolution_terms(host, &self->base, terms);
+}
+
+static inline fc_status convolution_joined_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                                   void **prepared) {
+  return convolution_prepare(host, &((convolution_joined *)instance)->base, setup, prepared);
+}
+
+static inline fc_status convolution_joined_describe(const fc_host *host, void *instance,
+                                                    const fc_setup *setup, fc_device_function *function) {
+  (void)host;
+  return convolution_describe(&((convolution_joined *)instance)->base, setup, function);
+}
+
+/* Defines `joined`, the operator of these instances. */
+#define CONVOLUTION_JOINED(joined)                                                                           \
+  FC_FUSIBLE_BOUND(joined##_extension, convolution_joined_describe, convolution_bind)                        \
+  static const fc_operator joined = {.size = sizeof(fc_operator),                                            \
+                                     .flags = FC_OP_KEEPS_MEANING,                                           \
+                                     .name = "conv1d",                                                       \
+                                     .summary = "several convolutions as one",                               \
+                                     FC_EVERY_SIGNAL,                                                        \
+                                     .destroy = convolution_joined_destroy,                                  \
+                                     .negotiate = convolution_joined_negotiate,                              \
+                                     CONVOLUTION_BACKENDS(convolution_joined_prepare),                       \
+                                     .extension = joined##_extension}
+
 #endif

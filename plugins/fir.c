@@ -170,11 +170,29 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   return status;
 }
 
+static fc_status map_of(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  convolution c;
+  fc_status status = make(host, self, setup->in[0]->rate, &c);
+  if (status != FC_OK) return status;
+  status = convolution_map(&c, map);
+  convolution_finish(&c);
+  return status;
+}
+
+static fc_status join(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **made) {
+  (void)setup;
+  return convolution_make(host, (int)((arguments)self)[METHOD]->ints[0], map, border, value, made);
+}
+CONVOLUTION_JOINED(joined_operator);
+
 static const void *extension(const fc_operator *op, const char *name) {
+  static const fc_linear linear = {sizeof(fc_linear), 0, map_of, join, &joined_operator};
   static const fc_mask_designer designer = {sizeof(fc_mask_designer), hand_out};
   static const fc_fusible fusible = {sizeof(fc_fusible), describe, convolution_bind};
   (void)op;
   if (strcmp(name, FC_DESIGNED_MASK) == 0) return &designer;
+  if (strcmp(name, FC_LINEAR) == 0) return &linear;
   return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;
 }
 

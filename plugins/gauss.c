@@ -15,7 +15,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
-FC_FUSIBLE(sepconv_extension, sepconv_describe)
+SEPCONV_EXTENSION
 
 static const fc_operator gauss_operator = {
     .size = sizeof(fc_operator),

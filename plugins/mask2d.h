@@ -97,6 +97,24 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   return FC_OK;
 }
 
+/* What a filter with such a window does as numbers, except for these: `count` of them. */
+static inline void mask2d_map(fc_linear_map *map, int32_t form, int64_t ny, int64_t nx, int64_t count) {
+  map->form = form, map->masks = 1, map->nx = nx, map->ny = ny, map->before_x = nx / 2,
+  map->before_y = ny / 2;
+  map->count = count;
+}
+
+/* A mask of `taps` with zeros ahead of it, and behind, so that its middle is where a map has it. */
+typedef struct mask2d_room {
+  int64_t taps, ahead;
+} mask2d_room;
+
+static inline mask2d_room mask2d_room_of(int64_t taps, int64_t before) {
+  if (before > taps / 2) return (mask2d_room){2 * before, 0};
+  const int64_t ahead = before < taps / 2 ? taps - 1 - 2 * before : 0;
+  return (mask2d_room){taps + ahead, ahead};
+}
+
 /* The terms of a filter with a window of ny x nx taps, except its cost. */
 static inline void mask2d_terms(fc_terms *terms, int64_t ny, int64_t nx) {
   terms->needs[0]->reach[FC_AXIS_Y].before = ny / 2;

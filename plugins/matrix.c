@@ -22,6 +22,7 @@ typedef struct operator{
   int axis;
   int64_t block; /* 0: the whole axis */
   int tensor;
+  fc_table own; /* of several stages joined; its numbers are behind the instance */
 }
 operator;
 
@@ -52,7 +53,8 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   }
   for (int64_t r = 0; each && r < table->rows; r++) each[r] = args[OFFSET]->floats[offsets > 1 ? r : 0];
   *op = (operator){
-      table, each, args[BORDER], args[VALUE], (int)args[AXIS]->ints[0], block, args[TENSOR]->ints[0] != 0};
+      table, each, args[BORDER], args[VALUE], (int)args[AXIS]->ints[0], block, args[TENSOR]->ints[0] != 0,
+      {0}};
   *self = op;
   return FC_OK;
 }
@@ -60,7 +62,7 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
 static void destroy(void *self) {
   operator* op = self;
   if (!op) return;
-  free((void *)op->offsets);
+  if (op->table != &op->own) free((void *)op->offsets);
   free(op);
 }
 
@@ -118,7 +120,7 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
     return host->fail(host, FC_UNSUPPORTED, "sound has no rows: axis=y is for images");
   meaning_keep_time(terms);
   reach->align = op->table->rows;
-  border_terms(op->border, op->value, terms);
+  if (op->border) border_terms(op->border, op->value, terms);
   terms->work = 2.0 * (double)op->table->cols;
   if (op->block) {
     reach->num = op->table->cols;
@@ -194,7 +196,42 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   if (setup->in[0]->dtype != setup->out->dtype) function->flags |= FC_FUNCTION_ALONE;
   return status;
 }
-FC_FUSIBLE(extension, describe)
+
+/* ---- joined by algebra -------------------------------------------------- */
+
+static fc_status map_of(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  const operator* op = self;
+  const int64_t rows = op->table->rows, count = rows * op->table->cols;
+  (void)host, (void)setup;
+  if (op->axis != FC_AXIS_C || op->block) return FC_UNSUPPORTED;
+  map->form = FC_LINEAR_PIXELS, map->rows = rows, map->columns = op->table->cols, map->count = count + rows;
+  if (map->room < map->count) return FC_OK;
+  memcpy(map->numbers, op->table->data, (size_t)count * sizeof *map->numbers);
+  if (op->offsets) memcpy(map->numbers + count, op->offsets, (size_t)rows * sizeof *map->numbers);
+  return FC_OK;
+}
+
+static fc_status join(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **made) {
+  const int64_t count = map->rows * map->columns;
+  (void)host, (void)self, (void)setup, (void)border, (void)value;
+  if (map->form != FC_LINEAR_PIXELS) return FC_UNSUPPORTED;
+  operator* op = calloc(1, sizeof *op + (size_t)(count + map->rows) * sizeof(double));
+  if (!op) return FC_NO_MEMORY;
+  double *numbers = (double *)(op + 1);
+  memcpy(numbers, map->numbers, (size_t)(count + map->rows) * sizeof *numbers);
+  op->own = (fc_table){.size = sizeof op->own,
+                       .name = "the joined matrix",
+                       .rows = map->rows,
+                       .cols = map->columns,
+                       .data = numbers};
+  op->table = &op->own, op->axis = FC_AXIS_C;
+  for (int64_t r = 0; r < map->rows; r++)
+    if (numbers[count + r] != 0) op->offsets = numbers + count;
+  *made = op;
+  return FC_OK;
+}
+FC_FUSIBLE_LINEAR(extension, describe, NULL, map_of, join, joined_operator)
 
 /* ---- the descriptor ----------------------------------------------------- */
 
@@ -246,6 +283,11 @@ static const char doc[] =
     "Sums are made in the compute precision, in the order of the columns. Values beyond the range of an "
     "integer output are clamped, with a warning.";
 
+#define RUNS                                                                                                 \
+  .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),                                    \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),          \
+  .reference = FC_ON_CPU(prepare, release, NULL, process_reference), .extension = extension
+
 static const fc_operator matrix = {
     .size = sizeof(fc_operator),
     .name = "matrix",
@@ -261,10 +303,15 @@ static const fc_operator matrix = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
-    .extension = extension,
+    RUNS,
 };
+
+static const fc_operator joined_operator = {.size = sizeof(fc_operator),
+                                            .name = "matrix",
+                                            .summary = "several matrices as one",
+                                            FC_EVERY_SIGNAL,
+                                            .destroy = destroy,
+                                            .negotiate = negotiate,
+                                            RUNS};
 
 SINGLE_OPERATOR_PLUGIN("matrix", matrix)

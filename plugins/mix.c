@@ -89,7 +89,59 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
   return fc_function_mix(selected, channels->count, setup->in[0]->extent[FC_AXIS_C], function);
 }
-FC_FUSIBLE(extension, describe)
+
+/* ---- joined by algebra ---------------------------------------------------------- */
+
+#define JOINED_CHANNELS 64
+
+/* A matrix of ones and zeros. */
+static fc_status map_of(const fc_host *host, void *instance, const fc_setup *setup, fc_linear_map *map) {
+  const fc_arg *channels = instance;
+  const int64_t columns = setup->in[0]->extent[FC_AXIS_C];
+  (void)host;
+  if (columns > JOINED_CHANNELS || channels->count > JOINED_CHANNELS) return FC_UNSUPPORTED;
+  map->form = FC_LINEAR_PIXELS, map->rows = channels->count, map->columns = columns;
+  map->count = map->rows * (columns + 1);
+  for (int64_t r = 0; map->room >= map->count && r < map->rows; r++)
+    map->numbers[r * columns + channels->ints[r]] = 1;
+  return FC_OK;
+}
+
+/* The argument of an instance for several stages, and its channels behind it. */
+typedef struct joined_mix {
+  fc_arg channels; /* first: what other instances are */
+  int64_t selected[];
+} joined_mix;
+
+/* The channel that row r of the matrix selects; -1: it does something else. */
+static int64_t selected_by(const fc_linear_map *map, int64_t r) {
+  int64_t found = -1;
+  for (int64_t c = 0; c < map->columns; c++) {
+    const double v = map->numbers[r * map->columns + c];
+    if (v == 0) continue;
+    if (v != 1 || found >= 0) return -1;
+    found = c;
+  }
+  return map->numbers[map->rows * map->columns + r] == 0 ? found : -1;
+}
+
+static fc_status join(const fc_host *host, void *instance, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **made) {
+  (void)host, (void)instance, (void)setup, (void)border, (void)value;
+  if (map->form != FC_LINEAR_PIXELS) return FC_UNSUPPORTED;
+  joined_mix *self = calloc(1, sizeof *self + (size_t)map->rows * sizeof *self->selected);
+  fc_status status = self ? FC_OK : FC_NO_MEMORY;
+  for (int64_t r = 0; status == FC_OK && r < map->rows; r++)
+    if ((self->selected[r] = selected_by(map, r)) < 0) status = FC_UNSUPPORTED;
+  if (status == FC_OK) {
+    self->channels = (fc_arg){.size = sizeof self->channels, .count = map->rows, .ints = self->selected};
+    *made = self;
+  } else {
+    free(self);
+  }
+  return status;
+}
+FC_FUSIBLE_LINEAR(extension, describe, NULL, map_of, join, joined_operator)
 
 /* ---- descriptor -------------------------------------------------------------- */
 
@@ -117,5 +169,15 @@ static const fc_operator mix_operator = {
     GATHER_BACKENDS(prepare),
     .extension = extension,
 };
+
+static const fc_operator joined_operator = {.size = sizeof(fc_operator),
+                                            .flags = FC_OP_KEEPS_DTYPE,
+                                            .name = "mix",
+                                            .summary = "several selections of channels as one",
+                                            FC_EVERY_SIGNAL,
+                                            .destroy = free,
+                                            .negotiate = negotiate,
+                                            GATHER_BACKENDS(prepare),
+                                            .extension = extension};
 
 SINGLE_OPERATOR_PLUGIN("mix", mix_operator)

@@ -176,11 +176,12 @@ static inline fc_status pointwise_cuda(const fc_host *host, const void *prepared
 #endif
 
 /* Members of fc_operator. */
-#define POINTWISE_BACKENDS                                                                                   \
+#define POINTWISE_BACKENDS POINTWISE_BACKENDS_OF(pointwise_extension)
+#define POINTWISE_BACKENDS_OF(its_extension)                                                                 \
   .backends =                                                                                                \
       BACKENDS(FC_ON_CPU(pointwise_prepare, pointwise_release, pointwise_scratch, pointwise_cpu),            \
                FC_ON_CUDA(FC_BACKEND_GRAPH, pointwise_prepare, pointwise_release, NULL, pointwise_cuda)),    \
   .reference = FC_ON_CPU(pointwise_prepare, pointwise_release, NULL, pointwise_reference),                   \
-  .extension = pointwise_extension
+  .extension = its_extension
 
 #endif

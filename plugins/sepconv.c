@@ -119,7 +119,7 @@ static const char doc[] =
     "Arrays (.npy) are filtered along their first two axes, or of four the second and third. A sound has no "
     "rows and columns: conv1d is for those.";
 
-FC_FUSIBLE(sepconv_extension, sepconv_describe)
+SEPCONV_EXTENSION
 
 static const fc_operator sepconv_operator = {
     .size = sizeof(fc_operator),

@@ -36,9 +36,8 @@ static inline void sepconv_release(const fc_host *host, void *prepared) {
   free(state);
 }
 
-static inline fc_status sepconv_prepare(const fc_host *host, void *instance, const fc_setup *setup,
-                                        void **prepared) {
-  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
+static inline fc_status sepconv_prepare_taps(const fc_host *host, const void *instance, sepconv_taps taps,
+                                             const fc_setup *setup, void **prepared) {
   sepconv_state *state = calloc(1, sizeof *state);
   if (!state) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
   state->instance = instance, state->device = setup->device;
@@ -60,6 +59,11 @@ static inline fc_status sepconv_prepare(const fc_host *host, void *instance, con
   else
     *prepared = state;
   return status;
+}
+
+static inline fc_status sepconv_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                        void **prepared) {
+  return sepconv_prepare_taps(host, instance, sepconv_taps_of(instance, setup->compute), setup, prepared);
 }
 
 static inline size_t sepconv_cpu_scratch(const void *prepared, const fc_job *job) {
@@ -92,23 +96,98 @@ static inline fc_status sepconv_cuda_process(const fc_host *host, const void *pr
 
 /* Bytes to bytes are summed in integers (sepconv/bytes.cu), with other bits than a composed kernel would
  * give. */
-static inline fc_status sepconv_describe(const fc_host *host, void *instance, const fc_setup *setup,
-                                         fc_device_function *function) {
-  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
-  (void)host;
+static inline fc_status sepconv_describe_taps(sepconv_taps taps, const fc_setup *setup,
+                                              fc_device_function *function) {
   if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
   return mask2d_describe(setup, "fc_separable", taps.ny, taps.nx, (const double *const[]){taps.x, taps.y},
                          (const int64_t[]){taps.nx, taps.ny}, 2, function);
 }
 
-/* The members of fc_operator that follow from all this; FC_FUSIBLE(sepconv_extension, sepconv_describe) goes
- * ahead. */
-#define SEPCONV_BACKENDS                                                                                     \
-  .backends =                                                                                                \
-      BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, sepconv_cpu_scratch, sepconv_cpu_process),        \
-               FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, sepconv_prepare, sepconv_release,             \
-                          sepconv_cuda_scratch, sepconv_cuda_process)),                                      \
-  .reference = FC_ON_CPU(sepconv_prepare, sepconv_release, NULL, sepconv_reference_process),                 \
-  .extension = sepconv_extension
+static inline fc_status sepconv_describe(const fc_host *host, void *instance, const fc_setup *setup,
+                                         fc_device_function *function) {
+  (void)host;
+  return sepconv_describe_taps(sepconv_taps_of(instance, setup->compute), setup, function);
+}
+
+/* ---- joined by algebra ---------------------------------------------------------- */
+
+static inline fc_status sepconv_map(const fc_host *host, void *instance, const fc_setup *setup,
+                                    fc_linear_map *map) {
+  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
+  (void)host;
+  mask2d_map(map, FC_LINEAR_SEPARABLE, taps.ny, taps.nx, taps.nx + taps.ny);
+  if (map->room < map->count) return FC_OK;
+  memcpy(map->numbers, taps.x, (size_t)taps.nx * sizeof *taps.x);
+  memcpy(map->numbers + taps.nx, taps.y, (size_t)taps.ny * sizeof *taps.y);
+  return FC_OK;
+}
+
+/* An instance for several stages, and its taps behind it. */
+typedef struct sepconv_joined {
+  sepconv_taps taps;
+  int32_t border;
+  double value;
+  double numbers[];
+} sepconv_joined;
+
+static inline fc_status sepconv_make(const fc_host *host, void *instance, const fc_setup *setup,
+                                     const fc_linear_map *map, int32_t border, double value, void **made) {
+  const mask2d_room y = mask2d_room_of(map->ny, map->before_y), x = mask2d_room_of(map->nx, map->before_x);
+  (void)host, (void)instance, (void)setup;
+  if (map->form != FC_LINEAR_SEPARABLE || map->masks > 1 || map->growth_x || map->growth_y)
+    return FC_UNSUPPORTED;
+  sepconv_joined *self = calloc(1, sizeof *self + (size_t)(y.taps + x.taps) * sizeof(double));
+  if (!self) return FC_NO_MEMORY;
+  double *to_x = self->numbers, *to_y = to_x + x.taps;
+  memcpy(to_x + x.ahead, map->numbers, (size_t)map->nx * sizeof *to_x);
+  memcpy(to_y + y.ahead, map->numbers + map->nx, (size_t)map->ny * sizeof *to_y);
+  self->taps = (sepconv_taps){to_x, to_y, x.taps, y.taps};
+  self->border = border, self->value = value;
+  *made = self;
+  return FC_OK;
+}
+
+static inline fc_status sepconv_joined_negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  const sepconv_joined *self = instance;
+  (void)host;
+  mask2d_terms(terms, self->taps.ny, self->taps.nx);
+  terms->needs[0]->border = self->border, terms->needs[0]->border_value = self->value;
+  terms->work = 2.0 * (double)(self->taps.nx + self->taps.ny);
+  return FC_OK;
+}
+
+static inline fc_status sepconv_joined_prepare(const fc_host *host, void *instance, const fc_setup *setup,
+                                               void **prepared) {
+  return sepconv_prepare_taps(host, instance, ((const sepconv_joined *)instance)->taps, setup, prepared);
+}
+
+static inline fc_status sepconv_joined_describe(const fc_host *host, void *instance, const fc_setup *setup,
+                                                fc_device_function *function) {
+  (void)host;
+  return sepconv_describe_taps(((const sepconv_joined *)instance)->taps, setup, function);
+}
+
+/* Members of fc_operator. */
+#define SEPCONV_BACKENDS_OF(prepare)                                                                         \
+  .backends = BACKENDS(FC_ON_CPU(prepare, sepconv_release, sepconv_cpu_scratch, sepconv_cpu_process),        \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH | FC_BACKEND_EDGES, prepare, sepconv_release,             \
+                                  sepconv_cuda_scratch, sepconv_cuda_process)),                              \
+  .reference = FC_ON_CPU(prepare, sepconv_release, NULL, sepconv_reference_process)
+
+/* Those that follow from all this; SEPCONV_EXTENSION goes ahead. */
+#define SEPCONV_BACKENDS SEPCONV_BACKENDS_OF(sepconv_prepare), .extension = sepconv_extension
+
+#define SEPCONV_EXTENSION                                                                                    \
+  FC_FUSIBLE_LINEAR(sepconv_extension, sepconv_describe, NULL, sepconv_map, sepconv_make, joined_operator)   \
+  FC_FUSIBLE(joined_extension, sepconv_joined_describe)                                                      \
+  static const fc_operator joined_operator = {.size = sizeof(fc_operator),                                   \
+                                              .flags = FC_OP_KEEPS_MEANING,                                  \
+                                              .name = "sepconv",                                             \
+                                              .summary = "several separable convolutions as one",            \
+                                              FC_PICTURES_ONLY,                                              \
+                                              .destroy = free,                                               \
+                                              .negotiate = sepconv_joined_negotiate,                         \
+                                              SEPCONV_BACKENDS_OF(sepconv_joined_prepare),                   \
+                                              .extension = joined_extension};
 
 #endif

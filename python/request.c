@@ -75,9 +75,9 @@ static gboolean set_option(fc_options *o, size_t i, PyObject *value) {
     return set_choice(field, value, (const char *[]){"f32", "f64", NULL}, (int[]){FC_F32, FC_F64},
                       "precision is \"f32\" or \"f64\"");
   case FUSE:
-    return set_choice(field, value, (const char *[]){"auto", "no", "wait", NULL},
-                      (int[]){FC_FUSE_AUTO, FC_FUSE_NO, FC_FUSE_WAIT},
-                      "fuse is \"auto\", \"no\" or \"wait\"");
+    return set_choice(field, value, (const char *[]){"auto", "no", "wait", "algebra", NULL},
+                      (int[]){FC_FUSE_AUTO, FC_FUSE_NO, FC_FUSE_WAIT, FC_FUSE_ALGEBRA},
+                      "fuse is \"auto\", \"no\", \"wait\" or \"algebra\"");
   }
   return !PyErr_Occurred();
 }

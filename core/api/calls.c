@@ -113,6 +113,19 @@ static GBytes *key_of(const attempt *a, const fc_opened *o, const fc_plan *plan)
                                           : NULL;
 }
 
+/* For -v: what is joined by algebra, and why something is not. */
+static void tell_joined(const fc_plan *plan) {
+  for (guint s = 0; s < plan->n; s++) {
+    const fc_plan_stage *ps = &plan->stages[s];
+    if (ps->made)
+      fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: %u stages joined by algebra: %s",
+                     ps->stage->text, ps->made->n, ps->made->text);
+    if (ps->apart)
+      fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: not joined to the next stage: %s",
+                     ps->stage->text, ps->apart);
+  }
+}
+
 static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   g_autoptr(fc_plan) plan = fc_opened_plan(o, TRUE, error);
   if (!plan || (a->between.out && !check_shape(plan, a->between.out, error))) return FALSE;
@@ -122,6 +135,7 @@ static gboolean run_opened(attempt *a, fc_opened *o, GError **error) {
   a->ends = &ends;
   fc_context_log(a->chain->context, FC_LOG_INFO, "running on %s: %s", plan->n_devices ? "the GPU" : "the CPU",
                  plan->reason);
+  tell_joined(plan);
   return run_plan(a, plan, key, error);
 }
 

@@ -26,15 +26,15 @@ static gboolean create(fc_stage *stage, GError **error) {
   return stage->args->timed || create_with(stage, stage->args, &stage->self, error);
 }
 
-static void destroy(const fc_stage *stage, void *self) {
-  if (!stage->op || !stage->op->destroy) return;
-  fc_enter_operator(stage->op->name);
-  stage->op->destroy(self);
+static void destroy(const fc_operator *op, void *self) {
+  if (!op || !op->destroy) return;
+  fc_enter_operator(op->name);
+  op->destroy(self);
   fc_enter_operator(NULL);
 }
 
 static void instance_free(fc_stage *stage, fc_instance *one) {
-  destroy(stage, one->self);
+  destroy(stage->op, one->self);
   fc_args_free(one->args);
   g_free(one);
 }
@@ -96,7 +96,8 @@ static void init_stage(fc_stage *stage, fc_context *context) {
 }
 
 static void clear_stage(fc_stage *stage) {
-  destroy(stage, stage->self);
+  destroy(stage->op, stage->self);
+  if (stage->made) g_ptr_array_free(stage->made, TRUE);
   for (guint i = 0; stage->instances && i < stage->instances->len; i++)
     instance_free(stage, g_ptr_array_index(stage->instances, i));
   if (stage->instances) g_ptr_array_free(stage->instances, TRUE);
@@ -235,6 +236,7 @@ static void release(fc_stage *stage, fc_prepared *p) {
     fc_enter_operator(NULL);
     if (p->device != FC_HOST) driver->leave(before);
   }
+  if (p->numbers) driver->release(p->device, p->numbers);
   g_free(p->in);
   g_free(p);
 }
@@ -264,8 +266,8 @@ static fc_format without_extents(const fc_format *f, gboolean shaped) {
 
 static gboolean same(const fc_prepared *a, const fc_prepared *b) {
   return a->backend == b->backend && a->device == b->device && a->compute == b->compute &&
-         a->joined == b->joined && a->n_in == b->n_in && memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0 &&
-         memcmp(&a->out, &b->out, sizeof a->out) == 0;
+         a->joined == b->joined && a->made == b->made && a->n_in == b->n_in &&
+         memcmp(a->in, b->in, a->n_in * sizeof *a->in) == 0 && memcmp(&a->out, &b->out, sizeof a->out) == 0;
 }
 
 static fc_prepared *find(fc_stage *stage, const fc_prepared *wanted) {
@@ -277,6 +279,35 @@ static fc_prepared *find(fc_stage *stage, const fc_prepared *wanted) {
     return p;
   }
   return NULL;
+}
+
+/* ---- joined by algebra ---------------------------------------------------------- */
+
+static void joined_free(void *data) {
+  fc_joined *joined = data;
+  destroy(joined->op, joined->self);
+  fc_linear_map_clear(&joined->map);
+  fc_linear_steps_free(joined->steps);
+  g_free(joined->text);
+  g_free(joined);
+}
+
+fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
+                                const fc_format *out) {
+  const fc_format from = without_extents(in, FALSE), to = without_extents(out, FALSE);
+  for (guint i = 0; stage->made && i < stage->made->len; i++) {
+    fc_joined *one = g_ptr_array_index(stage->made, i);
+    if (one->n == n && one->compute == compute && memcmp(&one->in, &from, sizeof from) == 0 &&
+        memcmp(&one->out, &to, sizeof to) == 0)
+      return one;
+  }
+  return NULL;
+}
+
+void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined) {
+  joined->in = without_extents(&joined->in, FALSE), joined->out = without_extents(&joined->out, FALSE);
+  if (!stage->made) stage->made = g_ptr_array_new_with_free_func(joined_free);
+  g_ptr_array_add(stage->made, joined);
 }
 
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
@@ -306,9 +337,20 @@ static fc_section *sections_of(fc_stage *stage, const fc_prepared *p, guint *n, 
   return all;
 }
 
+/* The numbers that edges are made from, on a device. */
+static gboolean upload_numbers(const fc_driver *driver, fc_prepared *p, GError **error) {
+  if (!p->made || p->device == FC_HOST || !fc_linear_has_edges(p->made->steps)) return TRUE;
+  const gsize bytes = fc_linear_numbers(p->made->steps, NULL) * sizeof(double);
+  g_autofree double *numbers = g_malloc(bytes);
+  fc_linear_numbers(p->made->steps, numbers);
+  p->numbers = driver->alloc(p->device, bytes);
+  if (!p->numbers) return fc_fail(error, FC_NO_MEMORY, "no device memory for the taps of joined stages");
+  return driver->upload(p->device, p->numbers, numbers, bytes, error);
+}
+
 static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
-  void *self = NULL;
-  if (!fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
+  void *self = p->made ? p->made->self : NULL;
+  if (!self && !fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
   p->state = self;
   if (!p->backend->prepare) return TRUE;
   const fc_driver *driver = stage->host.context->driver;
@@ -327,23 +369,25 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
 }
 
-fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_backend *backend, gint32 device,
-                              int compute, guint n_in, gboolean any_size, const fc_format *const *in,
-                              const fc_format *out, GError **error) {
+fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *made, const fc_backend *backend,
+                              gint32 device, int compute, guint n_in, gboolean any_size,
+                              const fc_format *const *in, const fc_format *out, GError **error) {
   const gboolean shaped = (backend->flags & FC_BACKEND_SHAPED) != 0 && !any_size;
   g_autofree fc_prepared *wanted = g_new0(fc_prepared, 1);
   *wanted =
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
-  wanted->joined = joined;
+  wanted->joined = joined, wanted->made = made;
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
   for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], shaped);
   wanted->out = without_extents(out, shaped);
   fc_prepared *p = find(stage, wanted);
-  if (!p && call_prepare(stage, wanted, error)) {
+  if (!p && upload_numbers(stage->host.context->driver, wanted, error) &&
+      call_prepare(stage, wanted, error)) {
     p = g_steal_pointer(&wanted);
     trim(stage, PREPARED_MOST - 1);
     g_ptr_array_add(stage->prepared, p);
   }
+  if (wanted && wanted->numbers) stage->host.context->driver->release(device, wanted->numbers);
   if (wanted) g_free(wanted->in);
   if (p) g_atomic_int_inc(&p->references);
   return p;

@@ -5,6 +5,7 @@
 #ifndef FC_CORE_CHAIN_H
 #define FC_CORE_CHAIN_H
 
+#include "core/base/linear.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
 #include "core/registry/params.h"
@@ -24,7 +25,9 @@ typedef struct fc_prepared {
   const fc_backend *backend;
   gint32 device;
   int compute;
-  guint joined; /* stages from its own on that are one cascade; 0: itself alone */
+  guint joined;                 /* stages from its own on that are one cascade; 0: itself alone */
+  const struct fc_joined *made; /* joined by algebra; NULL: the operator's own instance */
+  double *numbers;              /* for its edges, in the device's memory; NULL: on the CPU, or it has none */
   guint n_in;
   fc_format *in; /* n_in formats, without the extents that prepare was not given */
   fc_format out;
@@ -44,12 +47,25 @@ typedef struct fc_instance {
   void *self;
 } fc_instance;
 
+/* Stages of a chain that one instance does at once, multiplied out (FC_LINEAR). */
+typedef struct fc_joined {
+  guint n;     /* stages, from that on which keeps it */
+  int compute; /* what it was made for, without extents */
+  fc_format in, out;
+  const fc_operator *op; /* NULL: there is none for them */
+  void *self;
+  fc_linear_map map;
+  fc_linear_steps *steps;
+  char *text; /* "conv1d of 301 taps" */
+} fc_joined;
+
 typedef struct fc_stage {
   const fc_operator *op;
   char *text; /* as typed */
   fc_args *args;
   void *self;           /* NULL where the arguments have times: then there is one per rate */
   GPtrArray *instances; /* fc_instance; NULL: none yet */
+  GPtrArray *made;      /* fc_joined of this stage and those behind it; NULL: none yet */
   fc_stage_host host;
   guint n_inputs;
   fc_stage_input *inputs;
@@ -82,11 +98,17 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
                            GError **error);
 
-/* The prepared state of a stage, or of `joined` from it on as one cascade; made now unless it is there
- * already; one reference. */
-fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_backend *backend, gint32 device,
-                              int compute, guint n_in, gboolean any_size, const fc_format *const *in,
-                              const fc_format *out, GError **error);
+/* What is known of `n` stages from this one on, with these formats; NULL: nothing yet. */
+fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
+                                const fc_format *out);
+/* Records it, whose other members are set already; it then lives as long as the chain. */
+void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined);
+
+/* The prepared state of a stage, or of `joined` from it on as one cascade, or of stages as `made` joins them;
+ * made now unless it is there already; one reference. */
+fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *made, const fc_backend *backend,
+                              gint32 device, int compute, guint n_in, gboolean any_size,
+                              const fc_format *const *in, const fc_format *out, GError **error);
 void fc_prepared_unref(fc_stage *stage, fc_prepared *prepared); /* NULL is allowed */
 /* Instance number `i` of the chain for a batch, from 0 (the chain itself); kept from one batch to the
  * next. */

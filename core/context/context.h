@@ -60,7 +60,8 @@ struct fc_context {
   GPtrArray *idle_crews;  /* fc_pool */
   GPtrArray *idle_leases; /* fc_lease, see device/lease.h */
   GDestroyNotify free_lease;
-  gpointer kernels; /* composed kernels, see device/kernels.h; NULL: none yet */
+  gboolean joins_all; /* for tests: FC_FUSE_ALGEBRA joins as many stages as can be, whatever that costs */
+  gpointer kernels;   /* composed kernels, see device/kernels.h; NULL: none yet */
   GDestroyNotify free_kernels;
 };
 

@@ -276,6 +276,17 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
     return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
   }
 
+/* With a device function and FC_LINEAR; `made` is an operator that is defined later in the file. For C. */
+#define FC_FUSIBLE_LINEAR(extension, describe, bind, map, make, made)                                        \
+  static const fc_operator made;                                                                             \
+  static const void *extension(const fc_operator *op, const char *name) {                                    \
+    static const fc_fusible fusible = {sizeof(fc_fusible), describe, bind};                                  \
+    static const fc_linear linear = {sizeof(fc_linear), 0, map, make, &made};                                \
+    (void)op;                                                                                                \
+    if (strcmp(name, FC_LINEAR) == 0) return &linear;                                                        \
+    return strcmp(name, FC_DEVICE_FUNCTION) == 0 ? &fusible : NULL;                                          \
+  }
+
 /* ---- one text for the CPU and for GPUs ------------------------------------------- */
 
 #define FC_MACRO_UNPACK(...) __VA_ARGS__

@@ -187,7 +187,12 @@ typedef gboolean (*fc_progress_fn)(gint64 done, gint64 total, void *data);
 typedef enum fc_fuse {
   FC_FUSE_AUTO = 0, /* when the kernel is available; it is compiled where there is enough work */
   FC_FUSE_NO = 1,   /* never */
-  FC_FUSE_WAIT = 2  /* from the first chunk on: the run waits for the compiler */
+  FC_FUSE_WAIT = 2, /* from the first chunk on: the run waits for the compiler */
+  /* As auto; and neighbours that are linear - convolutions, matrices of channels, gains - are multiplied out
+   * into one stage where that is predicted to be quicker, on the CPU too. Not the same bits: what the stages
+   * would have rounded in between, to the compute type or to integers, is not, and is not clamped either;
+   * the result is rounded once, at the end. */
+  FC_FUSE_ALGEBRA = 3
 } fc_fuse;
 
 /* Where the JPEG files of a batch are decoded. NVIDIA's nvJPEG, loaded when it is asked for, decodes those

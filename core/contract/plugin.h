@@ -638,6 +638,59 @@ typedef struct fc_cascade {
                        uint32_t count, void **state);
 } fc_cascade;
 
+/* ---- extension "linear/1" ------------------------------------------------- */
+
+/*
+ * Reached by operator->extension(op, FC_LINEAR): an fc_linear, of an operator whose outputs are, with some
+ * arguments, sums of its inputs times constant numbers. Where the user allows it (fc_options.fuse,
+ * FC_FUSE_ALGEBRA) the host multiplies out what neighbours of the kind do, and has one of them make an
+ * instance that does it at once. What they would have rounded in between is not rounded then, nor clamped;
+ * near the ends of the signal, where their borders matter, the host makes the outputs from the numbers.
+ */
+#define FC_LINEAR "linear/1"
+
+typedef enum fc_linear_form {
+  /* y = M x + v of the channels x of each pixel or frame: rows x columns of M, row by row, then the rows
+   * of v. */
+  FC_LINEAR_PIXELS = 0,
+  /* y[j, i] = sum over l, k of b[l] a[k] x[j - before_y + l, i - before_x + k]: nx numbers a, ny numbers b.
+   */
+  FC_LINEAR_SEPARABLE = 1,
+  /* y[j, i] = sum over l, k of m[l, k] x[j - before_y + l, i - before_x + k]: ny rows of nx numbers. */
+  FC_LINEAR_DENSE = 2
+} fc_linear_form;
+
+/* The host creates it, zeroed except for size, room and numbers; the numbers too are 0 at first. All are
+ * finite. */
+typedef struct fc_linear_map {
+  uint32_t size;
+  int32_t form;          /* fc_linear_form */
+  int64_t rows, columns; /* of M: channels out and in */
+  int64_t masks;         /* of a window: 1, the same for all channels, or one after another for each */
+  int64_t nx, ny, before_x, before_y; /* at least 1; what is read is what negotiate has asked for */
+  /* The output is this much longer than the input along X and Y: 0, taps - 1 where it holds every sum that a
+   * sample takes part in, 1 - taps where it holds those that need no border. */
+  int64_t growth_x, growth_y;
+  int64_t count; /* how many numbers there are; written to `numbers` if there is room for all */
+  int64_t room;
+  double *numbers;
+} fc_linear_map;
+
+typedef struct fc_linear {
+  uint32_t size;
+  uint32_t reserved;
+  /* As negotiate: a host thread, no device, pure. `setup` is what prepare would be given. FC_UNSUPPORTED: not
+   * linear with these arguments and formats. */
+  fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map);
+  /* An instance of `made` for this map and border, from the format setup->in[0] to setup->out; `self` is one
+   * of the instances that it stands for. FC_UNSUPPORTED: not of this form, or too large. */
+  fc_status (*make)(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                    int32_t border, double border_value, void **instance);
+  /* The operator of these instances, all of whose functions may be called with them except `create`; it is
+   * in no list, and takes no arguments. */
+  const fc_operator *made;
+} fc_linear;
+
 /* The one symbol a plugin exports. */
 FC_PLUGIN_EXPORT const fc_plugin *fc_plugin_entry_v1(void);
 typedef const fc_plugin *(*fc_plugin_entry_fn)(void);

@@ -39,6 +39,11 @@ static gboolean cpu_fill_border(fc_runner *runner, const fc_view *view, const fc
   return TRUE;
 }
 
+static gboolean cpu_sum(fc_runner *runner, const fc_linear_sum *sum, GError **error) {
+  fc_linear_sum_on_cpu(sum);
+  return TRUE;
+}
+
 static void cpu_parallel(fc_runner *runner, guint count, void (*body)(guint, guint, void *), void *data) {
   cpu_runner *me = (cpu_runner *)runner;
   if (count > 1 && runner->threads > 1 && !me->pool)
@@ -73,7 +78,7 @@ fc_runner *fc_cpu_runner_new(int threads, fc_context *context) {
   r->compute = cpu_compute;
   r->wait = cpu_wait;
   r->finish = cpu_finish;
-  r->copy = cpu_copy, r->fill_border = cpu_fill_border;
+  r->copy = cpu_copy, r->fill_border = cpu_fill_border, r->sum = cpu_sum;
   r->parallel = cpu_parallel, r->rest = cpu_rest;
   return r;
 }

@@ -405,6 +405,12 @@ gboolean cuda_fill_border(fc_runner *runner, const fc_view *view, const fc_range
   return passed(me, status, "filling the border", error);
 }
 
+gboolean cuda_sum(fc_runner *runner, const fc_linear_sum *sum, GError **error) {
+  cuda_runner *me = (cuda_runner *)runner;
+  current_device here(runner->device, me->borrowed);
+  return entered(me, here, error) && passed(me, fc_cuda_sum(sum, me->compute), "summing", error);
+}
+
 gboolean cuda_launch(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, me->borrowed);
@@ -585,7 +591,7 @@ static fc_runner *open_runner(int32_t device, void *stream, GError **error) {
   r->wait = cuda_wait, r->finish = cuda_finish;
   if (stream) r->rejoin = cuda_rejoin, r->fork = cuda_fork, r->aside = cuda_aside, r->join = cuda_join;
   r->watch = cuda_watch, r->renew = cuda_renew;
-  r->copy = cuda_copy, r->fill_border = cuda_fill_border, r->launch = cuda_launch;
+  r->copy = cuda_copy, r->fill_border = cuda_fill_border, r->launch = cuda_launch, r->sum = cuda_sum;
   if (begin(me, (cudaStream_t)stream, error)) return r;
   cuda_free(r);
   return NULL;

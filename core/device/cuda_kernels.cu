@@ -615,6 +615,42 @@ cudaError_t fc_cuda_fill_border(const fc_view *view, const fc_range wanted[FC_AX
   return border_flush(&l);
 }
 
+// ---- sums near the ends of joined stages -------------------------------------
+
+namespace {
+
+// `lanes` threads an output, a power of 2 up to a warp, share its products: outputs are few.
+__global__ void __launch_bounds__(THREADS)
+    sum_edges(const __grid_constant__ fc_linear_sum sum, uint32_t outputs, uint32_t lanes) {
+  const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, i = thread / lanes, lane = thread % lanes;
+  const fc_linear_place p = fc_linear_place_of(&sum, min(i, outputs - 1));
+  const uint32_t columns = (uint32_t)fc_linear_columns(&sum),
+                 products = i < outputs ? columns * (uint32_t)fc_linear_rows(&sum) : 0;
+  double total = 0;
+  for (uint32_t j = lane; j < products; j += lanes)
+    total += fc_linear_product(&sum, p, j / columns, j % columns);
+  // The whole warp is here, also beyond the last output.
+  for (uint32_t step = lanes / 2; step; step /= 2) total += __shfl_xor_sync(0xffffffff, total, step);
+  if (lane == 0 && i < outputs) sum.to[i] = total + fc_linear_offset(&sum, p);
+}
+
+// Products that a thread takes at least.
+const int64_t PRODUCTS = 4;
+
+} // namespace
+
+cudaError_t fc_cuda_sum(const fc_linear_sum *sum, cudaStream_t stream) {
+  int64_t outputs = 1, lanes = 1;
+  for (int a = 0; a < FC_AXES; a++) outputs *= sum->out.shape[a];
+  const int64_t products = fc_linear_rows(sum) * fc_linear_columns(sum);
+  if (outputs == 0) return cudaSuccess;
+  while (lanes < 32 && lanes * PRODUCTS < products) lanes *= 2;
+  if (outputs * lanes > LAUNCH_LIMIT || products > INT32_MAX) return cudaErrorInvalidValue;
+  const unsigned blocks = (unsigned)((outputs * lanes + THREADS - 1) / THREADS);
+  sum_edges<<<blocks, THREADS, 0, stream>>>(*sum, (uint32_t)outputs, (uint32_t)lanes);
+  return cudaGetLastError();
+}
+
 cudaError_t fc_cuda_has_code(void) {
   cudaFuncAttributes attributes;
   return cudaFuncGetAttributes(&attributes, (const void *)move_units<uint4>);

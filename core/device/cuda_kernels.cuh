@@ -13,6 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "core/base/demand.h"
+#include "core/base/linear_sum.h"
 
 // Copies between host and device; shapes and dtypes are equal. Uses as few copies as the strides allow: one
 // if the data are contiguous, pitched or a box on both sides.
@@ -27,6 +28,9 @@ cudaError_t fc_cuda_convert(const fc_view *to, const fc_view *from, uint32_t *no
 // whose period is not known.
 cudaError_t fc_cuda_fill_border(const fc_view *view, const fc_range wanted[FC_AXES], int border,
                                 const void *code, cudaStream_t stream);
+
+// See fc_runner.sum.
+cudaError_t fc_cuda_sum(const fc_linear_sum *sum, cudaStream_t stream);
 
 // Whether this build has code for the current device; loads the code.
 cudaError_t fc_cuda_has_code(void);

@@ -159,6 +159,31 @@ static store *store_of(fc_context *context) {
   return context->kernels;
 }
 
+gboolean fc_kernels_possible(const fc_context *context) {
+  return context->driver && context->driver->load && context->driver->present();
+}
+
+gboolean fc_kernels_have(fc_context *context, const char *text) {
+  /* Compute capabilities of chips so far. */
+  static const guint8 chips[][2] = {{7, 5},  {8, 0},  {8, 6},  {8, 7},  {8, 9}, {9, 0},
+                                    {10, 0}, {10, 3}, {11, 0}, {12, 0}, {12, 1}};
+  store *s = store_of(context);
+  fc_kernel_origin origin;
+  seek(s);
+  const fc_kernel_maker by = {s->helper, s->compiler, s->folder, s->prebuilt, NULL};
+  for (guint i = 0; i < G_N_ELEMENTS(chips); i++) {
+    g_autoptr(GBytes) code = fc_kernel_make(&by, chips[i][0], chips[i][1], text, FALSE, &origin, NULL);
+    if (code) return TRUE;
+  }
+  return FALSE;
+}
+
+gboolean fc_kernels_can_compile(fc_context *context) {
+  store *s = store_of(context);
+  seek(s);
+  return s->compiler != NULL;
+}
+
 fc_made *fc_kernels_find(fc_context *context, gint32 device, const char *name, const char *text) {
   store *s = store_of(context);
   const fc_made like = {.device = device, .text = (char *)text};

@@ -33,6 +33,12 @@ void fc_made_want(fc_made *made, gboolean compile, gboolean wait);
  * the time. Any thread. */
 gboolean fc_made_missed(fc_made *made, gint64 bytes);
 
+/* Whether this context's driver can load kernels; whether one of this text is built ahead or in the cache,
+ * for any kind of chip; whether there is a compiler. No device is touched. */
+gboolean fc_kernels_possible(const fc_context *context);
+gboolean fc_kernels_have(fc_context *context, const char *text);
+gboolean fc_kernels_can_compile(fc_context *context);
+
 /* The number of kernels loaded so far: when it changes, a captured graph may be out of date. */
 guint fc_kernels_loaded(fc_context *context);
 

@@ -19,7 +19,7 @@
 
 #include "core/device/arena.h"
 #include "core/compose/compose.h"
-#include "core/base/demand.h"
+#include "core/base/linear.h"
 #include "core/contract/filterchain.h"
 #include "core/base/trace.h"
 
@@ -81,6 +81,9 @@ struct fc_runner {
    * view's dtype. */
   gboolean (*fill_border)(fc_runner *runner, const fc_view *view, const fc_range wanted[FC_AXES], int border,
                           const void *code, GError **error);
+
+  /* Within enqueue: sums of doubles near the ends of joined stages. */
+  gboolean (*sum)(fc_runner *runner, const fc_linear_sum *sum, GError **error);
 
   /* Within enqueue: launches a kernel that the driver has loaded. NULL if the driver cannot load kernels. */
   gboolean (*launch)(fc_runner *runner, void *kernel, const fc_composed *composed, GError **error);

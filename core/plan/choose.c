@@ -3,63 +3,10 @@
  * choose.c - the device of a plan: as the user says, or by predicting the time on either.
  */
 #include "core/base/error.h"
-#include "core/base/pool.h"
+#include "core/device/kernels.h"
 #include "core/plan/plan.h"
 
 #include <string.h>
-
-/*
- * Rates used by the prediction. Files are read and written concurrently, from and to the page cache at 3 GB/s
- * (slower disks and codecs take longer on either device); a run takes at least that. Start-up of a GPU:
- * device count, context, first allocation and the additional time at process exit, measured as 0.28 to 0.4 s
- * on H200 machines. Transfers: pinned memory reaches 50 GB/s over PCIe 5; 20 GB/s is PCIe 4. Pinned memory is
- * allocated at 7 GB/s; a stream, or bands of an image, need little of it; an image that is not cut is held
- * whole, and then transfers and filters do not overlap. CPU: 10 Gflop/s and 4 GB/s per thread are what the
- * vectorised filters reach with AVX2 on ordinary cores. tests/bench/device_sweep.py measures how accurate the
- * prediction is.
- */
-#define GPU_START    0.35
-#define GPU_PINNED   7e9
-#define GPU_STREAMS  1e8
-#define GPU_TRANSFER 20e9
-#define GPU_MEMORY   500e9
-#define GPU_FLOPS    5e12
-#define CPU_MEMORY   4e9
-#define CPU_FLOPS    10e9
-#define FILES        3e9
-
-static double bytes_of(const fc_format *f, fc_axis cut) {
-  double count = (double)MAX(f->extent[cut], 0) * (double)fc_dtype_size(f->dtype);
-  for (int a = 0; a < FC_AXES; a++)
-    if (a != (int)cut) count *= (double)MAX(f->extent[a], 0);
-  return count;
-}
-
-/* Seconds on the CPU and on a GPU, including start-up. */
-static void predict(const fc_plan *plan, int threads, double *cpu, double *gpu) {
-  double flops = 0, bytes = 0, up = 0, down = 0;
-  for (guint l = 0; l <= plan->n; l++) {
-    const fc_format *f = &plan->links[l];
-    double size = bytes_of(f, plan->cut);
-    if (l == 0) up = size;
-    if (l == plan->n) down = size;
-    if (l > 0) flops += size / (double)fc_dtype_size(f->dtype) * plan->stages[l - 1].work;
-    bytes += 2 * size;
-  }
-  for (guint k = 0; k < plan->n_sides; k++) {
-    double size = bytes_of(&plan->sides[k].format, plan->cut);
-    up += size, bytes += size;
-  }
-  int n = fc_pool_size(threads);
-  double files = plan->files ? MAX(up, down) / FILES : 0;
-  *cpu = MAX(files, MAX(bytes / (CPU_MEMORY * n), flops / (CPU_FLOPS * n)));
-  double filter = MAX(bytes / GPU_MEMORY, flops / GPU_FLOPS);
-  if (plan->cut == FC_AXIS_N && plan->links[0].extent[FC_AXIS_N] == 1)
-    *gpu = GPU_START + (up + down) / GPU_PINNED + MAX(files, (up + down) / GPU_TRANSFER + filter);
-  else
-    *gpu = GPU_START + MIN(up + down, GPU_STREAMS) / GPU_PINNED +
-           MAX(files, MAX(MAX(up, down) / GPU_TRANSFER, filter));
-}
 
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) {
   va_list arguments;
@@ -170,22 +117,50 @@ static gboolean use_named(fc_plan *plan, const char *device, gboolean touch, GEr
   }
 }
 
+/* The plan for a GPU, for its kernels: touches no device. NULL: there is none. */
+static fc_plan *plan_on_gpu(const fc_plan *plan, const fc_options *options) {
+  static const gint32 first[] = {FC_CUDA_DEVICE(0)};
+  g_autoptr(fc_plan) other = fc_plan_copy(plan);
+  if (!use_devices(other, first, 1, FALSE, NULL) || !fc_plan_choose_chunk(other, options, NULL)) return NULL;
+  fc_plan_fuse(other);
+  return g_steal_pointer(&other);
+}
+
+/* What the prediction for the GPU contains besides the run. */
+static char *parts_of(const fc_prediction *p) {
+  if (p->compile <= 0) return g_strdup("with its start-up");
+  return g_strdup_printf(p->waits
+                             ? "with its start-up and %.2g s for compiling %u kernel%s"
+                             : "with its start-up, stages one by one for the %.2g s of compiling %u kernel%s",
+                         p->compile, p->kernels, p->kernels == 1 ? "" : "s");
+}
+
+/* Kernels are looked for only where the GPU would be chosen if it had them. */
+static void predict(const fc_plan *plan, const fc_options *options, fc_prediction *p) {
+  fc_plan_predict(plan, options ? options->threads : 0, p);
+  if (plan->fuse == FC_FUSE_NO || p->cpu <= p->start || !fc_kernels_possible(plan->chain->context)) return;
+  g_autoptr(fc_plan) other = plan_on_gpu(plan, options);
+  if (other) fc_plan_predict_kernels(other, p);
+}
+
 static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   const char *needs_gpu = lacking(plan, FC_KIND_HOST);
   const fc_driver *driver = plan->chain->context->driver;
-  double cpu, gpu;
+  fc_prediction p;
   if (!driver) {
     fc_plan_set_reason(plan, "the only choice of this build");
     return;
   }
-  predict(plan, query->options ? query->options->threads : 0, &cpu, &gpu);
+  predict(plan, query->options, &p);
   plan->device_auto = TRUE;
+  const double gpu = fc_predicted_gpu(&p);
+  g_autofree char *with = parts_of(&p);
   gboolean unknown = plan->links[0].extent[plan->cut] < 0;
-  if (!needs_gpu && (unknown || cpu <= gpu)) {
+  if (!needs_gpu && (unknown || p.cpu <= gpu)) {
     if (unknown)
       fc_plan_set_reason(plan, "the length of the input is not known, so a GPU may not repay its start-up");
     else
-      fc_plan_set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU with its start-up", cpu, gpu);
+      fc_plan_set_reason(plan, "predicted %.3g s on the CPU, %.3g s on a GPU %s", p.cpu, gpu, with);
     return;
   }
   if (!driver->present()) {
@@ -199,7 +174,7 @@ static void choose_auto(fc_plan *plan, const fc_plan_query *query) {
   } else if (needs_gpu) {
     fc_plan_set_reason(plan, "%s runs on a GPU only", needs_gpu);
   } else {
-    fc_plan_set_reason(plan, "predicted %.3g s on a GPU with its start-up, %.3g s on the CPU", gpu, cpu);
+    fc_plan_set_reason(plan, "predicted %.3g s on a GPU %s, %.3g s on the CPU", gpu, with, p.cpu);
   }
 }
 

@@ -83,6 +83,8 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
     g_string_append_printf(s, "; carries %" G_GUINT64_FORMAT " bytes from chunk to chunk", ps->carry_bytes);
   if (ps->stage && fc_stage_passes(ps->stage))
     g_string_append(s, "; measures its whole input first, so the input is read twice");
+  if (ps->made) g_string_append_printf(s, "; %u stages joined by algebra: %s", ps->made->n, ps->made->text);
+  if (ps->apart) g_string_append_printf(s, "; not joined to the next stage: %s", ps->apart);
   if (ps->joined)
     g_string_append_printf(s, "; one cascade with the %u stage%s behind it", ps->joined - 1,
                            ps->joined > 2 ? "s" : "");

@@ -125,6 +125,9 @@ static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
     windows += (first[i].function->flags & FC_FUNCTION_WINDOW) != 0;
   }
   if (placed) bytes += sizeof(fc_map_place);
+  /* The edges of joined stages are made behind a kernel of that stage alone. */
+  for (guint i = 0; i < n && n > 1; i++)
+    if (first[i].made && fc_linear_has_edges(first[i].made->steps)) return FALSE;
   if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
     return FALSE;
   const int ahead = plan->links[stage + n - 1].dtype, behind = plan->links[stage + n].dtype;

@@ -23,15 +23,13 @@ static gboolean follows(const fc_plan *plan, guint s, guint before) {
          fc_dtype_is_float(plan->links[s + 1].dtype);
 }
 
-/* Takes the n - 1 stages behind s out of the plan. */
-static void take_out(fc_plan *plan, guint s, guint n) {
+void fc_plan_take_out(fc_plan *plan, guint s, guint n) {
   fc_plan_stage *ps = &plan->stages[s];
   const guint gone = n - 1, behind = plan->n - s - n;
   for (guint i = 1; i < n; i++) {
-    ps->carry_bytes += ps[i].carry_bytes, ps->work += ps[i].work;
     g_free(ps[i].note);
+    g_clear_pointer(&ps[i].function, g_atomic_rc_box_release);
   }
-  ps->joined = n;
   memmove(ps + 1, ps + n, behind * sizeof *ps);
   memmove(&plan->links[s + 1], &plan->links[s + n], (behind + 1) * sizeof *plan->links);
   plan->n -= gone;
@@ -48,7 +46,11 @@ gboolean fc_plan_join(fc_plan *plan, GError **error) {
       if (!fc_stage_sections(plan->stages[s + n].stage, rate, NULL, 0, &more, error)) return FALSE;
       if (sections + more > cascade->most) break;
     }
-    if (n > 1) take_out(plan, s, n);
+    if (n < 2) continue;
+    fc_plan_stage *ps = &plan->stages[s];
+    for (guint i = 1; i < n; i++) ps->carry_bytes += ps[i].carry_bytes, ps->work += ps[i].work;
+    ps->joined = n;
+    fc_plan_take_out(plan, s, n);
   }
   return TRUE;
 }

@@ -248,12 +248,12 @@ static gboolean negotiate_operator(fc_plan *plan, guint s, GError **error) {
 /* Negotiates with the instance for this rate. */
 static gboolean negotiate_at_rate(fc_plan *plan, guint s, double rate, int wanted, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
-  if (!fc_stage_instance(ps->stage, rate, &ps->self, error)) return FALSE;
+  if (!ps->made && !fc_stage_instance(ps->stage, rate, &ps->self, error)) return FALSE;
   default_output(plan, s, wanted, &plan->links[s + 1]);
   return negotiate_operator(plan, s, error);
 }
 
-static gboolean negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
+gboolean fc_plan_negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error) {
   fc_plan_stage *ps = &plan->stages[s];
   if (ps->op && !ps->generator) return negotiate_at_rate(plan, s, plan->links[s].rate, wanted, error);
   if (ps->op) {
@@ -344,20 +344,20 @@ static gboolean negotiate_all(fc_plan *plan, int wanted, GError **error) {
       int to = loadable(plan, op, plan->links[s].dtype);
       if (to != plan->links[s].dtype) {
         insert_cast(plan, s);
-        if (!negotiate_stage(plan, s, to, error)) return FALSE;
+        if (!fc_plan_negotiate_stage(plan, s, to, error)) return FALSE;
         plan->links[s + 1].bits = fc_dtype_bits(to);
         s++;
       }
     }
     if (!plan->stages[s].generator && surveys(plan, s)) {
       insert_survey(plan, s);
-      if (!negotiate_stage(plan, s++, wanted, error)) return FALSE;
+      if (!fc_plan_negotiate_stage(plan, s++, wanted, error)) return FALSE;
     }
-    if (!negotiate_stage(plan, s, wanted, error)) return FALSE;
+    if (!fc_plan_negotiate_stage(plan, s, wanted, error)) return FALSE;
   }
   if (wanted >= 0 && plan->links[plan->n].dtype != wanted) {
     plan->stages[plan->n++] = (fc_plan_stage){.name = "cast", .side = plan->n_sides};
-    if (!negotiate_stage(plan, plan->n - 1, wanted, error)) return FALSE;
+    if (!fc_plan_negotiate_stage(plan, plan->n - 1, wanted, error)) return FALSE;
   }
   return TRUE;
 }
@@ -373,7 +373,7 @@ static gboolean pack_frames(fc_plan *plan, GError **error) {
     return TRUE;
   memmove(&plan->links[1], &plan->links[0], (plan->n + 1) * sizeof *plan->links);
   insert_cast(plan, 0);
-  return negotiate_stage(plan, 0, in->dtype, error);
+  return fc_plan_negotiate_stage(plan, 0, in->dtype, error);
 }
 
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error) {
@@ -414,7 +414,7 @@ gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **erro
   for (guint s = 0; s < plan->n; s++) {
     const fc_format *was = &before->links[s + 1], *now = &plan->links[s + 1];
     const fc_plan_stage *old = &before->stages[s], *ps = &plan->stages[s];
-    if (!negotiate_stage(plan, s, was->dtype, error)) return FALSE;
+    if (!fc_plan_negotiate_stage(plan, s, was->dtype, error)) return FALSE;
     if (ps->joined) plan->stages[s].carry_bytes = old->carry_bytes, plan->stages[s].work = old->work;
     if (now->dtype != was->dtype || now->kind != was->kind || now->layout != was->layout ||
         now->extent[FC_AXIS_C] != was->extent[FC_AXIS_C] || ps->border != old->border ||

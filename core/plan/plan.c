@@ -8,59 +8,9 @@
 #include "core/base/error.h"
 
 #include <math.h>
-#include <string.h>
 
 static gboolean needs_f64(const fc_format *in) {
   return in->dtype == FC_F64 || (in->dtype == FC_I32 && in->bits > 24);
-}
-
-/* With room for a cast ahead of every stage, which may be two, and one at the end. */
-static fc_plan *make_plan(fc_chain *chain) {
-  fc_plan *plan = g_new0(fc_plan, 1);
-  plan->references = 1;
-  plan->chain = chain;
-  plan->stages = g_new0(fc_plan_stage, 3 * chain->n + 2);
-  plan->links = g_new0(fc_format, 3 * chain->n + 3);
-  for (guint i = 0; i < chain->n; i++) plan->n_sides += chain->stages[i].n_inputs;
-  plan->sides = g_new0(fc_plan_side, MAX(plan->n_sides, 1));
-  return plan;
-}
-
-static fc_plan *copy(const fc_plan *plan) {
-  fc_plan *other = make_plan(plan->chain);
-  fc_plan_stage *stages = other->stages;
-  fc_format *links = other->links;
-  fc_plan_side *sides = other->sides;
-  memcpy(stages, plan->stages, plan->n * sizeof *stages);
-  memcpy(links, plan->links, (plan->n + 1) * sizeof *links);
-  memcpy(sides, plan->sides, plan->n_sides * sizeof *sides);
-  for (guint s = 0; s < plan->n; s++) {
-    stages[s].note = g_strdup(stages[s].note);
-    if (stages[s].function) g_atomic_rc_box_acquire(stages[s].function);
-  }
-  *other = *plan;
-  other->references = 1;
-  other->stages = stages, other->links = links, other->sides = sides;
-  other->reason = g_strdup(plan->reason);
-  return other;
-}
-
-fc_plan *fc_plan_ref(fc_plan *plan) {
-  g_atomic_int_inc(&plan->references);
-  return plan;
-}
-
-void fc_plan_unref(fc_plan *plan) {
-  if (!plan || !g_atomic_int_dec_and_test(&plan->references)) return;
-  for (guint s = 0; s < plan->n; s++) {
-    g_free(plan->stages[s].note);
-    g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
-  }
-  g_free(plan->stages);
-  g_free(plan->links);
-  g_free(plan->sides);
-  g_free(plan->reason);
-  g_free(plan);
 }
 
 /* ---- the cut axis --------------------------------------------------------- */
@@ -117,7 +67,7 @@ static void choose_axis(fc_plan *plan, const fc_plan_query *query) {
 /* ---- making plans --------------------------------------------------------- */
 
 fc_plan *fc_plan_formats(fc_chain *chain, const fc_plan_query *query, GError **error) {
-  fc_plan *plan = make_plan(chain);
+  fc_plan *plan = fc_plan_empty(chain);
   const fc_options *o = query->options;
   if (query->in)
     plan->links[0] = *query->in, fc_plan_set_white(&plan->links[0]);
@@ -152,6 +102,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   g_autoptr(fc_plan) plan = fc_plan_formats(chain, query, error);
   if (!plan) return NULL;
   plan->fuse = query->options ? query->options->fuse : FC_FUSE_AUTO;
+  if (plan->fuse == FC_FUSE_ALGEBRA) plan = fc_plan_algebra(plan);
   if (!fc_plan_choose_device(plan, query, error)) return NULL;
   if (plan->n_devices == 0 && plan->fuse != FC_FUSE_NO && !fc_plan_join(plan, error)) return NULL;
   /* Onto a device host memory is copied in chunks, as a file is. */
@@ -173,21 +124,21 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
 }
 
 fc_plan *fc_plan_with_extent(const fc_plan *plan, int side, gint64 extent, GError **error) {
-  g_autoptr(fc_plan) now = copy(plan);
+  g_autoptr(fc_plan) now = fc_plan_copy(plan);
   fc_format *f = side < 0 ? &now->links[0] : &now->sides[side].format;
   f->extent[side < 0 ? now->cut : fc_stream_axis(f->kind)] = extent;
   return fc_plan_renegotiate(now, plan, error) ? g_steal_pointer(&now) : NULL;
 }
 
 fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, double scratch) {
-  fc_plan *now = copy(plan);
+  fc_plan *now = fc_plan_copy(plan);
   now->chunk = chunk, now->threads = threads, now->scratch = scratch;
   now->crew = MIN(plan->crew, threads);
   return now;
 }
 
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error) {
-  g_autoptr(fc_plan) now = copy(plan);
+  g_autoptr(fc_plan) now = fc_plan_copy(plan);
   now->n_devices = 0, now->scratch = 0;
   for (guint s = 0; s < now->n; s++) now->stages[s].on_host = FALSE;
   fc_plan_fuse(now);

@@ -38,8 +38,11 @@ typedef struct fc_plan_stage {
   double work; /* flop per output element */
   char *note;  /* for --dry-run; NULL: none */
   gboolean passthrough, generator;
-  int part;            /* fc_survey_part */
-  guint joined;        /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
+  int part;     /* fc_survey_part */
+  guint joined; /* so many stages of the chain, from its own on, are one cascade; 0: itself alone */
+  const fc_joined
+      *made;           /* of this stage and some behind it by algebra; its op, name and self; NULL: its own */
+  const char *apart;   /* why the next stage is not joined to it; static; NULL: nothing was to be joined */
   gboolean turned;     /* goes through its input from the end to the beginning, along the cut axis */
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */
@@ -242,12 +245,31 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(fc_plan, fc_plan_unref)
 
 /* ---- steps of fc_plan_new, each in a file of its own ------------------------ */
 
+/* value.c: with room for a cast ahead of every stage, which may be two, and one at the end; a copy. */
+fc_plan *fc_plan_empty(fc_chain *chain);
+fc_plan *fc_plan_copy(const fc_plan *plan);
 /* negotiate.c: formats, needs, casts. */
 gboolean fc_plan_negotiate(fc_plan *plan, const fc_plan_query *query, GError **error);
 /* The same for existing stages, when the end of an input has become known. */
 gboolean fc_plan_renegotiate(fc_plan *plan, const fc_plan *before, GError **error);
 /* Derives from the stages' needs for this cut axis: whole, measures, carries, reflects, slack. */
 void fc_plan_summarise(fc_plan *plan);
+/*
+ * predict.c: seconds that a plan takes. On a GPU it starts; then kernels that are neither built ahead nor in
+ * the cache are compiled, during which stages run one by one unless one of them waits.
+ */
+typedef struct fc_prediction {
+  double cpu;
+  double start;         /* of the GPU */
+  double apart, joined; /* on the GPU, stages one by one and in kernels of several */
+  double compile;       /* of these kernels; 0: all are there, or cannot be compiled */
+  guint kernels;        /* number to be compiled */
+  gboolean waits;       /* the run waits for them */
+} fc_prediction;
+/* Without kernels; and these, by the plan as it would be on a GPU. */
+void fc_plan_predict(const fc_plan *plan, int threads, fc_prediction *prediction);
+void fc_plan_predict_kernels(const fc_plan *on_gpu, fc_prediction *prediction);
+double fc_predicted_gpu(const fc_prediction *prediction);
 /* choose.c: the device. */
 gboolean fc_plan_choose_device(fc_plan *plan, const fc_plan_query *query, GError **error);
 void fc_plan_set_reason(fc_plan *plan, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -263,6 +285,12 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
                          fc_composition *c);
 /* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */
 gboolean fc_plan_join(fc_plan *plan, GError **error);
+/* algebra.c: neighbours of FC_LINEAR as one stage. Takes the plan, and returns it or another. */
+fc_plan *fc_plan_algebra(fc_plan *plan);
+/* Takes the n - 1 stages behind s out of the plan, which are made by it from now on. */
+void fc_plan_take_out(fc_plan *plan, guint s, guint n);
+/* Negotiates with one stage again. */
+gboolean fc_plan_negotiate_stage(fc_plan *plan, guint s, int wanted, GError **error);
 /* size.c: chunks and threads. */
 gboolean fc_plan_choose_chunk(fc_plan *plan, const fc_options *options, GError **error);
 

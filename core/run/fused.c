@@ -142,7 +142,7 @@ fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device) {
   return f;
 }
 
-gboolean fc_fused_bind(fc_fused *f, guint i, fc_stage *stage, const void *prepared) {
+gboolean fc_fused_bind(fc_fused *f, guint i, const fc_plan_stage *stage, const void *prepared) {
   const fc_fusible *fusible = fc_operator_extension(stage->op, FC_DEVICE_FUNCTION);
   if (!fusible || !FC_HAS(fusible, bind) || !fusible->bind) return TRUE;
   bound *own = g_new0(bound, 1);
@@ -150,7 +150,7 @@ gboolean fc_fused_bind(fc_fused *f, guint i, fc_stage *stage, const void *prepar
   memcpy(own->bytes, f->stages[i].function->bytes, own->base.n_bytes);
   f->bound = g_slist_prepend(f->bound, own);
   f->stages[i].function = &own->base;
-  return FC_CALLED(f->stages[i].name, fusible->bind(&stage->host.base, prepared, &own->base)) == FC_OK;
+  return FC_CALLED(f->stages[i].name, fusible->bind(&stage->stage->host.base, prepared, &own->base)) == FC_OK;
 }
 
 void fc_fused_free(fc_fused *f) {

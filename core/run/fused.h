@@ -21,7 +21,7 @@ void fc_fused_free(fc_fused *fused); /* NULL is allowed */
 char *fc_fused_text(const fc_plan *plan, guint stage, gboolean aligned);
 /* Completes the function of stage i of these by the operator's prepared state (fc_fusible.bind), which must
  * outlive the kernel. FALSE: the operator has none for this device. */
-gboolean fc_fused_bind(fc_fused *fused, guint i, fc_stage *stage, const void *prepared);
+gboolean fc_fused_bind(fc_fused *fused, guint i, const fc_plan_stage *stage, const void *prepared);
 
 /* "gain+clip", for traces. */
 const char *fc_fused_name(const fc_fused *fused);

@@ -509,11 +509,12 @@ void fc_run_free(gpointer data) {
 static void reset_operators(const fc_plan *plan, const fc_options *options) {
   if (options) fc_chain_tell_random(plan->chain, options);
   for (guint i = 0; i < plan->n; i++) {
-    if (!plan->stages[i].op) continue;
+    const fc_operator *op = plan->stages[i].op;
+    if (!op) continue;
     fc_stage *stage = plan->stages[i].stage;
     g_atomic_pointer_set(&stage->host.cancel, options ? options->cancel : NULL);
-    fc_enter_operator(stage->op->name);
-    if (stage->op->reset) stage->op->reset(plan->stages[i].self);
+    fc_enter_operator(op->name);
+    if (op->reset) op->reset(plan->stages[i].self);
     fc_enter_operator(NULL);
   }
 }

@@ -65,7 +65,8 @@ static void input_shape(const fc_reach reach[FC_AXES], const fc_format *in, cons
 gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, const fc_view *in,
                        const fc_view *out) {
   const fc_plan_stage *ps = &plan->stages[s];
-  if (!state->backend || !state->backend->scratch) return 0;
+  const gsize edges = ps->made ? fc_linear_scratch(ps->made->steps, out->shape) : 0;
+  if (!state->backend || !state->backend->scratch) return edges;
   fc_view sides[FC_INPUTS_MOST];
   const fc_view *ins[1 + FC_INPUTS_MOST] = {in};
   for (guint k = 0; k < ps->n_sides; k++) {
@@ -83,7 +84,7 @@ gsize fc_state_scratch(const fc_plan *plan, guint s, const fc_state *state, cons
   fc_enter_operator(ps->name);
   const gsize bytes = state->backend->scratch(state->prepared->state, &job);
   fc_enter_operator(NULL);
-  return (bytes + 255) / 256 * 256;
+  return (MAX(bytes, edges) + 255) / 256 * 256;
 }
 
 /* Scratch for the largest possible call. */
@@ -125,8 +126,8 @@ static gboolean prepare(fc_states *states, guint s, guint device, const fc_state
     for (guint k = 0; k < ps->n_sides; k++) in[1 + k] = &plan->sides[ps->side + k].format;
     state->backend = fc_backend_for(ps->op, host ? FC_KIND_HOST : FC_KIND_CUDA);
     state->prepared = fc_stage_prepare(
-        ps->stage, ps->joined, state->backend, host ? FC_HOST : plan->devices[device], plan->compute,
-        ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
+        ps->stage, ps->joined, ps->made, state->backend, host ? FC_HOST : plan->devices[device],
+        plan->compute, ps->generator ? 0 : 1 + ps->n_sides, ps->any_size, in, &plan->links[s + 1], error);
     if (!state->prepared) return FALSE;
   }
   choose_tiles(state, plan, s, first);
@@ -141,7 +142,7 @@ static void fuse(fc_states *states, guint s, guint device) {
   first->fused = plan->stages[s].fused ? fc_fused_new(plan, s, device) : NULL;
   for (guint i = 0; first->fused && i < plan->stages[s].fused; i++) {
     if (!plan->stages[s + i].op ||
-        fc_fused_bind(first->fused, i, plan->stages[s + i].stage, first[i].prepared->state))
+        fc_fused_bind(first->fused, i, &plan->stages[s + i], first[i].prepared->state))
       continue;
     fc_fused_free(first->fused);
     first->fused = NULL;

@@ -385,6 +385,29 @@ static void narrow(const call *c, piece *p, int axis, gint64 lo, gint64 hi) {
     p->sides[k] = input_of(&p->sides[k], &c->plan->sides[c->ps->side + k].reach[axis], axis, lo, hi);
 }
 
+/* ---- edges of joined stages ---------------------------------------------------------- */
+
+static gboolean copy_edges(void *data, const fc_view *to, const fc_view *from, guint32 *notes,
+                           GError **error) {
+  fc_runner *runner = data;
+  return runner->copy(runner, to, from, notes, error);
+}
+
+static gboolean sum_edges(void *data, const fc_linear_sum *sum, GError **error) {
+  fc_runner *runner = data;
+  return runner->sum(runner, sum, error);
+}
+
+/* Makes the outputs near the ends of the signal, where the stages that one stands for read their borders. The
+ * runner is a device's, or the CPU's; `scratch` is the stage's. */
+static gboolean make_edges(const call *c, fc_runner *runner, const fc_view *in, const fc_view *out,
+                           void *scratch, guint32 *notes, GError **error) {
+  if (!c->ps->made || !fc_linear_has_edges(c->ps->made->steps)) return TRUE;
+  const fc_linear_device device = {copy_edges, sum_edges, runner, runner->device,
+                                   c->state->prepared->numbers};
+  return fc_linear_make_edges(c->ps->made->steps, &device, in, out, scratch, notes, error);
+}
+
 static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 *notes) {
   if (!c->ps->op) {
     fc_view_convert(&p->out, &p->in, notes);
@@ -398,8 +421,10 @@ static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 
     job.measure = (char *)job.measure + (p->out.origin[axis] - c->out.origin[axis]) /
                                             c->ps->reach[axis].align * (gint64)c->ps->measure_bytes;
   if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
-  return FC_CALLED(c->ps->name,
-                   c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
+  const fc_status status = FC_CALLED(
+      c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
+  if (status == FC_OK) make_edges(c, cpu_of(c->work), &p->in, &p->out, job.scratch, notes, NULL);
+  return status;
 }
 
 /* Values that another chunk has made too are made by a call of their own, whose notes nobody reads: clipped
@@ -467,7 +492,8 @@ static gboolean run_on_device(call *c, GError **error) {
   /* The message of a refusal must not become the reason of a later failure. */
   if (c->refused) status = FC_OK;
   return fc_stage_host_check_on(&c->ps->stage->host, c->ps->name, w->runner->device, "processing", status,
-                                error);
+                                error) &&
+         (c->refused || make_edges(c, w->runner, &c->in, &c->out, job.scratch, job.notes, error));
 }
 
 /* The new part of a chunk's range of a link. */
@@ -677,7 +703,9 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
   guint32 *notes = fc_notes_of(w, fc_plan_noting(plan, s));
-  if (!done && !fc_fused_run(fused, w->runner, &in, &out, notes, &done, error)) return FALSE;
+  if (!done && (!fc_fused_run(fused, w->runner, &in, &out, notes, &done, error) ||
+                (done && !make_edges(&last, w->runner, &in, &out, w->scratch, notes, error))))
+    return FALSE;
   if (done) fc_trace_add(w->trace, FC_TRACK_COMPUTE, fc_fused_name(fused), start, slot->number, -1);
   *stages = done ? end + through - s : 0;
   return TRUE;

@@ -232,7 +232,7 @@ def _tidy(result):
 def chain(*stages, **options):
     """A chain of stages: texts as for the command's -p, or results of `op`. Options for all runs:
     `device` ("auto", "cpu", "cuda", "cuda:1"), `threads`, `precision` ("f32", "f64"), `chunk`; `fuse`: "auto", "no" to run stages one
-    by one, "wait" to wait for the compiler of joined kernels, all to the same bits; `latency`: for files of live sound, the seconds that a
+    by one, "wait" to wait for the compiler of joined kernels, all to the same bits, "algebra" to multiply out linear stages; `latency`: for files of live sound, the seconds that a
     sample may be held."""
     return Chain(*stages, **options)
 

@@ -193,7 +193,7 @@ class Completion(Shells):
         cuda = "CPU only" not in self.succeed("--version")
         self.assertEqual({"auto", "cpu", "cuda"} <= set(self.complete("filterchain --device ")), cuda)
         self.assertEqual("--device" in self.complete("filterchain --devi"), cuda)
-        self.assertEqual(set(self.complete("filterchain --fuse ")), {"auto", "no", "wait"})
+        self.assertEqual(set(self.complete("filterchain --fuse ")), {"auto", "no", "wait", "algebra"})
         self.assertEqual(sorted(self.complete("filterchain check ga"))[:2], ["gain", "gamma"])
         self.assertEqual(self.complete("filterchain --dry"), ["--dry-run"])
         self.assertEqual(self.complete("filterchain ins"), ["inspect"])

@@ -25,7 +25,7 @@ class Help(harness.Case):
 
     def test_what_is_joined_on_the_cpu_is_in_the_help(self):
         """Also of a build without CUDA: --fuse no changes what --dry-run shows there, for recursive filters side by side."""
-        self.assertIn("--fuse auto|no|wait", self.succeed("--help"))
+        self.assertIn("--fuse auto|no|wait|algebra", self.succeed("--help"))
         chain = ("-i", os.path.join(harness.SOURCE, "examples", "speech.wav"), "-p", "biquad:highpass:freq=80", "-p", "equalizer:300:gain=3dB", "-o", "o.wav", "--dry-run")
         self.assertNotEqual(self.succeed(*chain), self.succeed(*chain, "--fuse", "no"))
 

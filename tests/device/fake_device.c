@@ -271,6 +271,12 @@ static gboolean fake_fill_border(fc_runner *runner, const fc_view *view, const f
   return TRUE;
 }
 
+static gboolean fake_sum(fc_runner *runner, const fc_linear_sum *sum, GError **error) {
+  if (!passes(FAKE_LAUNCH, "summing", error)) return FALSE;
+  fc_linear_sum_on_cpu(sum);
+  return TRUE;
+}
+
 static guint fake_resident(const void *kernel) {
   return 3;
 }
@@ -362,6 +368,7 @@ static fc_runner *fake_open(gint32 which, void *stream, GError **error) {
                          .finish = fake_finish,
                          .copy = fake_copy,
                          .fill_border = fake_fill_border,
+                         .sum = fake_sum,
                          .launch = fake_launch};
   if (stream) {
     me->base.rejoin = fake_rejoin;

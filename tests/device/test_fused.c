@@ -476,6 +476,43 @@ static void test_prebuilt(void) {
   context = mine;
 }
 
+/* Why --device auto takes the GPU, for a second of many such images. */
+static char *reason_of(const char *const *stages, int fuse) {
+  ready_chain c = parse(stages);
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_ARRAY, .dtype = FC_F32, .bits = 24, .extent = {1, 99, 999, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.fuse = fuse;
+  const fc_plan_query query = {.in = &in, .wanted = -1, .rows = TRUE, .options = &options};
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, NULL);
+  char *reason = g_strdup(plan->reason);
+  g_assert_cmpuint(plan->n_devices, ==, 1);
+  drop(&c);
+  return reason;
+}
+
+/* The prediction counts the kernels that are to be compiled, and only these. */
+static void test_counted(void) {
+  fc_context *mine = context;
+  g_autofree char *folder = g_dir_make_tmp("filterchain-XXXXXX", NULL),
+                  *path = g_build_filename(folder, "kernels-sm_90", NULL),
+                  *prebuilt = g_build_filename(folder, "kernels-", NULL);
+  build_ahead(gains, path);
+  for (int i = 0; i < 4; i++) {
+    static const int fuse[] = {FC_FUSE_WAIT, FC_FUSE_AUTO, FC_FUSE_WAIT, FC_FUSE_WAIT};
+    static const char *const says[] = {
+        "with its start-up and 0.25 s for compiling 1 kernel,",
+        "with its start-up, stages one by one for the 0.25 s of compiling 1 kernel,", "with its start-up,",
+        "with its start-up,"};
+    context = context_with(i == 3 ? NULL : "false:good", i == 2 ? prebuilt : NULL);
+    g_autofree char *reason = reason_of(gains, fuse[i]);
+    if (!strstr(reason, says[i])) g_error("%s: \"%s\" is not in it", reason, says[i]);
+    fc_context_free(context);
+  }
+  (void)(g_unlink(path), g_rmdir(folder));
+  context = mine;
+}
+
 /* ---- operators without a CUDA version, that have a device function --------------------- */
 
 static const char *const only[] = {"gain:1.5", NULL};
@@ -568,6 +605,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/many", test_many);
   g_test_add_func("/fused/no compiler", test_no_compiler);
   g_test_add_func("/fused/prebuilt", test_prebuilt);
+  g_test_add_func("/fused/counted", test_counted);
   const int status = g_test_run();
   fc_context_free(context);
   g_assert_cmpuint(fake_device_live(), ==, 0);

@@ -215,6 +215,24 @@ static void test_random(void) {
   }
 }
 
+/* Seconds on a GPU: what is to be compiled counts, as far as it holds up the run. */
+static void test_predicted(void) {
+  static const struct {
+    fc_prediction p;
+    double seconds;
+  } cases[] = {
+      {{.start = 0.35, .apart = 2, .joined = 1}, 1.35},                       /* all kernels are there */
+      {{.start = 0.35, .apart = 2, .joined = 2}, 2.35},                       /* or none can be made */
+      {{.start = 0.35, .apart = 0.1, .joined = 0.05, .compile = 0.25}, 0.45}, /* done before they are there */
+      {{.start = 0.35, .apart = 2, .joined = 1, .compile = 0.5}, 0.35 + 0.5 + 0.75},
+      {{.start = 0.35, .apart = 2, .joined = 1, .compile = 0.5, .waits = TRUE}, 0.35 + 0.5 + 1},
+      {{.start = 0.35, .apart = 0.1, .joined = 0.05, .compile = 0.25, .waits = TRUE}, 0.35 + 0.25 + 0.05},
+      {{.start = 0.35, .apart = 1, .joined = 1, .compile = 0.5}, 1.35}, /* nothing is gained */
+  };
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    g_assert_cmpfloat_with_epsilon(fc_predicted_gpu(&cases[i].p), cases[i].seconds, 1e-12);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new_with(NULL);
@@ -222,6 +240,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/plan/blocks-of-two-lengths", test_blocks_of_two_lengths);
   g_test_add_func("/plan/ends", test_ends);
   g_test_add_func("/plan/random-chains", test_random);
+  g_test_add_func("/plan/predicted", test_predicted);
   const int status = g_test_run();
   fc_context_free(context);
   return status;

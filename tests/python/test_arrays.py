@@ -173,6 +173,14 @@ class Numpy(unittest.TestCase):
         with self.assertRaises(TypeError):
             fc.chain(*stages, fuse=1)
 
+    def test_algebra(self):
+        """Linear stages become one; near the ends too the values are those of the stages one by one."""
+        stages, x = ["conv1d:[1,2,3,4,5]/15", "gain:0.5", "conv1d:[3,1,-1]/3:border=reflect"], self.random.random(9000).astype("f4")
+        chain = fc.chain(*stages, fuse="algebra")
+        self.assertIn("3 stages joined by algebra: conv1d of 7 taps", chain.explain(SPEECH, "x.wav"))
+        self.assertNotIn("algebra", chain.explain(SPEECH, "x.wav", fuse="auto"))
+        np.testing.assert_allclose(chain(x, rate=8000), fc.chain(*stages, fuse="no")(x, rate=8000), rtol=0, atol=2e-7)
+
     def test_tables(self):
         x, h = self.random.random(500), self.random.random(31)
         for mask in (h, list(h), tuple(h), memoryview(h), array.array("d", h)):

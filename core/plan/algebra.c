@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * algebra.c - linear stages side by side, multiplied out into one: a step of a plan where the user allows it
+ * (FC_FUSE_ALGEBRA).
+ *
+ * Of stages from s on whose operators say what they do as numbers (FC_LINEAR), the first two, three, ... are
+ * multiplied out. One of their operators makes an instance of the result, which is negotiated with like any
+ * stage. The number of stages that saves most by the estimate below is joined; the others leave the plan,
+ * with the links between them. Near the ends of the signal, where the borders of later stages matter, outputs
+ * are made stage by stage from the numbers (core/base/linear.h).
+ */
+#include "core/plan/plan.h"
+
+#include <string.h>
+
+/* The estimate, in bytes: of the links at the ends of a stage, and of its products, so many for a byte of
+ * memory. For either kind of device, so that both give the same result. Products near the ends are made one
+ * by one. Of a stream whose length is not known so many elements are assumed. */
+#define WORK_OF_A_BYTE 2.5
+#define EDGE_COST      8.0
+#define ENDLESS        ((gint64)1 << 20)
+
+/* ---- what a stage does --------------------------------------------------------------- */
+
+static const fc_linear *linear_of(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  if (!ps->op || ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->generator || ps->passthrough ||
+      ps->turned || ps->made || ps->part != FC_PART_ALL)
+    return NULL;
+  const fc_linear *linear = fc_operator_extension(ps->op, FC_LINEAR);
+  return linear && FC_HAS(linear, made) && linear->made ? linear : NULL;
+}
+
+static fc_setup setup_of(const fc_plan *plan, const fc_format *const *in, const fc_format *out) {
+  return (fc_setup){
+      .size = sizeof(fc_setup), .device = FC_HOST, .compute = plan->compute, .n_in = 1, .in = in, .out = out};
+}
+
+/* Whether the reach that was negotiated is that of the map, or goes farther. */
+static gboolean is_reach_of(const fc_plan_stage *ps, const fc_linear_map *m, gboolean farther) {
+  const gint64 taps[FC_AXES] = {1, m->ny, m->nx, 1}, before[FC_AXES] = {0, m->before_y, m->before_x, 0};
+  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++) {
+    const fc_reach *r = &ps->reach[a];
+    const gboolean window = fc_linear_is_window(m);
+    const gint64 more_before = r->before - (window ? before[a] : 0),
+                 more_after = r->after - (window ? taps[a] - 1 - before[a] : 0);
+    if (r->num != r->den || MIN(more_before, more_after) < 0 || (!farther && more_before + more_after > 0))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean is_growth_of(const fc_format *in, const fc_format *out, const fc_linear_map *m) {
+  const gint64 growth[FC_AXES] = {0, m->growth_y, m->growth_x, 0};
+  for (int a = FC_AXIS_N; a < FC_AXIS_C; a++)
+    if (in->extent[a] >= 0 && out->extent[a] != in->extent[a] + (fc_linear_is_window(m) ? growth[a] : 0))
+      return FALSE;
+  return in->kind == out->kind;
+}
+
+/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
+static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const fc_linear *linear = linear_of(plan, s);
+  const fc_format *in = &plan->links[s], *out = in + 1;
+  const fc_setup setup = setup_of(plan, &in, out);
+  const fc_host *host = &ps->stage->host.base;
+  *map = (fc_linear_map){.size = sizeof *map};
+  if (!linear) return FALSE;
+  fc_status status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
+  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
+      (map->numbers = g_try_new0(double, (gsize)map->count))) {
+    map->room = map->count;
+    status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
+  } else {
+    status = FC_UNSUPPORTED;
+  }
+  fc_stage_host_check(&ps->stage->host, ps->name, "describing its sums", FC_OK, NULL);
+  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
+      is_reach_of(ps, map, FALSE) && is_growth_of(in, out, map))
+    return TRUE;
+  fc_linear_map_clear(map);
+  return FALSE;
+}
+
+/* ---- joined stages -------------------------------------------------------------------- */
+
+/* The border of the joined stage: that of the first one with a window. A constant is one of the samples that
+ * this one reads, so nothing may have been multiplied before. NULL, or why there is none. */
+static const char *border_of(const fc_linear_steps *steps, int *border, double *value) {
+  *border = FC_BORDER_ZERO, *value = 0;
+  for (guint i = 0; i < steps->n; i++) {
+    if (!fc_linear_is_window(&steps->step[i].map)) continue;
+    *border = steps->step[i].border;
+    *value = *border == FC_BORDER_CONSTANT ? steps->step[i].border_value : 0;
+    return i > 0 && *value != 0 ? "its border is a constant, of what is multiplied before" : NULL;
+  }
+  return NULL;
+}
+
+/* Adds stage s to the steps. */
+static void add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc_linear_steps *steps) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const fc_format *in = &plan->links[s];
+  fc_linear_steps_add(
+      steps, map, ps->border,
+      ps->border == FC_BORDER_CONSTANT ? fc_value_decode(&ps->border_code, in->kind, in->dtype) : 0);
+}
+
+/* Asks the operators of the stages for an instance of the map, each of them once. */
+static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, double value) {
+  const fc_format *in = &plan->links[s], *out = &plan->links[s + joined->n];
+  const fc_setup setup = setup_of(plan, &in, out);
+  for (guint i = s; i < s + joined->n && !joined->op; i++) {
+    const fc_plan_stage *ps = &plan->stages[i];
+    const fc_linear *linear = linear_of(plan, i);
+    if (i > s && ps->op == ps[-1].op) continue;
+    const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, &setup,
+                                                              &joined->map, border, value, &joined->self));
+    fc_stage_host_check(&ps->stage->host, ps->name, "joining stages", FC_OK, NULL);
+    if (status == FC_OK) joined->op = linear->made;
+  }
+}
+
+/* The stages from s on as one, which lives with the chain. `steps` are copied. NULL, or why not. */
+static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_map *map,
+                        const fc_linear_map *parts, fc_joined **made) {
+  fc_stage *stage = plan->stages[s].stage;
+  const fc_format *in = &plan->links[s], *out = &plan->links[s + n];
+  static const char nobody[] = "none of the operators can do what they do together";
+  int border;
+  double value;
+  *made = fc_stage_find_joined(stage, n, plan->compute, in, out);
+  if (*made) return (*made)->op ? NULL : nobody;
+  fc_linear_steps *steps = fc_linear_steps_new(in->extent[FC_AXIS_C]);
+  for (guint i = 0; i < n; i++) add_stage(plan, s + i, &parts[i], steps);
+  const char *why = fc_linear_find_edges(steps);
+  if (!why) why = border_of(steps, &border, &value);
+  if (why) {
+    fc_linear_steps_free(steps);
+    return why;
+  }
+  fc_joined *joined = g_new0(fc_joined, 1);
+  *joined =
+      (fc_joined){.n = n, .compute = plan->compute, .in = *in, .out = *out, .map = *map, .steps = steps};
+  joined->map.numbers = g_memdup2(map->numbers, (gsize)map->count * sizeof(double));
+  make(plan, s, joined, border, value);
+  if (joined->op) {
+    g_autofree char *size = fc_linear_size(map);
+    joined->text = g_strdup_printf("%s of %s", joined->op->name, size);
+  }
+  fc_stage_keep_joined(stage, joined);
+  *made = joined;
+  return joined->op ? NULL : nobody;
+}
+
+/* ---- plans ------------------------------------------------------------------------------ */
+
+static gboolean is_same_format(const fc_format *a, const fc_format *b) {
+  fc_format one = *a, other = *b;
+  one.size = other.size = 0;
+  return memcmp(&one, &other, sizeof one) == 0;
+}
+
+/* The plan with `joined` in place of its stages; NULL: it does not make the same of its input. */
+static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined) {
+  g_autoptr(fc_plan) with = fc_plan_copy(plan);
+  fc_plan_stage *ps = &with->stages[s];
+  const fc_format was = plan->links[s + joined->n];
+  fc_plan_take_out(with, s, joined->n);
+  ps->op = joined->op, ps->name = joined->op->name, ps->self = joined->self, ps->made = joined;
+  ps->apart = NULL;
+  if (!fc_plan_negotiate_stage(with, s, was.dtype, NULL) || !is_same_format(&was, &with->links[s + 1]) ||
+      ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->turned ||
+      !is_reach_of(ps, &joined->map, TRUE))
+    return NULL;
+  return g_steal_pointer(&with);
+}
+
+static void known_extent(const fc_format *f, gint64 extent[FC_AXES]) {
+  for (int a = 0; a < FC_AXES; a++) extent[a] = f->extent[a] < 0 ? ENDLESS : f->extent[a];
+}
+
+static double count_of(const fc_format *f) {
+  gint64 extent[FC_AXES];
+  double count = 1;
+  known_extent(f, extent);
+  for (int a = 0; a < FC_AXES; a++) count *= (double)extent[a];
+  return count;
+}
+
+/* What a stage costs, in bytes. */
+static double cost_of(const fc_plan *plan, guint s) {
+  const fc_plan_stage *ps = &plan->stages[s];
+  const fc_format *in = &plan->links[s], *out = in + 1;
+  gint64 extent[FC_AXES];
+  known_extent(out, extent);
+  double work = ps->work * count_of(out);
+  if (ps->made) work += 2 * EDGE_COST * fc_linear_edge_work(ps->made->steps, extent);
+  return count_of(in) * (double)fc_dtype_size(in->dtype) + count_of(out) * (double)fc_dtype_size(out->dtype) +
+         work / WORK_OF_A_BYTE;
+}
+
+/* ---- the step ----------------------------------------------------------------------------- */
+
+/* The plan with as many stages from s on joined as saves most; NULL: none. */
+static fc_plan *best_from(fc_plan *plan, guint s) {
+  fc_plan *best = NULL;
+  GArray *parts = g_array_new(FALSE, FALSE, sizeof(fc_linear_map));
+  fc_linear_map all, next, both;
+  double saved = 0, apart = cost_of(plan, s);
+  if (!describe(plan, s, &all)) goto done;
+  g_array_append_val(parts, all);
+  all.numbers = g_memdup2(all.numbers, (gsize)all.count * sizeof(double));
+  for (guint n = 2; s + n <= plan->n && describe(plan, s + n - 1, &next); n++) {
+    fc_joined *joined;
+    g_array_append_val(parts, next);
+    apart += cost_of(plan, s + n - 1);
+    const char *why = fc_linear_compose(&all, &next, &both);
+    if (!why) {
+      fc_linear_map_clear(&all);
+      all = both;
+    } else {
+      if (!best) plan->stages[s].apart = why;
+      break;
+    }
+    why = join(plan, s, n, &all, (const fc_linear_map *)(void *)parts->data, &joined);
+    g_autoptr(fc_plan) with = why ? NULL : plan_with(plan, s, joined);
+    if (!why && !with) why = "its result would be another format";
+    const double saves = with ? plan->chain->context->joins_all ? n : apart - cost_of(with, s) : 0;
+    if (saves > saved) {
+      saved = saves;
+      fc_plan_unref(best);
+      best = g_steal_pointer(&with);
+    } else if (!best) {
+      plan->stages[s].apart = why ? why : "one stage would take longer";
+    }
+  }
+  fc_linear_map_clear(&all);
+done:
+  for (guint i = 0; i < parts->len; i++) fc_linear_map_clear(&g_array_index(parts, fc_linear_map, i));
+  g_array_free(parts, TRUE);
+  return best;
+}
+
+fc_plan *fc_plan_algebra(fc_plan *plan) {
+  for (guint s = 0; s + 1 < plan->n; s++) {
+    fc_plan *joined = linear_of(plan, s) ? best_from(plan, s) : NULL;
+    if (!joined) continue;
+    fc_plan_unref(plan);
+    plan = joined;
+  }
+  fc_plan_summarise(plan);
+  return plan;
+}

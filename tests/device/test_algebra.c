@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_algebra.c - stages joined by algebra (core/plan/algebra.c) against the same stages one by one: random
+ * chains of linear operators of every border, length and element type, in chunks, as streams, on the CPU and,
+ * by an operator of the test's own that is foreign to the engine, on the fake device; what is joined and what
+ * is not, and why.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/context/context.h"
+#include "core/plan/plan.h"
+#include "tests/device/fake_device.h"
+#include "tests/device/hosted.h"
+
+static fc_context *context;
+
+/* ---- an operator that the engine does not know ---------------------------------------- */
+
+enum { TAPS_MOST = 300 };
+
+/* Sums along X of floats, by definition; every channel alike. */
+typedef struct taps {
+  double taps[TAPS_MOST];
+  int64_t n, before;
+  int border;
+  double value;
+} taps;
+
+static fc_status taps_create(const fc_host *host, const fc_arg *const *args, void **self) {
+  const fc_table *table = args[0]->table;
+  taps *t = g_new0(taps, 1);
+  (void)host;
+  t->n = table->cols, t->before = args[2]->ints[0], t->border = (int)args[1]->ints[0];
+  if (t->border == FC_BORDER_CONSTANT) t->value = 0.5;
+  memcpy(t->taps, table->data, (gsize)t->n * sizeof(double));
+  *self = t;
+  return FC_OK;
+}
+
+static fc_status taps_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const taps *t = self;
+  (void)host;
+  terms->needs[0]->border = t->border, terms->needs[0]->border_value = t->value;
+  terms->needs[0]->reach[FC_AXIS_X].before = t->before;
+  terms->needs[0]->reach[FC_AXIS_X].after = t->n - 1 - t->before;
+  terms->work = 2.0 * (double)t->n;
+  return FC_OK;
+}
+
+static double load(const fc_view *v, int64_t n, int64_t y, int64_t x, int64_t c) {
+  const void *at = fc_view_at(v, n, y, x, c);
+  return v->dtype == FC_F64 ? *(const double *)at : *(const float *)at;
+}
+
+static fc_status taps_process(const fc_host *host, const void *state, const fc_job *job) {
+  const taps *t = state;
+  const fc_view *in = job->in[0], *out = job->out;
+  (void)host;
+  for (int64_t n = 0; n < out->shape[0]; n++)
+    for (int64_t y = 0; y < out->shape[1]; y++)
+      for (int64_t x = 0; x < out->shape[2]; x++)
+        for (int64_t c = 0; c < out->shape[3]; c++) {
+          double sum = 0;
+          for (int64_t i = 0; i < t->n; i++) sum += t->taps[i] * load(in, n, y, x - t->before + i, c);
+          void *to = fc_view_at(out, n, y, x, c);
+          if (out->dtype == FC_F64)
+            *(double *)to = sum;
+          else
+            *(float *)to = (float)sum;
+        }
+  return FC_OK;
+}
+
+static fc_status taps_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  const taps *t = self;
+  (void)host, (void)setup;
+  map->form = FC_LINEAR_SEPARABLE, map->masks = 1, map->nx = t->n, map->ny = 1, map->before_x = t->before;
+  map->count = t->n + 1;
+  if (map->room < map->count) return FC_OK;
+  memcpy(map->numbers, t->taps, (gsize)t->n * sizeof(double));
+  map->numbers[t->n] = 1;
+  return FC_OK;
+}
+
+static fc_status taps_make(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                           int32_t border, double value, void **instance) {
+  (void)host, (void)self, (void)setup;
+  if (map->form != FC_LINEAR_SEPARABLE || map->masks > 1 || map->ny > 1 || map->nx > TAPS_MOST)
+    return FC_UNSUPPORTED;
+  taps *t = g_new0(taps, 1);
+  t->n = map->nx, t->before = map->before_x, t->border = border, t->value = value;
+  for (int64_t i = 0; i < t->n; i++) t->taps[i] = map->numbers[i] * map->numbers[t->n];
+  *instance = t;
+  return FC_OK;
+}
+
+static const fc_operator taps_operator;
+static const void *taps_extension(const fc_operator *op, const char *name) {
+  static const fc_linear linear = {sizeof linear, 0, taps_describe, taps_make, &taps_operator};
+  (void)op;
+  return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
+}
+
+static const fc_backend taps_cpu = {.size = sizeof taps_cpu,
+                                    .device_kind = FC_KIND_HOST,
+                                    .process = taps_process},
+                        taps_cuda = {.size = sizeof taps_cuda,
+                                     .flags = FC_BACKEND_GRAPH,
+                                     .device_kind = FC_KIND_CUDA,
+                                     .process = taps_process};
+static const fc_backend *const taps_backends[] = {&taps_cpu, &taps_cuda, NULL};
+static const fc_choice choices[] = {{sizeof *choices, FC_BORDER_ZERO, "zero", "."},
+                                    {sizeof *choices, FC_BORDER_CONSTANT, "constant", "."},
+                                    {sizeof *choices, FC_BORDER_REPLICATE, "replicate", "."},
+                                    {sizeof *choices, FC_BORDER_REFLECT, "reflect", "."},
+                                    {sizeof *choices, FC_BORDER_REFLECT101, "reflect101", "."},
+                                    {sizeof *choices, FC_BORDER_WRAP, "wrap", "."}};
+static const fc_choice *const all_choices[] = {choices,     choices + 1, choices + 2, choices + 3,
+                                               choices + 4, choices + 5, NULL};
+static const fc_limits counts = {.size = sizeof counts, .flags = FC_LIMIT_MIN, .int_min = 0};
+static const fc_param taps_params[] = {{.size = sizeof(fc_param),
+                                        .type = FC_TABLE,
+                                        .flags = FC_PARAM_MAIN | FC_PARAM_REQUIRED,
+                                        .name = "taps",
+                                        .doc = "Them."},
+                                       {.size = sizeof(fc_param),
+                                        .type = FC_ENUM,
+                                        .name = "border",
+                                        .doc = "It.",
+                                        .preset = "zero",
+                                        .choices = all_choices},
+                                       {.size = sizeof(fc_param),
+                                        .type = FC_INT,
+                                        .name = "before",
+                                        .doc = "So many.",
+                                        .preset = "0",
+                                        .limits = &counts}};
+static const fc_param *const taps_all[] = {taps_params, taps_params + 1, taps_params + 2};
+static const char *const taps_examples[] = {"taps:[1,2]", NULL};
+static const fc_operator taps_operator = {.size = sizeof taps_operator,
+                                          .name = "taps",
+                                          .flags = FC_OP_KEEPS_MEANING,
+                                          .summary = "sums along the rows",
+                                          .doc = "For tests.",
+                                          .examples = taps_examples,
+                                          .n_params = 3,
+                                          .kinds = FC_KINDS_ALL,
+                                          .dtypes_in = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .params = taps_all,
+                                          .create = taps_create,
+                                          .destroy = g_free,
+                                          .negotiate = taps_negotiate,
+                                          .backends = taps_backends,
+                                          .extension = taps_extension};
+static const fc_operator *const foreign_operators[] = {&taps_operator};
+static const fc_plugin foreign = {.size = sizeof foreign,
+                                  .abi = FC_PLUGIN_ABI,
+                                  .id = "org.example.taps",
+                                  .version = "1",
+                                  .author = "a test",
+                                  .license = "MIT",
+                                  .url = "",
+                                  .n_operators = 1,
+                                  .operators = foreign_operators};
+
+/* ---- signals ---------------------------------------------------------------------------- */
+
+typedef struct signal_ {
+  fc_view view;
+  void *data;
+} signal_;
+
+static signal_ signal_of(const fc_format *f, int dtype) {
+  signal_ s = {.view = {.size = sizeof s.view, .dtype = dtype, .kind = f->kind}};
+  gint64 stride = (gint64)fc_dtype_size(dtype);
+  for (int a = FC_AXES - 1; a >= 0; a--) {
+    s.view.shape[a] = s.view.extent[a] = f->extent[a];
+    s.view.stride[a] = stride, stride *= f->extent[a];
+  }
+  s.view.data = s.data = g_malloc0((gsize)MAX(stride, 1));
+  return s;
+}
+
+static void fill(const signal_ *s) {
+  const gint64 count = fc_view_count(&s->view);
+  const gboolean sound = s->view.kind == FC_AUDIO;
+  for (gint64 i = 0; i < count; i++) {
+    const double v = g_test_rand_double_range(sound ? -0.3 : 0, sound ? 0.3 : 100);
+    switch (s->view.dtype) {
+    case FC_U8: ((guint8 *)s->data)[i] = (guint8)(sound ? 128 + 128 * v : v); break;
+    case FC_I16: ((gint16 *)s->data)[i] = (gint16)(sound ? 32768 * v : v); break;
+    case FC_U16: ((guint16 *)s->data)[i] = (guint16)(sound ? 32768 + 32768 * v : v); break;
+    case FC_I32: ((gint32 *)s->data)[i] = (gint32)(sound ? 0x1p31 * v : v); break;
+    case FC_F32: ((float *)s->data)[i] = (float)v; break;
+    default: ((double *)s->data)[i] = v;
+    }
+  }
+}
+
+static double value_at(const signal_ *s, gint64 i) {
+  return fc_value_decode((const char *)s->data + (gsize)i * fc_dtype_size(s->view.dtype), s->view.kind,
+                         s->view.dtype);
+}
+
+/* ---- random chains ------------------------------------------------------------------------ */
+
+static const char *const borders[] = {"zero", "constant", "replicate", "reflect", "reflect101", "wrap"};
+
+static const char *some_border(void) {
+  static char text[64];
+  const char *name = borders[g_test_rand_int_range(0, G_N_ELEMENTS(borders))];
+  g_snprintf(text, sizeof text, ":border=%s%s", name, strcmp(name, "constant") == 0 ? ":value=0.25" : "");
+  return text;
+}
+
+/* "[0.1,-0.2;...]", whose magnitudes add up to about 1. */
+static void append_table(GString *s, int rows, int columns) {
+  g_string_append_c(s, '[');
+  for (int i = 0; i < rows * columns; i++)
+    g_string_append_printf(s, "%s%.6f",
+                           i == 0        ? ""
+                           : i % columns ? ","
+                                         : ";",
+                           g_test_rand_double_range(-1, 2) / (rows * columns));
+  g_string_append_c(s, ']');
+}
+
+static int some_taps(void) {
+  return g_test_rand_int_range(0, 4) ? g_test_rand_int_range(1, 9) : g_test_rand_int_range(9, 120);
+}
+
+/* One for sound, or for pictures; `window`: of the border and mode that the chain has. */
+static char *some_stage(int kind, int channels, const char *border, const char *mode) {
+  GString *s = g_string_new(NULL);
+  const int what = g_test_rand_int_range(0, kind == FC_AUDIO ? 5 : 8);
+  const char *flip = g_test_rand_bit() ? ":flip=no" : "";
+  if (!border) border = some_border();
+  if (what == 0) {
+    g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
+    for (int c = 1; c < channels && g_test_rand_bit(); c++)
+      if (channels == 2) g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
+    if (g_test_rand_int_range(0, 4) == 0) {
+      g_string_printf(s, "mix:%d", g_test_rand_int_range(0, channels));
+      for (int c = 1; c < channels; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, channels));
+    }
+  } else if (what == 1) {
+    g_string_append(s, "matrix:");
+    append_table(s, channels, channels);
+    if (g_test_rand_bit()) g_string_append(s, ":offset=0.125");
+  } else if (what < 5) {
+    g_string_append(s, "conv1d:");
+    append_table(s, 1, some_taps());
+    g_string_append_printf(s, "%s%s%s%s", border, flip, mode,
+                           kind != FC_AUDIO && g_test_rand_bit() ? ":axis=y" : "");
+  } else if (what == 5) {
+    g_string_append(s, "conv2d:");
+    append_table(s, g_test_rand_int_range(1, 6), g_test_rand_int_range(1, 6));
+    g_string_append_printf(s, "%s%s", border, flip);
+  } else if (what == 6) {
+    g_string_append(s, "sepconv:");
+    append_table(s, 1, g_test_rand_int_range(1, 9));
+    g_string_append(s, ":y=");
+    append_table(s, 1, g_test_rand_int_range(1, 9));
+    g_string_append_printf(s, "%s%s", border, flip);
+  } else {
+    g_string_printf(s, "gauss:%g%s", g_test_rand_double_range(0.3, 1.5), border);
+  }
+  return g_string_free(s, FALSE);
+}
+
+static fc_format some_format(gint64 channels) {
+  const int kinds[] = {FC_AUDIO, FC_AUDIO, FC_IMAGE, FC_ARRAY}, kind = kinds[g_test_rand_int_range(0, 4)];
+  fc_format f = {
+      .size = sizeof f, .kind = kind, .dtype = g_test_rand_int_range(0, FC_DTYPE_COUNT), .rate = 48000};
+  const gboolean small = g_test_rand_int_range(0, 3) == 0;
+  f.bits = fc_dtype_bits(f.dtype);
+  f.extent[FC_AXIS_N] = kind == FC_IMAGE ? g_test_rand_int_range(1, 3) : 1;
+  f.extent[FC_AXIS_Y] = kind == FC_AUDIO ? 1 : g_test_rand_int_range(1, small ? 6 : 60);
+  f.extent[FC_AXIS_X] = g_test_rand_int_range(1, small ? 20 : kind == FC_AUDIO ? 5000 : 80);
+  f.extent[FC_AXIS_C] = channels;
+  return f;
+}
+
+static fc_chain *parse(const char *const *stages) {
+  g_autoptr(GError) error = NULL;
+  fc_chain *chain = fc_chain_parse(context, stages, &error);
+  g_assert_no_error(error);
+  return chain;
+}
+
+static fc_plan *plan_of(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options) {
+  const fc_plan_query query = {.in = in, .wanted = wanted, .files = TRUE, .rows = TRUE, .options = options};
+  g_autoptr(GError) error = NULL;
+  fc_plan *plan = fc_plan_new(chain, &query, &error);
+  g_assert_no_error(error);
+  return plan;
+}
+
+static guint joined_of(fc_chain *chain, const fc_format *in, int wanted, const fc_options *options) {
+  g_autoptr(fc_plan) plan = plan_of(chain, in, wanted, options);
+  guint joined = 0;
+  for (guint s = 0; s < plan->n; s++) joined += plan->stages[s].made ? plan->stages[s].made->n : 0;
+  return joined;
+}
+
+/* By how much two signals may differ: relative to the largest value, but for integers half a code more. */
+static void must_be_near(const signal_ *good, const signal_ *got, double relative, const char *text) {
+  const gint64 count = fc_view_count(&good->view);
+  double largest = good->view.kind == FC_AUDIO ? 1 : 100, step = 0;
+  if (!fc_dtype_is_float(got->view.dtype)) step = fc_scaling_of(got->view.kind, got->view.dtype).scale;
+  for (gint64 i = 0; i < count; i++) largest = MAX(largest, fabs(value_at(good, i)));
+  for (gint64 i = 0; i < count; i++) {
+    const double a = value_at(good, i), b = value_at(got, i);
+    if (fabs(a - b) > relative * largest + step)
+      g_error("%s: element %" G_GINT64_FORMAT " is %.17g, not %.17g", text, i, b, a);
+  }
+}
+
+static void run(fc_chain *chain, const signal_ *in, const signal_ *out, const fc_options *options,
+                const char *text) {
+  g_autoptr(GError) error = NULL;
+  if (!fc_chain_run_host(chain, &in->view, &out->view, options, NULL, &error))
+    g_error("%s: %s", text, error->message);
+}
+
+static void test_random(void) {
+  guint joined = 0, trials = g_test_slow() ? 20000 : 1500;
+  for (guint t = 0; t < trials; t++) {
+    const int channels = g_test_rand_int_range(1, 4);
+    fc_format in = some_format(channels);
+    char *stages[6] = {NULL};
+    const guint n = (guint)g_test_rand_int_range(2, 6);
+    g_autofree char *border = g_test_rand_bit() ? g_strdup(some_border()) : NULL;
+    const char *mode = in.kind == FC_AUDIO && g_test_rand_int_range(0, 4) == 0 ? ":mode=full" : "";
+    for (guint i = 0; i < n; i++) stages[i] = some_stage(in.kind, channels, border, mode);
+    g_autofree char *text = g_strjoinv(" | ", stages), *size = NULL;
+    fc_options options = FC_OPTIONS_INIT;
+    options.device = "cpu", options.precision = g_test_rand_bit() ? FC_F64 : FC_F32;
+    options.threads = g_test_rand_int_range(1, 4);
+    g_autoptr(fc_chain) chain = parse((const char *const *)stages);
+    fc_format out = {.size = sizeof out, .dtype = FC_F64};
+    g_autoptr(GError) error = NULL;
+    if (!fc_chain_output_format(chain, &in, &options, &out, &error)) g_error("%s: %s", text, error->message);
+    const int dtype = g_test_rand_bit() ? FC_F64 : g_test_rand_int_range(0, FC_DTYPE_COUNT);
+    signal_ from = signal_of(&in, in.dtype), good = signal_of(&out, dtype), got = signal_of(&out, dtype);
+    fill(&from);
+    size =
+        g_strdup_printf("%s on %s %d x %d x %d to %s in %s, %d threads", text, fc_dtype_name(in.dtype),
+                        (int)in.extent[FC_AXIS_Y], (int)in.extent[FC_AXIS_X], channels, fc_dtype_name(dtype),
+                        options.precision == FC_F64 ? "f64" : "f32", options.threads);
+    options.fuse = FC_FUSE_NO;
+    run(chain, &from, &good, &options, size);
+    options.fuse = FC_FUSE_ALGEBRA;
+    options.chunk = g_test_rand_bit() ? 0 : g_test_rand_int_range(1, 100);
+    joined += joined_of(chain, &in, dtype, &options);
+    run(chain, &from, &got, &options, size);
+    must_be_near(&good, &got, options.precision == FC_F64 ? 1e-12 : 2e-5, size);
+    g_free(from.data), g_free(good.data), g_free(got.data);
+    for (guint i = 0; i < n; i++) g_free(stages[i]);
+  }
+  g_test_message("%u stages joined in %u chains", joined, trials);
+  g_assert_cmpuint(joined, >, trials);
+}
+
+/* On the fake device, whose memory is the host's, by an operator that has a version for it. */
+static void test_device(void) {
+  for (guint t = 0; t < 300; t++) {
+    fc_format in = {.size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24, .rate = 48000};
+    const gint64 extent[] = {1, 1, g_test_rand_int_range(1, 3000), g_test_rand_int_range(1, 3)};
+    memcpy(in.extent, extent, sizeof extent);
+    char *stages[5] = {NULL};
+    const guint n = (guint)g_test_rand_int_range(2, 5);
+    const char *border = borders[g_test_rand_int_range(0, G_N_ELEMENTS(borders))];
+    for (guint i = 0; i < n; i++) {
+      const int count = 2 * g_test_rand_int_range(0, 20) + 1;
+      GString *s = g_string_new("taps:");
+      append_table(s, 1, count);
+      g_string_append_printf(s, ":border=%s:before=%d", border, count / 2);
+      stages[i] = g_string_free(s, FALSE);
+    }
+    g_autofree char *text = g_strjoinv(" | ", stages);
+    g_autoptr(fc_chain) chain = parse((const char *const *)stages);
+    signal_ from = signal_of(&in, FC_F32), good = signal_of(&in, FC_F32), got = signal_of(&in, FC_F32);
+    fill(&from);
+    fc_options options = FC_OPTIONS_INIT;
+    options.device = "cuda", options.fuse = FC_FUSE_NO;
+    run(chain, &from, &good, &options, text);
+    options.fuse = FC_FUSE_ALGEBRA, options.chunk = g_test_rand_bit() ? 0 : g_test_rand_int_range(1, 500);
+    g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, n);
+    run(chain, &from, &got, &options, text);
+    must_be_near(&good, &got, 1e-6, text);
+    g_free(from.data), g_free(good.data), g_free(got.data);
+    for (guint i = 0; i < n; i++) g_free(stages[i]);
+  }
+}
+
+/* In pieces, of a sound whose end is not known before it comes: the bits of the whole. */
+static void test_stream(void) {
+  static const char *const stages[] = {"conv1d:[1,2,3,4,5]/15:border=reflect", "gain:0.5",
+                                       "conv1d:[1,-2,4]/3", "conv1d:[1,2,1]/4:border=replicate", NULL};
+  enum { LENGTH = 3000, PIECE = 37 };
+  fc_format in = {.size = sizeof in,
+                  .kind = FC_AUDIO,
+                  .dtype = FC_I16,
+                  .bits = 16,
+                  .extent = {1, 1, LENGTH, 2},
+                  .rate = 48000};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 4);
+  signal_ from = signal_of(&in, FC_I16), good = signal_of(&in, FC_F32), got = signal_of(&in, FC_F32);
+  fill(&from);
+  run(chain, &from, &good, &options, "whole");
+  g_autoptr(GError) error = NULL;
+  fc_session *session = fc_session_new(chain, &in, FC_F32, &options, &error);
+  g_assert_no_error(error);
+  gint64 made = 0;
+  for (gint64 at = 0; at <= LENGTH; at += PIECE) {
+    fc_view piece = from.view, into = got.view;
+    piece.data = fc_view_at(&from.view, 0, 0, at, 0), piece.shape[FC_AXIS_X] = MIN(PIECE, LENGTH - at);
+    g_assert_true(fc_session_push(session, &piece, &error));
+    if (at + PIECE > LENGTH) g_assert_true(fc_session_drain(session, &error));
+    into.data = fc_view_at(&got.view, 0, 0, made, 0), into.shape[FC_AXIS_X] = LENGTH - made;
+    made += fc_session_pull(session, &into, &error);
+    g_assert_no_error(error);
+  }
+  fc_session_free(session);
+  g_assert_cmpint(made, ==, LENGTH);
+  g_assert_cmpmem(got.data, LENGTH * 8, good.data, LENGTH * 8);
+  g_free(from.data), g_free(good.data), g_free(got.data);
+}
+
+/* What is joined, as its description or the reason of the first stage; without costs and with them. */
+static void test_decisions(void) {
+  static const struct {
+    const char *stages[4];
+    int kind;
+    gint64 channels;
+    const char *text;
+  } cases[] = {
+      {{"conv1d:[1,2,1]", "conv1d:[1,2,3,4]"}, FC_AUDIO, 2, "conv1d of 6 taps"},
+      {{"conv1d:[1,2,1]:mode=full", "conv1d:[1,2,3,4]:mode=full"}, FC_AUDIO, 2, "conv1d of 6 taps"},
+      {{"conv1d:[1,2,1]:mode=valid", "conv1d:[1,2,3,4]:mode=valid"}, FC_AUDIO, 2, "conv1d of 6 taps"},
+      {{"conv1d:[1,2,1]:mode=full", "conv1d:[1,2,3,4]:mode=valid"},
+       FC_AUDIO,
+       2,
+       "none of the operators can do"},
+      {{"fir:lowpass=3k:taps=31", "fir:highpass=300:taps=63", "gain:2"}, FC_AUDIO, 1, "conv1d of 93 taps"},
+      {{"gain:2,3", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "conv1d of 3 taps"},
+      {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 x 2"},
+      {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
+      {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
+      {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
+      {{"mix:1,0", "mix:0,0,1"}, FC_AUDIO, 2, "mix of 3 x 2"},
+      {{"mix:1,0", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
+      {{"mix:1,0", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
+      {{"conv1d:[1,2,1]", "stats", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
+      {{"conv1d:[1,2,1]", "convert:i16", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
+      {{"conv1d:[1,2,1]", "clip:0.5", "conv1d:[1,2,1]"}, FC_AUDIO, 2, ""},
+      {{"conv1d:[1,2,1]:border=wrap", "conv1d:[1,2,1]:border=wrap"}, FC_AUDIO, 2, "conv1d of 5 taps"},
+      {{"conv1d:[1,2,1]:border=wrap", "conv1d:[1,2,1]"},
+       FC_AUDIO,
+       2,
+       "border=wrap is joined to border=wrap only"},
+      {{"conv1d:[1,2]:border=reflect101", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "its border mirrors more"},
+      {{"gain:2", "conv1d:[1,2]:value=0.5"}, FC_AUDIO, 2, "its border is a constant"},
+      {{"conv1d:[1,2]:value=0.5", "gain:2"}, FC_AUDIO, 2, "conv1d of 2 taps"},
+      {{"sepconv:[1,2,1]", "sepconv:[1,2,1]:y=[1,2,3,4,5]"}, FC_IMAGE, 3, "sepconv of 5 x 7 taps"},
+      {{"conv1d:[1,2,1]", "sepconv:[1,2,1]"}, FC_IMAGE, 3, "sepconv of 5 x 3 taps"},
+      {{"conv1d:[1,2,1]", "conv1d:[1,2,1]:axis=y"}, FC_IMAGE, 3, "none of the operators can do"},
+      {{"conv2d:[0,1,0;1,-4,1;0,1,0]", "sepconv:[1,2,1]"}, FC_IMAGE, 3, "conv2d of 5 x 5 taps"},
+      {{"taps:[1,2,3]:before=1", "taps:[1,1]:before=1"}, FC_AUDIO, 1, "taps of 4 taps"},
+      {{"taps:[1,2,3]:before=1", "conv1d:[1,1]"}, FC_AUDIO, 1, "taps of 4 taps"},
+  };
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const int dtype = cases[i].kind == FC_AUDIO ? FC_F32 : FC_U8;
+    const fc_format in = {.size = sizeof in,
+                          .kind = cases[i].kind,
+                          .dtype = dtype,
+                          .bits = fc_dtype_bits(dtype),
+                          .rate = 48000,
+                          .extent = {1, cases[i].kind == FC_AUDIO ? 1 : 300, 400, cases[i].channels}};
+    g_autoptr(fc_chain) chain = parse(cases[i].stages);
+    g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+    g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+    if (!*cases[i].text ? strstr(text, "joined") != NULL : !strstr(text, cases[i].text))
+      g_error("\"%s\" is not what becomes of %s:\n%s", cases[i].text, cases[i].stages[0], text);
+  }
+}
+
+/* Whether it pays. */
+static void test_costs(void) {
+  static const struct {
+    const char *stages[4];
+    int kind;
+    gint64 rows, columns;
+    const char *text;
+  } cases[] = {
+      {{"conv1d:[1,2,1]", "conv1d:[1,2,1]"},
+       FC_AUDIO,
+       1,
+       100000,
+       "2 stages joined by algebra: conv1d of 5 taps"},
+      {{"conv2d:[0,1,0;1,-4,1;0,1,0]", "conv2d:[0,1,0;1,-3,1;0,1,0]"},
+       FC_IMAGE,
+       1000,
+       1000,
+       "conv2d of 5 x 5"},
+      {{"conv2d:[0,1,0;1,-4,1;0,1,0]", "conv2d:[0,1,0;1,-3,1;0,1,0]"},
+       FC_IMAGE,
+       16,
+       16,
+       "one stage would take longer"},
+      {{"conv2d:[0,1,0,1,3,7,1;1,-4,1,1,1,1,1;0,1,0,1,1,1,1;0,0,0,0,0,0,1;1,2,3,4,5,6,9]",
+        "conv2d:[0,1,0,1,3,7,1;1,-4,1,1,1,1,1;0,1,0,1,1,1,1;0,0,0,0,0,0,1;1,2,3,4,5,6,9]"},
+       FC_IMAGE,
+       1000,
+       1000,
+       "one stage would take longer"},
+  };
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  context->joins_all = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const fc_format in = {.size = sizeof in,
+                          .kind = cases[i].kind,
+                          .dtype = FC_F32,
+                          .bits = 24,
+                          .rate = 48000,
+                          .extent = {1, cases[i].rows, cases[i].columns, 1}};
+    g_autoptr(fc_chain) chain = parse(cases[i].stages);
+    g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+    g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+    if (!strstr(text, cases[i].text)) g_error("\"%s\" is not in:\n%s", cases[i].text, text);
+  }
+  context->joins_all = TRUE;
+}
+
+/* Of random chains some clip. */
+static void ignore(fc_log_level level, const char *message, void *data) {
+  (void)level, (void)message, (void)data;
+}
+
+int main(int argc, char **argv) {
+  g_test_init(&argc, &argv, NULL);
+  context = fc_context_new_with(NULL);
+  g_autoptr(GError) error = NULL;
+  fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
+  g_assert_true(fc_context_add_plugin(context, &foreign, &error));
+  fc_context_set_log(context, ignore, NULL);
+  context->driver = &fake_driver, context->joins_all = TRUE;
+  g_test_add_func("/algebra/decisions", test_decisions);
+  g_test_add_func("/algebra/costs", test_costs);
+  g_test_add_func("/algebra/random", test_random);
+  g_test_add_func("/algebra/device", test_device);
+  g_test_add_func("/algebra/stream", test_stream);
+  const int status = g_test_run();
+  fc_context_free(context);
+  return status;
+}
