@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* test_choice.c - which GPU kernel takes which view, by the tables in plain C; no device is needed. The rows
+ * are those of filters/README.md. */
+#include "filters/conv1d/choice.h"
+#include "tests/filters/check.h"
+
+static char memory[64];
+
+/* Rows of x pixels of c channels, with a gap of so many elements, begun `first` elements into memory. */
+typedef struct image {
+  int dtype, out_dtype;
+  int64_t n, y, x, c, gap;
+  int first;
+} image;
+
+static fc_view view_of(const image *i, int dtype) {
+  const int64_t size = (int64_t)fc_dtype_size(dtype), row = (i->x * i->c + i->gap) * size;
+  const int64_t shape[] = {i->n, i->y, i->x, i->c}, stride[] = {i->y * row, row, i->c * size, size};
+  const uintptr_t aligned = ((uintptr_t)memory + 15) / 16 * 16;
+  fc_view v = {.size = sizeof v, .dtype = dtype, .kind = FC_IMAGE};
+  v.data = (char *)aligned + i->first * size;
+  for (int a = 0; a < FC_AXES; a++) v.shape[a] = v.extent[a] = shape[a], v.stride[a] = stride[a];
+  return v;
+}
+
+static const fc_edges replicate = {.size = sizeof replicate, .border = FC_BORDER_REPLICATE};
+
+#define F32  FC_F32, FC_F32
+#define U8   FC_U8, FC_U8
+#define U16  FC_U16, FC_U16
+#define WIDE 1, 4096, 4096
+
+/* ---- conv1d ------------------------------------------------------------------------- */
+
+typedef struct row1d {
+  const char *what;
+  int axis;
+  int64_t taps;
+  image of;
+  fc_kernel1d kernel, edges; /* with the border made by the host, and to be made */
+  int quick;                 /* beside composed kernels */
+} row1d;
+
+static const row1d rows1d[] = {
+    {"long f32", FC_AXIS_X, 31, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_QUADS, FC_KERNEL1D_QUADS, 1},
+    {"f32 stereo", FC_AXIS_X, 31, {F32, 1, 1, 1 << 20, 2, 0, 0}, FC_KERNEL1D_QUADS, FC_KERNEL1D_QUADS, 1},
+    {"f32 stereo, unaligned",
+     FC_AXIS_X,
+     31,
+     {F32, 1, 1, 4096, 2, 0, 1},
+     FC_KERNEL1D_ANY,
+     FC_KERNEL1D_HOST,
+     1},
+    {"long mask", FC_AXIS_X, 129, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 1},
+    {"1000 wide", FC_AXIS_X, 5, {F32, 1, 4096, 1000, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"100 wide", FC_AXIS_X, 31, {F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 1},
+    {"100 wide, few taps", FC_AXIS_X, 5, {F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 0},
+    {"31 of 40 of u8", FC_AXIS_X, 5, {U8, 1, 4096, 31, 1, 9, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 0},
+    {"f32 RGB", FC_AXIS_X, 31, {F32, WIDE, 3, 0, 0}, FC_KERNEL1D_VECTORS, FC_KERNEL1D_VECTORS, 1},
+    {"f32 RGBA", FC_AXIS_X, 31, {F32, WIDE, 4, 0, 0}, FC_KERNEL1D_VECTORS, FC_KERNEL1D_VECTORS, 1},
+    {"f32 RGBA, unaligned", FC_AXIS_X, 31, {F32, WIDE, 4, 0, 1}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 1},
+    {"u8 RGB", FC_AXIS_X, 5, {U8, WIDE, 3, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"u8 to f32", FC_AXIS_X, 5, {FC_U8, FC_F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"one wide", FC_AXIS_X, 5, {U8, 1, 4096, 1, 1, 2, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_SINGLE, 1},
+    {"one row, down", FC_AXIS_Y, 5, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_SINGLE, 1},
+    {"f32 down", FC_AXIS_Y, 31, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"8 rows, few taps",
+     FC_AXIS_Y,
+     5,
+     {F32, 1, 8, 4096, 1, 0, 0},
+     FC_KERNEL1D_COLUMNS,
+     FC_KERNEL1D_COLUMNS,
+     0},
+    {"8 rows of u8", FC_AXIS_Y, 31, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"u8 down", FC_AXIS_Y, 31, {U8, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
+    {"u8 down, odd rows",
+     FC_AXIS_Y,
+     31,
+     {U8, 1, 4096, 4095, 1, 0, 0},
+     FC_KERNEL1D_COLUMNS,
+     FC_KERNEL1D_COLUMNS,
+     1},
+    {"u16 to u8 down", FC_AXIS_Y, 5, {FC_U16, FC_U8, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+};
+
+static void check_rows1d(void) {
+  for (size_t i = 0; i < sizeof rows1d / sizeof *rows1d; i++) {
+    const row1d *r = &rows1d[i];
+    const fc_view in = view_of(&r->of, r->of.dtype), out = view_of(&r->of, r->of.out_dtype);
+    const fc_conv1d c = {
+        .axis = r->axis, .compute = FC_F32, .taps = r->taps, .before = r->taps / 2, .masks = 1};
+    const fc_case1d host = fc_conv1d_case(&c, &in, NULL, &out),
+                    made = fc_conv1d_case(&c, &in, &replicate, &out);
+    const int got[] = {(int)fc_case1d_choose(&host, 0), (int)fc_case1d_choose(&made, 0)};
+    fc_signal1d s = {FC_IMAGE, r->of.dtype, r->of.out_dtype, r->axis, r->taps, {0}};
+    memcpy(s.extent, in.extent, sizeof s.extent);
+    CHECK(got[0] == (int)r->kernel && got[1] == (int)r->edges, "%s: kernels %d and %d", r->what, got[0],
+          got[1]);
+    CHECK(fc_conv1d_is_quick(&s) == r->quick, "%s: quick %d", r->what, !r->quick);
+  }
+}
+
+/* Sound along time: floats by kernels of their own, codes composed; its length may not be known. */
+static void check_sound(void) {
+  fc_signal1d s = {FC_AUDIO, FC_F32, FC_F32, FC_AXIS_X, 31, {1, 1, FC_UNKNOWN, 2}};
+  CHECK(fc_conv1d_is_quick(&s), "f32 is composed");
+  s.in_dtype = s.out_dtype = FC_I16;
+  CHECK(!fc_conv1d_is_quick(&s), "i16 is not composed");
+}
+
+int main(void) {
+  check_rows1d();
+  check_sound();
+  return check_result();
+}
