@@ -2,6 +2,7 @@
 /* test_choice.c - which GPU kernel takes which view, by the tables in plain C; no device is needed. The rows
  * are those of filters/README.md. */
 #include "filters/conv1d/choice.h"
+#include "filters/filter2d/choice.h"
 #include "tests/filters/check.h"
 
 static char memory[64];
@@ -108,8 +109,107 @@ static void check_sound(void) {
   CHECK(!fc_conv1d_is_quick(&s), "i16 is not composed");
 }
 
+/* ---- sepconv and conv2d ----------------------------------------------------------------- */
+
+typedef struct row2d {
+  const char *what;
+  int separable;
+  int64_t nx, ny;
+  image of;
+  fc_kernel2d kernel, edges; /* with the border made by the host, and to be made */
+  int quick;                 /* beside composed kernels */
+} row2d;
+
+#define BOTH(kernel) FC_KERNEL2D_##kernel, FC_KERNEL2D_##kernel
+#define HOST(kernel) FC_KERNEL2D_##kernel, FC_KERNEL2D_HOST
+static const row2d rows2d[] = {
+    {"f32", 1, 7, 7, {F32, WIDE, 1, 0, 0}, BOTH(FLOATS), 1},
+    {"f32 RGB", 1, 15, 15, {F32, WIDE, 3, 0, 0}, BOTH(FLOATS), 1},
+    {"f32 RGB, long", 1, 31, 31, {F32, WIDE, 3, 0, 0}, BOTH(WAYS), 1},
+    {"f32 RGBA", 1, 7, 7, {F32, WIDE, 4, 0, 0}, BOTH(WAYS), 0},
+    {"f32 RGBA, long", 1, 31, 31, {F32, WIDE, 4, 0, 0}, BOTH(WAYS), 1},
+    {"100 wide", 1, 7, 7, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(WAYS), 1},
+    {"32 x 32, long", 1, 31, 31, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
+    {"one row", 1, 7, 7, {F32, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_LINE, 1},
+    {"8 rows, long", 1, 31, 31, {F32, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_THIN, 1},
+    {"one wide", 1, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
+    {"1 of 3", 1, 7, 7, {F32, 1, 4096, 1, 1, 2, 0}, HOST(TILES), 1},
+    {"u8 RGB of 3", 1, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"u8 RGB of 7", 1, 7, 7, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"u8 of 7", 1, 7, 7, {U8, WIDE, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
+    {"u8 of 3, odd rows", 1, 3, 3, {U8, 1, 4096, 4095, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
+    {"u8, 100 wide", 1, 7, 7, {U8, 1, 4096, 100, 1, 0, 0}, BOTH(WAYS_BYTES), 1},
+    {"u8, 8 rows", 1, 7, 7, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_QUADS_BYTES, FC_KERNEL2D_THIN_BYTES, 1},
+    {"u16", 1, 7, 7, {U16, WIDE, 1, 0, 0}, HOST(MARCH), 0},
+    {"5 x 9", 1, 5, 9, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
+    {"6 x 6", 1, 6, 6, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
+    {"5 channels", 1, 7, 7, {F32, WIDE, 5, 0, 0}, HOST(TILES), 1},
+    {"dense f32", 0, 7, 7, {F32, WIDE, 1, 0, 0}, BOTH(FLOATS), 1},
+    {"dense f32 RGBA", 0, 7, 7, {F32, WIDE, 4, 0, 0}, BOTH(FLOATS), 1},
+    {"dense f32 RGBA, large", 0, 9, 9, {F32, WIDE, 4, 0, 0}, HOST(TILES), 0},
+    {"dense f32, 100 wide", 0, 3, 3, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(NARROW), 0},
+    {"dense f32, 32 x 32", 0, 3, 3, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
+    {"dense u8", 0, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"dense u8, 32 x 32", 0, 3, 3, {U8, 100, 32, 32, 1, 0, 0}, BOTH(NARROW_BYTES), 1},
+    {"dense u8, one row", 0, 3, 3, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_BYTES, FC_KERNEL2D_LINE_BYTES, 1},
+    {"dense u8 to f32", 0, 3, 3, {FC_U8, FC_F32, WIDE, 3, 0, 0}, HOST(TILES), 0},
+    {"dense 5 x 9", 0, 9, 5, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
+    {"dense, one wide", 0, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
+};
+
+static fc_case2d case_of(const row2d *r, const fc_edges *edges) {
+  static float taps[64 * 64];
+  for (int k = 0; k < 64 * 64; k++) taps[k] = 1.f / 4096;
+  const fc_view in = view_of(&r->of, r->of.dtype), out = view_of(&r->of, r->of.out_dtype);
+  const fc_sepconv s = {.compute = FC_F32, .rank = 1, .nx = r->nx, .ny = r->ny, .x = taps, .y = taps};
+  const fc_conv2d d = {.compute = FC_F32, .nx = r->nx, .ny = r->ny, .mask = taps};
+  return r->separable ? fc_sepconv_case(&s, &in, edges, &out) : fc_conv2d_case(&d, &in, edges, &out);
+}
+
+static void check_rows2d(void) {
+  for (size_t i = 0; i < sizeof rows2d / sizeof *rows2d; i++) {
+    const row2d *r = &rows2d[i];
+    const fc_case2d host = case_of(r, NULL), made = case_of(r, &replicate);
+    const int got[] = {(int)fc_case2d_choose(&host, 0), (int)fc_case2d_choose(&made, 0)};
+    fc_signal2d s = {r->separable, r->of.dtype, r->of.out_dtype, r->nx, r->ny, {0}};
+    const fc_view v = view_of(&r->of, r->of.dtype);
+    memcpy(s.extent, v.extent, sizeof s.extent);
+    CHECK(got[0] == (int)r->kernel && got[1] == (int)r->edges, "%s: kernels %d and %d", r->what, got[0],
+          got[1]);
+    CHECK(fc_filter2d_is_quick(&s) == r->quick, "%s: quick %d", r->what, !r->quick);
+  }
+}
+
+/* After a refusal the next kernel is asked, and in the end one that takes anything. */
+static void check_refusals(void) {
+  const fc_case2d c = case_of(&(row2d){"", 1, 7, 7, {U8, WIDE, 1, 0, 0}, 0, 0, 0}, NULL);
+  int last = -1;
+  for (fc_kernel2d k = fc_case2d_choose(&c, 0);; k = fc_case2d_choose(&c, k + 1)) {
+    CHECK((int)k > last, "kernel %d after %d", (int)k, last);
+    last = (int)k;
+    if (k == FC_KERNEL2D_TILES || k == FC_KERNEL2D_HOST) break;
+  }
+  CHECK(last == FC_KERNEL2D_TILES, "the last kernel is %d", last);
+}
+
+/* Masks whose numbers do not suit integers. */
+static void check_digits(void) {
+  const float huge[3] = {1e30f, 1, 1}, bad[3] = {NAN, 1, 1};
+  const image of = {U8, WIDE, 1, 0, 0};
+  const fc_view v = view_of(&of, FC_U8);
+  for (int i = 0; i < 2; i++) {
+    const float *taps = i ? huge : bad;
+    const fc_sepconv s = {.compute = FC_F32, .rank = 1, .nx = 3, .ny = 3, .x = taps, .y = taps};
+    const fc_case2d c = fc_sepconv_case(&s, &v, NULL, &v);
+    CHECK(fc_case2d_choose(&c, 0) == FC_KERNEL2D_MARCH, "kernel %d", (int)fc_case2d_choose(&c, 0));
+  }
+}
+
 int main(void) {
   check_rows1d();
   check_sound();
+  check_rows2d();
+  check_refusals();
+  check_digits();
   return check_result();
 }
