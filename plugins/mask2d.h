@@ -71,6 +71,18 @@ no_memory:
   return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
 }
 
+#if FC_HAVE_CUDA
+static inline size_t mask2d_larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* What a filter that makes the border itself may use; NULL if that is not enough. */
+static inline void *mask2d_edges_scratch(const fc_job *job) {
+  const size_t bytes = fc_filter2d_edges_scratch(job->in[0], job->out);
+  return bytes > 0 && job->scratch_bytes >= bytes ? job->scratch : NULL;
+}
+#endif
+
 /* The device function of a filter with these taps, horizontal then vertical, in the compute type. It is
  * worth using alone where no precompiled kernel is as fast. */
 static inline fc_status mask2d_describe(const fc_setup *setup, const char *name, int64_t ny, int64_t nx,

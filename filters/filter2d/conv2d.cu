@@ -10,6 +10,7 @@
 // share what is read of a row. The order of sums is the same in all kernels.
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/conv2d/floats.cuh"
+#include "filters/filter2d/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 
@@ -95,7 +96,10 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
 }
 
 extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
-                                          const fc_view *out, void *stream, uint32_t *notes) {
+                                          const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (fc_view_count(out) == 0) return FC_OK;
-  return run(op, in, edges, out, static_cast<cudaStream_t>(stream), notes);
+  return fc_without_gaps(in, out, scratch, s, [&](const fc_view *from, const fc_view *to) {
+    return run(op, from, edges, to, s, notes);
+  });
 }

@@ -16,6 +16,7 @@
 // Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
 // thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
 // put into scratch. The order of sums is the same in all kernels but those for bytes.
+#include "filters/filter2d/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
@@ -327,7 +328,10 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
 }
 
 extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
-                                           const fc_view *out, void *stream, uint32_t *notes) {
+                                           const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (fc_view_count(out) == 0) return FC_OK;
-  return run(op, in, edges, out, nullptr, static_cast<cudaStream_t>(stream), notes);
+  return fc_without_gaps(in, out, scratch, s, [&](const fc_view *from, const fc_view *to) {
+    return run(op, from, edges, to, nullptr, s, notes);
+  });
 }
