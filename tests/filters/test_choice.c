@@ -3,6 +3,7 @@
  * are those of filters/README.md. */
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
+#include "filters/stats/choice.h"
 #include "tests/filters/check.h"
 
 static char memory[64];
@@ -205,11 +206,40 @@ static void check_digits(void) {
   }
 }
 
+/* ---- stats -------------------------------------------------------------------------------- */
+
+static void check_stats(void) {
+  static const struct {
+    const char *what;
+    image of;
+    fc_stats_kernel kernel;
+  } rows[] = {
+      {"long f32", {F32, 1, 16384, 16384, 1, 0, 0}, FC_STATS_STREAM},
+      {"odd rows of f32", {F32, 1, 16384, 16383, 1, 0, 0}, FC_STATS_GATHER},
+      {"f32 RGB", {F32, 1, 4096, 4096, 3, 0, 0}, FC_STATS_GATHER},
+      {"short f32", {F32, 1, 64, 16384, 1, 0, 0}, FC_STATS_WARPS},
+      {"2^20 i32", {FC_I32, FC_I32, 1, 64, 16384, 1, 0, 0}, FC_STATS_CLUSTERS},
+      {"100 wide i32", {FC_I32, FC_I32, 1, 64, 100, 1, 0, 0}, FC_STATS_WARPS},
+      {"long u8", {U8, 1, 16384, 16384, 1, 0, 0}, FC_STATS_UNITS},
+      {"u8 RGB", {U8, 1, 16384, 4096, 3, 0, 0}, FC_STATS_PIXELS},
+      {"u8 of 5 channels", {U8, 1, 16384, 4096, 5, 0, 0}, FC_STATS_UNITS},
+      {"f64", {FC_F64, FC_F64, 1, 16384, 16384, 1, 0, 0}, FC_STATS_UNITS},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fc_view v = view_of(&rows[i].of, rows[i].of.dtype);
+    const int64_t align = fc_stats_align(v.kind, v.shape[FC_AXIS_X], v.shape[FC_AXIS_C]);
+    const fc_stats_case c = fc_stats_case_of(&v, align);
+    CHECK(fc_stats_choose(&c, 0) == rows[i].kernel, "%s: kernel %d", rows[i].what,
+          (int)fc_stats_choose(&c, 0));
+  }
+}
+
 int main(void) {
   check_rows1d();
   check_sound();
   check_rows2d();
   check_refusals();
   check_digits();
+  check_stats();
   return check_result();
 }
