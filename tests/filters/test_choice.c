@@ -4,6 +4,7 @@
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
 #include "filters/stats/choice.h"
+#include "filters/winstat/winstat.h"
 #include "tests/filters/check.h"
 
 static char memory[64];
@@ -234,6 +235,33 @@ static void check_stats(void) {
   }
 }
 
+/* ---- winstat, beside composed kernels ------------------------------------------------------- */
+
+static void check_winstat(void) {
+  static const struct {
+    int kind, dtype, out_dtype, stat;
+    int64_t channels, samples;
+    int quick;
+  } rows[] = {
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 1, 1001, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_STD, 1, 64, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 4, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 2, 4800, 1},
+      {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 2, 15, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 15, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 1001, 0},
+      {FC_AUDIO, U8, FC_WINSTAT_STD, 1, 16, 1},
+      {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 2, 15, 0},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 1, 15, 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    CHECK(fc_winstat_is_quick(rows[i].kind, rows[i].dtype, rows[i].out_dtype, rows[i].channels, rows[i].stat,
+                              rows[i].samples) == rows[i].quick,
+          "row %zu", i);
+}
+
 int main(void) {
   check_rows1d();
   check_sound();
@@ -241,5 +269,6 @@ int main(void) {
   check_refusals();
   check_digits();
   check_stats();
+  check_winstat();
   return check_result();
 }
