@@ -245,10 +245,11 @@ static void check_winstat(void) {
   } rows[] = {
       {FC_IMAGE, F32, FC_WINSTAT_MEAN, 1, 1001, 1},
       {FC_IMAGE, F32, FC_WINSTAT_STD, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 1, 4800, 1},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 3, 15, 1},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 4, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 1, 64, 0},
-      {FC_AUDIO, F32, FC_WINSTAT_RMS, 2, 4800, 1},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 2, 4800, 0},
       {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 2, 15, 0},
       {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 15, 1},
       {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 1001, 0},
