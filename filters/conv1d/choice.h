@@ -18,6 +18,7 @@ typedef enum fc_kernel1d {
   FC_KERNEL1D_QUADS,   /* quads.cu: long rows of f32 */
   FC_KERNEL1D_SINGLE,  /* single.cu: an axis of one sample */
   FC_KERNEL1D_ROWS,    /* rows.cu: several short rows a block */
+  FC_KERNEL1D_BYTES,   /* bytes.cu: rows of u8; refuses masks with large numbers too */
   FC_KERNEL1D_VECTORS, /* vectors.cu: rows of three or four channels of f32 */
   FC_KERNEL1D_COLUMNS, /* columns.cu */
   FC_KERNEL1D_ANY,     /* conv1d_lines, conv1d_columns: anything */

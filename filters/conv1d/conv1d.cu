@@ -566,6 +566,7 @@ fc_status launch(fc_kernel1d kernel, const fc_conv1d *c, const fc_view *in, cons
   case FC_KERNEL1D_QUADS: return fc_conv1d_quads(c, in, edges, out, stream);
   case FC_KERNEL1D_SINGLE: return fc_conv1d_single(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_ROWS: return fc_conv1d_rows(c, in, edges, out, stream, notes);
+  case FC_KERNEL1D_BYTES: return fc_conv1d_bytes(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_VECTORS: return fc_conv1d_vectors(c, in, edges, out, stream);
   case FC_KERNEL1D_COLUMNS: return fc_conv1d_columns(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_ANY:

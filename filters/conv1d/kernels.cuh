@@ -12,6 +12,8 @@
 #include "core/contract/edges.h"
 #include "filters/conv1d/conv1d.h"
 
+fc_status fc_conv1d_bytes(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
+                          cudaStream_t stream, uint32_t *notes);
 fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                             cudaStream_t stream, uint32_t *notes);
 fc_status fc_conv1d_quads(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
