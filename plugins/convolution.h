@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/conv1d_fft.h"
 #include "filters/conv1d/conv1d_overlap.h"
@@ -364,15 +365,6 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
-/* Whether the precompiled kernels are as fast alone: of sound all are, of images those of floats, and of
- * bytes along rows with short masks (filters/README.md). */
-static inline int convolution_is_quick(const convolution *self, const fc_format *in, const fc_format *out) {
-  enum { BYTES_TAPS = 40 };
-  const int floats = in->dtype == FC_F32 && out->dtype == FC_F32,
-            bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && self->taps <= BYTES_TAPS;
-  return in->kind == FC_AUDIO || floats || (self->axis == FC_AXIS_X && bytes);
-}
-
 /* By transforms: worth using alone for integers, which the precompiled kernels store less directly, and for
  * transforms by several warps, whose precompiled kernels are short of registers. */
 static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
@@ -402,7 +394,10 @@ static inline fc_status convolution_describe(const convolution *self, const fc_s
   const fc_status status =
       mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
                       (const double *const[]){self->mask}, &self->taps, 1, function);
-  if (convolution_is_quick(self, setup->in[0], setup->out)) function->flags &= ~FC_FUNCTION_ALONE;
+  const fc_format *in = setup->in[0];
+  fc_signal1d signal = {in->kind, in->dtype, setup->out->dtype, self->axis, self->taps, {0}};
+  memcpy(signal.extent, in->extent, sizeof signal.extent);
+  if (fc_conv1d_is_quick(&signal)) function->flags &= ~FC_FUNCTION_ALONE;
   return status;
 }
 

@@ -9,8 +9,10 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/filter2d/choice.h"
 
 #define MASK2D_FLIP_PARAM                                                                                    \
   FC_BOOL_PARAM(0, "flip",                                                                                   \
@@ -69,8 +71,20 @@ no_memory:
   return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
 }
 
+#if FC_HAVE_CUDA
+static inline size_t mask2d_larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* What a filter that makes the border itself may use; NULL if that is not enough. */
+static inline void *mask2d_edges_scratch(const fc_job *job) {
+  const size_t bytes = fc_filter2d_edges_scratch(job->in[0], job->out);
+  return bytes > 0 && job->scratch_bytes >= bytes ? job->scratch : NULL;
+}
+#endif
+
 /* The device function of a filter with these taps, horizontal then vertical, in the compute type. It is
- * worth using alone for mask sizes for which there is no fast precompiled kernel. */
+ * worth using alone where no precompiled kernel is as fast. */
 static inline fc_status mask2d_describe(const fc_setup *setup, const char *name, int64_t ny, int64_t nx,
                                         const double *const *taps, const int64_t *counts, int parts,
                                         fc_device_function *f) {
@@ -78,7 +92,11 @@ static inline fc_status mask2d_describe(const fc_setup *setup, const char *name,
   int64_t total = 0;
   for (int i = 0; i < parts; i++) total += counts[i];
   if (setup->compute != FC_F32 || total * (int64_t)sizeof *to > FC_FUNCTION_BYTES) return FC_UNSUPPORTED;
-  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (nx != ny || nx % 2 == 0 ? FC_FUNCTION_ALONE : 0);
+  const fc_format *in = setup->in[0];
+  fc_signal2d signal = {parts > 1, in->dtype, setup->out->dtype, nx, ny, {0}};
+  memcpy(signal.extent, in->extent, sizeof signal.extent);
+  f->flags =
+      FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (fc_filter2d_is_quick(&signal) ? 0 : FC_FUNCTION_ALONE);
   f->source = FC_FUNCTION_WINDOW_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", name, (int)nx, (int)ny);
   f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;

@@ -180,26 +180,6 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 /* ---- device function -------------------------------------------------------------- */
 
-/* Whether the precompiled kernels are at least as fast alone: extremes of images in windows of moderate size
- * (of floats small ones, up to three channels), and of bytes of one channel of sound in short ones, as
- * variances of these; sums of floats that remain floats, unless
- * windows over several channels are long; means of bytes in windows of up to 2032 of them, and
- * sums of an image's bytes. */
-enum { LONG = 1025 }; /* filters/winstat/rows: a row's windows in one part, 64 segments of 16 */
-static int is_quick(const fc_format *in, const fc_format *out, int stat, int64_t taps) {
-  const int bytes = in->dtype == FC_U8, single = bytes && in->extent[FC_AXIS_C] == 1;
-  if (in->dtype == FC_F32 && out->dtype != FC_F32) return 0;
-  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX)
-    return in->kind == FC_AUDIO  ? single && taps <= 33
-           : in->dtype == FC_F32 ? taps <= 33 && in->extent[FC_AXIS_C] <= 3
-                                 : taps <= 257;
-  if (in->dtype == FC_F32)
-    return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD && (taps <= LONG || in->extent[FC_AXIS_C] == 1);
-  if (bytes && stat == FC_WINSTAT_MEAN) return taps * in->extent[FC_AXIS_C] <= 2032;
-  if (single && (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) && taps <= 16) return 1;
-  return bytes && in->kind != FC_AUDIO;
-}
-
 /* Variances of floats in windows up to this size are combined in another order
  * (filters/winstat/box/spread.cuh, SPREAD_MOST), which composed kernels do not have. */
 enum { OTHER_ORDER = 33 };
@@ -219,7 +199,9 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
       taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
     return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE |
-             (is_quick(in, setup->out, stat, taps) ? 0 : FC_FUNCTION_ALONE);
+             (fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_C], stat, taps)
+                  ? 0
+                  : FC_FUNCTION_ALONE);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
   f->source = FC_FUNCTION_STATISTIC_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);

@@ -177,7 +177,7 @@ template <int WAY> __device__ __forceinline__ column_place place_of(const column
   return p;
 }
 
-template <typename T, typename U, int WAY>
+template <typename T, int WAY>
 __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
     conv1d_short_columns(const __grid_constant__ columns_args a, const __grid_constant__ column_taps list,
                          const __grid_constant__ column_rows rows) {
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
   const char *column = a.in + p.n * a.in_image + p.plane * a.in_plane +
                        p.e * (WAY == ALONE ? a.in_step : static_cast<int64_t>(sizeof(T)));
   char *out = a.out + p.n * a.out_image + p.plane * a.out_plane + p.y * a.out_row +
-              p.e * (WAY == ALONE ? a.out_step : static_cast<int64_t>(sizeof(U)));
+              p.e * (WAY == ALONE ? a.out_step : static_cast<int64_t>(sizeof(T)));
   int q = p.y + a.ends.first;
   float sum[ROWS][V];
   if (fc_window_inside(a.ends, q, ROWS - 1 + a.taps)) {
@@ -202,8 +202,8 @@ __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
   fc_dev_noted noted = {};
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
-    if (p.y + r < a.height) store<U, WAY>(out + r * a.out_row, sum[r], a.out_map, noted);
-  if (fc_is_code<U>) noted.tell(a.notes);
+    if (p.y + r < a.height) store<T, WAY>(out + r * a.out_row, sum[r], a.out_map, noted);
+  if (fc_is_code<T>) noted.tell(a.notes);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -276,12 +276,12 @@ template <int WAY> bool set_blocks(columns_args *a, int64_t images, int64_t *blo
   return true;
 }
 
-template <typename T, typename U, int WAY>
+template <typename T, int WAY>
 fc_status launch(columns_args a, const column_taps &list, const column_rows &rows, int64_t images,
                  cudaStream_t stream) {
   int64_t blocks = 0;
   if (images > INT32_MAX / 32 || !set_blocks<WAY>(&a, images, &blocks)) return FC_UNSUPPORTED;
-  conv1d_short_columns<T, U, WAY><<<static_cast<unsigned>(blocks), 32 * WARPS, 0, stream>>>(a, list, rows);
+  conv1d_short_columns<T, WAY><<<static_cast<unsigned>(blocks), 32 * WARPS, 0, stream>>>(a, list, rows);
   return fc_launch_status();
 }
 
@@ -289,8 +289,6 @@ fc_status launch(columns_args a, const column_taps &list, const column_rows &row
 
 fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                             cudaStream_t stream, uint32_t *notes) {
-  if (c->axis != FC_AXIS_Y || c->compute != FC_F32 || c->masks != 1 || c->taps > FC_WINDOW_TAPS)
-    return FC_UNSUPPORTED;
   const bool together = is_dense(in, false) && is_dense(out, false), planes = !together;
   const bool dense = together || (is_dense(in, true) && is_dense(out, true));
   columns_args a = {};
@@ -313,11 +311,10 @@ fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edge
   for (int j = 0; j < a.taps; j++) list.tap[j] = static_cast<const float *>(c->mask)[j];
   const bool wide = dense && a.width % 4 == 0 && fours(in, planes) && fours(out, planes);
   const int64_t images = out->shape[FC_AXIS_N] * a.planes;
-  return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
-    using T = decltype(from);
-    using U = decltype(to);
-    if (wide) return launch<T, U, ADJACENT>(a, list, rows, images, stream);
-    return dense && a.width >= ACROSS<APART> ? launch<T, U, APART>(a, list, rows, images, stream)
-                                             : launch<T, U, ALONE>(a, list, rows, images, stream);
+  return fc_window_dispatch(in->dtype, [&](auto t) {
+    using T = decltype(t);
+    if (wide) return launch<T, ADJACENT>(a, list, rows, images, stream);
+    return dense && a.width >= ACROSS<APART> ? launch<T, APART>(a, list, rows, images, stream)
+                                             : launch<T, ALONE>(a, list, rows, images, stream);
   });
 }

@@ -15,8 +15,9 @@
 //
 // The order of sums is that of conv1d.h, so the bits do not depend on the kernel or on how the signal is
 // cut. The host makes the borders: nothing here branches on them. Short masks on the common sample types and
-// layouts have kernels of their own, which make the border too: quads.cu, bytes.cu, tiles.cu, vectors.cu,
-// pixels.cu, rows.cu, columns.cu and single.cu.
+// layouts have kernels of their own, which make the border too: quads.cu, vectors.cu, rows.cu, columns.cu and
+// single.cu. choice.c has the table.
+#include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"
 #include "filters/gpu/copy_async.cuh"
@@ -552,21 +553,30 @@ fc_view turned(const fc_view *v) {
   return t;
 }
 
-// Tries the kernels for short masks, which also make the border.
-fc_status run_short_masks(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                          cudaStream_t stream, uint32_t *notes) {
-  fc_status status = fc_conv1d_quads(c, in, edges, out, stream);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_single(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_rows(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_bytes(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_tiles(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_vectors(c, in, edges, out, stream);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_pixels(c, in, edges, out, stream, notes);
-  if (status == FC_UNSUPPORTED) status = fc_conv1d_columns(c, in, edges, out, stream, notes);
-  return status;
+template <typename F>
+fc_status run_any(const fc_conv1d *c, const fc_view *in, const fc_view *out, cudaStream_t stream,
+                  uint32_t *notes) {
+  const fc_status status = try_lines<F>(c, in, out, stream, notes);
+  return status == FC_UNSUPPORTED ? launch_columns<F>(c, in, out, stream, notes) : status;
 }
 
-// Runs the first kernel that supports the case; with `edges`, FC_UNSUPPORTED if none of those makes a
+fc_status launch(fc_kernel1d kernel, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+                 const fc_view *out, cudaStream_t stream, uint32_t *notes) {
+  switch (kernel) {
+  case FC_KERNEL1D_QUADS: return fc_conv1d_quads(c, in, edges, out, stream);
+  case FC_KERNEL1D_SINGLE: return fc_conv1d_single(c, in, edges, out, stream, notes);
+  case FC_KERNEL1D_ROWS: return fc_conv1d_rows(c, in, edges, out, stream, notes);
+  case FC_KERNEL1D_BYTES: return fc_conv1d_bytes(c, in, edges, out, stream, notes);
+  case FC_KERNEL1D_VECTORS: return fc_conv1d_vectors(c, in, edges, out, stream);
+  case FC_KERNEL1D_COLUMNS: return fc_conv1d_columns(c, in, edges, out, stream, notes);
+  case FC_KERNEL1D_ANY:
+    return fc_dispatch_compute(c->compute,
+                               [&](auto f) { return run_any<decltype(f)>(c, in, out, stream, notes); });
+  default: return FC_UNSUPPORTED;
+  }
+}
+
+// Runs the first kernel of the table that finds room; with `edges`, FC_UNSUPPORTED if none of those makes a
 // border.
 fc_status run(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
               cudaStream_t stream, uint32_t *notes) {
@@ -576,13 +586,13 @@ fc_status run(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, cons
     const fc_view x = turned(in), y = turned(out);
     return run(&along, &x, edges, &y, stream, notes);
   }
-  const fc_status done = run_short_masks(c, in, edges, out, stream, notes);
-  if (done != FC_UNSUPPORTED || edges) return done;
-  return fc_dispatch_compute(c->compute, [&](auto zero) {
-    using F = decltype(zero);
-    fc_status status = try_lines<F>(c, in, out, stream, notes);
-    return status == FC_UNSUPPORTED ? launch_columns<F>(c, in, out, stream, notes) : status;
-  });
+  const fc_case1d k = fc_conv1d_case(c, in, edges, out);
+  for (int from = 0;; from++) {
+    const fc_kernel1d kernel = fc_case1d_choose(&k, static_cast<fc_kernel1d>(from));
+    const fc_status status = launch(kernel, c, in, edges, out, stream, notes);
+    if (status != FC_UNSUPPORTED || kernel >= FC_KERNEL1D_ANY) return status;
+    from = kernel;
+  }
 }
 
 } // namespace

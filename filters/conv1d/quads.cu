@@ -21,7 +21,6 @@ namespace {
 
 constexpr int STRETCHES = 4, TILE = STRETCHES * 128; // elements per warp
 constexpr int WARPS = 8, RESIDENT = 4;
-constexpr int SHORTEST = 4 * TILE; // minimum elements per row
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_IMAGES = 65535;
 
 // The taps, padded so that they align with the quads of a window, for each possible shift: 4 with one
@@ -190,16 +189,6 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 
 // ---- launching -------------------------------------------------------------
 
-// Whether samples of a row are adjacent and aligned so that `shift` is a multiple of the step.
-bool fits(const fc_view *v, int64_t step) {
-  int64_t bits = static_cast<int64_t>(reinterpret_cast<uintptr_t>(v->data));
-  for (int axis = 0; axis < FC_AXES; axis++)
-    if (v->shape[axis] > 1 && !(axis == FC_AXIS_C && step > 1)) bits |= v->stride[axis];
-  const int64_t size = sizeof(float);
-  return v->dtype == FC_F32 && v->stride[FC_AXIS_X] == step * size &&
-         (step == 1 || v->stride[FC_AXIS_C] == size) && bits % (step * size) == 0;
-}
-
 int64_t stride_of(const fc_view *v, int axis) {
   return v->stride[axis] / static_cast<int64_t>(sizeof(float));
 }
@@ -211,7 +200,7 @@ bool set_row(quads_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
   constexpr int64_t most = INT32_MAX - 16 * TILE;
   const int64_t elements = out->shape[FC_AXIS_X] * STEP, there = in->shape[FC_AXIS_X] * STEP;
   const int64_t around = c->before < 0 ? -c->before : c->before;
-  if (elements < SHORTEST || elements > most || there > most || around > most / 4 ||
+  if (elements > most || there > most || around > most / 4 ||
       !fc_dev_border_of(&a->border, edges, in, c->before, c->taps, out->shape[FC_AXIS_X]))
     return false;
   a->in = static_cast<const float *>(in->data), a->out = static_cast<float *>(out->data);
@@ -273,9 +262,6 @@ fc_status launch(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, c
 
 fc_status fc_conv1d_quads(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                           cudaStream_t stream) {
-  if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > MOST_TAPS)
-    return FC_UNSUPPORTED;
-  if (fits(in, 1) && fits(out, 1)) return launch<1>(c, in, edges, out, stream);
-  if (out->shape[FC_AXIS_C] == 2 && fits(in, 2) && fits(out, 2)) return launch<2>(c, in, edges, out, stream);
-  return FC_UNSUPPORTED;
+  const bool samples = in->stride[FC_AXIS_X] == sizeof(float) && out->stride[FC_AXIS_X] == sizeof(float);
+  return samples ? launch<1>(c, in, edges, out, stream) : launch<2>(c, in, edges, out, stream);
 }

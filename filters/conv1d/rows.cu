@@ -244,7 +244,7 @@ __device__ __forceinline__ void store_tile(const rows_args &a, float *tile, char
   deliver_tile<U, 4 * QUADS, MONO>(a, tile, out, count, noted);
 }
 
-template <typename T, typename U, int QUADS, bool MONO>
+template <typename T, int QUADS, bool MONO>
 __global__ void __launch_bounds__(THREADS, QUADS > 3 ? 6 : 8)
     conv1d_rows(const __grid_constant__ rows_args a, const __grid_constant__ row_taps taps,
                 const __grid_constant__ row_sources sources) {
@@ -267,8 +267,8 @@ __global__ void __launch_bounds__(THREADS, QUADS > 3 ? 6 : 8)
                       taps);
   __syncthreads(); // all windows have been read
   fc_dev_noted noted = {};
-  store_tile<U, QUADS, MONO>(a, tile, a.out + first * a.out_row, row, unit, here, sum, noted);
-  if (fc_is_code<U>) noted.tell(a.notes);
+  store_tile<T, QUADS, MONO>(a, tile, a.out + first * a.out_row, row, unit, here, sum, noted);
+  if (fc_is_code<T>) noted.tell(a.notes);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -357,11 +357,11 @@ bool set_tile(rows_args *a, int quads, int64_t *bytes) {
   return *bytes <= MOST_SHARED;
 }
 
-template <typename T, typename U, int QUADS>
+template <typename T, int QUADS>
 fc_status launch(rows_args a, const row_taps &taps, const row_sources &sources, cudaStream_t stream) {
   int64_t bytes = 0;
   if (!set_tile(&a, QUADS, &bytes)) return FC_UNSUPPORTED;
-  const auto kernel = a.channels == 1 ? conv1d_rows<T, U, QUADS, true> : conv1d_rows<T, U, QUADS, false>;
+  const auto kernel = a.channels == 1 ? conv1d_rows<T, QUADS, true> : conv1d_rows<T, QUADS, false>;
   const int64_t blocks = (a.rows + a.tile_rows - 1) / a.tile_rows;
   if (blocks > INT32_MAX || !fc_allow_shared(kernel, bytes)) return FC_UNSUPPORTED;
   kernel<<<static_cast<unsigned>(blocks), THREADS, bytes, stream>>>(a, taps, sources);
@@ -381,19 +381,15 @@ fc_status fc_conv1d_rows(const fc_conv1d *c, const fc_view *in, const fc_edges *
   rows_args a = {};
   row_taps taps = {};
   row_sources sources = {};
-  if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > MOST_TAPS ||
-      !set_rows(&a, c, in, edges, out) || !list_sources(&sources, &a, edges))
-    return FC_UNSUPPORTED;
+  if (!set_rows(&a, c, in, edges, out) || !list_sources(&sources, &a, edges)) return FC_UNSUPPORTED;
   a.notes = notes, a.code = edges ? edges->code : 0;
   a.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
   a.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
   for (int j = 0; j < a.taps; j++) (&taps.quad[0].x)[j] = static_cast<const float *>(c->mask)[j];
-  return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
-    using T = decltype(from);
-    using U = decltype(to);
-    if (a.outputs <= 4 || a.loaded == 1) return launch<T, U, 1>(a, taps, sources, stream);
-    if constexpr (!std::is_same<T, U>::value) return launch<T, U, 3>(a, taps, sources, stream);
-    return wasted(a, 3) + 10 < wasted(a, 5) ? launch<T, U, 3>(a, taps, sources, stream)
-                                            : launch<T, U, 5>(a, taps, sources, stream);
+  return fc_window_dispatch(in->dtype, [&](auto t) {
+    using T = decltype(t);
+    if (a.outputs <= 4 || a.loaded == 1) return launch<T, 1>(a, taps, sources, stream);
+    return wasted(a, 3) + 10 < wasted(a, 5) ? launch<T, 3>(a, taps, sources, stream)
+                                            : launch<T, 5>(a, taps, sources, stream);
   });
 }

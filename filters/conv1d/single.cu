@@ -62,14 +62,14 @@ __device__ __forceinline__ int64_t offset_of(const single_args &a, const int64_t
   return offset + at * stride[0];
 }
 
-template <typename T, typename U, int V, bool GAPS>
+template <typename T, int V, bool GAPS>
 __global__ void __launch_bounds__(THREADS) conv1d_single(const __grid_constant__ single_args a) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
   if (at >= a.count / V) return;
   const char *from = a.in + (GAPS ? offset_of(a, a.in_stride, static_cast<int>(at))
                                   : at * static_cast<int64_t>(V * sizeof(T)));
   char *to = a.out + (GAPS ? offset_of(a, a.out_stride, static_cast<int>(at))
-                           : at * static_cast<int64_t>(V * sizeof(U)));
+                           : at * static_cast<int64_t>(V * sizeof(T)));
   float constant[V], v[V], sum[V];
   load<T, V>(v, reinterpret_cast<const adjacent<T, V> *>(from), a.in_map);
 #pragma unroll
@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(THREADS) conv1d_single(const __grid_constant__
 #pragma unroll 4
   for (; j < a.taps; j++) add<V>(sum, constant, a.tap[j]);
   fc_dev_noted noted = {};
-  store<U, V>(reinterpret_cast<adjacent<U, V> *>(to), sum, a.out_map, noted);
-  if (fc_is_code<U>) noted.tell(a.notes);
+  store<T, V>(reinterpret_cast<adjacent<T, V> *>(to), sum, a.out_map, noted);
+  if (fc_is_code<T>) noted.tell(a.notes);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -104,31 +104,26 @@ bool alike(const fc_view *in, const fc_view *out) {
   return count == fc_view_count(out);
 }
 
-template <typename T, typename U, int V, bool GAPS>
-fc_status launch(const single_args &a, cudaStream_t stream) {
+template <typename T, int V, bool GAPS> fc_status launch(const single_args &a, cudaStream_t stream) {
   const int64_t blocks = (a.count / V + THREADS - 1) / THREADS;
   if (blocks > INT32_MAX / (GAPS ? THREADS : 1)) return FC_UNSUPPORTED;
-  conv1d_single<T, U, V, GAPS><<<static_cast<unsigned>(blocks), THREADS, 0, stream>>>(a);
+  conv1d_single<T, V, GAPS><<<static_cast<unsigned>(blocks), THREADS, 0, stream>>>(a);
   return fc_launch_status();
 }
 
 // Several elements per lane if they are aligned and their number is a multiple.
-template <typename T, typename U>
-fc_status launch_aligned(const single_args &a, bool gaps, cudaStream_t stream) {
-  constexpr int V = sizeof(T) == 4 || sizeof(U) == 4 ? 4 : 8;
+template <typename T> fc_status launch_aligned(const single_args &a, bool gaps, cudaStream_t stream) {
+  constexpr int V = sizeof(T) == 4 ? 4 : 8;
   const bool whole = a.count % V == 0 && reinterpret_cast<uintptr_t>(a.in) % (V * sizeof(T)) == 0 &&
-                     reinterpret_cast<uintptr_t>(a.out) % (V * sizeof(U)) == 0;
-  if (gaps) return launch<T, U, 1, true>(a, stream);
-  return whole ? launch<T, U, V, false>(a, stream) : launch<T, U, 1, false>(a, stream);
+                     reinterpret_cast<uintptr_t>(a.out) % (V * sizeof(T)) == 0;
+  if (gaps) return launch<T, 1, true>(a, stream);
+  return whole ? launch<T, V, false>(a, stream) : launch<T, 1, false>(a, stream);
 }
 
 } // namespace
 
 fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                            cudaStream_t stream, uint32_t *notes) {
-  if (!edges || in->shape[c->axis] != 1 || out->shape[c->axis] != 1 || c->compute != FC_F32 ||
-      c->masks != 1 || c->taps > MOST_TAPS)
-    return FC_UNSUPPORTED;
   single_args a = {};
   a.in = static_cast<const char *>(in->data), a.out = static_cast<char *>(out->data);
   a.count = fc_view_count(out);
@@ -145,7 +140,5 @@ fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges
   }
   const bool gaps = !alike(in, out);
   for (int j = 0; j < a.taps; j++) a.tap[j] = static_cast<const float *>(c->mask)[j];
-  return fc_window_dispatch(in->dtype, out->dtype, [&](auto from, auto to) {
-    return launch_aligned<decltype(from), decltype(to)>(a, gaps, stream);
-  });
+  return fc_window_dispatch(in->dtype, [&](auto t) { return launch_aligned<decltype(t)>(a, gaps, stream); });
 }

@@ -7,7 +7,7 @@
 // nothing, little is read twice, and 30 to 50 KB are in flight per multiprocessor. Internal to filters/, for
 // the types for which that pays.
 //
-// For rows of adjacent elements, as fc_march_plan takes them: an interleaved row of C channels is one row
+// For rows of adjacent elements, as fc_march_of takes them: an interleaved row of C channels is one row
 // whose taps lie `step` = C apart.
 //
 // On sm_90 the bulk copy engine loads the rows, for floats in all bands except those at the ends: the warps

@@ -16,6 +16,7 @@
 #define FC_FILTERS_CONV2D_MARCH_CUH
 
 #include "core/contract/edges.h"
+#include "filters/filter2d/choice.h"
 #include "filters/filter2d/conv2d_strips.h"
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
@@ -48,6 +49,7 @@ struct fc_march {
   int32_t warp_words;           // of shared memory
   int32_t up, left;             // rows and elements of a window above and left of its output
   bool quads;                   // outputs can be stored 4 at a time
+  bool digits;                  // fc_case2d_digits
   fc_march_edges edges;         // of bands only (band.cuh)
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -311,66 +313,51 @@ static inline bool fc_march_quads(const fc_view *out) {
   return all % align == 0;
 }
 
-// Fills in everything except the segments. False if the layout, the type or the window's width is not
-// supported; the output is not empty.
-static inline bool fc_march_plan(fc_march *m, const fc_view *in, const fc_view *out, int64_t nx, int64_t ny,
-                                 uint32_t *notes) {
-  const bool joined = fc_rows_joined(in) && fc_rows_joined(out);
-  const int64_t channels = out->shape[FC_AXIS_C], step = joined ? channels : 1;
-  const int64_t in_size = static_cast<int64_t>(fc_dtype_size(in->dtype));
-  const int64_t out_size = static_cast<int64_t>(fc_dtype_size(out->dtype));
-  if (!joined && (in->stride[FC_AXIS_X] != in_size || out->stride[FC_AXIS_X] != out_size)) return false;
-  if (in->dtype == FC_F64 || step > FC_MARCH_STEP || nx > FC_MARCH_MARGIN ||
-      (nx - 1) * step > FC_MARCH_MARGIN)
-    return false;
-  *m = fc_march{};
-  m->in = static_cast<const char *>(fc_view_at(in, 0, -(ny / 2), -(nx / 2), 0));
-  m->out = static_cast<char *>(out->data);
-  m->in_image = in->stride[FC_AXIS_N], m->in_plane = in->stride[FC_AXIS_C], m->in_row = in->stride[FC_AXIS_Y];
-  m->out_image = out->stride[FC_AXIS_N], m->out_plane = out->stride[FC_AXIS_C],
-  m->out_row = out->stride[FC_AXIS_Y];
-  m->images = out->shape[FC_AXIS_N], m->planes = joined ? 1 : channels, m->height = out->shape[FC_AXIS_Y];
-  m->columns = out->shape[FC_AXIS_X] * step;
-  m->strips = (m->columns + FC_MARCH_WIDTH - 1) / FC_MARCH_WIDTH;
-  m->in_dtype = in->dtype, m->out_dtype = out->dtype;
-  m->in_size = static_cast<int32_t>(in_size), m->out_size = static_cast<int32_t>(out_size);
-  m->step = static_cast<int32_t>(step), m->margin = static_cast<int32_t>((nx - 1) * step);
-  m->row_pitch = (FC_MARCH_WIDTH + m->margin + 3) / 4 * 4 + FC_MARCH_SLACK;
-  m->raw_pitch = in->dtype == FC_F32
-                     ? m->row_pitch
-                     : static_cast<int32_t>(((FC_MARCH_WIDTH + m->margin) * in_size + 6) / 16 * 4 + 4);
-  m->up = static_cast<int32_t>(ny / 2), m->left = static_cast<int32_t>(nx / 2 * step);
-  m->quads = fc_march_quads(out);
-  m->in_map = fc_dev_map_of<float>(in->kind, in->dtype);
-  m->out_map = fc_dev_map_of<float>(out->kind, out->dtype);
-  m->notes = notes;
-  return true;
-}
-
-// Adds the signal's ends to the plan; NULL: the host has made the border. False if the views do not end
-// there, or elements are larger than a word.
-static inline bool fc_march_ends(fc_march *m, const fc_view *in, const fc_edges *edges) {
-  if (!edges) return true;
-  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
-    if (in->origin[a] != 0 || in->shape[a] != in->extent[a]) return false;
-  if (m->in_size > 4 || m->height != in->shape[FC_AXIS_Y]) return false;
+// Of a case of adjacent elements; everything except the segments. The window reads nx - 1 pixels and ny - 1
+// rows beyond its own; `edges` NULL: the host has made the border.
+static inline fc_march fc_march_of(const fc_case2d &c, const fc_view *in, const fc_edges *edges,
+                                   const fc_view *out, uint32_t *notes) {
+  fc_march m = {};
+  m.in_size = static_cast<int32_t>(fc_dtype_size(in->dtype));
+  m.out_size = static_cast<int32_t>(fc_dtype_size(out->dtype));
+  m.in = static_cast<const char *>(fc_view_at(in, 0, -(c.ny / 2), -(c.nx / 2), 0));
+  m.out = static_cast<char *>(out->data);
+  m.in_image = in->stride[FC_AXIS_N], m.in_plane = in->stride[FC_AXIS_C], m.in_row = in->stride[FC_AXIS_Y];
+  m.out_image = out->stride[FC_AXIS_N], m.out_plane = out->stride[FC_AXIS_C],
+  m.out_row = out->stride[FC_AXIS_Y];
+  m.images = out->shape[FC_AXIS_N], m.height = c.height, m.columns = c.columns;
+  m.planes = fc_rows_joined(in) && fc_rows_joined(out) ? 1 : out->shape[FC_AXIS_C];
+  m.strips = (m.columns + FC_MARCH_WIDTH - 1) / FC_MARCH_WIDTH;
+  m.in_dtype = in->dtype, m.out_dtype = out->dtype;
+  m.step = c.step, m.margin = static_cast<int32_t>(c.margin);
+  m.row_pitch = (FC_MARCH_WIDTH + m.margin + 3) / 4 * 4 + FC_MARCH_SLACK;
+  m.raw_pitch =
+      in->dtype == FC_F32 ? m.row_pitch : ((FC_MARCH_WIDTH + m.margin) * m.in_size + 6) / 16 * 4 + 4;
+  m.up = static_cast<int32_t>(c.ny / 2), m.left = static_cast<int32_t>(c.nx / 2 * c.step);
+  m.quads = fc_march_quads(out), m.digits = fc_case2d_digits(&c);
+  m.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
+  m.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
+  m.notes = notes;
+  if (!edges) return m;
   const uint32_t code = static_cast<uint32_t>(edges->code);
-  m->edges.on = true, m->edges.border = edges->border;
-  m->edges.code = m->in_size == 1 ? code * 0x01010101u : m->in_size == 2 ? code * 0x00010001u : code;
-  return true;
+  m.edges.on = true, m.edges.border = edges->border;
+  m.edges.code = m.in_size == 1 ? code * 0x01010101u : m.in_size == 2 ? code * 0x00010001u : code;
+  return m;
 }
 
-// The plan for a whole signal whose border the kernels make. False if they cannot.
-static inline bool fc_march_plan_edges(fc_march *m, int32_t compute, const fc_view *in, const fc_edges *edges,
-                                       const fc_view *out, int64_t nx, int64_t ny, uint32_t *notes) {
-  return compute == FC_F32 && fc_march_plan(m, in, out, nx, ny, notes) && fc_march_ends(m, in, edges);
-}
-
-// An image one pixel wide: a band or a strip would occupy one thread of a block (238 to 930 times the aligned
-// time per byte, tests/record/2026-11-22-nvidia-h200-layouts.json, "1 of 3"), while tiles distribute its
-// rows.
-static inline bool fc_march_one_wide(const fc_march &m) {
-  return m.columns == m.step;
+// Launches the first kernel from the tables of choice.h for which `launch` finds room on the device; with
+// `edges`, FC_UNSUPPORTED if none of those makes a border.
+template <typename Launch>
+static inline fc_status fc_march_run(const fc_case2d &c, const fc_view *in, const fc_edges *edges,
+                                     const fc_view *out, uint32_t *notes, Launch launch) {
+  const fc_march m = c.adjacent ? fc_march_of(c, in, edges, out, notes) : fc_march{};
+  for (int from = 0;; from++) {
+    const fc_kernel2d kernel = fc_case2d_choose(&c, static_cast<fc_kernel2d>(from));
+    if (kernel == FC_KERNEL2D_HOST) return FC_UNSUPPORTED;
+    const fc_status status = launch(kernel, m);
+    if (status != FC_UNSUPPORTED || kernel == FC_KERNEL2D_TILES) return status;
+    from = kernel;
+  }
 }
 
 // Cuts the way down into segments so that the warps fill the device a whole number of

@@ -5,19 +5,18 @@
 // The marching kernel (march.cuh) is for f32, an odd number of taps up to 31 vertically, and windows up to
 // 125 elements wide: each new row is summed horizontally from shared memory, 4 outputs per lane, and the
 // result is added to the NY sums per column that it contributes to, which are in registers. A step of the
-// march is 8 rows, all unrolled, after which each sum is renamed to the one 8 rows before. With one term the
-// taps are operands from constant memory; with more, and for the horizontal pass if its length is not NY,
-// they are read from shared memory.
+// march is 8 rows, all unrolled, after which each sum is renamed to the one 8 rows before. It takes masks of
+// several terms, and others where nothing can be composed; taps are read from shared memory.
 //
-// Kernels that are faster for their cases are tried first. Bands (band.cuh): f32 with as many taps
+// Kernels that are faster for their cases are asked first (choice.c). Bands (band.cuh): f32 with as many taps
 // horizontally as vertically, sepconv/floats.cu, and u8 to u8, sepconv/quads_bytes.cu and sepconv/bytes.cu.
-// Images of few rows whose border the kernel makes: sepconv/thin.cu and sepconv/thin_bytes.cu. Narrow images
-// and batches of small ones, and f32 of several channels: sepconv/ways.cu, sepconv/ways_bytes.cu and
-// sepconv/narrow.cu.
+// Images of few rows or one column: sepconv/line.cu, thin.cu, and theirs of bytes. Narrow images and batches
+// of small ones, and f32 of several channels: sepconv/ways.cu, sepconv/ways_bytes.cu and sepconv/narrow.cu.
 //
 // Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
 // thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
 // put into scratch. The order of sums is the same in all kernels but those for bytes.
+#include "filters/filter2d/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
@@ -150,15 +149,6 @@ struct shared_taps {
 
 // Sums a batch of rows horizontally: the lane's 4 sums of row u and term k are stored at along[(k * BATCH +
 // u) * 128 + 4 * lane].
-template <int NX, int STEP>
-__device__ __forceinline__ void batch_fixed(const fc_march &m, const taps &t, const float *rows,
-                                            float *along) {
-#pragma unroll 1
-  for (int u = 0; u < BATCH; u++)
-    *reinterpret_cast<float4 *>(along + u * FC_MARCH_WIDTH) =
-        fc_sum_along<NX, STEP, 0>(rows + u * m.row_pitch, t.x[0]);
-}
-
 template <int STEP>
 __device__ __forceinline__ void batch_any(const fc_march &m, const taps &t, const shared_taps &shared,
                                           const float *rows, float *along) {
@@ -170,18 +160,8 @@ __device__ __forceinline__ void batch_any(const fc_march &m, const taps &t, cons
           fc_add_along<STEP>(rows + u * m.row_pitch, shared.x[k], t.nx, make_float4(0, 0, 0, 0));
 }
 
-template <int NY, bool ONE>
 __device__ __forceinline__ void batch_along(const fc_march &m, const taps &t, const shared_taps &shared,
                                             const float *rows, float *along) {
-  if (ONE && t.nx == NY) {
-    switch (m.step) {
-    case 1: batch_fixed<NY, 1>(m, t, rows, along); break;
-    case 2: batch_fixed<NY, 2>(m, t, rows, along); break;
-    case 3: batch_fixed<NY, 3>(m, t, rows, along); break;
-    default: batch_fixed<NY, 4>(m, t, rows, along); break;
-    }
-    return;
-  }
   switch (m.step) {
   case 1: batch_any<1>(m, t, shared, rows, along); break;
   case 2: batch_any<2>(m, t, shared, rows, along); break;
@@ -191,26 +171,20 @@ __device__ __forceinline__ void batch_along(const fc_march &m, const taps &t, co
 }
 
 // Adds row u of a batch to the sums it contributes to: tap j to sum[u + NY - 1 - j].
-template <int NY, bool ONE>
+template <int NY>
 __device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps &shared, const float *along,
                                         float4 (&sum)[NY - 1 + BATCH]) {
-  if (ONE) {
-    const float4 v = *reinterpret_cast<const float4 *>(along + u * FC_MARCH_WIDTH);
-#pragma unroll
-    for (int j = 0; j < NY; j++) fc_fma4(t.y[0][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
-  } else {
 #pragma unroll 1
-    for (int k = 0; k < t.rank; k++) {
-      const float4 v = *reinterpret_cast<const float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH);
+  for (int k = 0; k < t.rank; k++) {
+    const float4 v = *reinterpret_cast<const float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH);
 #pragma unroll
-      for (int j = 0; j < NY; j++) fc_fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
-    }
+    for (int j = 0; j < NY; j++) fc_fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
   }
 }
 
 // Computes one warp's strip. Capacities: `raw` two batches in the input's type, `room` one batch as floats
 // (unused if the input is f32), `along` the horizontal sums of one batch for each term.
-template <int NY, bool ONE>
+template <int NY>
 __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way, const taps &t,
                                       const shared_taps &shared, uint32_t *raw, float *room, float *along) {
   const int lane = threadIdx.x % 32;
@@ -227,10 +201,10 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
     __syncwarp();
     fc_march_fetch<BATCH>(m, way, q + BATCH, end, next);
     const float *rows = fc_march_rows<BATCH>(m, way, q, now, room);
-    batch_along<NY, ONE>(m, t, shared, rows + 4 * lane, along + 4 * lane);
+    batch_along(m, t, shared, rows + 4 * lane, along + 4 * lane);
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
-      scatter<NY, ONE>(u, t, shared, along + 4 * lane, sum);
+      scatter<NY>(u, t, shared, along + 4 * lane, sum);
       if (direct)
         fc_march_put(m, way, q + u - (NY - 1), sum[u]);
       else
@@ -242,7 +216,7 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
   }
 }
 
-template <int NY, bool ONE>
+template <int NY>
 __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
     sepconv_march(const __grid_constant__ fc_march m, const __grid_constant__ taps t) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -258,14 +232,13 @@ __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
       reinterpret_cast<uint32_t *>(memory + sizeof(shared_taps)) + (threadIdx.x / 32) * m.warp_words;
   float *room = reinterpret_cast<float *>(raw + 2 * BATCH * m.raw_pitch);
   float *along = m.in_dtype == FC_F32 ? room : room + BATCH * m.row_pitch;
-  march<NY, ONE>(m, way, t, shared, raw, room, along);
+  march<NY>(m, way, t, shared, raw, room, along);
 }
 
 template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_t stream) {
   const int rows = 2 * m.raw_pitch + (m.in_dtype == FC_F32 ? 0 : m.row_pitch);
   const int words = BATCH * (rows + t.rank * FC_MARCH_WIDTH), common = sizeof(shared_taps);
-  if (t.rank == 1) return fc_march_launch(sepconv_march<NY, true>, m, t, words, common, NY, stream);
-  return fc_march_launch(sepconv_march<NY, false>, m, t, words, common, NY, stream);
+  return fc_march_launch(sepconv_march<NY>, m, t, words, common, NY, stream);
 }
 
 // The taps as kernel argument, for at most MAX_NY vertically and FC_MARCH_MARGIN horizontally.
@@ -283,7 +256,6 @@ taps taps_of(const fc_sepconv *op) {
 
 // FC_UNSUPPORTED if there is no kernel for this number of taps.
 fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (op->ny > MAX_NY || fc_march_one_wide(m)) return FC_UNSUPPORTED;
   const taps t = taps_of(op);
   switch (op->ny) {
   case 1: return launch<1>(m, t, stream);
@@ -308,20 +280,6 @@ fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream
 
 } // namespace
 
-// Cases for which bands are slow; otherwise FC_UNSUPPORTED.
-static fc_status run_small(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_status status = fc_sepconv_ways(op, m, stream);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_ways_bytes(op, m, stream);
-  return status == FC_UNSUPPORTED ? fc_sepconv_narrow(op, m, stream) : status;
-}
-
-// Cases for which bands are faster than strips; otherwise FC_UNSUPPORTED.
-static fc_status run_bands(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_status status = fc_sepconv_floats(op, m, stream);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_quads_bytes(op, m, stream);
-  return status == FC_UNSUPPORTED ? fc_sepconv_bytes(op, m, stream) : status;
-}
-
 // Of one kernel, each thread sums ny + 7 rows for 8 outputs; of two, (rows + ny - 1) / rows for one. The
 // second costs two accesses of memory an output, about as much as 32 taps.
 extern "C" size_t fc_sepconv_cuda_scratch(const fc_sepconv *op, const fc_view *out) {
@@ -334,33 +292,46 @@ extern "C" size_t fc_sepconv_cuda_scratch(const fc_sepconv *op, const fc_view *o
          fc_dtype_size(op->compute);
 }
 
-extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
-                                     void *scratch, void *stream, uint32_t *notes) {
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
-  fc_march m;
-  if (fc_view_count(out) == 0) return FC_OK;
-  if (op->compute == FC_F32 && fc_march_plan(&m, in, out, op->nx, op->ny, notes)) {
-    fc_status status = run_small(op, m, s);
-    if (status == FC_UNSUPPORTED) status = run_bands(op, m, s);
-    if (status == FC_UNSUPPORTED) status = run_march(op, m, s);
-    if (status != FC_UNSUPPORTED) return status;
-  }
-  void *sums = fc_sepconv_cuda_scratch(op, out) > 0 ? scratch : nullptr;
-  return fc_dispatch_compute(op->compute, [&](auto f) {
-    return run_tiles(op, in, out, static_cast<decltype(f) *>(sums), s, notes);
+namespace {
+
+fc_status run(const fc_sepconv *op, const fc_view *in, const fc_edges *edges, const fc_view *out,
+              void *scratch, cudaStream_t s, uint32_t *notes) {
+  const fc_case2d c = fc_sepconv_case(op, in, edges, out);
+  return fc_march_run(c, in, edges, out, notes, [&](fc_kernel2d kernel, const fc_march &m) {
+    switch (kernel) {
+    case FC_KERNEL2D_WAYS: return fc_sepconv_ways(op, m, s);
+    case FC_KERNEL2D_WAYS_BYTES: return fc_sepconv_ways_bytes(op, m, s);
+    case FC_KERNEL2D_NARROW: return fc_sepconv_narrow(op, m, s);
+    case FC_KERNEL2D_LINE: return fc_sepconv_line(op, m, s);
+    case FC_KERNEL2D_LINE_BYTES: return fc_sepconv_line_bytes(op, m, s);
+    case FC_KERNEL2D_THIN: return fc_sepconv_thin(op, m, s);
+    case FC_KERNEL2D_THIN_BYTES: return fc_sepconv_thin_bytes(op, m, s);
+    case FC_KERNEL2D_FLOATS: return fc_sepconv_floats(op, m, s);
+    case FC_KERNEL2D_QUADS_BYTES: return fc_sepconv_quads_bytes(op, m, s);
+    case FC_KERNEL2D_BYTES: return fc_sepconv_bytes(op, m, s);
+    case FC_KERNEL2D_MARCH: return run_march(op, m, s);
+    default: break;
+    }
+    void *sums = fc_sepconv_cuda_scratch(op, out) > 0 ? scratch : nullptr;
+    return fc_dispatch_compute(op->compute, [&](auto f) {
+      return run_tiles(op, in, out, static_cast<decltype(f) *>(sums), s, notes);
+    });
   });
 }
 
-extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
-                                           const fc_view *out, void *stream, uint32_t *notes) {
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
-  fc_march m;
+} // namespace
+
+extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, const fc_view *out,
+                                     void *scratch, void *stream, uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
-  if (!fc_march_plan_edges(&m, op->compute, in, edges, out, op->nx, op->ny, notes)) return FC_UNSUPPORTED;
-  fc_status status = run_small(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_line(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_line_bytes(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin(op, m, s);
-  if (status == FC_UNSUPPORTED) status = fc_sepconv_thin_bytes(op, m, s);
-  return status == FC_UNSUPPORTED ? run_bands(op, m, s) : status;
+  return run(op, in, nullptr, out, scratch, static_cast<cudaStream_t>(stream), notes);
+}
+
+extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
+                                           const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  if (fc_view_count(out) == 0) return FC_OK;
+  return fc_without_gaps(in, out, scratch, s, [&](const fc_view *from, const fc_view *to) {
+    return run(op, from, edges, to, nullptr, s, notes);
+  });
 }

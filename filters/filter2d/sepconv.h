@@ -64,9 +64,11 @@ FC_FILTERS_API fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in
                                          void *scratch, void *stream, uint32_t *notes);
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for it. The bits are the same. */
+ * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. The bits are the same.
+ * `scratch`: see fc_conv2d_cuda_edges. */
 FC_FILTERS_API fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
-                                               const fc_view *out, void *stream, uint32_t *notes);
+                                               const fc_view *out, void *scratch, void *stream,
+                                               uint32_t *notes);
 
 FC_END_DECLS
 

@@ -96,12 +96,11 @@ __global__ void __launch_bounds__(32 * CLUSTER_WARPS)
 #endif
 }
 
-// FC_UNSUPPORTED if the kernel has no code, or units do not have 16 chunks.
+// FC_UNSUPPORTED if the kernel has no code.
 template <typename T>
 static fc_status launch_clusters(const layout &l, unsigned count, fc_stats_part *units, char *blocks,
                                  int64_t frame_bytes, cudaStream_t stream) {
   cudaFuncAttributes about;
-  if (l.unit != UNIT) return FC_UNSUPPORTED;
   if (cudaFuncGetAttributes(&about, measure_clusters<T>) != cudaSuccess || about.ptxVersion < 90) {
     (void)cudaGetLastError();
     return FC_UNSUPPORTED;
@@ -134,7 +133,6 @@ template <int WARPS_, int DEPTH_, int BLOCKS_> struct stream_shape {
   static constexpr int BYTES = WARPS * DEPTH * FC_STATS_CHUNK * 4 + UNIT * LINE * 16;
 };
 using stream = stream_shape<4, 2, 5>;
-constexpr int64_t STREAM_LEAST = 1024; // minimum of units for which this pays
 
 // Starts to copy a lane's four samples of every row of a chunk, 16 bytes each.
 __device__ __forceinline__ void copy_own(float4 *to, const char *from) {
@@ -232,24 +230,10 @@ __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
   if (warp == 0) merge_and_deliver(l, at, parts, count, units, blocks, frame_bytes);
 }
 
-// Whether all units are whole and begin at multiples of 16 bytes.
-static inline bool can_stream(const fc_view *in, const layout &l) {
-  const int along = l.audio ? FC_AXIS_X : FC_AXIS_Y;
-  const int64_t block = l.align < l.length ? l.align : l.length;
-  uint64_t all = reinterpret_cast<uintptr_t>(in->data) | static_cast<uint64_t>(in->stride[along] * block);
-  for (int a : {FC_AXIS_N, FC_AXIS_C})
-    if (in->shape[a] > 1) all |= static_cast<uint64_t>(in->stride[a]);
-  return in->dtype == FC_F32 && l.adjacent && all % 16 == 0 && l.length % block == 0 &&
-         block * (l.audio ? 1 : l.columns) % (UNIT * FC_STATS_CHUNK) == 0;
-}
-
-// FC_UNSUPPORTED if units are unsuitable, or few.
-static inline fc_status launch_stream(const fc_view *in, const layout &l, fc_stats_part *units, char *blocks,
+static inline fc_status launch_stream(const layout &l, fc_stats_part *units, char *blocks,
                                       int64_t frame_bytes, cudaStream_t on) {
-  const int64_t total = l.frames * l.blocks * l.units * l.channels;
   static_assert(stream::BYTES + sizeof(fc_stats_part) * UNIT <= 48 << 10, "what a kernel has without asking");
-  if (total < STREAM_LEAST || total > INT32_MAX || !can_stream(in, l)) return FC_UNSUPPORTED;
-  stream_units<stream><<<static_cast<unsigned>(total), 32 * stream::WARPS, stream::BYTES, on>>>(
+  stream_units<stream><<<static_cast<unsigned>(fc_stats_units(&l)), 32 * stream::WARPS, stream::BYTES, on>>>(
       l, units, blocks, frame_bytes);
   return fc_launch_status();
 }
@@ -713,56 +697,45 @@ __global__ void __launch_bounds__(MERGERS) merge_units(const __grid_constant__ l
 // ---- host ------------------------------------------------------------------
 
 static layout layout_of(const fc_view *in, int64_t align) {
-  layout l;
-  l.in = fc_dev_view_of(in);
-  l.kind = in->kind, l.bias = static_cast<int32_t>(fc_scaling_of(in->kind, in->dtype).bias);
-  l.audio = in->kind == FC_AUDIO;
-  l.frames = in->shape[FC_AXIS_N], l.channels = in->shape[FC_AXIS_C], l.columns = in->shape[FC_AXIS_X];
-  l.length = l.audio ? l.columns : in->shape[FC_AXIS_Y], l.align = align;
-  l.blocks = (l.length + align - 1) / align;
-  const int64_t positions = align < l.length ? align : l.length,
-                samples = l.audio ? positions : positions * l.columns;
-  // A single column has equal steps, and a block of a single row contains no end of a row.
-  if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y];
-  l.chunks = (samples + FC_STATS_CHUNK - 1) / FC_STATS_CHUNK;
-  if (l.chunks < 1) l.chunks = 1;
-  l.unit = 1, l.unit_bits = 0;
-  while (l.unit < UNIT && l.unit < l.chunks) l.unit *= 2, l.unit_bits++;
-  l.units = (l.chunks + l.unit - 1) / l.unit;
-  l.block_bytes = static_cast<int64_t>(fc_stats_block_bytes(l.channels));
-  const int64_t step = l.in.stride[FC_AXIS_X], size = static_cast<int64_t>(fc_dtype_size(in->dtype));
-  l.even = l.audio || positions <= 1 || in->stride[FC_AXIS_Y] == step * l.columns;
-  const bool dense = step == size;
-  l.adjacent = l.even && dense;
-  l.runs = dense && (l.even || l.columns >= FC_STATS_CHUNK);
-  l.ragged = samples % FC_STATS_CHUNK != 0;
-  l.pixels = l.channels > 1 && in->stride[FC_AXIS_C] == size && step == l.channels * size &&
-             (l.even || in->dtype == FC_F32);
+  layout l = {fc_stats_case_of(in, align), fc_dev_view_of(in)};
+  if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y]; // equal steps
   return l;
 }
 
-// With fewer blocks than this, which do not fill the device, each gets more warps.
-constexpr unsigned MANY = 256;
-
+// Of the type T; kernels that do not exist for it are not chosen.
 template <typename T>
-static fc_status launch(const layout &l, unsigned grid, fc_stats_part *units, char *blocks,
+static fc_status launch(fc_stats_kernel kernel, const layout &l, fc_stats_part *units, char *blocks,
                         int64_t frame_bytes, cudaStream_t stream) {
-  if (grid < MANY) {
-    if constexpr (static_cast<T>(0.5) == 0) {
-      const fc_status status = launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);
-      if (status != FC_UNSUPPORTED) return status;
-    }
-    measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
+  constexpr bool CODES = static_cast<T>(0.5) == 0;
+  const unsigned grid = static_cast<unsigned>(fc_stats_groups(&l));
+  if constexpr (CODES) {
+    if (kernel == FC_STATS_CLUSTERS) return launch_clusters<T>(l, grid, units, blocks, frame_bytes, stream);
+    if (kernel == FC_STATS_PIXELS) return launch_pixels<T>(l, units, blocks, frame_bytes, stream);
   } else if constexpr (std::is_same<T, float>::value) {
-    return launch_gather(l, units, blocks, frame_bytes, stream);
-  } else {
-    if (l.pixels) {
-      const fc_status status = launch_pixels<T>(l, units, blocks, frame_bytes, stream);
-      if (status != FC_UNSUPPORTED) return status;
-    }
-    measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+    if (kernel == FC_STATS_STREAM) return launch_stream(l, units, blocks, frame_bytes, stream);
+    if (kernel == FC_STATS_GATHER) return launch_gather(l, units, blocks, frame_bytes, stream);
   }
-  return fc_launch_status();
+  if (kernel == FC_STATS_WARPS) {
+    measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
+    return fc_launch_status();
+  }
+  if constexpr (std::is_same<T, float>::value) {
+    return FC_UNSUPPORTED;
+  } else {
+    measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+    return fc_launch_status();
+  }
+}
+
+static fc_status launch_first(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
+                              cudaStream_t stream) {
+  for (int from = FC_STATS_STREAM;; from++) {
+    const fc_stats_kernel kernel = fc_stats_choose(&l, static_cast<fc_stats_kernel>(from));
+    const fc_status status = fc_dispatch_dtype(
+        l.dtype, [&](auto t) { return launch<decltype(t)>(kernel, l, units, blocks, frame_bytes, stream); });
+    if (status != FC_UNSUPPORTED || kernel == FC_STATS_UNITS) return status;
+    from = kernel;
+  }
 }
 
 } // namespace stats
@@ -784,12 +757,7 @@ extern "C" fc_status fc_stats_cuda(const fc_view *in, int64_t align, void *block
   const int64_t total = merges * l.units, each = stats::UNIT / l.unit;
   if (total > UINT32_MAX - each) return FC_UNSUPPORTED;
   char *to = static_cast<char *>(blocks);
-  fc_status status = stats::launch_stream(in, l, units, to, frame_bytes, on);
-  if (status == FC_UNSUPPORTED)
-    status = fc_dispatch_dtype(in->dtype, [&](auto t) {
-      return stats::launch<decltype(t)>(l, static_cast<unsigned>((total + each - 1) / each), units, to,
-                                        frame_bytes, on);
-    });
+  fc_status status = stats::launch_first(l, units, to, frame_bytes, on);
   if (l.units == 1) return status;
   const unsigned rows = fc_blocks(merges, 1, 65535);
   for (int64_t step = 1; step < l.units && status == FC_OK; step *= stats::MERGERS) {

@@ -7,6 +7,7 @@
 
 #include <math_constants.h>
 #include "filters/gpu/cuda.cuh"
+#include "filters/stats/choice.h"
 #include "filters/stats/stats_math.h"
 
 // Statistics of a chunk of 1024 samples of a channel, measured by a warp. Internal to
@@ -18,7 +19,8 @@ namespace stats {
 // are few chunks, all chunks of a unit are measured concurrently.
 constexpr int FEW = 4, ALL_WARPS = 16;
 template <typename T> constexpr int resident = sizeof(T) == 8 ? 4 : 5;
-constexpr int UNIT_BITS = 4, UNIT = 1 << UNIT_BITS; // maximum of chunks per block of threads
+constexpr int UNIT_BITS = 4, UNIT = FC_STATS_UNIT; // maximum of chunks per block of threads
+static_assert(UNIT == 1 << UNIT_BITS, "a power of two");
 constexpr int MERGERS = 128;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int OWN = FC_STATS_LANES / 32; // lanes of the chunk that a lane of the warp has
@@ -28,18 +30,8 @@ static_assert(OWN == 4, "sums below are written for four");
 // The layout of samples. A *block* is `span` samples of each channel, fewer for the last of a frame; its
 // sample e is row e / columns, column e % columns, from the block's first row on - or, if rows are contiguous
 // (as in time), simply e steps along x.
-struct layout {
+struct layout : fc_stats_case {
   fc_dev_view in;
-  int32_t kind, bias;
-  int64_t frames, blocks, channels, chunks; // blocks per frame, chunks per whole block
-  int64_t units;                            // of a block
-  int64_t columns, align, length;           // positions per block and per frame along the axis that is cut
-  int64_t block_bytes;
-  int32_t unit, unit_bits;    // chunks of a unit, a power of two
-  bool audio, even, adjacent; // even: samples are equal steps apart; adjacent: without gaps
-  bool runs;                  // of a chunk without gaps, but for one where a row ends
-  bool ragged;                // a block's last chunk is incomplete
-  bool pixels;                // channels are interleaved, without gaps
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {

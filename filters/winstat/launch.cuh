@@ -49,10 +49,6 @@ fc_status run_line_bytes(const fc_winstat *w, const fc_view *in, const fc_edges 
 // The pass's statistics of sums and of sums of squares, in windows of one row and up to SLIDE_MAX columns.
 fc_status run_runs(const pass<float> &p, cudaStream_t stream);
 
-// The pass's one statistic of integers of 8 and 16 bits, in windows of one row; `done` if rows are long and
-// results are of the same type or f32. The bits are the same with any kernel.
-fc_status run_slide_codes(const pass<double> &p, cudaStream_t stream, bool *done);
-
 // The same in windows of several rows for images with one row, if nothing else is beyond it: `done` says
 // whether.
 fc_status run_one_row(pass<float> p, cudaStream_t stream, bool *done);

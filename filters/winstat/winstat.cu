@@ -561,13 +561,6 @@ template <> bool made_in_runs<sums<float>>(const pass<float> &p, cudaStream_t st
   return true;
 }
 
-// So have exact sums of long rows.
-template <> bool made_in_runs<codes>(const pass<double> &p, cudaStream_t stream, fc_status *status) {
-  bool done = false;
-  *status = run_slide_codes(p, stream, &done);
-  return done;
-}
-
 template <class P>
 static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
   const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];

@@ -203,11 +203,11 @@ static fc_status run_conv1d(const job *j) {
                   : fc_conv1d_cuda(j->op, &j->in, &j->out, NULL, notes);
 }
 static fc_status run_conv2d(const job *j) {
-  return j->edges ? fc_conv2d_cuda_edges(j->op, &j->in, j->edges, &j->out, NULL, notes)
+  return j->edges ? fc_conv2d_cuda_edges(j->op, &j->in, j->edges, &j->out, NULL, NULL, notes)
                   : fc_conv2d_cuda(j->op, &j->in, &j->out, NULL, notes);
 }
 static fc_status run_sepconv(const job *j) {
-  return j->edges ? fc_sepconv_cuda_edges(j->op, &j->in, j->edges, &j->out, NULL, notes)
+  return j->edges ? fc_sepconv_cuda_edges(j->op, &j->in, j->edges, &j->out, NULL, NULL, notes)
                   : fc_sepconv_cuda(j->op, &j->in, &j->out, NULL, NULL, notes);
 }
 static fc_status run_winstat(const job *j) {

@@ -65,16 +65,19 @@ static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_ed
   size_t size = fc_dtype_size(f->dense ? f->conv.compute : f->sep.compute);
   void *a = NULL, *b = NULL, *scratch = NULL;
   fc_status status;
+  const size_t bytes = without_scratch ? 0
+                       : edges         ? fc_filter2d_edges_scratch(in, out)
+                       : f->dense      ? 0
+                                       : fc_sepconv_cuda_scratch(&g.sep, out);
+  if (bytes > 0) scratch = device_new(bytes);
   if (f->dense) {
     g.conv.device_mask = a = device_copy(f->conv.mask, (size_t)(f->conv.nx * f->conv.ny) * size);
-    status = edges ? fc_conv2d_cuda_edges(&g.conv, in, edges, out, NULL, notes)
+    status = edges ? fc_conv2d_cuda_edges(&g.conv, in, edges, out, scratch, NULL, notes)
                    : fc_conv2d_cuda(&g.conv, in, out, NULL, notes);
   } else {
     g.sep.device_x = a = device_copy(f->sep.x, (size_t)(f->sep.rank * f->sep.nx) * size);
     g.sep.device_y = b = device_copy(f->sep.y, (size_t)(f->sep.rank * f->sep.ny) * size);
-    const size_t bytes = edges || without_scratch ? 0 : fc_sepconv_cuda_scratch(&g.sep, out);
-    if (bytes > 0) scratch = device_new(bytes);
-    status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, NULL, notes)
+    status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, scratch, NULL, notes)
                    : fc_sepconv_cuda(&g.sep, in, out, scratch, NULL, notes);
   }
   cudaError_t error = cudaDeviceSynchronize();

@@ -393,25 +393,4 @@ template <int K> static inline fc_byte_mask<K> fc_byte_mask_of(const fc_conv2d *
   return mask;
 }
 
-// Whether the mask's numbers suit integers of 16 bits and scaled sums.
-static inline bool fc_byte_is_moderate(const fc_conv2d *op) {
-  double sum = 0;
-  for (int64_t i = 0; i < op->nx * op->ny; i++) {
-    const float tap = fabsf(static_cast<const float *>(op->mask)[i]);
-    if (tap != 0 && !(tap >= FC_BYTE_LEAST)) return false;
-    sum += static_cast<double>(tap);
-  }
-  return sum <= FC_BYTE_LARGEST;
-}
-
-static inline bool fc_byte_is_plain(const fc_dev_map<float> &map) {
-  return map.scale == 1 && map.bias == 0;
-}
-
-// Whether bytes can be filtered by such a mask, in such a layout.
-static inline bool fc_byte_fits(const fc_conv2d *op, const fc_march &m) {
-  return m.in_dtype == FC_U8 && m.out_dtype == FC_U8 && op->nx == op->ny && fc_byte_is_plain(m.in_map) &&
-         fc_byte_is_plain(m.out_map) && m.columns <= INT32_MAX / 4 && fc_byte_is_moderate(op);
-}
-
 #endif

@@ -111,8 +111,6 @@ template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march 
 } // namespace
 
 fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  if (m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || op->nx != op->ny || fc_march_one_wide(m))
-    return FC_UNSUPPORTED;
   return fc_band_choose<3, 15>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);

@@ -70,9 +70,7 @@ fc_status launch(const fc_conv2d *op, const fc_march &line, cudaStream_t stream)
 
 fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   fc_march line = m;
-  if (!m.edges.on || !fc_byte_fits(op, m)) return FC_UNSUPPORTED;
   const bool column = m.height > 1 && fc_line_turn(m, op->nx, op->ny, &line);
-  if (line.height > 1) return FC_UNSUPPORTED;
   return fc_band_choose<3, 7>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return column ? launch<k(), 1, true>(op, line, stream) : launch<k(), 1, false>(op, line, stream);

@@ -119,7 +119,7 @@ fc_status launch(const fc_march &m, const fc_narrow &b, const mask &t, cudaStrea
 } // namespace
 
 fc_status fc_conv2d_narrow(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  if (op->nx > MOST || op->ny > MOST || !fc_narrow_fits(m, op->nx, op->ny)) return FC_UNSUPPORTED;
+  if (!fc_narrow_fits(m)) return FC_UNSUPPORTED;
   const fc_narrow b = fc_narrow_of(m, op->nx, op->ny, false);
   mask t = {};
   t.nx = static_cast<int>(op->nx), t.ny = static_cast<int>(op->ny);

@@ -282,11 +282,9 @@ __device__ __forceinline__ void fc_narrow_each(const fc_narrow &b, const fc_narr
 
 // ---- launching -------------------------------------------------------------
 
-// Whether the image is suitable. One with a single column is not: it can be filtered as a row.
-static inline bool fc_narrow_fits(const fc_march &m, int64_t nx, int64_t ny) {
-  return m.images <= INT32_MAX / 4 / m.height / m.planes && m.columns <= FC_NARROW_COLUMNS &&
-         m.columns > m.step && nx <= FC_NARROW_TAPS && ny <= FC_NARROW_TAPS && m.height <= INT32_MAX / 4 &&
-         m.in_size <= 4;
+// Whether 32 bits can number all pieces.
+static inline bool fc_narrow_fits(const fc_march &m) {
+  return m.images <= INT32_MAX / 4 / m.height / m.planes && m.height <= INT32_MAX / 4;
 }
 
 // Words of shared memory that a piece takes.

@@ -99,7 +99,7 @@ template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march 
 } // namespace
 
 fc_status fc_conv2d_narrow_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  if (!fc_byte_fits(op, m) || !fc_narrow_fits(m, op->nx, op->ny)) return FC_UNSUPPORTED;
+  if (!fc_narrow_fits(m)) return FC_UNSUPPORTED;
   return fc_band_choose<3, 7>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);

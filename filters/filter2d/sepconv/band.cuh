@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // band.cuh - the kernels of sepconv.cu that march in bands (band.cuh), each in a file of its own.
-// FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for the case. `m` is from fc_march_plan.
+// FC_UNSUPPORTED, with nothing enqueued, if there is no kernel for the case. `m` is from fc_march_of.
 // Internal to filters/.
 #ifndef FC_FILTERS_SEPCONV_BAND_CUH
 #define FC_FILTERS_SEPCONV_BAND_CUH

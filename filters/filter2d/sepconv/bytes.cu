@@ -152,8 +152,7 @@ fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
 
 } // namespace
 
-// Images one pixel wide too: the tiles' sums differ in their bits from those of digits.cuh.
+// Parts of images that are one pixel wide too: the tiles' sums differ in their bits from those of digits.cuh.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (!fc_bytes_fit(op, m)) return FC_UNSUPPORTED;
   return fc_band_steps(m) % 4 == 0 ? run(op, m, stream) : run_ragged(op, m, stream);
 }

@@ -253,22 +253,11 @@ static inline double fc_magnitude(const void *taps, int64_t count) {
   return sum;
 }
 
-// Whether the mask's numbers suit integers and the rounding of the store.
-static inline bool fc_is_moderate(const fc_sepconv *op) {
-  const double x = fc_magnitude(op->x, op->nx), y = fc_magnitude(op->y, op->ny), least = 0x1p-40,
-               most = 0x1p40;
-  return x >= least && x <= most && y <= most && 255 * x * y < 0x1p21; // not if one is not a number
-}
-
 // v in signed digits of 8 bits, the least significant first.
 static inline uint32_t fc_digits_of(int64_t v) {
   const int64_t low = ((v + 128) & 255) - 128, rest = (v - low) / 256;
   const int64_t middle = ((rest + 128) & 255) - 128, high = (rest - middle) / 256;
   return static_cast<uint32_t>((low & 255) | (middle & 255) << 8 | (high & 255) << 16);
-}
-
-static inline bool fc_is_plain(fc_dev_map<float> map) {
-  return map.scale == 1 && map.bias == 0;
 }
 
 // Steps of 32 bytes that a window needs, from the word of the first of 8 windows on.
@@ -288,13 +277,6 @@ static inline int fc_read_bytes_taps(const fc_sepconv *op, int step, fc_byte_tap
   for (int64_t i = 0; i < op->nx; i++)
     t->x[i] = fc_digits_of(llrint(ldexp(static_cast<double>(x[i]), exponent)));
   return exponent;
-}
-
-// Whether bytes can be filtered by such a mask, in such a layout.
-static inline bool fc_bytes_fit(const fc_sepconv *op, const fc_march &m) {
-  return m.in_dtype == FC_U8 && m.out_dtype == FC_U8 && op->rank == 1 && op->nx <= FC_DIGIT_TAPS &&
-         op->ny <= FC_DIGIT_DOWN && fc_is_plain(m.in_map) && fc_is_plain(m.out_map) && fc_is_moderate(op) &&
-         !(m.edges.on && m.margin > FC_DIGIT_EDGES);
 }
 
 // Like fc_band_of, for bytes.

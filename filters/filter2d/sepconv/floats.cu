@@ -63,9 +63,6 @@ template <int N, int STEP> fc_status launch(const fc_sepconv *op, const fc_march
 } // namespace
 
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || op->rank != 1 || op->nx != op->ny ||
-      fc_march_one_wide(m))
-    return FC_UNSUPPORTED;
   return fc_band_choose<3, 31>(op->nx, [&](auto n) {
     switch (m.step) {
     case 1: return launch<n(), 1>(op, m, stream);

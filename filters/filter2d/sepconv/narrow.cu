@@ -9,9 +9,6 @@
 
 namespace {
 
-// Wider images of f32 are left to bands, which are as fast from 100 elements on for short masks.
-constexpr int64_t FLOATS_COLUMNS = 128;
-
 constexpr int TAPS = (FC_NARROW_TAPS + 3) / 4 * 4;
 
 template <typename V> struct taps {
@@ -240,9 +237,8 @@ taps<int> bytes_taps_of(const fc_sepconv *op, int step) {
 
 // Whether the whole image, of which this may be a part, is computed with the exact sums of bytes.cu: parts
 // and whole must give the same bits.
-bool is_exact(const fc_sepconv *op, fc_march m) {
-  m.edges.on = false;
-  return fc_bytes_fit(op, m) && fc_digit_steps(m) <= FC_DIGIT_STEPS &&
+bool is_exact(const fc_march &m) {
+  return m.digits && fc_digit_steps(m) <= FC_DIGIT_STEPS &&
          fc_has_units(reinterpret_cast<const void *>(sepconv_narrow<1, int, false>));
 }
 
@@ -256,10 +252,9 @@ taps<float> taps_of(const fc_sepconv *op) {
 } // namespace
 
 fc_status fc_sepconv_narrow(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (op->rank != 1 || !fc_narrow_fits(m, op->nx, op->ny)) return FC_UNSUPPORTED;
+  if (!fc_narrow_fits(m)) return FC_UNSUPPORTED;
   const bool floats = m.in_dtype == FC_F32 && m.out_dtype == FC_F32;
-  if (floats && m.columns > FLOATS_COLUMNS) return FC_UNSUPPORTED;
-  const bool exact = is_exact(op, m);
+  const bool exact = is_exact(m);
   const fc_narrow b = fc_narrow_of(m, op->nx, op->ny, exact);
   if (exact) return launch<int, false>(m, bytes_taps_of(op, m.step), b, stream);
   if (floats) return launch<float, true>(m, taps_of(op), b, stream);

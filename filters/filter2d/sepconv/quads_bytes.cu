@@ -105,12 +105,9 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const fc_band &b, cuda
 } // namespace
 
 fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (!fc_bytes_fit(op, m) || op->ny > 7) return FC_UNSUPPORTED;
   fc_band b = fc_bytes_band_of(op, m, GROUPS);
-  const int shift = static_cast<int>(reinterpret_cast<uintptr_t>(m.in) % 4);
   const bool ragged = fc_band_steps(m) % 4 != 0 || fc_quads_ragged(m);
-  if (FC_QUADS_OUTPUTS + m.margin + (ragged ? 0 : shift) > FC_QUADS_WINDOW) return FC_UNSUPPORTED;
   b.overlap = m.columns >= GROUPS * FC_BAND_WIDTH;
-  if (!ragged) return op->ny > 5 ? launch<7, false>(op, m, b, stream) : FC_UNSUPPORTED;
+  if (!ragged) return launch<7, false>(op, m, b, stream);
   return op->ny <= 3 ? launch<3, true>(op, m, b, stream) : launch<7, true>(op, m, b, stream);
 }

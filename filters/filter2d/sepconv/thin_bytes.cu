@@ -267,6 +267,5 @@ fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
 } // namespace
 
 fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (!m.edges.on || m.height > FC_THIN_ROWS) return FC_UNSUPPORTED;
-  return fc_bytes_fit(op, m) ? run(op, m, stream) : FC_UNSUPPORTED;
+  return run(op, m, stream);
 }

@@ -206,33 +206,6 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<N>))
 
 // ---- launching -------------------------------------------------------------
 
-// How a block's threads are distributed: bands of a row, and ways per block of each.
-struct sharing {
-  int64_t bands;
-  int quads, together, threads;
-  double worth; // share of the threads that have outputs, reduced by what bands read beyond theirs
-};
-
-sharing sharing_of(const fc_march &m) {
-  const int64_t pixels = m.columns / m.step;
-  sharing best = {};
-  for (int64_t threads = 64; threads <= THREADS; threads += 32) {
-    const int64_t least = (m.columns + 4 * threads - 1) / (4 * threads);
-    for (int64_t bands = least; bands < least + 3; bands++) {
-      const int64_t quads = ((pixels + bands - 1) / bands + 3) / 4, lanes = quads * m.step,
-                    together = threads / lanes;
-      const double beside = 8 + 0.2 * m.margin, outputs = static_cast<double>(m.columns * together) /
-                                                          static_cast<double>(4 * bands * threads);
-      const double worth =
-          outputs * static_cast<double>(4 * lanes) / (static_cast<double>(4 * lanes) + beside);
-      if (worth > best.worth)
-        best = {bands, static_cast<int>(quads), static_cast<int>(together), static_cast<int>(threads), worth};
-    }
-  }
-  best.bands = best.quads ? (pixels + 4 * best.quads - 1) / (4 * best.quads) : 0;
-  return best;
-}
-
 // The distance between channels in words: the smallest multiple of 4 from `least` on for which adjacent
 // elements lie in different banks.
 int pitch_of(int least, int step) {
@@ -242,7 +215,7 @@ int pitch_of(int least, int step) {
   return pitch;
 }
 
-ways ways_of(const fc_march &m, const sharing &s) {
+ways ways_of(const fc_march &m, const fc_ways_sharing &s) {
   ways b = {};
   b.step = m.step, b.quads = s.quads, b.lanes = s.quads * m.step;
   b.all = fc_ways_of(m, s.bands, 4 * b.lanes, s.together);
@@ -254,7 +227,7 @@ ways ways_of(const fc_march &m, const sharing &s) {
 }
 
 template <int N>
-fc_status launch(const fc_sepconv *op, const fc_march &m, const sharing &s, cudaStream_t stream) {
+fc_status launch(const fc_sepconv *op, const fc_march &m, const fc_ways_sharing &s, cudaStream_t stream) {
   const ways b = ways_of(m, s);
   constexpr bool MAY = N <= 25; // more would exceed the registers
   const bool direct = MAY && m.step == 1 && m.quads && m.columns % 4 == 0;
@@ -266,21 +239,9 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const sharing &s, cuda
                         4 * (b.listed + STAGES * BATCH * b.all.row + rooms), N, stream);
 }
 
-// Whether bands have no kernel or a slow one, because windows are wide or many threads have no columns. Not
-// for low images, of which many rows would be summed more than once.
-bool is_better(const fc_march &m, int64_t taps, const sharing &s) {
-  if (s.threads == 0 || 5 * (m.height + taps - 1) > 8 * m.height) return false;
-  if (m.step == 2 || m.step == 4 || (m.step == 3 && taps > 15)) return true;
-  return m.columns <= FC_BAND_WIDTH && static_cast<double>(m.columns) < 0.8 * FC_BAND_WIDTH * s.worth;
-}
-
 } // namespace
 
 fc_status fc_sepconv_ways(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || op->rank != 1 || op->nx != op->ny)
-    return FC_UNSUPPORTED;
-  if (!fc_ways_fit(m, op->ny)) return FC_UNSUPPORTED;
-  const sharing s = sharing_of(m);
-  if (!is_better(m, op->nx, s)) return FC_UNSUPPORTED;
+  const fc_ways_sharing s = fc_ways_share(m.columns, m.step, m.margin);
   return fc_band_choose<3, 31>(op->nx, [&](auto n) { return launch<n()>(op, m, s, stream); });
 }

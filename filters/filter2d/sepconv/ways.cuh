@@ -75,11 +75,6 @@ static inline fc_ways fc_ways_of(const fc_march &m, int64_t bands, int band, int
   return b;
 }
 
-// Whether the image has a suitable size, with windows of ny rows.
-static inline bool fc_ways_fit(const fc_march &m, int64_t ny) {
-  return m.columns > m.step && m.height >= ny / 2 && m.columns <= INT32_MAX / 4 && m.height <= INT32_MAX / 4;
-}
-
 // Launches `kernel` with `bytes` of shared memory, cutting ways so that they fill the device. `b` is the
 // first part of Ways.
 template <typename Ways, typename Taps>

@@ -13,9 +13,8 @@
 
 namespace {
 
-constexpr int STAGES = 4;             // batches in shared memory
-constexpr int THREADS = 256;          // maximum per block
-constexpr int64_t MOST_COLUMNS = 768; // bands are faster for wider images
+constexpr int STAGES = 4;    // batches in shared memory
+constexpr int THREADS = 256; // maximum per block
 
 template <int N> constexpr int batch_of = N <= 15 ? 8 : 4; // rows
 
@@ -280,9 +279,6 @@ fc_status choose(const fc_sepconv *op, const fc_march &m, const sharing &s, int 
 } // namespace
 
 fc_status fc_sepconv_ways_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  if (!fc_ways_fit(m, op->ny) || !fc_bytes_fit(op, m) || fc_band_steps(m) % 4 != 0) return FC_UNSUPPORTED;
-  if (m.columns > (op->ny <= 15 ? MOST_COLUMNS : FC_BAND_WIDTH)) return FC_UNSUPPORTED;
-  if (5 * (m.height + op->ny - 1) > 8 * m.height) return FC_UNSUPPORTED; // many rows would be summed twice
   const sharing s = sharing_of(m.columns);
   const int steps = static_cast<int>(8 + m.margin + reinterpret_cast<uintptr_t>(m.in) % 4 + 31) / 32;
   if (op->ny <= 3) return choose<3, 1, 2>(op, m, s, steps, stream);

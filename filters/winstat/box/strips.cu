@@ -7,6 +7,8 @@
 #include "filters/winstat/slide16.cuh"
 #include "filters/winstat/launch.cuh"
 
+#include <type_traits>
+
 // Window sums of 32 bits: kernel.
 //
 // A block of threads owns a strip of columns and moves down it, 16 rows per step:
@@ -137,7 +139,7 @@ template <typename T> __device__ __forceinline__ uint32_t word_of(T code, int32_
 
 // Loads samples, widens them and separates channels; a thread has BATCH loads under way at once.
 template <typename T>
-__device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, const tile_row &r, int lane) {
+__device__ __forceinline__ void load_row_of(const strip_args &a, uint32_t *to, const tile_row &r, int lane) {
   constexpr int BATCH = 5;
   const int64_t step = a.in.stride[FC_AXIS_X];
   const unsigned length = r.hi - r.lo;
@@ -156,6 +158,20 @@ __device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, cons
       for (int k = 0; k < BATCH; k++)
         if (base + ABREAST * k < a.plane) to[base + ABREAST * k] = v[k];
     }
+  }
+}
+
+// Of floats, or of integers of any of the types whose sums are made here.
+__device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, const tile_row &r, int lane,
+                                         float) {
+  load_row_of<float>(a, to, r, lane);
+}
+__device__ __forceinline__ void load_row(const strip_args &a, uint32_t *to, const tile_row &r, int lane,
+                                         int32_t) {
+  switch (a.in.dtype) {
+  case FC_U8: load_row_of<uint8_t>(a, to, r, lane); break;
+  case FC_I16: load_row_of<int16_t>(a, to, r, lane); break;
+  default: load_row_of<uint16_t>(a, to, r, lane); break;
   }
 }
 
@@ -182,11 +198,11 @@ __device__ __forceinline__ feed feed_of(const strip_args &a, const strip &s) {
 }
 
 // Copies the tile of block `block` of rows, counted from the strip's first.
-template <typename T>
+template <typename V>
 __device__ __forceinline__ void load_tile(const strip_args &a, const strip &s, const feed &f, int block,
                                           uint32_t *tile) {
   const int lane = threadIdx.x % ABREAST, row = threadIdx.x / ABREAST;
-  if (sizeof(T) == sizeof(uint32_t) && block >= f.first && block < f.last) {
+  if (std::is_same<V, float>::value && block >= f.first && block < f.last) {
     uint32_t *to = tile + row * a.pitch + 4 * lane;
     const char *from = f.from + block * (RUN * a.row_in);
 #pragma unroll
@@ -198,10 +214,10 @@ __device__ __forceinline__ void load_tile(const strip_args &a, const strip &s, c
 #pragma unroll 1
   for (int k = row; k < RUN; k += blockDim.x / ABREAST) {
     const tile_row r = row_of(a, s, y + k);
-    if (sizeof(T) == sizeof(uint32_t) && a.words)
+    if (std::is_same<V, float>::value && a.words)
       copy_row(tile + k * a.pitch, r, a.plane, lane);
     else
-      load_row<T>(a, tile + k * a.pitch, r, lane);
+      load_row(a, tile + k * a.pitch, r, lane, V(0));
   }
 }
 
@@ -567,12 +583,10 @@ template <typename V, typename K> struct quantity {
   typedef typename K::word W;
   W *sums, *totals, *segments;
 
-  __device__ __forceinline__ unsigned char *place(const strip_args &a, unsigned char *memory) {
-    sums = reinterpret_cast<W *>(memory);
+  __device__ __forceinline__ void place(const strip_args &a, void *memory) {
+    sums = static_cast<W *>(memory);
     totals = sums + a.slots * RUN * a.held;
     segments = totals + (a.y.segments > 1 ? a.slots * a.held : 0);
-    return reinterpret_cast<unsigned char *>(segments +
-                                             (a.x.segments > 1 ? RUN * a.channels * (a.plane / RUN) : 0));
   }
 
   __device__ __forceinline__ void take(const strip_args &a, const uint32_t *tile, int slot) {
@@ -594,36 +608,31 @@ template <typename V, typename K> struct quantity {
   }
 };
 
-// SUMS and SQUARES: which of the two are computed. V: type of samples in shared memory. With two tiles, the
+// SQUARES: of squares, or of the samples themselves. V: type of samples in shared memory. With two tiles, the
 // samples of the next step are copied while those of the current one are used.
-template <typename V, typename T, bool SUMS, bool SQUARES>
+template <typename V, bool SQUARES>
 __global__ void __launch_bounds__(STRIP_THREADS, 2) strip_march(const __grid_constant__ strip_args a) {
   extern __shared__ __align__(16) unsigned char memory[];
   uint32_t *tiles = reinterpret_cast<uint32_t *>(memory);
   const int tile = RUN * a.pitch + RUN;
-  unsigned char *rest = memory + a.stages * tile * sizeof(uint32_t);
-  quantity<V, plain<V>> sums;
-  quantity<V, squared<V>> squares;
-  if (SUMS) rest = sums.place(a, rest);
-  if (SQUARES) squares.place(a, rest);
+  quantity<V, typename std::conditional<SQUARES, squared<V>, plain<V>>::type> sums;
+  sums.place(a, tiles + a.stages * tile);
   const strip s = strip_of(a, blockIdx.x);
   const column own = column_of(a, s);
   const feed f = feed_of(a, s);
   const int end = s.blocks + a.y.warm;
   const bool ahead = a.stages == 2;
-  if (ahead) load_tile<T>(a, s, f, 0, tiles), fc_commit_copies();
+  if (ahead) load_tile<V>(a, s, f, 0, tiles), fc_commit_copies();
   for (int block = 0, slot = 0; block < end; block++, slot = slot_after(a, slot, 1)) {
     uint32_t *now = tiles + (ahead ? block % 2 * tile : 0);
-    if (!ahead) load_tile<T>(a, s, f, block, now);
+    if (!ahead) load_tile<V>(a, s, f, block, now);
     fc_await_copies();
     __syncthreads();
     if (ahead && block + 1 < end)
-      load_tile<T>(a, s, f, block + 1, tiles + (block + 1) % 2 * tile), fc_commit_copies();
-    if (SUMS) sums.take(a, now, slot);
-    if (SQUARES) squares.take(a, now, slot);
+      load_tile<V>(a, s, f, block + 1, tiles + (block + 1) % 2 * tile), fc_commit_copies();
+    sums.take(a, now, slot);
     __syncthreads();
-    if (SUMS) sums.give(a, s, own, block, slot, false);
-    if (SQUARES) squares.give(a, s, own, block, slot, true);
+    sums.give(a, s, own, block, slot, SQUARES);
   }
 }
 
@@ -658,6 +667,7 @@ static void size_strips(strip_args *a, int channels, int threads) {
   a->slots = a->y.warm + 1;
 }
 
+// Of the samples and of sums, or of what several launches would need together.
 static int64_t bytes_of(const strip_args &a, int quantities) {
   const int64_t tile = RUN * static_cast<int64_t>(a.pitch) + RUN;
   const int64_t sums = static_cast<int64_t>(a.slots) * RUN * a.held,
@@ -677,7 +687,8 @@ static int64_t area_of(const fc_winstat *w) {
 constexpr int64_t SHARED_MOST = 227 << 10;
 constexpr int THREADS_LEAST = 32;
 
-// Decided by the largest memory that any view needs, so that the choice does not depend on the view.
+// Decided by the largest memory that any view needs, with both quantities at once, so that the choice depends
+// neither on the view nor on what else is asked for.
 unsigned strips_take(const fc_winstat *w, const fc_view *in) {
   const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
   if (columns > STRIP_COLUMNS || rows > STRIP_ROWS || columns == 1) return 0;
@@ -740,28 +751,28 @@ template <typename K> static int resident_of(K kernel, int threads, int64_t byte
   return each;
 }
 
-template <typename V, typename T, bool SUMS, bool SQUARES>
+template <typename V, bool SQUARES>
 static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cudaStream_t stream) {
-  const auto kernel = strip_march<V, T, SUMS, SQUARES>;
+  const auto kernel = strip_march<V, SQUARES>;
   int channels = a.channels, threads = 0, each = 0, device = 0, processors = 1;
   a.stages = a.words ? 2 : 1;
   for (int t = SMALL; t <= STRIP_THREADS; t *= 2) { // prefers large blocks of equal occupancy
     size_strips(&a, channels, t);
-    const int64_t bytes = bytes_of(a, SUMS + SQUARES);
+    const int64_t bytes = bytes_of(a, 1);
     const int more = bytes <= INT32_MAX ? resident_of(kernel, t, bytes) : 0;
     if (more * t >= each * threads && more > 0) threads = t, each = more;
   }
   if (each == 0) { // little shared memory: one channel and one warp per block
     a.planes *= channels, channels = 1, a.stages = 1, threads = THREADS_LEAST;
     size_strips(&a, channels, threads);
-    each = resident_of(kernel, threads, bytes_of(a, SUMS + SQUARES));
+    each = resident_of(kernel, threads, bytes_of(a, 1));
   }
   cudaGetLastError(); // clears the error of a size that was refused
   if (each == 0 || cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return FC_DEVICE;
   size_strips(&a, channels, threads);
-  const int64_t bytes = bytes_of(a, SUMS + SQUARES);
+  const int64_t bytes = bytes_of(a, 1);
   if (resident_of(kernel, threads, bytes) == 0) return FC_DEVICE;
   fold_rows(&a, in, out);
   const int64_t strips = a.strips * a.planes * in->shape[FC_AXIS_N];
@@ -771,12 +782,12 @@ static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cud
   return fc_launch_status();
 }
 
-template <typename V, typename T>
-static fc_status launch_floats(const strip_args &a, unsigned mask, const fc_view *in, const fc_view *out,
-                               cudaStream_t stream) {
-  if ((mask & PLAIN) && (mask & SQUARED)) return launch<V, T, true, true>(a, in, out, stream);
-  if (mask & PLAIN) return launch<V, T, true, false>(a, in, out, stream);
-  return launch<V, T, false, true>(a, in, out, stream);
+// A kernel for sums, and one for squares: one for both took as long to compile as two, and few ask for both.
+template <typename V>
+static fc_status launch_each(const strip_args &a, unsigned mask, const fc_view *in, const fc_view *out,
+                             cudaStream_t stream) {
+  const fc_status status = mask & PLAIN ? launch<V, false>(a, in, out, stream) : FC_OK;
+  return status == FC_OK && (mask & SQUARED) ? launch<V, true>(a, in, out, stream) : status;
 }
 
 static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
@@ -820,16 +831,11 @@ fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out,
   unsigned wanted = 0;
   for (int i = 0; i < a.n_stats; i++) wanted |= 1u << a.stat[i];
   if (wanted == 0) return FC_OK;
-  switch (in->dtype) {
-  case FC_U8: return launch_floats<int32_t, uint8_t>(a, wanted, in, out, stream);
-  case FC_I16: return launch<int32_t, int16_t, true, false>(a, in, out, stream);
-  case FC_U16: return launch<int32_t, uint16_t, true, false>(a, in, out, stream);
-  default: break;
-  }
+  if (in->dtype != FC_F32) return launch_each<int32_t>(a, wanted, in, out, stream);
   a.words = in->stride[FC_AXIS_X] == sizeof(float) && a.channels == 1 && in->stride[FC_AXIS_Y] % 4 == 0 &&
             in->stride[FC_AXIS_N] % 4 == 0 && in->stride[FC_AXIS_C] % 4 == 0 &&
             reinterpret_cast<uintptr_t>(in->data) % 4 == 0;
-  return launch_floats<float, float>(a, wanted, in, out, stream);
+  return launch_each<float>(a, wanted, in, out, stream);
 }
 
 } // namespace winstat

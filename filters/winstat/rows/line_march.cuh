@@ -85,7 +85,7 @@ __device__ __forceinline__ void seen_of(const pass<float> &p, const run_piece &r
 }
 
 template <typename T>
-__device__ __noinline__ void load_elements(const pass<float> &p, run_piece r, float *to) {
+__device__ __forceinline__ void load_elements_of(const pass<float> &p, const run_piece &r, float *to) {
   T outside;
   memcpy(&outside, &p.edges.code, sizeof outside);
   int seen[2];
@@ -118,8 +118,14 @@ inline __device__ __noinline__ void copy_apart(const pass<float> &p, run_piece r
   }
 }
 
+inline __device__ __noinline__ void load_elements(const pass<float> &p, run_piece r, float *to) {
+  if (p.in.dtype == FC_F32)
+    load_elements_of<float>(p, r, to);
+  else
+    load_elements_of<double>(p, r, to);
+}
+
 // Starts to copy `count` samples, a multiple of RUN, from column x on.
-template <typename T>
 __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, const run_place &at,
                                            int64_t x, int count, float *to) {
   const int64_t first = (p.edges.on ? 0 : p.lo[0]) - x, last = (p.edges.on ? p.columns : p.hi[0]) - x;
@@ -130,7 +136,7 @@ __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, 
                                                               : last > count ? count
                                                                              : last);
   if (!s.words) {
-    load_elements<T>(p, r, to);
+    load_elements(p, r, to);
     return;
   }
   if (!s.aligned || r.lo > 0 || r.hi < count) {
@@ -146,13 +152,12 @@ __device__ __forceinline__ void load_piece(const pass<float> &p, const runs &s, 
 }
 
 // The samples of a tile, and those of its windows' ends if they are far away.
-template <typename T>
 __device__ __forceinline__ void load_samples(const pass<float> &p, const runs &s, const run_place &at,
                                              float *to) {
-  if (at.tile >= 0) load_piece<T>(p, s, at, at.x, s.near_segments * RUN, to);
+  if (at.tile >= 0) load_piece(p, s, at, at.x, s.near_segments * RUN, to);
   if (s.pieces > 1)
-    load_piece<T>(p, s, at, at.x + static_cast<int64_t>(s.u) * GROUP * RUN, FAR_SEGMENTS * RUN,
-                  to + s.near_segments * RUN);
+    load_piece(p, s, at, at.x + static_cast<int64_t>(s.u) * GROUP * RUN, FAR_SEGMENTS * RUN,
+               to + s.near_segments * RUN);
 }
 
 // Words of shared memory: two or more tiles, which also serve to exchange a warp's results, and for each
@@ -380,11 +385,11 @@ __device__ __forceinline__ void give_runs(const pass<float> &p, const runs &s, c
 
 // ---- a block's way along a row --------------------------------------------------------
 
-template <bool SUMS, bool SQUARES>
+template <bool SQUARES>
 __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, const run_place &at,
                                           const run_memory &m, const float *tile) {
   const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
-  typedef quantities<SUMS, SQUARES> S;
+  typedef quantities<!SQUARES, SQUARES> S;
   if (s.scan > 0) {
     scan_segments<S>(s, m, tile, s.scan, s.pieces > 1 ? group + s.u : 0);
     __syncthreads();
@@ -392,12 +397,11 @@ __device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, c
   if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
   float v[S::COUNT][RUN];
   make_windows<S>(s, m, v, tile, threadIdx.x, group);
-#pragma unroll
-  for (int q = 0; q < S::COUNT; q++) give_runs(p, s, at, v[q], m.staging, q > 0 || !SUMS);
+  give_runs(p, s, at, v[0], m.staging, SQUARES);
 }
 
-// SUMS and SQUARES: whether each is wanted.
-template <typename T, bool SUMS, bool SQUARES>
+// Of squares, or of the samples themselves.
+template <bool SQUARES>
 __global__ void __launch_bounds__(RUN_THREADS, 5)
     row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s) {
   extern __shared__ __align__(16) float samples[];
@@ -413,14 +417,14 @@ __global__ void __launch_bounds__(RUN_THREADS, 5)
     const int end = static_cast<int>(tiles < s.tiles ? tiles : s.tiles);
     at.tile = -s.warm, at.x = first - s.warm * LONG;
     __syncthreads();
-    load_samples<T>(p, s, at, m.tiles), fc_commit_copies();
+    load_samples(p, s, at, m.tiles), fc_commit_copies();
     for (int k = 0; at.tile < end; k ^= 1) {
       fc_await_copies();
       __syncthreads();
       run_place next = at;
       next.tile++, next.x += LONG;
-      if (next.tile < end) load_samples<T>(p, s, next, m.tiles + (k ^ 1) * m.tile), fc_commit_copies();
-      work_tile<SUMS, SQUARES>(p, s, at, m, m.tiles + k * m.tile);
+      if (next.tile < end) load_samples(p, s, next, m.tiles + (k ^ 1) * m.tile), fc_commit_copies();
+      work_tile<SQUARES>(p, s, at, m, m.tiles + k * m.tile);
       at = next;
     }
   }

@@ -66,11 +66,10 @@ static int64_t lines_bytes(const runs &s) {
                           2 * static_cast<int64_t>(s.scanned + s.scan + s.totals));
 }
 
-template <typename T, bool SUMS, bool SQUARES>
-static fc_status launch(const pass<float> &p, cudaStream_t stream) {
+template <bool SQUARES> static fc_status launch(const pass<float> &p, cudaStream_t stream) {
   const int64_t rows = p.frames * p.rows * p.channels;
   const runs s = runs_of(p, rows);
-  const auto kernel = row_runs<T, SUMS, SQUARES>;
+  const auto kernel = row_runs<SQUARES>;
   if (!fc_allow_shared(kernel, bytes_of(s))) return FC_DEVICE;
   kernel<<<fc_blocks(rows * s.stretches, 1, INT32_MAX), RUN_THREADS, bytes_of(s), stream>>>(p, s);
   return fc_launch_status();
@@ -131,15 +130,14 @@ static fc_status launch_lines(const pass<float> &p, const line_args &a, cudaStre
   return fc_launch_status();
 }
 
-template <typename T> static fc_status launch_any(const pass<float> &p, cudaStream_t stream) {
+static fc_status launch_any(const pass<float> &p, cudaStream_t stream) {
   bool sums = false, squares = false;
   for (int i = 0; i < p.n_stats; i++) {
     const bool square = p.stat[i] == FC_WINSTAT_SUMSQ || p.stat[i] == FC_WINSTAT_RMS;
     squares = squares || square, sums = sums || !square;
   }
-  return !squares ? launch<T, true, false>(p, stream)
-         : sums   ? launch<T, true, true>(p, stream)
-                  : launch<T, false, true>(p, stream);
+  const fc_status status = sums ? launch<false>(p, stream) : FC_OK;
+  return status == FC_OK && squares ? launch<true>(p, stream) : status;
 }
 
 // Tries the faster kernels, which ask for more of the layout.
@@ -177,7 +175,7 @@ fc_status run_runs(const pass<float> &p, cudaStream_t stream) {
   bool done = false;
   const fc_status status = run_lines(p, runs_of(p, p.frames * p.rows * p.channels), stream, &done);
   if (status != FC_OK || done) return status;
-  return p.in.dtype == FC_F32 ? launch_any<float>(p, stream) : launch_any<double>(p, stream);
+  return launch_any(p, stream);
 }
 
 } // namespace winstat

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* test_choice.c - which GPU kernel takes which view, by the tables in plain C; no device is needed. The rows
+ * are those of filters/README.md. */
+#include "filters/conv1d/choice.h"
+#include "filters/filter2d/choice.h"
+#include "filters/stats/choice.h"
+#include "filters/winstat/winstat.h"
+#include "tests/filters/check.h"
+
+static char memory[64];
+
+/* Rows of x pixels of c channels, with a gap of so many elements, begun `first` elements into memory. */
+typedef struct image {
+  int dtype, out_dtype;
+  int64_t n, y, x, c, gap;
+  int first;
+} image;
+
+static fc_view view_of(const image *i, int dtype) {
+  const int64_t size = (int64_t)fc_dtype_size(dtype), row = (i->x * i->c + i->gap) * size;
+  const int64_t shape[] = {i->n, i->y, i->x, i->c}, stride[] = {i->y * row, row, i->c * size, size};
+  const uintptr_t aligned = ((uintptr_t)memory + 15) / 16 * 16;
+  fc_view v = {.size = sizeof v, .dtype = dtype, .kind = FC_IMAGE};
+  v.data = (char *)aligned + i->first * size;
+  for (int a = 0; a < FC_AXES; a++) v.shape[a] = v.extent[a] = shape[a], v.stride[a] = stride[a];
+  return v;
+}
+
+static const fc_edges replicate = {.size = sizeof replicate, .border = FC_BORDER_REPLICATE};
+
+#define F32  FC_F32, FC_F32
+#define U8   FC_U8, FC_U8
+#define U16  FC_U16, FC_U16
+#define WIDE 1, 4096, 4096
+
+/* ---- conv1d ------------------------------------------------------------------------- */
+
+typedef struct row1d {
+  const char *what;
+  int axis;
+  int64_t taps;
+  image of;
+  fc_kernel1d kernel, edges; /* with the border made by the host, and to be made */
+  int quick;                 /* beside composed kernels */
+} row1d;
+
+static const row1d rows1d[] = {
+    {"long f32", FC_AXIS_X, 31, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_QUADS, FC_KERNEL1D_QUADS, 1},
+    {"f32 stereo", FC_AXIS_X, 31, {F32, 1, 1, 1 << 20, 2, 0, 0}, FC_KERNEL1D_QUADS, FC_KERNEL1D_QUADS, 1},
+    {"f32 stereo, unaligned",
+     FC_AXIS_X,
+     31,
+     {F32, 1, 1, 4096, 2, 0, 1},
+     FC_KERNEL1D_ANY,
+     FC_KERNEL1D_HOST,
+     1},
+    {"long mask", FC_AXIS_X, 129, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 1},
+    {"1000 wide", FC_AXIS_X, 5, {F32, 1, 4096, 1000, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"100 wide", FC_AXIS_X, 31, {F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 1},
+    {"100 wide, few taps", FC_AXIS_X, 5, {F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 0},
+    {"31 of 40 of u8", FC_AXIS_X, 5, {U8, 1, 4096, 31, 1, 9, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_ROWS, 0},
+    {"f32 RGB", FC_AXIS_X, 31, {F32, WIDE, 3, 0, 0}, FC_KERNEL1D_VECTORS, FC_KERNEL1D_VECTORS, 1},
+    {"f32 RGBA", FC_AXIS_X, 31, {F32, WIDE, 4, 0, 0}, FC_KERNEL1D_VECTORS, FC_KERNEL1D_VECTORS, 1},
+    {"f32 RGBA, unaligned", FC_AXIS_X, 31, {F32, WIDE, 4, 0, 1}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 1},
+    {"u8 RGB", FC_AXIS_X, 5, {U8, WIDE, 3, 0, 0}, FC_KERNEL1D_BYTES, FC_KERNEL1D_BYTES, 0},
+    {"u8, odd rows", FC_AXIS_X, 5, {U8, 1, 4096, 4095, 1, 0, 0}, FC_KERNEL1D_BYTES, FC_KERNEL1D_BYTES, 1},
+    {"u8, odd rows, long", FC_AXIS_X, 41, {U8, 1, 4096, 4095, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"u8 to f32", FC_AXIS_X, 5, {FC_U8, FC_F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"one wide", FC_AXIS_X, 5, {U8, 1, 4096, 1, 1, 2, 0}, FC_KERNEL1D_ROWS, FC_KERNEL1D_SINGLE, 1},
+    {"one row, down", FC_AXIS_Y, 5, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_SINGLE, 1},
+    {"f32 down", FC_AXIS_Y, 31, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"8 rows, few taps",
+     FC_AXIS_Y,
+     5,
+     {F32, 1, 8, 4096, 1, 0, 0},
+     FC_KERNEL1D_COLUMNS,
+     FC_KERNEL1D_COLUMNS,
+     0},
+    {"8 rows of u8", FC_AXIS_Y, 31, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"u8 down", FC_AXIS_Y, 31, {U8, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
+    {"u8 down, odd rows",
+     FC_AXIS_Y,
+     31,
+     {U8, 1, 4096, 4095, 1, 0, 0},
+     FC_KERNEL1D_COLUMNS,
+     FC_KERNEL1D_COLUMNS,
+     1},
+    {"u16 to u8 down", FC_AXIS_Y, 5, {FC_U16, FC_U8, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+};
+
+static void check_rows1d(void) {
+  for (size_t i = 0; i < sizeof rows1d / sizeof *rows1d; i++) {
+    const row1d *r = &rows1d[i];
+    const fc_view in = view_of(&r->of, r->of.dtype), out = view_of(&r->of, r->of.out_dtype);
+    const fc_conv1d c = {
+        .axis = r->axis, .compute = FC_F32, .taps = r->taps, .before = r->taps / 2, .masks = 1};
+    const fc_case1d host = fc_conv1d_case(&c, &in, NULL, &out),
+                    made = fc_conv1d_case(&c, &in, &replicate, &out);
+    const int got[] = {(int)fc_case1d_choose(&host, 0), (int)fc_case1d_choose(&made, 0)};
+    fc_signal1d s = {FC_IMAGE, r->of.dtype, r->of.out_dtype, r->axis, r->taps, {0}};
+    memcpy(s.extent, in.extent, sizeof s.extent);
+    CHECK(got[0] == (int)r->kernel && got[1] == (int)r->edges, "%s: kernels %d and %d", r->what, got[0],
+          got[1]);
+    CHECK(fc_conv1d_is_quick(&s) == r->quick, "%s: quick %d", r->what, !r->quick);
+  }
+}
+
+/* Sound along time: floats by kernels of their own, codes composed; its length may not be known. */
+static void check_sound(void) {
+  fc_signal1d s = {FC_AUDIO, FC_F32, FC_F32, FC_AXIS_X, 31, {1, 1, FC_UNKNOWN, 2}};
+  CHECK(fc_conv1d_is_quick(&s), "f32 is composed");
+  s.in_dtype = s.out_dtype = FC_I16;
+  CHECK(!fc_conv1d_is_quick(&s), "i16 is not composed");
+}
+
+/* ---- sepconv and conv2d ----------------------------------------------------------------- */
+
+typedef struct row2d {
+  const char *what;
+  int separable;
+  int64_t nx, ny;
+  image of;
+  fc_kernel2d kernel, edges; /* with the border made by the host, and to be made */
+  int quick;                 /* beside composed kernels */
+} row2d;
+
+#define BOTH(kernel) FC_KERNEL2D_##kernel, FC_KERNEL2D_##kernel
+#define HOST(kernel) FC_KERNEL2D_##kernel, FC_KERNEL2D_HOST
+static const row2d rows2d[] = {
+    {"f32", 1, 7, 7, {F32, WIDE, 1, 0, 0}, BOTH(FLOATS), 1},
+    {"f32 RGB", 1, 15, 15, {F32, WIDE, 3, 0, 0}, BOTH(FLOATS), 1},
+    {"f32 RGB, long", 1, 31, 31, {F32, WIDE, 3, 0, 0}, BOTH(WAYS), 1},
+    {"f32 RGBA", 1, 7, 7, {F32, WIDE, 4, 0, 0}, BOTH(WAYS), 0},
+    {"f32 RGBA, long", 1, 31, 31, {F32, WIDE, 4, 0, 0}, BOTH(WAYS), 1},
+    {"100 wide", 1, 7, 7, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(WAYS), 1},
+    {"32 x 32, long", 1, 31, 31, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
+    {"one row", 1, 7, 7, {F32, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_LINE, 1},
+    {"8 rows, long", 1, 31, 31, {F32, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_THIN, 1},
+    {"one wide", 1, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
+    {"1 of 3", 1, 7, 7, {F32, 1, 4096, 1, 1, 2, 0}, HOST(TILES), 1},
+    {"u8 RGB of 3", 1, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"u8 RGB of 7", 1, 7, 7, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"u8 of 7", 1, 7, 7, {U8, WIDE, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
+    {"u8 of 3, odd rows", 1, 3, 3, {U8, 1, 4096, 4095, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
+    {"u8, 100 wide", 1, 7, 7, {U8, 1, 4096, 100, 1, 0, 0}, BOTH(WAYS_BYTES), 1},
+    {"u8, 8 rows", 1, 7, 7, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_QUADS_BYTES, FC_KERNEL2D_THIN_BYTES, 1},
+    {"u16", 1, 7, 7, {U16, WIDE, 1, 0, 0}, HOST(MARCH), 0},
+    {"5 x 9", 1, 5, 9, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
+    {"6 x 6", 1, 6, 6, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
+    {"5 channels", 1, 7, 7, {F32, WIDE, 5, 0, 0}, HOST(TILES), 1},
+    {"dense f32", 0, 7, 7, {F32, WIDE, 1, 0, 0}, BOTH(FLOATS), 1},
+    {"dense f32 RGBA", 0, 7, 7, {F32, WIDE, 4, 0, 0}, BOTH(FLOATS), 1},
+    {"dense f32 RGBA, large", 0, 9, 9, {F32, WIDE, 4, 0, 0}, HOST(TILES), 0},
+    {"dense f32, 100 wide", 0, 3, 3, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(NARROW), 0},
+    {"dense f32, 32 x 32", 0, 3, 3, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
+    {"dense u8", 0, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"dense u8, 32 x 32", 0, 3, 3, {U8, 100, 32, 32, 1, 0, 0}, BOTH(NARROW_BYTES), 1},
+    {"dense u8, one row", 0, 3, 3, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_BYTES, FC_KERNEL2D_LINE_BYTES, 1},
+    {"dense u8 to f32", 0, 3, 3, {FC_U8, FC_F32, WIDE, 3, 0, 0}, HOST(TILES), 0},
+    {"dense 5 x 9", 0, 9, 5, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
+    {"dense, one wide", 0, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
+};
+
+static fc_case2d case_of(const row2d *r, const fc_edges *edges) {
+  static float taps[64 * 64];
+  for (int k = 0; k < 64 * 64; k++) taps[k] = 1.f / 4096;
+  const fc_view in = view_of(&r->of, r->of.dtype), out = view_of(&r->of, r->of.out_dtype);
+  const fc_sepconv s = {.compute = FC_F32, .rank = 1, .nx = r->nx, .ny = r->ny, .x = taps, .y = taps};
+  const fc_conv2d d = {.compute = FC_F32, .nx = r->nx, .ny = r->ny, .mask = taps};
+  return r->separable ? fc_sepconv_case(&s, &in, edges, &out) : fc_conv2d_case(&d, &in, edges, &out);
+}
+
+static void check_rows2d(void) {
+  for (size_t i = 0; i < sizeof rows2d / sizeof *rows2d; i++) {
+    const row2d *r = &rows2d[i];
+    const fc_case2d host = case_of(r, NULL), made = case_of(r, &replicate);
+    const int got[] = {(int)fc_case2d_choose(&host, 0), (int)fc_case2d_choose(&made, 0)};
+    fc_signal2d s = {r->separable, r->of.dtype, r->of.out_dtype, r->nx, r->ny, {0}};
+    const fc_view v = view_of(&r->of, r->of.dtype);
+    memcpy(s.extent, v.extent, sizeof s.extent);
+    CHECK(got[0] == (int)r->kernel && got[1] == (int)r->edges, "%s: kernels %d and %d", r->what, got[0],
+          got[1]);
+    CHECK(fc_filter2d_is_quick(&s) == r->quick, "%s: quick %d", r->what, !r->quick);
+  }
+}
+
+/* After a refusal the next kernel is asked, and in the end one that takes anything. */
+static void check_refusals(void) {
+  const fc_case2d c = case_of(&(row2d){"", 1, 7, 7, {U8, WIDE, 1, 0, 0}, 0, 0, 0}, NULL);
+  int last = -1;
+  for (fc_kernel2d k = fc_case2d_choose(&c, 0);; k = fc_case2d_choose(&c, k + 1)) {
+    CHECK((int)k > last, "kernel %d after %d", (int)k, last);
+    last = (int)k;
+    if (k == FC_KERNEL2D_TILES || k == FC_KERNEL2D_HOST) break;
+  }
+  CHECK(last == FC_KERNEL2D_TILES, "the last kernel is %d", last);
+}
+
+/* Masks whose numbers do not suit integers. */
+static void check_digits(void) {
+  const float huge[3] = {1e30f, 1, 1}, bad[3] = {NAN, 1, 1};
+  const image of = {U8, WIDE, 1, 0, 0};
+  const fc_view v = view_of(&of, FC_U8);
+  for (int i = 0; i < 2; i++) {
+    const float *taps = i ? huge : bad;
+    const fc_sepconv s = {.compute = FC_F32, .rank = 1, .nx = 3, .ny = 3, .x = taps, .y = taps};
+    const fc_case2d c = fc_sepconv_case(&s, &v, NULL, &v);
+    CHECK(fc_case2d_choose(&c, 0) == FC_KERNEL2D_MARCH, "kernel %d", (int)fc_case2d_choose(&c, 0));
+  }
+}
+
+/* ---- stats -------------------------------------------------------------------------------- */
+
+static void check_stats(void) {
+  static const struct {
+    const char *what;
+    image of;
+    fc_stats_kernel kernel;
+  } rows[] = {
+      {"long f32", {F32, 1, 16384, 16384, 1, 0, 0}, FC_STATS_STREAM},
+      {"odd rows of f32", {F32, 1, 16384, 16383, 1, 0, 0}, FC_STATS_GATHER},
+      {"f32 RGB", {F32, 1, 4096, 4096, 3, 0, 0}, FC_STATS_GATHER},
+      {"short f32", {F32, 1, 64, 16384, 1, 0, 0}, FC_STATS_WARPS},
+      {"2^20 i32", {FC_I32, FC_I32, 1, 64, 16384, 1, 0, 0}, FC_STATS_CLUSTERS},
+      {"100 wide i32", {FC_I32, FC_I32, 1, 64, 100, 1, 0, 0}, FC_STATS_WARPS},
+      {"long u8", {U8, 1, 16384, 16384, 1, 0, 0}, FC_STATS_UNITS},
+      {"u8 RGB", {U8, 1, 16384, 4096, 3, 0, 0}, FC_STATS_PIXELS},
+      {"u8 of 5 channels", {U8, 1, 16384, 4096, 5, 0, 0}, FC_STATS_UNITS},
+      {"f64", {FC_F64, FC_F64, 1, 16384, 16384, 1, 0, 0}, FC_STATS_UNITS},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fc_view v = view_of(&rows[i].of, rows[i].of.dtype);
+    const int64_t align = fc_stats_align(v.kind, v.shape[FC_AXIS_X], v.shape[FC_AXIS_C]);
+    const fc_stats_case c = fc_stats_case_of(&v, align);
+    CHECK(fc_stats_choose(&c, 0) == rows[i].kernel, "%s: kernel %d", rows[i].what,
+          (int)fc_stats_choose(&c, 0));
+  }
+}
+
+/* ---- winstat, beside composed kernels ------------------------------------------------------- */
+
+static void check_winstat(void) {
+  static const struct {
+    int kind, dtype, out_dtype, stat;
+    int64_t channels, samples;
+    int quick;
+  } rows[] = {
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 1, 1001, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_STD, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 1, 4800, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 4, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 2, 4800, 0},
+      {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 2, 15, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 15, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 1001, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_RMS, 1, 33, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_RMS, 1, 101, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_STD, 3, 64, 0},
+      {FC_AUDIO, U8, FC_WINSTAT_STD, 1, 16, 1},
+      {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 2, 15, 0},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 1, 15, 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    CHECK(fc_winstat_is_quick(rows[i].kind, rows[i].dtype, rows[i].out_dtype, rows[i].channels, rows[i].stat,
+                              rows[i].samples) == rows[i].quick,
+          "row %zu", i);
+}
+
+int main(void) {
+  check_rows1d();
+  check_sound();
+  check_rows2d();
+  check_refusals();
+  check_digits();
+  check_stats();
+  check_winstat();
+  return check_result();
+}
