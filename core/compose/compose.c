@@ -5,6 +5,7 @@
 #include "core/compose/compose.h"
 
 #include "core/base/demand.h"
+#include "core/compose/series.h"
 #include "core/compose/ranges.h"
 #include "core/compose/vectors.h"
 
@@ -16,8 +17,9 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar, as of overlap.cuh; of march.cuh that of the inputs, the same of the outputs, and how many warps a
- * block has; of slide.cuh whether lines are short. */
+ * planar, as of overlap.cuh; of march.cuh and series.cuh that of the inputs, the same of the outputs, and how
+ * many warps a block has; of series.cuh also how many elements a thread has; of slide.cuh whether lines are
+ * short. */
 enum {
   PACKS,
   TABLE,
@@ -28,16 +30,22 @@ enum {
   MARCH,
   ROW = MARCH + 32,
   SLIDE = ROW + 4,
-  OVERLAP = SLIDE + 8
+  OVERLAP = SLIDE + 8,
+  SERIES = OVERLAP + 4
 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8 };
+enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
+#define SERIES_OF_8  "series", "series", "series", "series", "series", "series", "series", "series"
+#define SERIES_OF_32 SERIES_OF_8, SERIES_OF_8, SERIES_OF_8, SERIES_OF_8
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs", "table", "strided", "planes", "tiles", "tiles",   "march",   "march",   "march",
-    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
-    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
-    "march", "march", "march",   "march",  "march", "march",   "march",   "march",   "march",
-    "march", "march", "row",     "row",    "row",   "row",     "slide",   "slide",   "slide",
-    "slide", "slide", "slide",   "slide",  "slide", "overlap", "overlap", "overlap", "overlap"};
+    "packs",      "table",      "strided",   "planes", "tiles", "tiles",   "march",   "march",   "march",
+    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
+    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
+    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
+    "march",      "march",      "row",       "row",    "row",   "row",     "slide",   "slide",   "slide",
+    "slide",      "slide",      "slide",     "slide",  "slide", "overlap", "overlap", "overlap", "overlap",
+    SERIES_OF_32, SERIES_OF_32, SERIES_OF_32};
+#undef SERIES_OF_32
+#undef SERIES_OF_8
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -418,6 +426,8 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
   window w;
+  fc_series k;
+  if (c->windows > 1) return fc_series_describe(&k, c, in_dtype, channels, FALSE, 0);
   if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, ALIGNED | OUT_ALIGNED);
 }
@@ -762,6 +772,49 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                          after ? "p.post" : "fc_none()");
 }
 
+/* ---- several windows ------------------------------------------------------------------ */
+
+static gboolean launch_series(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
+                              guint processors, guint resident, fc_composed *to) {
+  fc_series k;
+  fc_series_args args;
+  fc_view first, last = *out;
+  gboolean planar = FALSE, out_planar = FALSE;
+  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
+      !fc_series_describe(&k, c, in->dtype, in->shape[FC_AXIS_C], planar, out->shape[FC_AXIS_X]) ||
+      !fc_series_launch(&k, c, in, out, planar, processors, resident, &args, to))
+    return FALSE;
+  first = *in, first.data = (void *)args.in, args.notes = notes;
+  if (!planar) first.stride[FC_AXIS_C] = last.stride[FC_AXIS_C] = 0;
+  guint length = 0;
+  while (fc_series_lengths[length] != k.v) length++;
+  to->variant =
+      SERIES + (planar ? IN_PLANES : 0) + WARP * (to->threads / 32 - 1) + LENGTH * length +
+      (begins_at(args.in, &first, k.v / k.um * k.ui * (gint64)fc_dtype_size(in->dtype)) ? ALIGNED : 0) +
+      (begins_at(out->data, &last, k.v / k.um * k.uo * (gint64)fc_dtype_size(out->dtype)) ? OUT_ALIGNED : 0);
+  return set_params(to, &args, sizeof args, NULL, c);
+}
+
+/* The functions ahead of, between and behind the windows, as chains with these names, and the kernel. */
+static void append_series(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
+                          guint variant) {
+  static const char *const names[] = {"Pre", "Behind0", "Behind1", "Behind2", "Behind3"};
+  const guint flags = (variant - SERIES) % WARP, threads = 32 * ((variant - SERIES) % LENGTH / WARP + 1);
+  fc_series k;
+  fc_series_describe(&k, c, in->dtype, in->shape[FC_AXIS_C], (flags & IN_PLANES) != 0, 0);
+  fc_series_set(&k, c, fc_series_lengths[(variant - SERIES) / LENGTH], threads);
+  for (guint i = 0; i <= k.n; i++) {
+    const guint from = i ? k.at[i - 1] + 1 : 0, to = i < k.n ? k.at[i] : c->n;
+    if (from < to) append_chain(text, names[i], c, from, to, i ? k.um : k.ui, in->dtype);
+  }
+  g_autofree char *types_of =
+      g_strdup_printf("%s, %d, %s, %d", types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
+                      kind_of(out->kind, out->dtype));
+  g_autofree char *aligned =
+      g_strdup_printf("%s, %s", flags & ALIGNED ? "true" : "false", flags & OUT_ALIGNED ? "true" : "false");
+  fc_series_append(text, &k, c, names, types_of, aligned);
+}
+
 /* ---- all of it --------------------------------------------------------------------- */
 
 static gboolean takes_pixels(const fc_composition *c) {
@@ -802,6 +855,7 @@ gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *o
                     guint processors, guint resident, fc_composed *to) {
   to->shared = 0;
   if (!is_sound(c, in, out)) return FALSE;
+  if (c->windows > 1) return launch_series(c, in, out, notes, processors, resident, to);
   return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to)
                           : launch_map(c, in, out, notes, processors, to);
 }
@@ -813,9 +867,12 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
                          : variant < ROW     ? "gpu/march"
                          : variant < SLIDE   ? "gpu/row"
                          : variant < OVERLAP ? "gpu/slide"
-                                             : "conv1d/overlap");
+                         : variant < SERIES  ? "conv1d/overlap"
+                                             : "gpu/series");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
-  if (c->window < c->n) {
+  if (c->windows > 1) {
+    append_series(text, c, in, out, variant);
+  } else if (c->window < c->n) {
     append_window(text, c, in, out, variant);
   } else {
     const shape s = shape_of(in, out, c->compute, takes_pixels(c));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compose.h - composes stages that read one sample or pixel each, with at most one among them that reads a
- * window, into the text of one CUDA kernel and its parameters.
+ * compose.h - composes stages that read one sample or pixel each, with some among them that read
+ * windows, into the text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh, row.cuh or slide.cuh of filters/gpu, or overlap.cuh of
- * filters/conv1d, embedded here when the library is built, the stages' device functions (device_function.h),
- * each in its own namespace, and structs that hold them:
+ * The text is the skeleton map.cuh, march.cuh, row.cuh, slide.cuh or, of several windows, series.cuh of
+ * filters/gpu, or overlap.cuh of filters/conv1d, embedded here when the library is built, the stages' device
+ * functions (device_function.h), each in its own namespace, and structs that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -49,10 +49,23 @@ typedef struct fc_window_args {
   guint32 *notes;
 } fc_window_args;
 
+/* The same for series.cuh, with as many windows at most. */
+#define FC_SERIES_WINDOWS 4
+typedef struct fc_series_args {
+  const void *in;
+  void *out;
+  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+  gint32 begin, end, total, height, first, count, rows, planes;
+  float constant[FC_SERIES_WINDOWS];
+  guint32 *notes;
+} fc_series_args;
+
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's name, for messages of the compiler */
   const fc_device_function *function; /* for the compute type */
   int dtype, kind;                    /* of its output; for the last stage those of `out` */
+  int border;                         /* of a window among several: fc_border; the kernel makes it */
+  double border_value;                /* as a real value */
 } fc_compose_stage;
 
 /* Alignment of the stages' parameters, and limit of all parameters: a kernel takes 4 KB. */
@@ -72,9 +85,10 @@ typedef struct fc_composition {
   const fc_compose_stage *stages;
   guint n;
   int compute;         /* FC_F32 or FC_F64; with a window FC_F32 */
-  guint window;        /* which stage reads a window (FC_FUNCTION_WINDOW); n: none */
+  guint window;        /* which stage reads a window (FC_FUNCTION_WINDOW), the first; n: none */
   int border;          /* of that stage: fc_border; the kernel makes the border */
   double border_value; /* as a real value */
+  guint windows;       /* how many stages read windows, if that is more than one */
 } fc_composition;
 
 /* A launch. */
@@ -87,7 +101,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 54
+#define FC_COMPOSE_VARIANTS 150
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether a kernel exists for such a composition and a signal of this many channels. */

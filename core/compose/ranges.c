@@ -73,7 +73,8 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
   known k = known_of(in_dtype, c->stages[0].kind);
   for (guint s = 0; s < i; s++) {
     const fc_compose_stage *stage = &c->stages[s];
-    if (s == c->window) k.low = MIN(k.low, c->border_value), k.high = MAX(k.high, c->border_value);
+    const double beyond = c->windows > 1 ? stage->border_value : c->border_value;
+    if (stage->function->flags & FC_FUNCTION_WINDOW) k.low = MIN(k.low, beyond), k.high = MAX(k.high, beyond);
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !fc_ranges_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;

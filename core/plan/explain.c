@@ -145,6 +145,17 @@ static void append_work(GString *s, const fc_plan *plan) {
   if (rework) g_string_append_printf(s, "; %s", rework);
 }
 
+/* The kernel of the stages from i on, which may be one by itself. */
+static void append_fused(GString *s, const fc_plan *plan, guint i) {
+  const guint n = plan->stages[i].fused + (plan->stages[i].through ? 1 : 0);
+  g_autofree char *why = plan->n_devices ? fc_plan_fuse_text(plan, i) : NULL;
+  if (n > 1)
+    g_string_append_printf(s, "\nfused   stages %u to %u, %u stages in 1 kernel", i + 1, i + n, n);
+  else if (n || why)
+    g_string_append_printf(s, "\n%s stage %u", n ? "fused  " : "single ", i + 1);
+  if (why) g_string_append_printf(s, "; %s", why);
+}
+
 static char *explain_text(const fc_plan *plan, const char *input, const char *output) {
   GString *s = g_string_new(NULL);
   if (plan->n && plan->stages[0].generator) {
@@ -155,10 +166,7 @@ static char *explain_text(const fc_plan *plan, const char *input, const char *ou
     if (plan->loaded) g_string_append(s, "; held in memory, since its length was not known");
   }
   for (guint i = 0; i < plan->n; i++) append_stage(s, plan, i);
-  for (guint i = 0; i < plan->n; i++)
-    if (plan->stages[i].fused)
-      g_string_append_printf(s, "\nfused   stages %u to %u in 1 kernel", i + 1,
-                             i + plan->stages[i].fused + (plan->stages[i].through ? 1 : 0));
+  for (guint i = 0; i < plan->n; i += MAX(plan->stages[i].fused, 1)) append_fused(s, plan, i);
   g_string_append_printf(s, "\noutput  %s: ", output ? output : "none, measurements only");
   append_format(s, &plan->links[plan->n]);
   if (output && fc_plan_output_bytes(plan) >= 0) {

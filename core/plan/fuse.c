@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuse.c - which stages may run as one kernel on a device: neighbours that read one sample or pixel each and
- * provide a device function (device_function.h), with at most one among them that reads a window.
+ * provide a device function (device_function.h), with one among them that reads a window, or several where
+ * that is estimated to be faster (core/compose/series.h).
  *
  * An operator without a CUDA version also runs on the device in such a kernel, if need be alone. If that
  * kernel cannot be compiled it runs on the CPU, like others without a CUDA version.
@@ -13,6 +14,7 @@
 #include "core/plan/plan.h"
 
 #include "core/base/error.h"
+#include "core/compose/series.h"
 
 /* A function followed by the memory that its pointers point to. */
 typedef struct function {
@@ -86,14 +88,15 @@ static gboolean is_shifted(const fc_plan_stage *ps) {
 
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c) {
-  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0};
+  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0, 0};
   for (guint i = 0; i < n; i++) {
     const fc_plan_stage *ps = &plan->stages[stage + i];
     const fc_format *in = &plan->links[stage + i], *out = in + 1;
-    stages[i] = (fc_compose_stage){ps->name, ps->function, out->dtype, out->kind};
-    if (ps->function->flags & FC_FUNCTION_WINDOW)
-      c->window = i, c->border = ps->border,
-      c->border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
+    stages[i] = (fc_compose_stage){ps->name, ps->function, out->dtype, out->kind, FC_BORDER_NONE, 0};
+    if (!(ps->function->flags & FC_FUNCTION_WINDOW)) continue;
+    stages[i].border = ps->border;
+    stages[i].border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
+    if (c->windows++ == 0) c->window = i, c->border = ps->border, c->border_value = stages[i].border_value;
   }
 }
 
@@ -109,33 +112,59 @@ guint fc_plan_noting(const fc_plan *plan, guint stage) {
   return s;
 }
 
-/* Whether these n stages, of which all but the last are known to fit, can be one kernel. Only the first
- * may shift. */
-static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
-  fc_compose_stage stages[FC_COMPOSE_STAGES];
-  fc_composition c;
+/* Whether these n stages, of which all but the last are known to fit, can be one kernel, whose composition
+ * this is then. Only the first may shift. */
+static gboolean can_be_one(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
+                           fc_composition *c) {
   const fc_plan_stage *first = &plan->stages[stage], *last = first + n - 1;
   gsize bytes = FC_COMPOSE_FIRST;
-  guint windows = 0;
   gboolean placed = FALSE;
   if (n > FC_COMPOSE_STAGES || !last->function) return FALSE;
   for (guint i = 0; i < n; i++) {
     bytes += fc_compose_bytes(first[i].function);
     placed |= (first[i].function->flags & FC_FUNCTION_POSITION) != 0;
-    windows += (first[i].function->flags & FC_FUNCTION_WINDOW) != 0;
   }
   if (placed) bytes += sizeof(fc_map_place);
   /* The edges of joined stages are made behind a kernel of that stage alone. */
   for (guint i = 0; i < n && n > 1; i++)
     if (first[i].made && fc_linear_has_edges(first[i].made->steps)) return FALSE;
-  if (bytes > FC_COMPOSE_MOST || windows > 1 || (windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
+  fc_plan_composition(plan, stage, n, stages, c);
+  if (bytes > FC_COMPOSE_MOST || (c->windows && is_shifted(first)) || (n > 1 && is_shifted(last)))
     return FALSE;
   const int ahead = plan->links[stage + n - 1].dtype, behind = plan->links[stage + n].dtype;
   for (guint s = stage; s + 1 < stage + n; s++)
     if (is_rounding(plan, s) && (ahead != behind || !(last->function->flags & FC_FUNCTION_SELECTS)))
       return FALSE;
-  fc_plan_composition(plan, stage, n, stages, &c);
-  return fc_compose_possible(&c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
+  return fc_compose_possible(c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
+}
+
+/* Whether they are to be one: several windows where that is faster. */
+static gboolean may_be_one(const fc_plan *plan, guint stage, guint n) {
+  fc_compose_stage stages[FC_COMPOSE_STAGES];
+  fc_composition c;
+  return can_be_one(plan, stage, n, stages, &c) &&
+         (c.windows < 2 ||
+          fc_series_pays(&c, plan->links[stage].dtype, plan->links[stage].extent, NULL, NULL));
+}
+
+char *fc_plan_fuse_text(const fc_plan *plan, guint stage) {
+  fc_compose_stage stages[FC_COMPOSE_STAGES];
+  fc_composition c;
+  double joined = 0, apart = 0;
+  const guint fused = MAX(plan->stages[stage].fused, 1);
+  guint n = fused;
+  if (!plan->stages[stage].function || !can_be_one(plan, stage, n, stages, &c) || !c.windows) return NULL;
+  const gboolean together = c.windows > 1;
+  while (!together && c.windows < 2)
+    if (stage + ++n > plan->n || !can_be_one(plan, stage, n, stages, &c)) return NULL;
+  fc_series_pays(&c, plan->links[stage].dtype, plan->links[stage].extent, &joined, &apart);
+  if (!(apart > 0)) return NULL;
+  return together
+             ? g_strdup_printf("%u windows: an estimated %.2g us for a million samples, apart %.2g us",
+                               c.windows, joined / 1e3, apart / 1e3)
+             : g_strdup_printf("the window of stage %u apart: an estimated %.2g us for a million samples, "
+                               "joined %.2g us",
+                               stage + n, apart / 1e3, joined / 1e3);
 }
 
 /* Whether a stage by itself is worth a kernel: it says so, or it makes codes of 8 and 16 bits of such codes

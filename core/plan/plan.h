@@ -278,6 +278,9 @@ void fc_plan_fuse(fc_plan *plan);
 /* A view of the output of a stage that exchanges axes, as one of its input; and ranges likewise. */
 fc_view fc_plan_unexchanged(const fc_plan *plan, guint stage, const fc_view *out);
 void fc_plan_unexchange(const fc_plan *plan, guint stage, const fc_range out[FC_AXES], fc_range in[FC_AXES]);
+/* Why the window behind those of the kernel from `stage` on is part of it, or is not, or NULL: nothing was
+ * estimated; g_free. */
+char *fc_plan_fuse_text(const fc_plan *plan, guint stage);
 /* Which of the stages that run as one kernel from `stage` on notes what it meets: the one that rounds. */
 guint fc_plan_noting(const fc_plan *plan, guint stage);
 /* The composition of `n` stages from `stage` on; `stages` has room for them. */

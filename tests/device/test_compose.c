@@ -20,6 +20,7 @@
 #include "core/prebuilt/archive.h"
 #include "filters/conv1d/conv1d_overlap.h"
 #include "tests/device/chains_of_functions.h"
+#include "tests/device/code_usage.h"
 
 static const char *self;
 
@@ -55,7 +56,7 @@ typedef struct chain {
 } chain;
 
 static launch *compose(chain *c) {
-  fc_compose_stage described[8];
+  g_autofree fc_compose_stage *described = g_new0(fc_compose_stage, c->n);
   fc_view in, out;
   gint64 shape[] = {1, 61, 997, c->channels}, out_shape[] = {1, 61, 997, c->channels};
   for (guint i = 0; i < c->n; i++) {
@@ -230,41 +231,6 @@ static char *compiler_or_skip(void) {
   return compiler;
 }
 
-static guint32 word_at(const guint8 *at) {
-  guint32 w;
-  memcpy(&w, at, sizeof w);
-  return w;
-}
-static guint64 long_at(const guint8 *at) {
-  guint64 w;
-  memcpy(&w, at, sizeof w);
-  return w;
-}
-
-/* Bytes of a thread's stack and registers, out of the section .nv.info* of a cubin, an ELF file of 64 bits;
- * -1: not said. */
-static void usage_of(GBytes *code, int *frame, int *registers) {
-  enum { REGISTERS = 0x2f, FRAME = 0x11, TWO_WORDS = 0x04 };
-  gsize n;
-  const guint8 *elf = g_bytes_get_data(code, &n);
-  g_assert_true(n > 64 && memcmp(elf, "\177ELF\2", 5) == 0);
-  const guint64 sections = long_at(elf + 40);
-  const guint count = elf[60] | elf[61] << 8, names = elf[62] | elf[63] << 8;
-  const guint64 strings = long_at(elf + sections + names * 64 + 24);
-  *frame = *registers = -1;
-  for (guint s = 0; s < count; s++) {
-    const guint8 *head = elf + sections + s * 64;
-    if (strcmp((const char *)elf + strings + word_at(head), ".nv.info") != 0) continue;
-    const guint8 *at = elf + long_at(head + 24), *end = at + long_at(head + 32);
-    while (at + 4 <= end) {
-      const guint size = at[0] == TWO_WORDS ? 4u + (at[2] | at[3] << 8) : 4;
-      if (at[0] == TWO_WORDS && at[1] == FRAME) *frame = MAX(*frame, (int)word_at(at + 8));
-      if (at[0] == TWO_WORDS && at[1] == REGISTERS) *registers = MAX(*registers, (int)word_at(at + 8));
-      at += size;
-    }
-  }
-}
-
 /* Milliseconds that a busy machine may take for a kernel. */
 enum { LONG = 120000 };
 
@@ -282,7 +248,7 @@ static void run_task(task *t) {
                                            LONG, NULL, &error)
                           : NULL;
   int frame = 0, registers = 0;
-  if (code) usage_of(code, &frame, &registers);
+  if (code) code_usage(code, &frame, &registers);
   if (!composed)
     t->complaint = g_strdup("no kernel is composed");
   else if (error)
@@ -460,7 +426,7 @@ static void run_window(gpointer data, gpointer unused) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
-    if (code) usage_of(code, &frame, &t->registers);
+    if (code) code_usage(code, &frame, &t->registers);
     if (frame > (t->statistic || t->transform ? 64 : 0)) /* of what is called where a guess is not sure */
       t->complaint = g_strdup_printf("%d bytes of local memory", frame);
     if (code) g_bytes_unref(code);

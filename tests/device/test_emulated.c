@@ -23,7 +23,17 @@
 
 enum { MOST_STAGES = 4, AROUND = 64 };
 
+/* One of several windows. */
+typedef struct seen {
+  fc_device_function f;
+  char entry[FC_FUNCTION_ENTRY];
+  float taps[FC_FUNCTION_BYTES / sizeof(float)];
+  int nx, ny, statistic; /* -1: sums */
+  gboolean dense;
+} seen;
+
 typedef struct trial {
+  seen series[MOST_STAGES]; /* by stage, where t->what.windows > 1 */
   stage stages[MOST_STAGES];
   fc_compose_stage described[MOST_STAGES];
   guint n, rounding;
@@ -193,6 +203,84 @@ static void fill(trial *t) {
     else
       memcpy(t->in_memory + i, t->in.dtype == FC_F64 ? (const void *)&wide : &r, size);
   }
+}
+
+static void make_one_of(seen *w, const trial *t, guint at, int kind, int dtype) {
+  const gboolean extreme = pick(0, 4) == 0, line = kind == FC_AUDIO || extreme || pick(0, 4) == 0;
+  w->dense = line || pick(0, 2), w->statistic = extreme ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : -1;
+  w->nx = extreme ? pick(2, 25) : pick(1, line ? 24 : 8), w->ny = line ? 1 : pick(1, 8);
+  const int count = w->statistic >= 0 ? 0 : w->dense ? w->nx * w->ny : w->nx + w->ny;
+  for (int i = 0; i < count; i++) w->taps[i] = (float)real(-0.2, 1.2 / count);
+  if (extreme)
+    g_snprintf(w->entry, sizeof w->entry, "fc_statistic<%d,%d,%d,%d>", w->statistic, w->nx, dtype, kind);
+  else
+    g_snprintf(w->entry, sizeof w->entry, "%s<%d,%d>", w->dense ? "fc_dense" : "fc_separable", w->nx, w->ny);
+  w->f = (fc_device_function){.size = sizeof w->f,
+                              .flags = FC_FUNCTION_WINDOW | (extreme ? FC_FUNCTION_SELECTS : 0),
+                              .source = extreme ? FC_FUNCTION_STATISTIC_TEXT : FC_FUNCTION_WINDOW_TEXT,
+                              .entry = w->entry,
+                              .bytes = w->taps,
+                              .n_bytes = (guint32)count * 4,
+                              .align = 4,
+                              .low = 1,
+                              .growth = -1,
+                              .window_x = (guint32)w->nx,
+                              .window_y = (guint32)w->ny};
+  (void)t, (void)at;
+}
+
+/* Several windows, with functions ahead of, between and behind them. */
+static trial *series_new(void) {
+  static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
+  static const gint64 shapes[][3] = {{1, 31, 397}, {2, 19, 140}, {1, 60, 152}, {1, 12, 1201}, {3, 17, 67}};
+  trial *t = g_new0(trial, 1);
+  const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
+  gint64 channels = pick(1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
+  const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
+  if (kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(20, 1200);
+  const int in_dtype = codes[pick(0, 4)], out_dtype = codes[pick(0, 4)];
+  t->what = (fc_composition){.stages = t->described, .n = (guint)pick(2, MOST_STAGES + 1), .compute = FC_F32};
+  t->what.window = t->what.n, t->statistic = -1, t->rounding = t->what.n - 1;
+  const guint first = (guint)pick(0, (int)t->what.n - 1),
+              second = (guint)pick((int)first + 1, (int)t->what.n);
+  int link = in_dtype;
+  gint64 before = 0, after = 0;
+  for (guint i = 0; i < t->what.n; i++) {
+    fc_compose_stage *d = &t->described[i];
+    d->kind = kind;
+    if (i == first || i == second || (i > first && i < second && pick(0, 2))) {
+      seen *w = &t->series[i];
+      make_one_of(w, t, i, kind, link);
+      d->name = "window", d->function = &w->f;
+      d->border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP);
+      d->border_value = d->border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.5 : 17;
+      if (t->what.windows++ == 0) t->what.window = i;
+      if (w->statistic < 0) link = FC_F32;
+      before += kind == FC_AUDIO ? w->nx / 2 : w->ny, after += kind == FC_AUDIO ? w->nx : w->ny;
+    } else {
+      const gboolean keeps = i > first && i < second;
+      make_stage(&t->stages[i], (stage_kind)pick(COPY, keeps ? GAINS + 1 : COLOR), channels,
+                 kind == FC_AUDIO ? 1 : 300);
+      stage_prepare(&t->stages[i], FC_F32);
+      d->name = "stage", d->function = &t->stages[i].function;
+      channels = t->stages[i].out, link = FC_F32;
+    }
+    d->dtype = i + 1 == t->what.n ? out_dtype : link;
+  }
+  t->what.border = t->described[first].border, t->what.border_value = t->described[first].border_value;
+  const view_layout layout = (view_layout)pick(0, VIEW_LAYOUTS),
+                    out_layout = pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
+  const gint64 from = pick(0, 2) ? pick(0, (int)extent[along]) : 0,
+               count = pick(1, (int)(extent[along] - from) + 1);
+  const gint64 lo = pick(0, 2) ? MAX(from - before, 0) : 0,
+               hi = pick(0, 2) ? MIN(MAX(from + count, before) + after, extent[along]) : extent[along];
+  place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
+  extent[3] = channels;
+  place(&t->out, kind, out_dtype, extent, from, count, &t->out_memory, &t->out_bytes, out_layout);
+  if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
+  if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
+  fill(t);
+  return t;
 }
 
 /* `mixing`: a statistic of integers among stages that only put channels elsewhere. */
@@ -542,6 +630,84 @@ static void transform_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 chan
   for (gint64 c = 0; c < channels; c++) v[c] = (double)t->made[c][x];
 }
 
+/* A frame of what is between two stages: float[rows][columns][channels]. */
+typedef struct frame {
+  gint64 rows, columns, channels;
+  float *v;
+} frame;
+
+static frame frame_new(const trial *t, gint64 channels) {
+  const gint64 rows = t->in.extent[1], columns = t->in.extent[2];
+  return (frame){rows, columns, channels, g_new0(float, (gsize)(rows * columns * channels))};
+}
+
+static float *frame_at(const frame *f, gint64 y, gint64 x) {
+  return f->v + (y * f->columns + x) * f->channels;
+}
+
+/* One window of several, of a pixel. */
+static void see(const seen *w, const fc_compose_stage *d, const frame *f, gint64 y, gint64 x, float *to) {
+  for (gint64 c = 0; c < f->channels; c++) {
+    float sum = 0;
+    for (int j = 0; j < w->ny; j++) {
+      float h = w->dense || w->statistic >= 0 ? sum : 0;
+      const gint64 from_y = fc_border_map(d->border, y - w->ny / 2 + j, f->rows);
+      for (int i = 0; i < w->nx; i++) {
+        const gint64 from_x = fc_border_map(d->border, x - w->nx / 2 + i, f->columns);
+        const float v = from_y < 0 || from_x < 0 ? (float)d->border_value : frame_at(f, from_y, from_x)[c];
+        if (w->statistic < 0)
+          h = fmaf(w->taps[w->dense ? j * w->nx + i : i], v, h);
+        else if (i == 0 || isnan(v) || isnan(h))
+          h = i > 0 && isnan(h) ? h : v;
+        else if (w->statistic == FC_WINSTAT_MIN)
+          h = v < h || (v == h && signbit(v)) ? v : h;
+        else
+          h = v > h || (v == h && signbit(h)) ? v : h;
+      }
+      sum = w->dense || w->statistic >= 0 ? h : fmaf(w->taps[w->nx + j], h, sum);
+    }
+    to[c] = sum;
+  }
+}
+
+/* Stage by stage, on whole frames; what is not there is not used. */
+static void run_series(trial *t, guint8 *to) {
+  const fc_view *in = &t->in, *out = &t->out;
+  for (gint64 n = 0; n < out->shape[0]; n++) {
+    frame f = frame_new(t, in->shape[3]);
+    double v[16];
+    for (gint64 y = in->origin[1]; y < in->origin[1] + in->shape[1]; y++)
+      for (gint64 x = in->origin[2]; x < in->origin[2] + in->shape[2]; x++) {
+        load(t, n, y, x, v);
+        for (gint64 c = 0; c < f.channels; c++) frame_at(&f, y, x)[c] = (float)v[c];
+      }
+    for (guint s = 0; s < t->what.n; s++) {
+      const gboolean window = (t->described[s].function->flags & FC_FUNCTION_WINDOW) != 0;
+      const gboolean pixels = !window && (t->stages[s].kind == MATRIX || t->stages[s].kind == COLOR);
+      frame made = frame_new(t, pixels ? t->stages[s].out : f.channels);
+      for (gint64 y = 0; y < f.rows; y++)
+        for (gint64 x = 0; x < f.columns; x++) {
+          if (window) {
+            see(&t->series[s], &t->described[s], &f, y, x, frame_at(&made, y, x));
+            continue;
+          }
+          for (gint64 c = 0; c < f.channels; c++) v[c] = (double)frame_at(&f, y, x)[c];
+          through(t, s, s + 1, v, f.channels, y, x);
+          for (gint64 c = 0; c < made.channels; c++) frame_at(&made, y, x)[c] = (float)v[c];
+        }
+      g_free(f.v);
+      f = made;
+    }
+    for (gint64 y = 0; y < out->shape[1]; y++)
+      for (gint64 x = 0; x < out->shape[2]; x++)
+        for (gint64 c = 0; c < f.channels; c++) {
+          v[c] = (double)frame_at(&f, out->origin[1] + y, out->origin[2] + x)[c];
+          store_at(t, t->what.n - 1, &v[c], to + ((guint8 *)fc_view_at(out, n, y, x, c) - t->out_memory));
+        }
+    g_free(f.v);
+  }
+}
+
 static void run_plain(trial *t, guint8 *to) {
   const fc_view *out = &t->out;
   const gboolean window = t->what.window < t->what.n;
@@ -577,6 +743,7 @@ static void run_plain(trial *t, guint8 *to) {
 static char *source_of(GPtrArray *trials) {
   GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n#include "
                             "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n#include "
+                            "\"filters/gpu/series.cuh\"\n#include "
                             "\"tests/device/emulated/blocks.cuh\"\n");
   for (guint i = 0; i < trials->len; i++) {
     const trial *t = g_ptr_array_index(trials, i);
@@ -633,7 +800,10 @@ static char *describe(const trial *t) {
                   (int)t->out.shape[2], (int)t->in.shape[3], (int)t->out.origin[1], (int)t->in.extent[1],
                   (int)t->out.origin[2], (int)t->in.extent[2], t->what.border);
   for (guint i = 0; i < t->what.n; i++)
-    g_string_append_printf(s, " %s%s", i == t->what.window ? t->entry : kinds[t->stages[i].kind],
+    g_string_append_printf(s, " %s%s",
+                           t->what.windows > 1 && t->series[i].nx ? t->series[i].entry
+                           : i == t->what.window                  ? t->entry
+                                                                  : kinds[t->stages[i].kind],
                            i == t->rounding ? "," : "");
   return g_string_free(s, FALSE);
 }
@@ -654,7 +824,7 @@ static gboolean check(trial *t, run_fn run) {
   guint32 notes[FC_NOTES] = {0};
   g_autofree guint8 *expected = g_malloc(bytes);
   memset(t->out_memory, 0xa5, bytes), memset(expected, 0xa5, bytes);
-  run_plain(t, expected);
+  (t->what.windows > 1 ? run_series : run_plain)(t, expected);
   fc_composed again;
   g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, 5, &again));
   run(again.params, again.grid, again.threads);
@@ -670,7 +840,7 @@ static gboolean check(trial *t, run_fn run) {
 
 int main(int argc, char **argv) {
   int random = 72, failed = 0, at = 1;
-  guint seed = 1, windows = 0;
+  guint seed = 1, windows = 0, series = 0;
   for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
     if (strcmp(argv[at], "--seed") == 0) seed_text = argv[at + 1], seed = (guint)atoi(seed_text);
     if (strcmp(argv[at], "--random") == 0) random = atoi(argv[at + 1]);
@@ -680,13 +850,13 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0;
   for (int i = 0; i < random; i++) {
-    trial *t = trial_new(i % 2, i % 6 == 1);
+    trial *t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1);
     if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) {
       trial_free(t);
       continue;
     }
     t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
-    variants[t->launch.variant]++, windows += i % 2;
+    variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     placed += strstr(t->text, "PLACED = true") != NULL, early += t->rounding + 1 < t->what.n;
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
@@ -699,12 +869,14 @@ int main(int argc, char **argv) {
     make_tables(g_ptr_array_index(trials, i));
     failed += !check(g_ptr_array_index(trials, i), run);
   }
-  g_print("seed %u: %u kernels, %u with windows, %u that clip nothing, %u without NaN, %u told positions, %u "
+  g_print("seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
+          "told positions, %u "
           "that select among integers, %d failed; by variant",
-          seed, trials->len, windows, quiet, nan_free, placed, early, failed);
+          seed, trials->len, windows, series, quiet, nan_free, placed, early, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
-  g_assert_true(windows > (guint)random / 12 && quiet > 0 && nan_free > 0 && placed > 0 && early > 0);
+  g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
+                placed > 0 && early > 0);
   dlclose(kernels);
   return failed != 0;
 }

@@ -108,7 +108,16 @@ static void test_groups(void) {
       {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
       {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
       {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
-      {{"gain:2", "sepconv:[1,2,1]/4", "clip:min=3", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
+      {{"gain:2", "sepconv:[1,2,1]/4", "clip:min=3", "sepconv:[1,2,1]/4:border=wrap"},
+       FC_IMAGE,
+       FC_U8,
+       3,
+       "3"},
+      /* Several windows where that is estimated to be faster, and no border repeats the signal. */
+      {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, "4"},
+      {{"conv1d:[1,2,1]/4", "winstat:window=5:stat=max", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 1, "3"},
+      {{"gain:2", "conv1d:[1,2,1]/4", "conv1d:[1,2,1]/4:border=wrap"}, FC_AUDIO, FC_F32, 1, "2"},
+      {{"conv2d:[1,2,1;1,3,2]/9", "sepconv:[1,2,1]/4:border=wrap"}, FC_IMAGE, FC_U8, 3, "1"},
       /* By itself a window is worth a kernel where none as fast is built ahead; here bytes become floats. */
       {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
       {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, "1"},
@@ -126,7 +135,11 @@ static void test_groups(void) {
       {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
       {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
       {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
-      {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
+      {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4:border=wrap", "gain:2"},
+       FC_IMAGE,
+       FC_U8,
+       3,
+       "2+2"},
       {{"gain:1.2", "mix:0", "gain:0.5", "gain:0.8", "mix:0"}, FC_IMAGE, FC_U8, 1, "5"},
       {{"gain:2", "conv1d:[0,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""}, /* less than the window that was asked for */
       {{"gain:2", "conv1d:[1,2,1]/4:mode=full"}, FC_AUDIO, FC_I16, 2, ""},
@@ -203,6 +216,38 @@ static void test_noting(void) {
   g_assert_cmpuint(plan->stages[0].fused, ==, 4);
   g_assert_cmpuint(fc_plan_noting(plan, 0), ==, 1);
   drop(&c);
+}
+
+/* --dry-run tells what was estimated of several windows, whichever way it was decided. */
+static void test_told(void) {
+  static const struct {
+    const char *stages[4];
+    int kind;
+    const char *text;
+  } cases[] = {{{"conv1d:[1,2,1]/4", "gain:2", "conv1d:[1,2,1]/4"},
+                FC_AUDIO,
+                "fused   stages 1 to 3, 3 stages in 1 kernel; 2 windows: an estimated "},
+               {{"sepconv:[1,2,3,4,5,4,3,2,1]/25", "sepconv:[1,2,3,4,5,4,3,2,1]/25"},
+                FC_IMAGE,
+                " stage 1; the window of stage 2 apart: an estimated "},
+               {{"gain:2", "clip:min=0.1"}, FC_IMAGE, "fused   stages 1 to 2, 2 stages in 1 kernel\n"}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    ready_chain c = parse(cases[i].stages);
+    const fc_format in = {.size = sizeof in,
+                          .kind = cases[i].kind,
+                          .dtype = FC_F32,
+                          .bits = 32,
+                          .extent = {1, cases[i].kind == FC_AUDIO ? 1 : 300, 70000, 4}};
+    const fc_plan_query query = {.in = &in, .wanted = -1, .options = &options};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+    g_assert_no_error(error);
+    g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+    if (!strstr(text, cases[i].text)) g_test_fail_printf("%s is not in %s", cases[i].text, text);
+    drop(&c);
+  }
 }
 
 /* Parameters of a kernel are 4 KB at the most: what is more begins another. */
@@ -603,6 +648,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/groups", test_groups);
   g_test_add_func("/fused/long mask", test_long_mask);
   g_test_add_func("/fused/noting", test_noting);
+  g_test_add_func("/fused/told", test_told);
   g_test_add_func("/fused/long chain", test_long_chain);
   g_test_add_func("/fused/memory", test_memory);
   g_test_add_func("/fused/exchanged", test_exchanged);
