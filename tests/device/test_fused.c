@@ -73,96 +73,90 @@ static char *groups_of(const char *const *stages, int kind, int dtype, gint64 ch
   return g_string_free(groups, FALSE);
 }
 
+/* Which stages of a chain are one kernel: their numbers, > where its axes are exchanged behind them. */
+static const struct {
+  const char *stages[7];
+  int kind, dtype;
+  gint64 channels;
+  const char *groups;
+} group_cases[] = {
+    {{"gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2"},
+    {{"gain:2"}, FC_AUDIO, FC_I16, 2, ""},
+    {{"gain:2", "clip:0.5", "winstat:window=3", "gain:2", "gain:1,2", "clip:0.1"}, FC_AUDIO, FC_F32, 2, "6"},
+    {{"gain:2", "winstat:window=3:border=shrink", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
+    {{"gain:2", "winstat:window=3:stat=mean,rms", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
+    {{"winstat:window=20:stat=max"}, FC_AUDIO, FC_I16, 2, "1"},
+    {{"winstat:window=1025"}, FC_AUDIO, FC_F32, 2, ""},
+    {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 2, "1"},
+    {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 1, ""},
+    {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
+    {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
+    {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
+    {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
+    {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
+    {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, ""},
+    /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
+    {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
+    {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},
+    {{"gain:2", "convert:u8", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
+    {{"winstat:window=20:stat=rms", "convert:u8", "winstat:window=3:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
+    {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
+    {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
+    {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
+    {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
+    {{"gain:2", "sepconv:[1,2,1]/4", "clip:min=3", "sepconv:[1,2,1]/4:border=wrap"}, FC_IMAGE, FC_U8, 3, "3"},
+    /* Several windows where that is estimated to be faster, and no border repeats the signal. */
+    {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, "4"},
+    {{"conv1d:[1,2,1]/4", "winstat:window=5:stat=max", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 1, "3"},
+    {{"gain:2", "conv1d:[1,2,1]/4", "conv1d:[1,2,1]/4:border=wrap"}, FC_AUDIO, FC_F32, 1, "2"},
+    {{"conv2d:[1,2,1;1,3,2]/9", "sepconv:[1,2,1]/4:border=wrap"}, FC_IMAGE, FC_U8, 3, "1"},
+    /* By itself a window is worth a kernel where none as fast is built ahead; here bytes become floats. */
+    {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_F32, 3, ""},
+    {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
+    {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
+    {{"conv1d:[1,2,1]/4:axis=y"}, FC_IMAGE, FC_U8, 1, "1"},
+    {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, "1"}, /* short rows and few taps */
+    {{"conv1d:[1,2,3,4,5,6,7,8,9,9,8,7,6,5,4,3,2,1]/99"}, FC_IMAGE, FC_F32, 3, ""},
+    {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 2, ""},
+    {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, "1"},
+    {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, ""},
+    {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 4, "1"},
+    {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
+    {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
+    {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
+    {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
+    {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4:border=wrap", "gain:2"},
+     FC_IMAGE,
+     FC_U8,
+     3,
+     "2+2"},
+    {{"gain:1.2", "mix:0", "gain:0.5", "gain:0.8", "mix:0"}, FC_IMAGE, FC_U8, 1, "5"},
+    {{"gain:2", "conv1d:[0,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""}, /* less than the window that was asked for */
+    {{"gain:2", "conv1d:[1,2,1]/4:mode=full"}, FC_AUDIO, FC_I16, 2, ""},
+    {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},
+    /* Six channels are too many pixel by pixel, not sample by sample. */
+    {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
+    {{"convert:f32:scale=stretch", "gain:2"}, FC_IMAGE, FC_U8, 3, ""},
+    /* Exchanged axes are the kernel's strides, but not those of a window. */
+    {{"gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "1>"},
+    {{"crop:x=3", "gain:2", "layout:chw", "gain:2", "layout:hwc"}, FC_IMAGE, FC_U8, 3, "2>+1>"},
+    {{"sepconv:[1,2,1]/4", "gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "2"},
+    {{"layout:chw"}, FC_IMAGE, FC_U8, 3, ""},
+};
+
 static void test_groups(void) {
-  static const struct {
-    const char *stages[7];
-    int kind, dtype;
-    gint64 channels;
-    const char *groups;
-  } cases[] = {
-      {{"gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2"},
-      {{"gain:2"}, FC_AUDIO, FC_I16, 2, ""},
-      {{"gain:2", "clip:0.5", "winstat:window=3", "gain:2", "gain:1,2", "clip:0.1"},
-       FC_AUDIO,
-       FC_F32,
-       2,
-       "6"},
-      {{"gain:2", "winstat:window=3:border=shrink", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
-      {{"gain:2", "winstat:window=3:stat=mean,rms", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
-      {{"winstat:window=20:stat=max"}, FC_AUDIO, FC_I16, 2, "1"},
-      {{"winstat:window=1025"}, FC_AUDIO, FC_F32, 2, ""},
-      {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 2, "1"},
-      {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 1, ""},
-      {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
-      {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
-      {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
-      {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
-      {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
-      {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, ""},
-      /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
-      {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
-      {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},
-      {{"gain:2", "convert:u8", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
-      {{"winstat:window=20:stat=rms", "convert:u8", "winstat:window=3:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
-      {{"mix:1,0", "mix:1,0", "gain:2"}, FC_AUDIO, FC_I16, 2, "3"},
-      {{"mix:1,0", "gain:2"}, FC_AUDIO, FC_F64, 2, "2"}, /* computed in f64 */
-      {{"crop:x=3", "gain:2", "crop:y=2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2+2"},
-      {{"matrix:[0.3,0.6,0.1]", "gain:2", "sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U8, 3, "3"},
-      {{"gain:2", "sepconv:[1,2,1]/4", "clip:min=3", "sepconv:[1,2,1]/4:border=wrap"},
-       FC_IMAGE,
-       FC_U8,
-       3,
-       "3"},
-      /* Several windows where that is estimated to be faster, and no border repeats the signal. */
-      {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, "4"},
-      {{"conv1d:[1,2,1]/4", "winstat:window=5:stat=max", "conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 1, "3"},
-      {{"gain:2", "conv1d:[1,2,1]/4", "conv1d:[1,2,1]/4:border=wrap"}, FC_AUDIO, FC_F32, 1, "2"},
-      {{"conv2d:[1,2,1;1,3,2]/9", "sepconv:[1,2,1]/4:border=wrap"}, FC_IMAGE, FC_U8, 3, "1"},
-      /* By itself a window is worth a kernel where none as fast is built ahead; here bytes become floats. */
-      {{"conv2d:[1,2,3;4,5,7]"}, FC_IMAGE, FC_U8, 3, "1"},
-      {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_U8, 3, "1"},
-      {{"conv2d:[1,2,3;4,5,7;1,9,2]"}, FC_IMAGE, FC_F32, 3, ""},
-      {{"sepconv:[1,2,1]/4:y=[1,2]/3", "gain:2"}, FC_IMAGE, FC_F32, 3, "2"},
-      {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
-      {{"conv1d:[1,2,1]/4:axis=y"}, FC_IMAGE, FC_U8, 1, "1"},
-      {{"conv1d:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, "1"}, /* short rows and few taps */
-      {{"conv1d:[1,2,3,4,5,6,7,8,9,9,8,7,6,5,4,3,2,1]/99"}, FC_IMAGE, FC_F32, 3, ""},
-      {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_F32, 2, ""},
-      {{"conv1d:[1,2,1]/4"}, FC_AUDIO, FC_I16, 2, "1"},
-      {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, ""},
-      {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 4, "1"},
-      {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
-      {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
-      {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
-      {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
-      {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4:border=wrap", "gain:2"},
-       FC_IMAGE,
-       FC_U8,
-       3,
-       "2+2"},
-      {{"gain:1.2", "mix:0", "gain:0.5", "gain:0.8", "mix:0"}, FC_IMAGE, FC_U8, 1, "5"},
-      {{"gain:2", "conv1d:[0,2,1]/4"}, FC_AUDIO, FC_I16, 2, ""}, /* less than the window that was asked for */
-      {{"gain:2", "conv1d:[1,2,1]/4:mode=full"}, FC_AUDIO, FC_I16, 2, ""},
-      {{"gain:2", "stats", "gain:2", "gain:2"}, FC_IMAGE, FC_U8, 3, "2"},
-      /* Six channels are too many pixel by pixel, not sample by sample. */
-      {{"gain:1,2,3,4,5,6", "gain:2", "clip:min=1"}, FC_ARRAY, FC_F32, 6, "2"},
-      {{"convert:f32:scale=stretch", "gain:2"}, FC_IMAGE, FC_U8, 3, ""},
-      /* Exchanged axes are the kernel's strides, but not those of a window. */
-      {{"gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "1>"},
-      {{"crop:x=3", "gain:2", "layout:chw", "gain:2", "layout:hwc"}, FC_IMAGE, FC_U8, 3, "2>+1>"},
-      {{"sepconv:[1,2,1]/4", "gain:2", "layout:chw"}, FC_IMAGE, FC_U8, 3, "2"},
-      {{"layout:chw"}, FC_IMAGE, FC_U8, 3, ""},
-  };
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cuda";
-  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+  for (guint i = 0; i < G_N_ELEMENTS(group_cases); i++) {
     options.fuse = FC_FUSE_AUTO;
-    g_autofree char *groups =
-        groups_of(cases[i].stages, cases[i].kind, cases[i].dtype, cases[i].channels, -1, &options);
-    g_assert_cmpstr(groups, ==, cases[i].groups);
+    g_autofree char *groups = groups_of(group_cases[i].stages, group_cases[i].kind, group_cases[i].dtype,
+                                        group_cases[i].channels, -1, &options);
+    g_assert_cmpstr(groups, ==, group_cases[i].groups);
     options.fuse = FC_FUSE_NO;
-    g_autofree char *none =
-        groups_of(cases[i].stages, cases[i].kind, cases[i].dtype, cases[i].channels, -1, &options);
+    g_autofree char *none = groups_of(group_cases[i].stages, group_cases[i].kind, group_cases[i].dtype,
+                                      group_cases[i].channels, -1, &options);
     g_assert_cmpstr(none, ==, "");
   }
 }
