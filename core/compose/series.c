@@ -271,11 +271,13 @@ gboolean fc_series_pays(const fc_composition *c, int in_dtype, const gint64 exte
 
 /* ---- a launch ----------------------------------------------------------------------------- */
 
-/* Whether the views have what series.cuh reads, whose ranges of rows these are. */
+/* Whether the views have what series.cuh reads, whose ranges of rows these are. Where the end of a stream is
+ * not known yet, its border is not either. */
 static gboolean has_all(const fc_series *k, const fc_composition *c, const fc_view *in, const fc_view *out) {
   const gint64 x = out->origin[FC_AXIS_X], lo = in->origin[FC_AXIS_X], hi = lo + in->shape[FC_AXIS_X],
                height = in->extent[FC_AXIS_Y];
   gint64 before = 0, after = 0, top = out->origin[FC_AXIS_Y], end = top + out->shape[FC_AXIS_Y];
+  if (in->extent[FC_AXIS_X] < 0 || height < 0) return FALSE;
   for (guint i = k->n; i-- > 0;) {
     const fc_device_function *f = c->stages[k->at[i]].function;
     const gint64 nx = f->window_x, ny = f->window_y, from = top - ny / 2, to = end + ny - 1 - ny / 2;

@@ -183,11 +183,17 @@ static void look_for_exchange(const fc_plan *plan, guint s) {
   fc_plan_stage *ps = &plan->stages[s];
   const fc_exchange *exchange = ps->op ? fc_operator_extension(ps->op, FC_EXCHANGE) : NULL;
   guint seen = 0;
-  ps->exchanges = FALSE;
   if (!exchange || ps->n_sides || plan->links[s].dtype != plan->links[s + 1].dtype) return;
-  if (FC_CALLED(ps->name, exchange->axes(&ps->stage->host.base, ps->self, ps->exchange)) != FC_OK) return;
-  for (int a = 0; a < FC_AXES; a++)
-    if (ps->exchange[a] >= 0 && ps->exchange[a] < FC_AXES) seen |= 1u << ps->exchange[a];
+  if (ps->measure_bytes || ps->carry_bytes || ps->generator || ps->passthrough) return;
+  const fc_status status = FC_CALLED(ps->name, exchange->axes(&ps->stage->host.base, ps->self, ps->exchange));
+  /* Why it refuses is no later failure's reason. */
+  fc_stage_host_check(&ps->stage->host, ps->name, "asking for its axes", FC_OK, NULL);
+  if (status != FC_OK) return;
+  for (int a = 0; a < FC_AXES; a++) {
+    const int from = ps->exchange[a];
+    if (from < 0 || from >= FC_AXES || plan->links[s + 1].extent[a] != plan->links[s].extent[from]) return;
+    seen |= 1u << from;
+  }
   ps->exchanges = seen == (1u << FC_AXES) - 1 && ps->exchange[FC_AXIS_N] == FC_AXIS_N;
 }
 
@@ -195,7 +201,9 @@ static void look_for_exchange(const fc_plan *plan, guint s) {
 static gboolean goes_through(const fc_plan *plan, guint stage, guint n) {
   if (stage + n >= plan->n || !plan->stages[stage + n].exchanges) return FALSE;
   for (guint s = stage; s < stage + n; s++)
-    if (plan->stages[s].function->flags & FC_FUNCTION_WINDOW) return FALSE;
+    if (plan->stages[s].function->flags & FC_FUNCTION_WINDOW ||
+        (plan->stages[s].made && fc_linear_has_edges(plan->stages[s].made->steps)))
+      return FALSE;
   return TRUE;
 }
 
@@ -216,10 +224,12 @@ fc_view fc_plan_unexchanged(const fc_plan *plan, guint stage, const fc_view *out
 
 void fc_plan_fuse(fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
-    look_for_exchange(plan, s);
+    plan->stages[s].exchanges = FALSE;
     g_clear_pointer(&plan->stages[s].function, g_atomic_rc_box_release);
     plan->stages[s].fused = 0, plan->stages[s].composed = plan->stages[s].through = FALSE;
-    if (plan->n_devices && plan->fuse != FC_FUSE_NO) plan->stages[s].function = describe(plan, s);
+    if (!plan->n_devices || plan->fuse == FC_FUSE_NO) continue;
+    look_for_exchange(plan, s);
+    plan->stages[s].function = describe(plan, s);
   }
   for (guint s = 0, n; s < plan->n; s += MAX(n, 1)) {
     for (n = 0; s + n < plan->n && may_be_one(plan, s, n + 1);) n++;

@@ -19,7 +19,7 @@
 namespace {
 
 constexpr int WARPS = 8, RESIDENT = 3, EACH = 16, TILE = 32 * EACH;
-constexpr int MOST_TAPS = 40; // for longer masks tiles.cu is faster, as it loads larger pieces
+constexpr int MOST_TAPS = 40; // longer masks are composed
 static_assert(MOST_TAPS <= FC_CONV1D_BLOCK && MOST_TAPS % 4 == 0, "one block of taps, by fours");
 // The shortest rows for this kernel: two tiles, and 64 bytes per tap; in shorter ones the ends take too
 // long.

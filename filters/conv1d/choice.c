@@ -7,6 +7,7 @@ enum {
   LONG = 2048,            /* elements of rows from which on quads.cu keeps its lanes busy */
   SHORT = 640,            /* samples of rows of which rows.cu has several in shared memory */
   BYTES_TAPS = 40,        /* of bytes.cu */
+  BYTES_A_TAP = 64,       /* elements of a row for each tap, below which its ends take too long */
   VECTORS = 128           /* pixels of the rows of vectors.cu */
 };
 
@@ -62,7 +63,7 @@ static int takes_rows(const fc_case1d *k) {
 
 static int takes_bytes(const fc_case1d *k) {
   return k->along_x && k->in_dtype == FC_U8 && k->out_dtype == FC_U8 && k->pixels && k->channels <= 4 &&
-         k->taps <= BYTES_TAPS;
+         k->taps <= BYTES_TAPS && k->length * k->channels >= BYTES_A_TAP * k->taps;
 }
 
 static int takes_vectors(const fc_case1d *k) {
@@ -126,7 +127,8 @@ static int is_quick_column(const fc_signal1d *s, int floats) {
 static int is_quick_bytes(const fc_signal1d *s) {
   const int64_t elements = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C];
   return s->kind != FC_AUDIO && s->in_dtype == FC_U8 && s->taps <= BYTES_TAPS && s->extent[FC_AXIS_C] <= 4 &&
-         s->extent[FC_AXIS_X] > SHORT && (elements % 4 != 0 || s->extent[FC_AXIS_Y] == 1);
+         s->extent[FC_AXIS_X] > SHORT && elements >= BYTES_A_TAP * s->taps &&
+         (elements % 4 != 0 || s->extent[FC_AXIS_Y] == 1);
 }
 
 int fc_conv1d_is_quick(const fc_signal1d *s) {

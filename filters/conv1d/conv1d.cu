@@ -15,8 +15,8 @@
 //
 // The order of sums is that of conv1d.h, so the bits do not depend on the kernel or on how the signal is
 // cut. The host makes the borders: nothing here branches on them. Short masks on the common sample types and
-// layouts have kernels of their own, which make the border too: quads.cu, vectors.cu, rows.cu, columns.cu and
-// single.cu. choice.c has the table.
+// layouts have kernels of their own, which make the border too: quads.cu, bytes.cu, vectors.cu, rows.cu,
+// columns.cu and single.cu. choice.c has the table.
 #include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"

@@ -5,7 +5,7 @@
 // of input is read once. Internal to filters/.
 //
 // For rows of adjacent elements: an interleaved row of C channels is treated as one row whose taps are `step`
-// = C apart. Rows come FC_MARCH_BATCH at a time, copied asynchronously into shared memory while the batch
+// = C apart. Rows come a batch at a time, copied asynchronously into shared memory while the batch
 // before is summed. They are copied as whole 4-byte words - for words that contain bytes outside the view,
 // which may be uninitialised, see fc_march_fetch and fc_march_fetch_inner - and integers are converted in
 // shared memory. Each warp has its own shared memory: warps do not wait for each other.
@@ -142,24 +142,6 @@ __device__ __forceinline__ void fc_march_fetch_ends(const fc_march &m, const fc_
   const int u = lane / 4;
   if (u < BATCH && q + u < end)
     fc_march_copy_bytes(way.in + (q + u) * m.in_row, bytes, lane % 4, raw + u * m.raw_pitch);
-}
-
-// The same as a function that is called, for kernels whose sums leave no registers: `rows` of a batch, of
-// which `row` is the first.
-template <int BATCH>
-__device__ __noinline__ void fc_march_call_ends(const char *row, int64_t in_row, int bytes, int rows,
-                                                uint32_t *raw, int raw_pitch) {
-  static_assert(BATCH <= 8, "4 lanes for each row");
-  const int lane = threadIdx.x % 32;
-#pragma unroll 1
-  for (int u = 0; u < rows; u++) {
-    const fc_march_pieces p = fc_march_pieces_of(row + u * in_row, bytes);
-    uint32_t *to = raw + u * raw_pitch + (p.head > 0);
-#pragma unroll 1
-    for (int i = lane; i < p.words; i += 32) fc_copy_word(to + i, row + u * in_row + p.head + 4 * i);
-  }
-  const int u = lane / 4;
-  if (u < rows) fc_march_copy_bytes(row + u * in_row, bytes, lane % 4, raw + u * raw_pitch);
 }
 
 template <int BATCH>

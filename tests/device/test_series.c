@@ -155,6 +155,20 @@ static void test_rounding(void) {
   g_assert_true(fc_series_describe(&k, &m.c, FC_U8, 1, FALSE, 0));
 }
 
+/* Where the end of a stream is not known, its border is not either: the stages run one by one. */
+static void test_unknown_end(void) {
+  made m;
+  fc_view in, out;
+  fc_composed to;
+  gint64 shape[] = {1, 1, 1 << 20, 1};
+  make(&m, (const char *const[]){"d3x1", "d5x1", NULL}, FC_AUDIO, FC_F32, FC_BORDER_ZERO);
+  view_make(&in, FC_AUDIO, FC_F32, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, FC_AUDIO, FC_F32, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000);
+  g_assert_true(fc_compose(&m.c, &in, &out, NULL, 132, 0, &to));
+  in.extent[FC_AXIS_X] = out.extent[FC_AXIS_X] = FC_UNKNOWN;
+  g_assert_false(fc_compose(&m.c, &in, &out, NULL, 132, 0, &to));
+}
+
 static void test_pays(void) {
   static const struct {
     const char *windows[4];
@@ -183,6 +197,7 @@ int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/series/which", test_which);
   g_test_add_func("/series/rounding", test_rounding);
+  g_test_add_func("/series/unknown end", test_unknown_end);
   g_test_add_func("/series/pays", test_pays);
   g_test_add_func("/series/compiled", test_series);
   return g_test_run();

@@ -164,15 +164,11 @@ template <int BATCH, int STAGES> struct fc_byte_ring {
   }
 };
 
-constexpr int FC_BYTE_COLUMNS = 8; // of a thread
-constexpr int FC_BYTE_WARPS = FC_BAND_THREADS / 32;
+constexpr int FC_BYTE_COLUMNS = 8;         // of a thread
 constexpr int FC_BYTE_SCALE = 118;         // exponent of taps
 constexpr float FC_BYTE_UNSCALE = 0x1p31f; // 149 - 118
 constexpr uint32_t FC_BYTE_INTEGER =
     0x4b400000; // 1.5 * 2^23: what is added to it is rounded to even, into the low bits
-constexpr double FC_BYTE_LARGEST =
-    32000 / 255.0; // limit of the sum of magnitudes of taps, so that sums are integers of 16 bits
-constexpr float FC_BYTE_LEAST = 0x1p-60f; // of taps: no sum is subnormal
 
 // Taps by columns: those of one position along the row follow each other.
 template <int K> struct fc_byte_mask {

@@ -22,12 +22,8 @@
 #include "filters/filter2d/band.cuh"
 #include "filters/filter2d/sepconv.h"
 
-constexpr int FC_DIGIT_STEPS = 5;  // of 32 bytes of a window
-constexpr int FC_DIGIT_TAPS = 121; // maximum, horizontally
-constexpr int FC_DIGIT_DOWN = 31;  // maximum, vertically
-constexpr int FC_DIGIT_EDGES =
-    // margin where the border is made here: a thread has one byte of it, or of a word of it
-    FC_BAND_THREADS - 6;
+constexpr int FC_DIGIT_STEPS = 5;             // of 32 bytes of a window
+constexpr int FC_DIGIT_TAPS = 121;            // maximum, horizontally
 constexpr int64_t FC_DIGIT_LARGEST = 8355000; // sum of magnitudes of integer taps
 
 // The horizontal taps.
