@@ -162,8 +162,14 @@ static gboolean is_same_format(const fc_format *a, const fc_format *b) {
   return memcmp(&one, &other, sizeof one) == 0;
 }
 
+/* Whether the operator may be given such an input: the stages of a plan have been asked already. */
+static gboolean takes(const fc_operator *op, const fc_format *in) {
+  return op->dtypes_in & FC_DTYPE_BIT(in->dtype) && op->kinds & FC_KIND_BIT(in->kind);
+}
+
 /* The plan with `joined` in place of its stages; NULL: it does not make the same of its input. */
 static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined) {
+  if (!takes(joined->op, &plan->links[s])) return NULL;
   g_autoptr(fc_plan) with = fc_plan_copy(plan);
   fc_plan_stage *ps = &with->stages[s];
   const fc_format was = plan->links[s + joined->n];
@@ -226,7 +232,7 @@ static fc_plan *best_from(fc_plan *plan, guint s) {
     }
     why = join(plan, s, n, &all, (const fc_linear_map *)(void *)parts->data, &joined);
     g_autoptr(fc_plan) with = why ? NULL : plan_with(plan, s, joined);
-    if (!why && !with) why = "its result would be another format";
+    if (!why && !with) why = "the operator for both takes or makes another format";
     const double saves = with ? plan->chain->context->joins_all ? n : apart - cost_of(with, s) : 0;
     if (saves > saved) {
       saved = saves;

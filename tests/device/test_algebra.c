@@ -154,7 +154,28 @@ static const fc_operator taps_operator = {.size = sizeof taps_operator,
                                           .negotiate = taps_negotiate,
                                           .backends = taps_backends,
                                           .extension = taps_extension};
-static const fc_operator *const foreign_operators[] = {&taps_operator};
+/* Another one, which takes what the operator of its joined stages does not. */
+static const void *odd_extension(const fc_operator *op, const char *name) {
+  static const fc_linear linear = {sizeof linear, 0, taps_describe, taps_make, &taps_operator};
+  (void)op;
+  return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
+}
+static const fc_operator odd_operator = {.size = sizeof odd_operator,
+                                         .name = "odd",
+                                         .flags = FC_OP_KEEPS_MEANING,
+                                         .summary = "sums along the rows",
+                                         .doc = "For tests.",
+                                         .n_params = 3,
+                                         .kinds = FC_KINDS_ALL,
+                                         .dtypes_in = FC_DTYPES_ALL,
+                                         .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                         .params = taps_all,
+                                         .create = taps_create,
+                                         .destroy = g_free,
+                                         .negotiate = taps_negotiate,
+                                         .backends = taps_backends,
+                                         .extension = odd_extension};
+static const fc_operator *const foreign_operators[] = {&taps_operator, &odd_operator};
 static const fc_plugin foreign = {.size = sizeof foreign,
                                   .abi = FC_PLUGIN_ABI,
                                   .id = "org.example.taps",
@@ -162,7 +183,7 @@ static const fc_plugin foreign = {.size = sizeof foreign,
                                   .author = "a test",
                                   .license = "MIT",
                                   .url = "",
-                                  .n_operators = 1,
+                                  .n_operators = G_N_ELEMENTS(foreign_operators),
                                   .operators = foreign_operators};
 
 /* ---- signals ---------------------------------------------------------------------------- */
@@ -493,6 +514,27 @@ static void test_decisions(void) {
   }
 }
 
+/* Stages that are joined of two of the test's own, of sound of an element type. */
+static guint odd_joined(int dtype) {
+  static const char *const stages[] = {"odd:[1,2,1]", "odd:[1,1]", NULL};
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = dtype,
+                        .bits = fc_dtype_bits(dtype),
+                        .rate = 48000,
+                        .extent = {1, 1, 400, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  return joined_of(chain, &in, FC_F32, &options);
+}
+
+/* The operator of joined stages is given what it takes only. */
+static void test_types(void) {
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  g_assert_cmpuint(odd_joined(FC_I16), ==, 0);
+}
+
 /* Whether it pays. */
 static void test_costs(void) {
   static const struct {
@@ -555,6 +597,7 @@ int main(int argc, char **argv) {
   fc_context_set_log(context, ignore, NULL);
   context->driver = &fake_driver, context->joins_all = TRUE;
   g_test_add_func("/algebra/decisions", test_decisions);
+  g_test_add_func("/algebra/types", test_types);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
