@@ -58,28 +58,34 @@ static gboolean is_growth_of(const fc_format *in, const fc_format *out, const fc
   return in->kind == out->kind;
 }
 
-/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
-static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+/* One call of `describe`, with room for so many numbers; FALSE: it refuses, or has broken its contract. */
+static gboolean call_describe(const fc_plan *plan, guint s, double *numbers, gint64 room,
+                              fc_linear_map *map) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_linear *linear = linear_of(plan, s);
   const fc_format *in = &plan->links[s], *out = in + 1;
   const fc_setup setup = setup_of(plan, &in, out);
-  const fc_host *host = &ps->stage->host.base;
-  *map = (fc_linear_map){.size = sizeof *map};
-  if (!linear) return FALSE;
-  fc_status status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
-  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
-      (map->numbers = g_try_new0(double, (gsize)map->count))) {
-    map->room = map->count;
-    status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
-  } else {
-    status = FC_UNSUPPORTED;
-  }
+  *map = (fc_linear_map){.size = sizeof *map, .room = room, .numbers = numbers};
+  const fc_status status =
+      FC_CALLED(ps->name, linear->describe(&ps->stage->host.base, ps->self, &setup, map));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its sums", FC_OK, NULL);
-  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
-      is_reach_of(ps, map, FALSE) && is_growth_of(in, out, map))
+  const gboolean kept = map->numbers == numbers && (room == 0 || map->count == room);
+  map->size = sizeof *map, map->numbers = numbers, map->room = room;
+  return status == FC_OK && kept && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]);
+}
+
+/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
+static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+  const fc_format *in = &plan->links[s], *out = in + 1;
+  *map = (fc_linear_map){.size = sizeof *map};
+  if (!linear_of(plan, s) || !call_describe(plan, s, NULL, 0, map)) return FALSE;
+  const gint64 room = map->count;
+  double *numbers = g_try_new0(double, (gsize)room);
+  if (numbers && call_describe(plan, s, numbers, room, map) && is_reach_of(&plan->stages[s], map, FALSE) &&
+      is_growth_of(in, out, map))
     return TRUE;
-  fc_linear_map_clear(map);
+  map->numbers = NULL;
+  g_free(numbers);
   return FALSE;
 }
 

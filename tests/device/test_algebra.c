@@ -154,9 +154,23 @@ static const fc_operator taps_operator = {.size = sizeof taps_operator,
                                           .negotiate = taps_negotiate,
                                           .backends = taps_backends,
                                           .extension = taps_extension};
-/* Another one, which takes what the operator of its joined stages does not. */
+/* Another one, which takes what the operator of its joined stages does not, and does what this says. */
+static enum { PLAIN, SUMS_UP, TELLS_MORE, TELLS_LESS, HAS_OWN_NUMBERS } oddity;
+
+static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  static double own[TAPS_MOST + 1];
+  const gboolean again = map->room > 0;
+  const int64_t before = map->before_x;
+  const fc_status status = taps_describe(host, self, setup, map);
+  if (oddity == SUMS_UP) map->before_x += before;
+  if (again && oddity == TELLS_MORE) map->nx += 1 << 24, map->count += 1 << 24;
+  if (again && oddity == TELLS_LESS) map->nx--, map->count--;
+  if (again && oddity == HAS_OWN_NUMBERS) map->numbers = own;
+  return status;
+}
+
 static const void *odd_extension(const fc_operator *op, const char *name) {
-  static const fc_linear linear = {sizeof linear, 0, taps_describe, taps_make, &taps_operator};
+  static const fc_linear linear = {sizeof linear, 0, odd_describe, taps_make, &taps_operator};
   (void)op;
   return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
 }
@@ -516,7 +530,7 @@ static void test_decisions(void) {
 
 /* Stages that are joined of two of the test's own, of sound of an element type. */
 static guint odd_joined(int dtype) {
-  static const char *const stages[] = {"odd:[1,2,1]", "odd:[1,1]", NULL};
+  static const char *const stages[] = {"odd:[1,2,1]:before=1", "odd:[1,1]:before=1", NULL};
   const fc_format in = {.size = sizeof in,
                         .kind = FC_AUDIO,
                         .dtype = dtype,
@@ -533,6 +547,14 @@ static guint odd_joined(int dtype) {
 static void test_types(void) {
   g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
   g_assert_cmpuint(odd_joined(FC_I16), ==, 0);
+}
+
+/* Both calls for the numbers get the same zeros, and what a plugin breaks is not believed. */
+static void test_describe(void) {
+  oddity = SUMS_UP;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  for (oddity = TELLS_MORE; oddity <= HAS_OWN_NUMBERS; oddity++) g_assert_cmpuint(odd_joined(FC_F32), ==, 0);
+  oddity = PLAIN;
 }
 
 /* Whether it pays. */
@@ -598,6 +620,7 @@ int main(int argc, char **argv) {
   context->driver = &fake_driver, context->joins_all = TRUE;
   g_test_add_func("/algebra/decisions", test_decisions);
   g_test_add_func("/algebra/types", test_types);
+  g_test_add_func("/algebra/describe", test_describe);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
