@@ -227,11 +227,16 @@ gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *
 
 /* ---- prepared states ---------------------------------------------------------- */
 
+/* The operator whose functions are called: its own, or that which stands for several stages. */
+static const fc_operator *operator_of(const fc_stage *stage, const fc_prepared *p) {
+  return p->made ? p->made->op : stage->op;
+}
+
 static void release(fc_stage *stage, fc_prepared *p) {
   const fc_driver *driver = stage->host.context->driver;
   if (p->backend->prepare && p->backend->release) {
     int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
-    fc_enter_operator(stage->op->name);
+    fc_enter_operator(operator_of(stage, p)->name);
     p->backend->release(&stage->host.base, p->state);
     fc_enter_operator(NULL);
     if (p->device != FC_HOST) driver->leave(before);
@@ -350,7 +355,9 @@ static gboolean upload_numbers(const fc_driver *driver, fc_prepared *p, GError *
 
 static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   void *self = p->made ? p->made->self : NULL;
-  if (!self && !fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
+  const char *name = operator_of(stage, p)->name;
+  if (!p->made && !fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error))
+    return FALSE;
   p->state = self;
   if (!p->backend->prepare) return TRUE;
   const fc_driver *driver = stage->host.context->driver;
@@ -362,11 +369,11 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   if (p->joined && !sections) return FALSE;
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
   const fc_cascade *cascade = sections ? fc_operator_extension(stage->op, FC_CASCADE) : NULL;
-  fc_status status = FC_CALLED(
-      stage->op->name, cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
-                               : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
+  fc_status status =
+      FC_CALLED(name, cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
+                              : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
   if (p->device != FC_HOST) driver->leave(before);
-  return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
+  return fc_stage_host_check_on(&stage->host, name, p->device, "preparing", status, error);
 }
 
 fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *made, const fc_backend *backend,

@@ -124,7 +124,10 @@ static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, do
     const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, &setup,
                                                               &joined->map, border, value, &joined->self));
     fc_stage_host_check(&ps->stage->host, ps->name, "joining stages", FC_OK, NULL);
-    if (status == FC_OK) joined->op = linear->made;
+    if (status == FC_OK)
+      joined->op = linear->made;
+    else
+      joined->self = NULL;
   }
 }
 

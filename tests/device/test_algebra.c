@@ -155,7 +155,7 @@ static const fc_operator taps_operator = {.size = sizeof taps_operator,
                                           .backends = taps_backends,
                                           .extension = taps_extension};
 /* Another one, which takes what the operator of its joined stages does not, and does what this says. */
-static enum { PLAIN, SUMS_UP, TELLS_MORE, TELLS_LESS, HAS_OWN_NUMBERS } oddity;
+static enum { PLAIN, SUMS_UP, TELLS_MORE, TELLS_LESS, HAS_OWN_NUMBERS, HAS_NO_INSTANCE } oddity;
 
 static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
   static double own[TAPS_MOST + 1];
@@ -169,8 +169,41 @@ static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *s
   return status;
 }
 
+/* Its joined stages need no instance, where that is asked for: they are always [1,3,3,1]. */
+static taps fixed = {.taps = {1, 3, 3, 1}, .n = 4, .before = 2};
+
+static fc_status odd_make(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                          int32_t border, double value, void **instance) {
+  return oddity == HAS_NO_INSTANCE ? FC_OK : taps_make(host, self, setup, map, border, value, instance);
+}
+
+static fc_status made_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  return taps_negotiate(host, self ? self : &fixed, terms);
+}
+
+static fc_status made_process(const fc_host *host, const void *state, const fc_job *job) {
+  return taps_process(host, state ? state : &fixed, job);
+}
+
+static const fc_backend made_cpu = {.size = sizeof made_cpu,
+                                    .device_kind = FC_KIND_HOST,
+                                    .process = made_process},
+                        made_cuda = {
+                            .size = sizeof made_cuda, .device_kind = FC_KIND_CUDA, .process = made_process};
+static const fc_backend *const made_backends[] = {&made_cpu, &made_cuda, NULL};
+static const fc_operator made_operator = {.size = sizeof made_operator,
+                                          .name = "odd",
+                                          .flags = FC_OP_KEEPS_MEANING,
+                                          .summary = "several sums as one",
+                                          .kinds = FC_KINDS_ALL,
+                                          .dtypes_in = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .destroy = g_free,
+                                          .negotiate = made_negotiate,
+                                          .backends = made_backends};
+
 static const void *odd_extension(const fc_operator *op, const char *name) {
-  static const fc_linear linear = {sizeof linear, 0, odd_describe, taps_make, &taps_operator};
+  static const fc_linear linear = {sizeof linear, 0, odd_describe, odd_make, &made_operator};
   (void)op;
   return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
 }
@@ -557,6 +590,25 @@ static void test_describe(void) {
   oddity = PLAIN;
 }
 
+/* An operator of joined stages without an instance is not given that of the first stage. */
+static void test_instance(void) {
+  static const char *const stages[] = {"odd:[1,2,1]:before=1", "odd:[1,1]:before=1", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .rate = 48000, .extent = {1, 1, 400, 1}};
+  g_autoptr(fc_chain) chain = parse(stages);
+  signal_ from = signal_of(&in, FC_F32), good = signal_of(&in, FC_F32), got = signal_of(&in, FC_F32);
+  fill(&from);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_NO;
+  run(chain, &from, &good, &options, "one by one");
+  oddity = HAS_NO_INSTANCE, options.fuse = FC_FUSE_ALGEBRA;
+  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 2);
+  run(chain, &from, &got, &options, "joined");
+  must_be_near(&good, &got, 1e-6, "without an instance");
+  oddity = PLAIN;
+  g_free(from.data), g_free(good.data), g_free(got.data);
+}
+
 /* Whether it pays. */
 static void test_costs(void) {
   static const struct {
@@ -621,6 +673,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/decisions", test_decisions);
   g_test_add_func("/algebra/types", test_types);
   g_test_add_func("/algebra/describe", test_describe);
+  g_test_add_func("/algebra/instance", test_instance);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
