@@ -27,8 +27,7 @@ static const fc_linear *linear_of(const fc_plan *plan, guint s) {
   if (!ps->op || ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->generator || ps->passthrough ||
       ps->turned || ps->made || ps->part != FC_PART_ALL)
     return NULL;
-  const fc_linear *linear = fc_operator_extension(ps->op, FC_LINEAR);
-  return linear && FC_HAS(linear, made) && linear->made ? linear : NULL;
+  return fc_operator_extension(ps->op, FC_LINEAR);
 }
 
 static fc_setup setup_of(const fc_plan *plan, const fc_format *const *in, const fc_format *out) {
@@ -176,6 +175,20 @@ static gboolean takes(const fc_operator *op, const fc_format *in) {
   return op->dtypes_in & FC_DTYPE_BIT(in->dtype) && op->kinds & FC_KIND_BIT(in->kind);
 }
 
+static gboolean has_version(const fc_plan_stage *ps, int kind) {
+  return fc_backend_for(ps->op, kind) && (kind == FC_KIND_HOST || !ps->host_only);
+}
+
+/* Whether stage s of `with` runs where all those it stands for do. */
+static gboolean runs_where(const fc_plan *with, const fc_plan *plan, guint s, guint n) {
+  for (int kind = FC_KIND_HOST; kind <= FC_KIND_CUDA; kind++) {
+    gboolean all = TRUE;
+    for (guint i = s; i < s + n; i++) all = all && has_version(&plan->stages[i], kind);
+    if (all && !has_version(&with->stages[s], kind)) return FALSE;
+  }
+  return TRUE;
+}
+
 /* The plan with `joined` in place of its stages; NULL: it does not make the same of its input. */
 static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined) {
   if (!takes(joined->op, &plan->links[s])) return NULL;
@@ -187,7 +200,7 @@ static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined)
   ps->apart = NULL;
   if (!fc_plan_negotiate_stage(with, s, was.dtype, NULL) || !is_same_format(&was, &with->links[s + 1]) ||
       ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->turned ||
-      !is_reach_of(ps, &joined->map, TRUE))
+      !is_reach_of(ps, &joined->map, TRUE) || !runs_where(with, plan, s, joined->n))
     return NULL;
   return g_steal_pointer(&with);
 }

@@ -190,8 +190,15 @@ static const fc_backend made_cpu = {.size = sizeof made_cpu,
                                     .process = made_process},
                         made_cuda = {
                             .size = sizeof made_cuda, .device_kind = FC_KIND_CUDA, .process = made_process};
-static const fc_backend *const made_backends[] = {&made_cpu, &made_cuda, NULL};
-static const fc_operator made_operator = {.size = sizeof made_operator,
+static const fc_backend *const made_backends[] = {&made_cpu, &made_cuda, NULL}, *const on_cpu[] = {&made_cpu,
+                                                                                                   NULL};
+
+static const void *never(const fc_operator *op, const char *name) {
+  g_error("%s: beyond its size, and asked for %s", op->name, name);
+}
+
+/* Of a version of the contract in which `backends` was the last member. */
+static const fc_operator made_operator = {.size = G_STRUCT_OFFSET(fc_operator, backends) + sizeof(void *),
                                           .name = "odd",
                                           .flags = FC_OP_KEEPS_MEANING,
                                           .summary = "several sums as one",
@@ -200,38 +207,46 @@ static const fc_operator made_operator = {.size = sizeof made_operator,
                                           .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
                                           .destroy = g_free,
                                           .negotiate = made_negotiate,
-                                          .backends = made_backends};
+                                          .backends = made_backends,
+                                          .extension = never},
+                         host_made_operator = {.size = sizeof host_made_operator,
+                                               .name = "odd",
+                                               .flags = FC_OP_KEEPS_MEANING,
+                                               .summary = "several sums as one",
+                                               .kinds = FC_KINDS_ALL,
+                                               .dtypes_in = FC_DTYPE_BIT(FC_F32),
+                                               .dtypes_out = FC_DTYPE_BIT(FC_F32),
+                                               .destroy = g_free,
+                                               .negotiate = made_negotiate,
+                                               .backends = on_cpu},
+                         nameless_operator = {.size = sizeof nameless_operator, .backends = on_cpu};
 
 static const void *odd_extension(const fc_operator *op, const char *name) {
-  static const fc_linear linear = {sizeof linear, 0, odd_describe, odd_make, &made_operator};
-  (void)op;
-  return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
+  static const fc_linear linear = {sizeof linear, 0, odd_describe, odd_make, &made_operator},
+                         on_host = {sizeof linear, 0, odd_describe, odd_make, &host_made_operator},
+                         broken = {sizeof linear, 0, odd_describe, odd_make, &nameless_operator};
+  if (strcmp(name, FC_LINEAR) != 0) return NULL;
+  return strcmp(op->name, "odd") == 0 ? &linear : strcmp(op->name, "odd_host") == 0 ? &on_host : &broken;
 }
-static const fc_operator odd_operator = {.size = sizeof odd_operator,
-                                         .name = "odd",
-                                         .flags = FC_OP_KEEPS_MEANING,
-                                         .summary = "sums along the rows",
-                                         .doc = "For tests.",
-                                         .n_params = 3,
-                                         .kinds = FC_KINDS_ALL,
-                                         .dtypes_in = FC_DTYPES_ALL,
-                                         .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
-                                         .params = taps_all,
-                                         .create = taps_create,
-                                         .destroy = g_free,
-                                         .negotiate = taps_negotiate,
-                                         .backends = taps_backends,
-                                         .extension = odd_extension};
-static const fc_operator *const foreign_operators[] = {&taps_operator, &odd_operator};
-static const fc_plugin foreign = {.size = sizeof foreign,
-                                  .abi = FC_PLUGIN_ABI,
-                                  .id = "org.example.taps",
-                                  .version = "1",
-                                  .author = "a test",
-                                  .license = "MIT",
-                                  .url = "",
-                                  .n_operators = G_N_ELEMENTS(foreign_operators),
-                                  .operators = foreign_operators};
+#define ODD(text)                                                                                            \
+  {                                                                                                          \
+    .size = sizeof(fc_operator), .name = text, .flags = FC_OP_KEEPS_MEANING,                                 \
+    .summary = "sums along the rows", .doc = "For tests.", .n_params = 3, .kinds = FC_KINDS_ALL,             \
+    .dtypes_in = FC_DTYPES_ALL, .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),                   \
+    .params = taps_all, .create = taps_create, .destroy = g_free, .negotiate = taps_negotiate,               \
+    .backends = taps_backends, .extension = odd_extension                                                    \
+  }
+static const fc_operator odd_operator = ODD("odd"), odd_host_operator = ODD("odd_host"),
+                         broken_operator = ODD("broken");
+static const fc_operator *const foreign_operators[] = {&taps_operator, &odd_operator, &odd_host_operator},
+                                *const broken_operators[] = {&broken_operator};
+#define PLUGIN(text, list)                                                                                   \
+  {                                                                                                          \
+    .size = sizeof(fc_plugin), .abi = FC_PLUGIN_ABI, .id = text, .version = "1", .author = "a test",         \
+    .license = "MIT", .url = "", .n_operators = G_N_ELEMENTS(list), .operators = list                        \
+  }
+static const fc_plugin foreign = PLUGIN("org.example.taps", foreign_operators),
+                       broken_plugin = PLUGIN("org.example.broken", broken_operators);
 
 /* ---- signals ---------------------------------------------------------------------------- */
 
@@ -590,6 +605,20 @@ static void test_describe(void) {
   oddity = PLAIN;
 }
 
+/* The operator of joined stages is copied and checked as others are, and runs where the stages do. */
+static void test_made(void) {
+  static const char *const stages[] = {"odd_host:[1,2,1]:before=1", "odd_host:[1,1]:before=1", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .rate = 48000, .extent = {1, 1, 400, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 0);
+  g_autoptr(GError) error = NULL;
+  g_assert_false(fc_context_add_plugin(context, &broken_plugin, &error));
+  g_assert_nonnull(strstr(error->message, "the operator of its joined stages: it has no valid name"));
+}
+
 /* An operator of joined stages without an instance is not given that of the first stage. */
 static void test_instance(void) {
   static const char *const stages[] = {"odd:[1,2,1]:before=1", "odd:[1,1]:before=1", NULL};
@@ -673,6 +702,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/decisions", test_decisions);
   g_test_add_func("/algebra/types", test_types);
   g_test_add_func("/algebra/describe", test_describe);
+  g_test_add_func("/algebra/made", test_made);
   g_test_add_func("/algebra/instance", test_instance);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
