@@ -486,6 +486,12 @@ static void cut_axis(const fc_linear_steps *steps, const fc_view *out, int a, fc
   *first = (fc_range){lo, from}, *inside = (fc_range){from, to}, *last = (fc_range){to, hi};
 }
 
+fc_range fc_linear_inside(const fc_linear_steps *steps, const fc_view *out, int axis) {
+  fc_range first, inside, last;
+  cut_axis(steps, out, axis, &first, &inside, &last);
+  return inside;
+}
+
 gboolean fc_linear_make_edges(const fc_linear_steps *steps, const fc_linear_device *device, const fc_view *in,
                               const fc_view *out, void *scratch, guint32 *notes, GError **error) {
   fc_range top, rows, bottom, left, columns, right;

@@ -68,6 +68,8 @@ typedef struct fc_linear_device {
 } fc_linear_device;
 
 gboolean fc_linear_has_edges(const fc_linear_steps *steps);
+/* What of these outputs along an axis is not edge. */
+fc_range fc_linear_inside(const fc_linear_steps *steps, const fc_view *out, int axis);
 /* Bytes that making the edges of an output of this shape takes at most. */
 gsize fc_linear_scratch(const fc_linear_steps *steps, const gint64 shape[FC_AXES]);
 /* All numbers, as fc_linear_device has them; `to` NULL: how many there are. */

@@ -516,6 +516,42 @@ static void test_stream(void) {
   g_free(from.data), g_free(good.data), g_free(got.data);
 }
 
+/* Of random chains some clip. */
+static void ignore(fc_log_level level, const char *message, void *data) {
+  (void)level, (void)message, (void)data;
+}
+
+static void keep(fc_log_level level, const char *message, void *data) {
+  if (level == FC_LOG_WARNING) g_string_append((GString *)data, message);
+}
+
+/* Of values near the ends too what is clipped is counted once. */
+static void test_clipped(void) {
+  static const char *const stages[] = {"conv1d:[3,3,3,3,3]:border=replicate",
+                                       "conv1d:[3,3,3,3,3]:border=replicate", NULL};
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = FC_I16,
+                        .bits = 16,
+                        .rate = 48000,
+                        .extent = {1, 1, 400, 1}};
+  signal_ from = signal_of(&in, FC_I16), got = signal_of(&in, FC_I16);
+  for (guint i = 0; i < 400; i++) ((gint16 *)from.data)[i] = 32767;
+  g_autoptr(fc_chain) chain = parse(stages);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  GString *said = g_string_new(NULL);
+  fc_context_set_log(context, keep, said);
+  for (options.chunk = 0; options.chunk <= 64; options.chunk += 16) {
+    g_string_truncate(said, 0);
+    run(chain, &from, &got, &options, "clipped");
+    if (!strstr(said->str, "400 of 400 values")) g_error("of 400 values: %s", said->str);
+  }
+  fc_context_set_log(context, ignore, NULL);
+  g_string_free(said, TRUE);
+  g_free(from.data), g_free(got.data);
+}
+
 /* What is joined, as its description or the reason of the first stage; without costs and with them. */
 static void test_decisions(void) {
   static const struct {
@@ -686,11 +722,6 @@ static void test_costs(void) {
   context->joins_all = TRUE;
 }
 
-/* Of random chains some clip. */
-static void ignore(fc_log_level level, const char *message, void *data) {
-  (void)level, (void)message, (void)data;
-}
-
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   context = fc_context_new_with(NULL);
@@ -708,6 +739,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
   g_test_add_func("/algebra/stream", test_stream);
+  g_test_add_func("/algebra/clipped", test_clipped);
   const int status = g_test_run();
   fc_context_free(context);
   return status;
