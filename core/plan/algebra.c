@@ -15,7 +15,7 @@
 
 /* The estimate, in bytes: of the links at the ends of a stage, and of its products, so many for a byte of
  * memory. For either kind of device, so that both give the same result. Products near the ends are made one
- * by one. Of a stream whose length is not known so many elements are assumed. */
+ * by one. Of sound so many elements are assumed, so that a file and a stream of it are joined alike. */
 #define WORK_OF_A_BYTE 2.5
 #define EDGE_COST      8.0
 #define ENDLESS        ((gint64)1 << 20)
@@ -206,7 +206,8 @@ static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined)
 }
 
 static void known_extent(const fc_format *f, gint64 extent[FC_AXES]) {
-  for (int a = 0; a < FC_AXES; a++) extent[a] = f->extent[a] < 0 ? ENDLESS : f->extent[a];
+  for (int a = 0; a < FC_AXES; a++)
+    extent[a] = f->extent[a] < 0 || (f->kind == FC_AUDIO && a == FC_AXIS_X) ? ENDLESS : f->extent[a];
 }
 
 static double count_of(const fc_format *f) {
