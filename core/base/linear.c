@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Products of the numbers of two maps: more take longer to multiply out than a stage is worth (0.3 s). */
-#define PRODUCTS_MOST ((gint64)1 << 28)
+/* Numbers of a map (128 MB). */
+#define NUMBERS_MOST ((gint64)1 << 24)
 /* Channels of a matrix. */
 #define CHANNELS_MOST 64
 /* Of an image's edges so much is made at a time. */
@@ -31,7 +31,7 @@ static gboolean is_window_valid(const fc_linear_map *m, gint64 channels) {
     if (taps[i] < 1 || taps[i] > G_MAXINT32 || before[i] < 0 || before[i] >= taps[i] ||
         ABS(growth[i]) >= taps[i])
       return FALSE;
-  if (m->nx > PRODUCTS_MOST / m->ny) return FALSE;
+  if (m->nx > NUMBERS_MOST / m->ny) return FALSE;
   return m->masks == 1 || (m->masks == channels && channels <= CHANNELS_MOST);
 }
 
@@ -41,7 +41,7 @@ gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 c
           ? m->rows != channels_out || m->columns != channels_in || MAX(m->rows, m->columns) > CHANNELS_MOST
           : channels_in != channels_out || !is_window_valid(m, channels_in))
     return FALSE;
-  if (fc_linear_count(m) > PRODUCTS_MOST || fc_linear_count(m) != m->count) return FALSE;
+  if (fc_linear_count(m) > NUMBERS_MOST || fc_linear_count(m) != m->count) return FALSE;
   for (gint64 i = 0; m->numbers && i < m->count; i++)
     if (!isfinite(m->numbers[i])) return FALSE;
   return TRUE;
@@ -88,13 +88,15 @@ static void convolve_masks(const fc_linear_map *a, const double *p, const fc_lin
     return;
   }
   for (gint64 y = 0; y < a->ny; y++)
-    for (gint64 x = 0; x < a->nx; x++)
+    for (gint64 x = 0; x < a->nx; x++) {
+      const double factor = mask_at(a, p, y, x);
       for (gint64 v = 0; v < b->ny; v++)
-        for (gint64 u = 0; u < b->nx; u++)
-          to[(y + v) * both->nx + x + u] += mask_at(a, p, y, x) * mask_at(b, q, v, u);
+        for (gint64 u = 0; u < b->nx; u++) to[(y + v) * both->nx + x + u] += factor * mask_at(b, q, v, u);
+    }
 }
 
-static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both) {
+static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both,
+                                double *budget) {
   *both = (fc_linear_map){
       .form = a->form == b->form ? a->form : FC_LINEAR_DENSE,
       .masks = MAX(a->masks, b->masks),
@@ -109,7 +111,8 @@ static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, 
       (double)both->masks * (both->form == FC_LINEAR_SEPARABLE
                                  ? (double)a->nx * (double)b->nx + (double)a->ny * (double)b->ny
                                  : (double)a->nx * (double)a->ny * (double)b->nx * (double)b->ny);
-  if (products > (double)PRODUCTS_MOST || !make_room(both)) return too_many;
+  if (products > *budget || fc_linear_count(both) > NUMBERS_MOST || !make_room(both)) return too_many;
+  *budget -= products;
   for (gint64 c = 0; c < both->masks; c++)
     convolve_masks(a, a->numbers + (a->masks > 1 ? c : 0) * mask_count(a), b,
                    b->numbers + (b->masks > 1 ? c : 0) * mask_count(b), both,
@@ -166,10 +169,11 @@ static const char *scale_window(const fc_linear_map *window, const fc_linear_map
   return NULL;
 }
 
-const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both) {
+const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both,
+                              double *budget) {
   const gboolean before = fc_linear_is_window(first), behind = fc_linear_is_window(second);
   memset(both, 0, sizeof *both);
-  const char *why = before && behind ? join_windows(first, second, both)
+  const char *why = before && behind ? join_windows(first, second, both, budget)
                     : before         ? scale_window(first, second, both)
                     : behind         ? scale_window(second, first, both)
                                      : join_pixels(first, second, both);

@@ -44,8 +44,10 @@ gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 c
 void fc_linear_map_clear(fc_linear_map *m);
 /* "301 taps", "5 x 5 taps", "3 x 3", "a factor"; g_free. */
 char *fc_linear_size(const fc_linear_map *m);
-/* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text). */
-const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both);
+/* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text).
+ * Its products, no more than `budget`, are taken off it. */
+const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both,
+                              double *budget);
 
 fc_linear_steps *fc_linear_steps_new(gint64 channels);
 /* Adds a stage, with a copy of its map. */

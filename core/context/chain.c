@@ -315,6 +315,10 @@ void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined) {
   g_ptr_array_add(stage->made, joined);
 }
 
+void fc_stage_drop_joined(fc_stage *stage, fc_joined *joined) {
+  g_ptr_array_remove(stage->made, joined);
+}
+
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
                            GError **error) {
   const fc_cascade *cascade = fc_operator_extension(stage->op, FC_CASCADE);

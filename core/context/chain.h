@@ -103,6 +103,8 @@ fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, con
                                 const fc_format *out);
 /* Records it, whose other members are set already; it then lives as long as the chain. */
 void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined);
+/* Frees it, which no plan has used. */
+void fc_stage_drop_joined(fc_stage *stage, fc_joined *joined);
 
 /* The prepared state of a stage, or of `joined` from it on as one cascade, or of stages as `made` joins them;
  * made now unless it is there already; one reference. */

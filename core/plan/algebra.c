@@ -20,6 +20,11 @@
 #define EDGE_COST      8.0
 #define ENDLESS        ((gint64)1 << 20)
 
+/* Products of numbers that making a plan may take, of all maps together (0.1 s); and as many as it takes to
+ * look at one stage of those that may be joined. */
+#define PRODUCTS_MOST ((double)(1 << 26))
+#define STAGE_COST    4096.0
+
 /* ---- what a stage does --------------------------------------------------------------- */
 
 static const fc_linear *linear_of(const fc_plan *plan, guint s) {
@@ -130,14 +135,16 @@ static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, do
   }
 }
 
-/* The stages from s on as one, which lives with the chain. `steps` are copied. NULL, or why not. */
+/* The stages from s on as one, which lives with the chain; `fresh`: it has not been there before. NULL, or
+ * why not. */
 static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_map *map,
-                        const fc_linear_map *parts, fc_joined **made) {
+                        const fc_linear_map *parts, fc_joined **made, gboolean *fresh) {
   fc_stage *stage = plan->stages[s].stage;
   const fc_format *in = &plan->links[s], *out = &plan->links[s + n];
   static const char nobody[] = "none of the operators can do what they do together";
   int border;
   double value;
+  *fresh = FALSE;
   *made = fc_stage_find_joined(stage, n, plan->compute, in, out);
   if (*made) return (*made)->op ? NULL : nobody;
   fc_linear_steps *steps = fc_linear_steps_new(in->extent[FC_AXIS_C]);
@@ -156,9 +163,12 @@ static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_m
   if (joined->op) {
     g_autofree char *size = fc_linear_size(map);
     joined->text = g_strdup_printf("%s of %s", joined->op->name, size);
+  } else {
+    fc_linear_map_clear(&joined->map);
+    g_clear_pointer(&joined->steps, fc_linear_steps_free);
   }
   fc_stage_keep_joined(stage, joined);
-  *made = joined;
+  *made = joined, *fresh = joined->op != NULL;
   return joined->op ? NULL : nobody;
 }
 
@@ -232,49 +242,66 @@ static double cost_of(const fc_plan *plan, guint s) {
 
 /* ---- the step ----------------------------------------------------------------------------- */
 
+/* What has been found for the stages from s on. */
+typedef struct search {
+  fc_plan *best; /* the plan that saves most; NULL: none does */
+  double saved, apart;
+  fc_joined *made; /* of `best`, if nobody else uses it */
+} search;
+
+/* Takes the first n stages from s on, multiplied out, if that saves more than fewer do; else frees them. */
+static void consider(fc_plan *plan, guint s, guint n, const fc_linear_map *map, const GArray *parts,
+                     search *found) {
+  fc_stage *stage = plan->stages[s].stage;
+  fc_joined *joined;
+  gboolean fresh;
+  const char *why = join(plan, s, n, map, (const fc_linear_map *)(void *)parts->data, &joined, &fresh);
+  fc_plan *with = why ? NULL : plan_with(plan, s, joined), *lost = with;
+  if (!why && !with) why = "the operator for both takes or makes another format";
+  const double saves = with ? plan->chain->context->joins_all ? n : found->apart - cost_of(with, s) : 0;
+  fc_joined *unused = fresh ? joined : NULL;
+  if (saves > found->saved) {
+    lost = found->best, found->best = with, found->saved = saves;
+    joined = found->made, found->made = unused, unused = joined;
+  } else if (!found->best) {
+    plan->stages[s].apart = why ? why : "one stage would take longer";
+  }
+  fc_plan_unref(lost);
+  if (unused) fc_stage_drop_joined(stage, unused);
+}
+
 /* The plan with as many stages from s on joined as saves most; NULL: none. */
-static fc_plan *best_from(fc_plan *plan, guint s) {
-  fc_plan *best = NULL;
+static fc_plan *best_from(fc_plan *plan, guint s, double *budget) {
+  search found = {.apart = cost_of(plan, s)};
   GArray *parts = g_array_new(FALSE, FALSE, sizeof(fc_linear_map));
   fc_linear_map all, next, both;
-  double saved = 0, apart = cost_of(plan, s);
   if (!describe(plan, s, &all)) goto done;
   g_array_append_val(parts, all);
   all.numbers = g_memdup2(all.numbers, (gsize)all.count * sizeof(double));
   for (guint n = 2; s + n <= plan->n && describe(plan, s + n - 1, &next); n++) {
-    fc_joined *joined;
     g_array_append_val(parts, next);
-    apart += cost_of(plan, s + n - 1);
-    const char *why = fc_linear_compose(&all, &next, &both);
-    if (!why) {
-      fc_linear_map_clear(&all);
-      all = both;
-    } else {
-      if (!best) plan->stages[s].apart = why;
+    found.apart += cost_of(plan, s + n - 1);
+    *budget -= n * STAGE_COST;
+    const char *why = fc_linear_compose(&all, &next, &both, budget);
+    if (why) {
+      if (!found.best) plan->stages[s].apart = why;
       break;
     }
-    why = join(plan, s, n, &all, (const fc_linear_map *)(void *)parts->data, &joined);
-    g_autoptr(fc_plan) with = why ? NULL : plan_with(plan, s, joined);
-    if (!why && !with) why = "the operator for both takes or makes another format";
-    const double saves = with ? plan->chain->context->joins_all ? n : apart - cost_of(with, s) : 0;
-    if (saves > saved) {
-      saved = saves;
-      fc_plan_unref(best);
-      best = g_steal_pointer(&with);
-    } else if (!best) {
-      plan->stages[s].apart = why ? why : "one stage would take longer";
-    }
+    fc_linear_map_clear(&all);
+    all = both;
+    consider(plan, s, n, &all, parts, &found);
   }
   fc_linear_map_clear(&all);
 done:
   for (guint i = 0; i < parts->len; i++) fc_linear_map_clear(&g_array_index(parts, fc_linear_map, i));
   g_array_free(parts, TRUE);
-  return best;
+  return found.best;
 }
 
 fc_plan *fc_plan_algebra(fc_plan *plan) {
+  double budget = PRODUCTS_MOST;
   for (guint s = 0; s + 1 < plan->n; s++) {
-    fc_plan *joined = linear_of(plan, s) ? best_from(plan, s) : NULL;
+    fc_plan *joined = linear_of(plan, s) ? best_from(plan, s, &budget) : NULL;
     if (!joined) continue;
     fc_plan_unref(plan);
     plan = joined;

@@ -521,6 +521,28 @@ static void ignore(fc_log_level level, const char *message, void *data) {
   (void)level, (void)message, (void)data;
 }
 
+/* Long chains of many taps: no more is multiplied out than a plan is worth, and of what is tried only the
+ * best is kept. */
+static void test_budget(void) {
+  enum { STAGES = 40 };
+  const char *stages[STAGES + 1] = {NULL};
+  for (guint i = 0; i < STAGES; i++) stages[i] = "fir:lowpass=3k:taps=1001";
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = FC_F32,
+                        .bits = 24,
+                        .rate = 48000,
+                        .extent = {1, 1, 9999, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+  g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+  g_assert_nonnull(strstr(text, "too many taps"));
+  for (guint s = 0; s < STAGES; s++)
+    g_assert_cmpuint(chain->stages[s].made ? chain->stages[s].made->len : 0, <=, 1);
+}
+
 static void keep(fc_log_level level, const char *message, void *data) {
   if (level == FC_LOG_WARNING) g_string_append((GString *)data, message);
 }
@@ -753,6 +775,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/device", test_device);
   g_test_add_func("/algebra/stream", test_stream);
   g_test_add_func("/algebra/clipped", test_clipped);
+  g_test_add_func("/algebra/budget", test_budget);
   const int status = g_test_run();
   fc_context_free(context);
   return status;
