@@ -260,8 +260,7 @@ static void trim(fc_stage *stage, guint most) {
   }
 }
 
-/* The format as prepare is given it: without extents, unless the backend is shaped. */
-static fc_format without_extents(const fc_format *f, gboolean shaped) {
+fc_format fc_format_without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
   told.time_num = told.time_den = 0, told.framed = 0;
   for (int a = 0; a < FC_AXES; a++)
@@ -299,7 +298,7 @@ static void joined_free(void *data) {
 
 fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
                                 const fc_format *out) {
-  const fc_format from = without_extents(in, FALSE), to = without_extents(out, FALSE);
+  const fc_format from = fc_format_without_extents(in, FALSE), to = fc_format_without_extents(out, FALSE);
   for (guint i = 0; stage->made && i < stage->made->len; i++) {
     fc_joined *one = g_ptr_array_index(stage->made, i);
     if (one->n == n && one->compute == compute && memcmp(&one->in, &from, sizeof from) == 0 &&
@@ -310,7 +309,8 @@ fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, con
 }
 
 void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined) {
-  joined->in = without_extents(&joined->in, FALSE), joined->out = without_extents(&joined->out, FALSE);
+  joined->in = fc_format_without_extents(&joined->in, FALSE),
+  joined->out = fc_format_without_extents(&joined->out, FALSE);
   if (!stage->made) stage->made = g_ptr_array_new_with_free_func(joined_free);
   g_ptr_array_add(stage->made, joined);
 }
@@ -389,8 +389,8 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *ma
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
   wanted->joined = joined, wanted->made = made;
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
-  for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], shaped);
-  wanted->out = without_extents(out, shaped);
+  for (guint i = 0; i < n_in; i++) wanted->in[i] = fc_format_without_extents(in[i], shaped);
+  wanted->out = fc_format_without_extents(out, shaped);
   fc_prepared *p = find(stage, wanted);
   if (!p && upload_numbers(stage->host.context->driver, wanted, error) &&
       call_prepare(stage, wanted, error)) {

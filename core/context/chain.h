@@ -98,6 +98,10 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
                            GError **error);
 
+/* The format without extents, except that of channels, unless the backend is shaped: as prepare is given it.
+ */
+fc_format fc_format_without_extents(const fc_format *f, gboolean shaped);
+
 /* What is known of `n` stages from this one on, with these formats; NULL: nothing yet. */
 fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
                                 const fc_format *out);

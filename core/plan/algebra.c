@@ -35,9 +35,24 @@ static const fc_linear *linear_of(const fc_plan *plan, guint s) {
   return fc_operator_extension(ps->op, FC_LINEAR);
 }
 
-static fc_setup setup_of(const fc_plan *plan, const fc_format *const *in, const fc_format *out) {
-  return (fc_setup){
-      .size = sizeof(fc_setup), .device = FC_HOST, .compute = plan->compute, .n_in = 1, .in = in, .out = out};
+/* What plugins are told: formats without extents, for which what is made is kept. */
+typedef struct told {
+  fc_format in, out;
+  const fc_format *first;
+  fc_setup setup;
+} told;
+
+static const fc_setup *tell(const fc_plan *plan, guint from, guint to, told *t) {
+  t->in = fc_format_without_extents(&plan->links[from], FALSE);
+  t->out = fc_format_without_extents(&plan->links[to], FALSE);
+  t->first = &t->in;
+  t->setup = (fc_setup){.size = sizeof(fc_setup),
+                        .device = FC_HOST,
+                        .compute = plan->compute,
+                        .n_in = 1,
+                        .in = &t->first,
+                        .out = &t->out};
+  return &t->setup;
 }
 
 /* Whether the reach that was negotiated is that of the map, or goes farther. */
@@ -68,10 +83,10 @@ static gboolean call_describe(const fc_plan *plan, guint s, double *numbers, gin
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_linear *linear = linear_of(plan, s);
   const fc_format *in = &plan->links[s], *out = in + 1;
-  const fc_setup setup = setup_of(plan, &in, out);
+  told t;
+  const fc_setup *setup = tell(plan, s, s + 1, &t);
   *map = (fc_linear_map){.size = sizeof *map, .room = room, .numbers = numbers};
-  const fc_status status =
-      FC_CALLED(ps->name, linear->describe(&ps->stage->host.base, ps->self, &setup, map));
+  const fc_status status = FC_CALLED(ps->name, linear->describe(&ps->stage->host.base, ps->self, setup, map));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its sums", FC_OK, NULL);
   const gboolean kept = map->numbers == numbers && (room == 0 || map->count == room);
   map->size = sizeof *map, map->numbers = numbers, map->room = room;
@@ -119,13 +134,13 @@ static void add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc
 
 /* Asks the operators of the stages for an instance of the map, each of them once. */
 static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, double value) {
-  const fc_format *in = &plan->links[s], *out = &plan->links[s + joined->n];
-  const fc_setup setup = setup_of(plan, &in, out);
+  told t;
+  const fc_setup *setup = tell(plan, s, s + joined->n, &t);
   for (guint i = s; i < s + joined->n && !joined->op; i++) {
     const fc_plan_stage *ps = &plan->stages[i];
     const fc_linear *linear = linear_of(plan, i);
     if (i > s && ps->op == ps[-1].op) continue;
-    const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, &setup,
+    const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, setup,
                                                               &joined->map, border, value, &joined->self));
     fc_stage_host_check(&ps->stage->host, ps->name, "joining stages", FC_OK, NULL);
     if (status == FC_OK)

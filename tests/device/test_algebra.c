@@ -155,7 +155,15 @@ static const fc_operator taps_operator = {.size = sizeof taps_operator,
                                           .backends = taps_backends,
                                           .extension = taps_extension};
 /* Another one, which takes what the operator of its joined stages does not, and does what this says. */
-static enum { PLAIN, SUMS_UP, TELLS_MORE, TELLS_LESS, HAS_OWN_NUMBERS, HAS_NO_INSTANCE } oddity;
+static enum {
+  PLAIN,
+  SUMS_UP,
+  TELLS_MORE,
+  TELLS_LESS,
+  HAS_OWN_NUMBERS,
+  HAS_NO_INSTANCE,
+  LOOKS_AT_EXTENT
+} oddity;
 
 static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
   static double own[TAPS_MOST + 1];
@@ -166,6 +174,7 @@ static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *s
   if (again && oddity == TELLS_MORE) map->nx += 1 << 24, map->count += 1 << 24;
   if (again && oddity == TELLS_LESS) map->nx--, map->count--;
   if (again && oddity == HAS_OWN_NUMBERS) map->numbers = own;
+  if (oddity == LOOKS_AT_EXTENT && setup->in[0]->extent[FC_AXIS_X] >= 0) return FC_UNSUPPORTED;
   return status;
 }
 
@@ -195,6 +204,7 @@ static const fc_backend *const made_backends[] = {&made_cpu, &made_cuda, NULL}, 
 
 static const void *never(const fc_operator *op, const char *name) {
   g_error("%s: beyond its size, and asked for %s", op->name, name);
+  return NULL;
 }
 
 /* Of a version of the contract in which `backends` was the last member. */
