@@ -29,7 +29,8 @@ static gboolean is_window_valid(const fc_linear_map *m, gint64 channels) {
                growth[] = {m->growth_x, m->growth_y};
   for (int i = 0; i < 2; i++)
     if (taps[i] < 1 || taps[i] > G_MAXINT32 || before[i] < 0 || before[i] >= taps[i] ||
-        ABS(growth[i]) >= taps[i])
+        !(growth[i] == 0 || (growth[i] == taps[i] - 1 && before[i] == taps[i] - 1) ||
+          (growth[i] == 1 - taps[i] && before[i] == 0)))
       return FALSE;
   if (m->nx > NUMBERS_MOST / m->ny) return FALSE;
   return m->masks == 1 || (m->masks == channels && channels <= CHANNELS_MOST);
@@ -282,8 +283,9 @@ void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int b
 }
 
 gboolean fc_linear_has_edges(const fc_linear_steps *steps) {
-  return steps->first[FC_AXIS_Y] + steps->last[FC_AXIS_Y] + steps->first[FC_AXIS_X] + steps->last[FC_AXIS_X] >
-         0;
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (steps->first[a] > 0 || steps->last[a] > 0) return TRUE;
+  return FALSE;
 }
 
 void fc_linear_steps_free(fc_linear_steps *steps) {
@@ -303,7 +305,6 @@ double fc_linear_edge_work(const fc_linear_steps *steps, const gint64 extent[FC_
   for (guint i = 0; i < steps->n; i++) work += work_of(&steps->step[i].map);
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
     const gint64 edges = steps->first[a] + steps->last[a];
-    if (extent[a] < 0) return count * work * (double)edges * all; /* sound: Y is 1 */
     all *= (double)extent[a], inside *= (double)MAX(extent[a] - edges, 0);
   }
   return count * work * (all - inside);

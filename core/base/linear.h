@@ -55,7 +55,7 @@ void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int b
 /* Completes `first` and `last` when all are there. NULL, or why they cannot be joined near the ends. */
 const char *fc_linear_find_edges(fc_linear_steps *steps);
 void fc_linear_steps_free(fc_linear_steps *steps); /* NULL is allowed */
-/* Multiplications for the edges of an output of this extent (FC_UNKNOWN: along X or N endless). */
+/* Multiplications for the edges of an output of this extent, which is known. */
 double fc_linear_edge_work(const fc_linear_steps *steps, const gint64 extent[FC_AXES]);
 
 /* What the edges are computed with. */
