@@ -11,6 +11,8 @@
  */
 #include "core/plan/plan.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* The estimate, in bytes: of the links at the ends of a stage, and of its products, so many for a byte of
@@ -150,6 +152,13 @@ static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, do
   }
 }
 
+/* Whether all numbers are finite as they are computed with. */
+static gboolean fits(const fc_linear_map *map, int compute) {
+  for (gint64 i = 0; compute == FC_F32 && i < map->count; i++)
+    if (fabs(map->numbers[i]) > FLT_MAX) return FALSE;
+  return TRUE;
+}
+
 /* The stages from s on as one, which lives with the chain; `fresh`: it has not been there before. NULL, or
  * why not. */
 static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_map *map,
@@ -166,6 +175,7 @@ static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_m
   for (guint i = 0; i < n; i++) add_stage(plan, s + i, &parts[i], steps);
   const char *why = fc_linear_find_edges(steps);
   if (!why) why = border_of(steps, &border, &value);
+  if (!why && !fits(map, plan->compute)) why = "its numbers would be too large for single precision";
   if (why) {
     fc_linear_steps_free(steps);
     return why;
@@ -214,6 +224,18 @@ static gboolean runs_where(const fc_plan *with, const fc_plan *plan, guint s, gu
   return TRUE;
 }
 
+/* Whether the operator has chosen the border that it was asked for. */
+static gboolean has_border(const fc_plan_stage *ps, const fc_format *in, const fc_joined *joined) {
+  int border;
+  double value;
+  if (!fc_linear_is_window(&joined->map) || border_of(joined->steps, &border, &value)) return TRUE;
+  guint64 code = 0, zero = 0;
+  fc_value_encode(&code, value, in->kind, in->dtype), fc_value_encode(&zero, 0, in->kind, in->dtype);
+  const int asked = border == FC_BORDER_CONSTANT && code == zero ? FC_BORDER_ZERO : border,
+            got = ps->border == FC_BORDER_CONSTANT && ps->border_code == zero ? FC_BORDER_ZERO : ps->border;
+  return got == asked && (got != FC_BORDER_CONSTANT || ps->border_code == code);
+}
+
 /* The plan with `joined` in place of its stages; NULL: it does not make the same of its input. */
 static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined) {
   if (!takes(joined->op, &plan->links[s])) return NULL;
@@ -225,7 +247,8 @@ static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined)
   ps->apart = NULL;
   if (!fc_plan_negotiate_stage(with, s, was.dtype, NULL) || !is_same_format(&was, &with->links[s + 1]) ||
       ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->turned ||
-      !is_reach_of(ps, &joined->map, TRUE) || !runs_where(with, plan, s, joined->n))
+      !is_reach_of(ps, &joined->map, TRUE) || !has_border(ps, &plan->links[s], joined) ||
+      !runs_where(with, plan, s, joined->n))
     return NULL;
   return g_steal_pointer(&with);
 }

@@ -162,7 +162,8 @@ static enum {
   TELLS_LESS,
   HAS_OWN_NUMBERS,
   HAS_NO_INSTANCE,
-  LOOKS_AT_EXTENT
+  LOOKS_AT_EXTENT,
+  HAS_OWN_BORDER
 } oddity;
 
 static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
@@ -187,7 +188,9 @@ static fc_status odd_make(const fc_host *host, void *self, const fc_setup *setup
 }
 
 static fc_status made_negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  return taps_negotiate(host, self ? self : &fixed, terms);
+  const fc_status status = taps_negotiate(host, self ? self : &fixed, terms);
+  if (oddity == HAS_OWN_BORDER) terms->needs[0]->border = FC_BORDER_REPLICATE;
+  return status;
 }
 
 static fc_status made_process(const fc_host *host, const void *state, const fc_job *job) {
@@ -602,6 +605,7 @@ static void test_decisions(void) {
       {{"fir:lowpass=3k:taps=31", "fir:highpass=300:taps=63", "gain:2"}, FC_AUDIO, 1, "conv1d of 93 taps"},
       {{"gain:2,3", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "conv1d of 3 taps"},
       {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 x 2"},
+      {{"matrix:[1e30]", "matrix:[1e30]"}, FC_AUDIO, 1, "too large for single precision"},
       {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
       {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
       {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
@@ -665,11 +669,38 @@ static void test_types(void) {
   g_assert_cmpuint(odd_joined(FC_I16), ==, 0);
 }
 
+static void test_maps(void) {
+  static const struct {
+    gint64 taps, before, growth;
+    gboolean valid;
+  } cases[] = {{5, 2, 0, TRUE},   {5, 4, 4, TRUE},  {5, 0, -4, TRUE},          {5, 2, 4, FALSE},
+               {5, 4, -4, FALSE}, {5, 2, 3, FALSE}, {5, 2, G_MININT64, FALSE}, {1, 0, 0, TRUE}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_linear_map map = {.size = sizeof map,
+                         .form = FC_LINEAR_SEPARABLE,
+                         .masks = 1,
+                         .nx = cases[i].taps,
+                         .ny = 1,
+                         .before_x = cases[i].before,
+                         .growth_x = cases[i].growth,
+                         .count = cases[i].taps + 1};
+    g_assert_cmpint(fc_linear_is_valid(&map, 2, 2), ==, cases[i].valid);
+  }
+  for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
+    g_assert_cmpint(fc_sum_inside(border, 3, 0), ==, -1);
+}
+
 /* Both calls for the numbers get the same zeros, and what a plugin breaks is not believed. */
 static void test_describe(void) {
   oddity = SUMS_UP;
   g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
   for (oddity = TELLS_MORE; oddity <= HAS_OWN_NUMBERS; oddity++) g_assert_cmpuint(odd_joined(FC_F32), ==, 0);
+  /* What is made is used for other extents too. */
+  oddity = LOOKS_AT_EXTENT;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  /* Another border than it was asked for. */
+  oddity = HAS_OWN_BORDER;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 0);
   oddity = PLAIN;
 }
 
@@ -777,6 +808,7 @@ int main(int argc, char **argv) {
   context->driver = &fake_driver, context->joins_all = TRUE;
   g_test_add_func("/algebra/decisions", test_decisions);
   g_test_add_func("/algebra/types", test_types);
+  g_test_add_func("/algebra/maps", test_maps);
   g_test_add_func("/algebra/describe", test_describe);
   g_test_add_func("/algebra/made", test_made);
   g_test_add_func("/algebra/instance", test_instance);
