@@ -737,6 +737,21 @@ static void test_instance(void) {
   g_free(from.data), g_free(good.data), g_free(got.data);
 }
 
+/* What is asked of how a sum is computed holds for several as one. */
+static void test_separate(void) {
+  static const char *const stages[] = {"conv2d:[1,2,1;2,4,2;1,2,1]:separate=no",
+                                       "conv2d:[1,2,1;2,4,2;1,2,1]:separate=no", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_IMAGE, .dtype = FC_F32, .bits = 24, .extent = {1, 100, 100, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+  g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+  g_assert_nonnull(strstr(text, "conv2d of 5 x 5 taps"));
+  g_assert_null(strstr(text, "runs as sepconv"));
+}
+
 /* Whether it pays. */
 static void test_costs(void) {
   static const struct {
@@ -812,6 +827,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/describe", test_describe);
   g_test_add_func("/algebra/made", test_made);
   g_test_add_func("/algebra/instance", test_instance);
+  g_test_add_func("/algebra/separate", test_separate);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
