@@ -68,6 +68,13 @@ char *fc_linear_size(const fc_linear_map *m) {
   return g_strdup_printf("%" G_GINT64_FORMAT " tap%s", MAX(m->nx, m->ny), MAX(m->nx, m->ny) > 1 ? "s" : "");
 }
 
+gboolean fc_linear_map_copy(fc_linear_map *to, const fc_linear_map *from) {
+  *to = *from;
+  if (!make_room(to)) return FALSE;
+  memcpy(to->numbers, from->numbers, (gsize)to->count * sizeof *to->numbers);
+  return TRUE;
+}
+
 /* ---- multiplied out ---------------------------------------------------------------- */
 
 /* to[j + k] += a[j] b[k]. */
@@ -243,43 +250,46 @@ fc_linear_steps *fc_linear_steps_new(gint64 channels) {
   return steps;
 }
 
+/* With numbers of 0; NULL: there is no memory for them. */
 static fc_linear_step *add_step(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
   steps->step = g_renew(fc_linear_step, steps->step, steps->n + 1);
   fc_linear_step *s = &steps->step[steps->n++];
   *s = (fc_linear_step){.map = *map, .border = border, .border_value = value};
-  s->map.count = s->map.room = fc_linear_count(map);
-  s->map.numbers = g_new0(double, (gsize)s->map.count);
-  return s;
+  return make_room(&s->map) ? s : NULL;
 }
 
 /* One axis of a separable window: x[0 ... nx) and 1, or 1 and y[0 ... ny). */
-static void add_axis(fc_linear_steps *steps, const fc_linear_map *map, int axis, int border, double value) {
+static gboolean add_axis(fc_linear_steps *steps, const fc_linear_map *map, int axis, int border,
+                         double value) {
   fc_linear_map one = *map;
   if (axis == FC_AXIS_X)
     one.ny = 1, one.before_y = one.growth_y = 0;
   else
     one.nx = 1, one.before_x = one.growth_x = 0;
   fc_linear_step *s = add_step(steps, &one, border, value);
+  if (!s) return FALSE;
   for (gint64 c = 0; c < map->masks; c++) {
     const double *from = map->numbers + c * mask_count(map) + (axis == FC_AXIS_X ? 0 : map->nx);
     double *to = s->map.numbers + c * mask_count(&one);
     for (gint64 i = 0; i < mask_count(&one); i++) to[i] = 1;
     memcpy(to + (axis == FC_AXIS_X ? 0 : 1), from, (gsize)MAX(one.nx, one.ny) * sizeof *to);
   }
+  return TRUE;
 }
 
-void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
+gboolean fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
   /* Beyond the ends of the rows a constant is the same in all rows only ahead of both sums. */
   const gboolean apart = map->form == FC_LINEAR_SEPARABLE && map->nx > 1 && map->ny > 1 &&
                          (border != FC_BORDER_CONSTANT || value == 0);
   if (apart) {
-    add_axis(steps, map, FC_AXIS_X, border, value);
-    add_axis(steps, map, FC_AXIS_Y, border, value);
+    const gboolean added =
+        add_axis(steps, map, FC_AXIS_X, border, value) && add_axis(steps, map, FC_AXIS_Y, border, value);
     steps->step[steps->n - 1].continues = TRUE;
-    return;
+    return added;
   }
   fc_linear_step *s = add_step(steps, map, border, value);
-  memcpy(s->map.numbers, map->numbers, (gsize)s->map.count * sizeof(double));
+  if (s) memcpy(s->map.numbers, map->numbers, (gsize)s->map.count * sizeof(double));
+  return s != NULL;
 }
 
 gboolean fc_linear_has_edges(const fc_linear_steps *steps) {

@@ -42,6 +42,8 @@ gint64 fc_linear_count(const fc_linear_map *m);
 /* Whether its members are within what they may be, and all numbers finite. */
 gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 channels_out);
 void fc_linear_map_clear(fc_linear_map *m);
+/* FALSE: there is no memory for its numbers. */
+gboolean fc_linear_map_copy(fc_linear_map *to, const fc_linear_map *from);
 /* "301 taps", "5 x 5 taps", "3 x 3", "a factor"; g_free. */
 char *fc_linear_size(const fc_linear_map *m);
 /* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text).
@@ -50,8 +52,9 @@ const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *s
                               double *budget);
 
 fc_linear_steps *fc_linear_steps_new(gint64 channels);
-/* Adds a stage, with a copy of its map. */
-void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double border_value);
+/* Adds a stage, with a copy of its map. FALSE: there is no memory for it. */
+gboolean fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border,
+                             double border_value);
 /* Completes `first` and `last` when all are there. NULL, or why they cannot be joined near the ends. */
 const char *fc_linear_find_edges(fc_linear_steps *steps);
 void fc_linear_steps_free(fc_linear_steps *steps); /* NULL is allowed */

@@ -125,11 +125,11 @@ static const char *border_of(const fc_linear_steps *steps, int *border, double *
   return NULL;
 }
 
-/* Adds stage s to the steps. */
-static void add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc_linear_steps *steps) {
+/* Adds stage s to the steps. FALSE: there is no memory. */
+static gboolean add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc_linear_steps *steps) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_format *in = &plan->links[s];
-  fc_linear_steps_add(
+  return fc_linear_steps_add(
       steps, map, ps->border,
       ps->border == FC_BORDER_CONSTANT ? fc_value_decode(&ps->border_code, in->kind, in->dtype) : 0);
 }
@@ -165,6 +165,7 @@ static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_m
                         const fc_linear_map *parts, fc_joined **made, gboolean *fresh) {
   fc_stage *stage = plan->stages[s].stage;
   const fc_format *in = &plan->links[s], *out = &plan->links[s + n];
+  static const char no_memory[] = "there is no memory for their numbers";
   static const char nobody[] = "none of the operators can do what they do together";
   int border;
   double value;
@@ -172,18 +173,21 @@ static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_m
   *made = fc_stage_find_joined(stage, n, plan->compute, in, out);
   if (*made) return (*made)->op ? NULL : nobody;
   fc_linear_steps *steps = fc_linear_steps_new(in->extent[FC_AXIS_C]);
-  for (guint i = 0; i < n; i++) add_stage(plan, s + i, &parts[i], steps);
-  const char *why = fc_linear_find_edges(steps);
+  fc_linear_map copy = {0};
+  const char *why = NULL;
+  for (guint i = 0; i < n && !why; i++)
+    if (!add_stage(plan, s + i, &parts[i], steps)) why = no_memory;
+  if (!why) why = fc_linear_find_edges(steps);
   if (!why) why = border_of(steps, &border, &value);
   if (!why && !fits(map, plan->compute)) why = "its numbers would be too large for single precision";
+  if (!why && !fc_linear_map_copy(&copy, map)) why = no_memory;
   if (why) {
     fc_linear_steps_free(steps);
     return why;
   }
   fc_joined *joined = g_new0(fc_joined, 1);
   *joined =
-      (fc_joined){.n = n, .compute = plan->compute, .in = *in, .out = *out, .map = *map, .steps = steps};
-  joined->map.numbers = g_memdup2(map->numbers, (gsize)map->count * sizeof(double));
+      (fc_joined){.n = n, .compute = plan->compute, .in = *in, .out = *out, .map = copy, .steps = steps};
   make(plan, s, joined, border, value);
   if (joined->op) {
     g_autofree char *size = fc_linear_size(map);
@@ -313,9 +317,9 @@ static fc_plan *best_from(fc_plan *plan, guint s, double *budget) {
   search found = {.apart = cost_of(plan, s)};
   GArray *parts = g_array_new(FALSE, FALSE, sizeof(fc_linear_map));
   fc_linear_map all, next, both;
-  if (!describe(plan, s, &all)) goto done;
-  g_array_append_val(parts, all);
-  all.numbers = g_memdup2(all.numbers, (gsize)all.count * sizeof(double));
+  if (!describe(plan, s, &next)) goto done;
+  g_array_append_val(parts, next);
+  if (!fc_linear_map_copy(&all, &next)) goto done;
   for (guint n = 2; s + n <= plan->n && describe(plan, s + n - 1, &next); n++) {
     g_array_append_val(parts, next);
     found.apart += cost_of(plan, s + n - 1);
