@@ -60,7 +60,20 @@ static gboolean make_room(fc_linear_map *m) {
   return m->numbers != NULL;
 }
 
+/* Whether each channel is multiplied by a factor of its own, and nothing else. */
+static gboolean is_diagonal(const fc_linear_map *m) {
+  for (gint64 r = 0; r < m->rows; r++)
+    for (gint64 c = 0; c <= m->columns; c++) {
+      const gboolean offset = c == m->columns;
+      const double v = offset ? m->numbers[m->rows * m->columns + r] : m->numbers[r * m->columns + c];
+      if (v != 0 && (offset || r != c)) return FALSE;
+    }
+  return m->rows == m->columns;
+}
+
 char *fc_linear_size(const fc_linear_map *m) {
+  if (m->form == FC_LINEAR_PIXELS && is_diagonal(m))
+    return g_strdup_printf("%" G_GINT64_FORMAT " factor%s", m->rows, m->rows > 1 ? "s" : "");
   if (m->form == FC_LINEAR_PIXELS)
     return g_strdup_printf("%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, m->rows, m->columns);
   if (m->nx > 1 && m->ny > 1)
@@ -143,17 +156,6 @@ static const char *join_pixels(const fc_linear_map *a, const fc_linear_map *b, f
     }
   }
   return NULL;
-}
-
-/* Whether each channel is multiplied by a factor of its own, and nothing else. */
-static gboolean is_diagonal(const fc_linear_map *m) {
-  for (gint64 r = 0; r < m->rows; r++)
-    for (gint64 c = 0; c <= m->columns; c++) {
-      const gboolean offset = c == m->columns;
-      const double v = offset ? m->numbers[m->rows * m->columns + r] : m->numbers[r * m->columns + c];
-      if (v != 0 && (offset || r != c)) return FALSE;
-    }
-  return m->rows == m->columns;
 }
 
 static double factor_of(const fc_linear_map *m, gint64 channel) {

@@ -44,7 +44,7 @@ gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 c
 void fc_linear_map_clear(fc_linear_map *m);
 /* FALSE: there is no memory for its numbers. */
 gboolean fc_linear_map_copy(fc_linear_map *to, const fc_linear_map *from);
-/* "301 taps", "5 x 5 taps", "3 x 3", "a factor"; g_free. */
+/* "301 taps", "5 x 5 taps", "3 x 3", "2 factors"; g_free. */
 char *fc_linear_size(const fc_linear_map *m);
 /* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text).
  * Its products, no more than `budget`, are taken off it. */
