@@ -29,6 +29,7 @@ typedef struct conv2d {
   double *mask, *column, *row;
   int64_t nx, ny;
   int ranks[2];
+  int plain; /* separate=no */
 } conv2d;
 
 /* ---- create and negotiate ---------------------------------------------------- */
@@ -84,7 +85,8 @@ static fc_status set_up(const fc_host *host, const fc_arg *const *args, conv2d *
     return host->fail(host, FC_NO_MEMORY, "%s: no memory for %lld taps", table->name,
                       (long long)(self->nx * self->ny));
   mask2d_read(self->mask, table, args[FLIP]->ints[0] != 0);
-  if (args[SEPARATE]->ints[0] == SEPARATE_AUTO) status = find_terms(host, self, table->name);
+  self->plain = args[SEPARATE]->ints[0] != SEPARATE_AUTO;
+  if (!self->plain) status = find_terms(host, self, table->name);
   if (status == FC_OK && args[NORMALIZE]->ints[0]) divide(self, sum);
   return status;
 }
@@ -262,15 +264,16 @@ static fc_status map_of(const fc_host *host, void *instance, const fc_setup *set
   return FC_OK;
 }
 
-/* Of separable windows too. */
+/* Of separable windows too; summed as the stage is. */
 static fc_status join(const fc_host *host, void *instance, const fc_setup *setup, const fc_linear_map *map,
                       int32_t border, double value, void **made) {
   const mask2d_room y = mask2d_room_of(map->ny, map->before_y), x = mask2d_room_of(map->nx, map->before_x);
-  (void)instance, (void)setup;
+  (void)setup;
   if (map->form == FC_LINEAR_PIXELS || map->masks > 1 || map->growth_x || map->growth_y)
     return FC_UNSUPPORTED;
   conv2d *self = calloc(1, sizeof *self);
   if (!self) return FC_NO_MEMORY;
+  self->plain = ((const conv2d *)instance)->plain;
   self->nx = x.taps, self->ny = y.taps, self->joined_border = border, self->joined_value = value;
   self->mask = calloc((size_t)(x.taps * y.taps), sizeof *self->mask);
   for (int64_t j = 0; self->mask && j < map->ny; j++)
@@ -278,7 +281,9 @@ static fc_status join(const fc_host *host, void *instance, const fc_setup *setup
       self->mask[(j + y.ahead) * x.taps + i + x.ahead] = map->form == FC_LINEAR_DENSE
                                                              ? map->numbers[j * map->nx + i]
                                                              : map->numbers[map->nx + j] * map->numbers[i];
-  const fc_status status = self->mask ? find_terms(host, self, "the joined mask") : FC_NO_MEMORY;
+  const fc_status status = !self->mask   ? FC_NO_MEMORY
+                           : self->plain ? FC_OK
+                                         : find_terms(host, self, "the joined mask");
   if (status == FC_OK)
     *made = self;
   else

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Products of the numbers of two maps: more take longer to multiply out than a stage is worth (0.3 s). */
-#define PRODUCTS_MOST ((gint64)1 << 28)
+/* Numbers of a map (128 MB). */
+#define NUMBERS_MOST ((gint64)1 << 24)
 /* Channels of a matrix. */
 #define CHANNELS_MOST 64
 /* Of an image's edges so much is made at a time. */
@@ -29,9 +29,10 @@ static gboolean is_window_valid(const fc_linear_map *m, gint64 channels) {
                growth[] = {m->growth_x, m->growth_y};
   for (int i = 0; i < 2; i++)
     if (taps[i] < 1 || taps[i] > G_MAXINT32 || before[i] < 0 || before[i] >= taps[i] ||
-        ABS(growth[i]) >= taps[i])
+        !(growth[i] == 0 || (growth[i] == taps[i] - 1 && before[i] == taps[i] - 1) ||
+          (growth[i] == 1 - taps[i] && before[i] == 0)))
       return FALSE;
-  if (m->nx > PRODUCTS_MOST / m->ny) return FALSE;
+  if (m->nx > NUMBERS_MOST / m->ny) return FALSE;
   return m->masks == 1 || (m->masks == channels && channels <= CHANNELS_MOST);
 }
 
@@ -41,7 +42,7 @@ gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 c
           ? m->rows != channels_out || m->columns != channels_in || MAX(m->rows, m->columns) > CHANNELS_MOST
           : channels_in != channels_out || !is_window_valid(m, channels_in))
     return FALSE;
-  if (fc_linear_count(m) > PRODUCTS_MOST || fc_linear_count(m) != m->count) return FALSE;
+  if (fc_linear_count(m) > NUMBERS_MOST || fc_linear_count(m) != m->count) return FALSE;
   for (gint64 i = 0; m->numbers && i < m->count; i++)
     if (!isfinite(m->numbers[i])) return FALSE;
   return TRUE;
@@ -59,12 +60,32 @@ static gboolean make_room(fc_linear_map *m) {
   return m->numbers != NULL;
 }
 
+/* Whether each channel is multiplied by a factor of its own, and nothing else. */
+static gboolean is_diagonal(const fc_linear_map *m) {
+  for (gint64 r = 0; r < m->rows; r++)
+    for (gint64 c = 0; c <= m->columns; c++) {
+      const gboolean offset = c == m->columns;
+      const double v = offset ? m->numbers[m->rows * m->columns + r] : m->numbers[r * m->columns + c];
+      if (v != 0 && (offset || r != c)) return FALSE;
+    }
+  return m->rows == m->columns;
+}
+
 char *fc_linear_size(const fc_linear_map *m) {
+  if (m->form == FC_LINEAR_PIXELS && is_diagonal(m))
+    return g_strdup_printf("%" G_GINT64_FORMAT " factor%s", m->rows, m->rows > 1 ? "s" : "");
   if (m->form == FC_LINEAR_PIXELS)
     return g_strdup_printf("%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT, m->rows, m->columns);
   if (m->nx > 1 && m->ny > 1)
     return g_strdup_printf("%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " taps", m->nx, m->ny);
   return g_strdup_printf("%" G_GINT64_FORMAT " tap%s", MAX(m->nx, m->ny), MAX(m->nx, m->ny) > 1 ? "s" : "");
+}
+
+gboolean fc_linear_map_copy(fc_linear_map *to, const fc_linear_map *from) {
+  *to = *from;
+  if (!make_room(to)) return FALSE;
+  memcpy(to->numbers, from->numbers, (gsize)to->count * sizeof *to->numbers);
+  return TRUE;
 }
 
 /* ---- multiplied out ---------------------------------------------------------------- */
@@ -88,13 +109,15 @@ static void convolve_masks(const fc_linear_map *a, const double *p, const fc_lin
     return;
   }
   for (gint64 y = 0; y < a->ny; y++)
-    for (gint64 x = 0; x < a->nx; x++)
+    for (gint64 x = 0; x < a->nx; x++) {
+      const double factor = mask_at(a, p, y, x);
       for (gint64 v = 0; v < b->ny; v++)
-        for (gint64 u = 0; u < b->nx; u++)
-          to[(y + v) * both->nx + x + u] += mask_at(a, p, y, x) * mask_at(b, q, v, u);
+        for (gint64 u = 0; u < b->nx; u++) to[(y + v) * both->nx + x + u] += factor * mask_at(b, q, v, u);
+    }
 }
 
-static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both) {
+static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both,
+                                double *budget) {
   *both = (fc_linear_map){
       .form = a->form == b->form ? a->form : FC_LINEAR_DENSE,
       .masks = MAX(a->masks, b->masks),
@@ -109,7 +132,8 @@ static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, 
       (double)both->masks * (both->form == FC_LINEAR_SEPARABLE
                                  ? (double)a->nx * (double)b->nx + (double)a->ny * (double)b->ny
                                  : (double)a->nx * (double)a->ny * (double)b->nx * (double)b->ny);
-  if (products > (double)PRODUCTS_MOST || !make_room(both)) return too_many;
+  if (products > *budget || fc_linear_count(both) > NUMBERS_MOST || !make_room(both)) return too_many;
+  *budget -= products;
   for (gint64 c = 0; c < both->masks; c++)
     convolve_masks(a, a->numbers + (a->masks > 1 ? c : 0) * mask_count(a), b,
                    b->numbers + (b->masks > 1 ? c : 0) * mask_count(b), both,
@@ -134,17 +158,6 @@ static const char *join_pixels(const fc_linear_map *a, const fc_linear_map *b, f
   return NULL;
 }
 
-/* Whether each channel is multiplied by a factor of its own, and nothing else. */
-static gboolean is_diagonal(const fc_linear_map *m) {
-  for (gint64 r = 0; r < m->rows; r++)
-    for (gint64 c = 0; c <= m->columns; c++) {
-      const gboolean offset = c == m->columns;
-      const double v = offset ? m->numbers[m->rows * m->columns + r] : m->numbers[r * m->columns + c];
-      if (v != 0 && (offset || r != c)) return FALSE;
-    }
-  return m->rows == m->columns;
-}
-
 static double factor_of(const fc_linear_map *m, gint64 channel) {
   return m->numbers[channel * (m->columns + 1)];
 }
@@ -166,10 +179,11 @@ static const char *scale_window(const fc_linear_map *window, const fc_linear_map
   return NULL;
 }
 
-const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both) {
+const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both,
+                              double *budget) {
   const gboolean before = fc_linear_is_window(first), behind = fc_linear_is_window(second);
   memset(both, 0, sizeof *both);
-  const char *why = before && behind ? join_windows(first, second, both)
+  const char *why = before && behind ? join_windows(first, second, both, budget)
                     : before         ? scale_window(first, second, both)
                     : behind         ? scale_window(second, first, both)
                                      : join_pixels(first, second, both);
@@ -238,48 +252,52 @@ fc_linear_steps *fc_linear_steps_new(gint64 channels) {
   return steps;
 }
 
+/* With numbers of 0; NULL: there is no memory for them. */
 static fc_linear_step *add_step(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
   steps->step = g_renew(fc_linear_step, steps->step, steps->n + 1);
   fc_linear_step *s = &steps->step[steps->n++];
   *s = (fc_linear_step){.map = *map, .border = border, .border_value = value};
-  s->map.count = s->map.room = fc_linear_count(map);
-  s->map.numbers = g_new0(double, (gsize)s->map.count);
-  return s;
+  return make_room(&s->map) ? s : NULL;
 }
 
 /* One axis of a separable window: x[0 ... nx) and 1, or 1 and y[0 ... ny). */
-static void add_axis(fc_linear_steps *steps, const fc_linear_map *map, int axis, int border, double value) {
+static gboolean add_axis(fc_linear_steps *steps, const fc_linear_map *map, int axis, int border,
+                         double value) {
   fc_linear_map one = *map;
   if (axis == FC_AXIS_X)
     one.ny = 1, one.before_y = one.growth_y = 0;
   else
     one.nx = 1, one.before_x = one.growth_x = 0;
   fc_linear_step *s = add_step(steps, &one, border, value);
+  if (!s) return FALSE;
   for (gint64 c = 0; c < map->masks; c++) {
     const double *from = map->numbers + c * mask_count(map) + (axis == FC_AXIS_X ? 0 : map->nx);
     double *to = s->map.numbers + c * mask_count(&one);
     for (gint64 i = 0; i < mask_count(&one); i++) to[i] = 1;
     memcpy(to + (axis == FC_AXIS_X ? 0 : 1), from, (gsize)MAX(one.nx, one.ny) * sizeof *to);
   }
+  return TRUE;
 }
 
-void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
+gboolean fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double value) {
   /* Beyond the ends of the rows a constant is the same in all rows only ahead of both sums. */
   const gboolean apart = map->form == FC_LINEAR_SEPARABLE && map->nx > 1 && map->ny > 1 &&
                          (border != FC_BORDER_CONSTANT || value == 0);
   if (apart) {
-    add_axis(steps, map, FC_AXIS_X, border, value);
-    add_axis(steps, map, FC_AXIS_Y, border, value);
+    const gboolean added =
+        add_axis(steps, map, FC_AXIS_X, border, value) && add_axis(steps, map, FC_AXIS_Y, border, value);
     steps->step[steps->n - 1].continues = TRUE;
-    return;
+    return added;
   }
   fc_linear_step *s = add_step(steps, map, border, value);
-  memcpy(s->map.numbers, map->numbers, (gsize)s->map.count * sizeof(double));
+  if (s) memcpy(s->map.numbers, map->numbers, (gsize)s->map.count * sizeof(double));
+  return s != NULL;
 }
 
 gboolean fc_linear_has_edges(const fc_linear_steps *steps) {
-  return steps->first[FC_AXIS_Y] + steps->last[FC_AXIS_Y] + steps->first[FC_AXIS_X] + steps->last[FC_AXIS_X] >
-         0;
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (steps->first[a] > 0 || steps->last[a] > 0) return TRUE;
+  return FALSE;
 }
 
 void fc_linear_steps_free(fc_linear_steps *steps) {
@@ -299,7 +317,6 @@ double fc_linear_edge_work(const fc_linear_steps *steps, const gint64 extent[FC_
   for (guint i = 0; i < steps->n; i++) work += work_of(&steps->step[i].map);
   for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
     const gint64 edges = steps->first[a] + steps->last[a];
-    if (extent[a] < 0) return count * work * (double)edges * all; /* sound: Y is 1 */
     all *= (double)extent[a], inside *= (double)MAX(extent[a] - edges, 0);
   }
   return count * work * (all - inside);
@@ -484,6 +501,12 @@ static void cut_axis(const fc_linear_steps *steps, const fc_view *out, int a, fc
   const gint64 lo = out->origin[a], hi = lo + out->shape[a], from = MIN(MAX(lo, steps->first[a]), hi),
                end = out->extent[a], to = end < 0 ? hi : MAX(MIN(hi, end - steps->last[a]), from);
   *first = (fc_range){lo, from}, *inside = (fc_range){from, to}, *last = (fc_range){to, hi};
+}
+
+fc_range fc_linear_inside(const fc_linear_steps *steps, const fc_view *out, int axis) {
+  fc_range first, inside, last;
+  cut_axis(steps, out, axis, &first, &inside, &last);
+  return inside;
 }
 
 gboolean fc_linear_make_edges(const fc_linear_steps *steps, const fc_linear_device *device, const fc_view *in,

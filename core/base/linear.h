@@ -42,18 +42,23 @@ gint64 fc_linear_count(const fc_linear_map *m);
 /* Whether its members are within what they may be, and all numbers finite. */
 gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 channels_out);
 void fc_linear_map_clear(fc_linear_map *m);
-/* "301 taps", "5 x 5 taps", "3 x 3", "a factor"; g_free. */
+/* FALSE: there is no memory for its numbers. */
+gboolean fc_linear_map_copy(fc_linear_map *to, const fc_linear_map *from);
+/* "301 taps", "5 x 5 taps", "3 x 3", "2 factors"; g_free. */
 char *fc_linear_size(const fc_linear_map *m);
-/* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text). */
-const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both);
+/* The map of `second` after `first`, for signals without ends. NULL, or why there is none (a static text).
+ * Its products, no more than `budget`, are taken off it. */
+const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *second, fc_linear_map *both,
+                              double *budget);
 
 fc_linear_steps *fc_linear_steps_new(gint64 channels);
-/* Adds a stage, with a copy of its map. */
-void fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border, double border_value);
+/* Adds a stage, with a copy of its map. FALSE: there is no memory for it. */
+gboolean fc_linear_steps_add(fc_linear_steps *steps, const fc_linear_map *map, int border,
+                             double border_value);
 /* Completes `first` and `last` when all are there. NULL, or why they cannot be joined near the ends. */
 const char *fc_linear_find_edges(fc_linear_steps *steps);
 void fc_linear_steps_free(fc_linear_steps *steps); /* NULL is allowed */
-/* Multiplications for the edges of an output of this extent (FC_UNKNOWN: along X or N endless). */
+/* Multiplications for the edges of an output of this extent, which is known. */
 double fc_linear_edge_work(const fc_linear_steps *steps, const gint64 extent[FC_AXES]);
 
 /* What the edges are computed with. */
@@ -68,6 +73,8 @@ typedef struct fc_linear_device {
 } fc_linear_device;
 
 gboolean fc_linear_has_edges(const fc_linear_steps *steps);
+/* What of these outputs along an axis is not edge. */
+fc_range fc_linear_inside(const fc_linear_steps *steps, const fc_view *out, int axis);
 /* Bytes that making the edges of an output of this shape takes at most. */
 gsize fc_linear_scratch(const fc_linear_steps *steps, const gint64 shape[FC_AXES]);
 /* All numbers, as fc_linear_device has them; `to` NULL: how many there are. */

@@ -15,9 +15,6 @@
 #define FC_SUM_INLINE static inline
 #endif
 
-/* The end of a signal whose end is not known, as in demand.h. */
-#define FC_SUM_NO_END (INT64_MAX / 4)
-
 /* Doubles at these positions of a signal, rows of pixels of channels, without gaps. */
 typedef struct fc_linear_box {
   int64_t lo[FC_AXES], shape[FC_AXES];
@@ -34,9 +31,10 @@ typedef struct fc_linear_sum {
   fc_linear_box in, out;
 } fc_linear_sum;
 
-/* As fc_border_map, which see. */
+/* As fc_border_map, which see; of an empty signal -1. */
 FC_SUM_INLINE int64_t fc_sum_inside(int border, int64_t p, int64_t extent) {
   if (p >= 0 && p < extent) return p;
+  if (extent <= 0) return -1;
   if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
   if (border == FC_BORDER_WRAP) return (p % extent + extent) % extent;
   if (border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;

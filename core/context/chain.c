@@ -227,11 +227,16 @@ gboolean fc_chain_add(fc_chain *chain, const char *name, const fc_value *const *
 
 /* ---- prepared states ---------------------------------------------------------- */
 
+/* The operator whose functions are called: its own, or that which stands for several stages. */
+static const fc_operator *operator_of(const fc_stage *stage, const fc_prepared *p) {
+  return p->made ? p->made->op : stage->op;
+}
+
 static void release(fc_stage *stage, fc_prepared *p) {
   const fc_driver *driver = stage->host.context->driver;
   if (p->backend->prepare && p->backend->release) {
     int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
-    fc_enter_operator(stage->op->name);
+    fc_enter_operator(operator_of(stage, p)->name);
     p->backend->release(&stage->host.base, p->state);
     fc_enter_operator(NULL);
     if (p->device != FC_HOST) driver->leave(before);
@@ -255,8 +260,7 @@ static void trim(fc_stage *stage, guint most) {
   }
 }
 
-/* The format as prepare is given it: without extents, unless the backend is shaped. */
-static fc_format without_extents(const fc_format *f, gboolean shaped) {
+fc_format fc_format_without_extents(const fc_format *f, gboolean shaped) {
   fc_format told = *f;
   told.time_num = told.time_den = 0, told.framed = 0;
   for (int a = 0; a < FC_AXES; a++)
@@ -294,7 +298,7 @@ static void joined_free(void *data) {
 
 fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
                                 const fc_format *out) {
-  const fc_format from = without_extents(in, FALSE), to = without_extents(out, FALSE);
+  const fc_format from = fc_format_without_extents(in, FALSE), to = fc_format_without_extents(out, FALSE);
   for (guint i = 0; stage->made && i < stage->made->len; i++) {
     fc_joined *one = g_ptr_array_index(stage->made, i);
     if (one->n == n && one->compute == compute && memcmp(&one->in, &from, sizeof from) == 0 &&
@@ -305,9 +309,14 @@ fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, con
 }
 
 void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined) {
-  joined->in = without_extents(&joined->in, FALSE), joined->out = without_extents(&joined->out, FALSE);
+  joined->in = fc_format_without_extents(&joined->in, FALSE),
+  joined->out = fc_format_without_extents(&joined->out, FALSE);
   if (!stage->made) stage->made = g_ptr_array_new_with_free_func(joined_free);
   g_ptr_array_add(stage->made, joined);
+}
+
+void fc_stage_drop_joined(fc_stage *stage, fc_joined *joined) {
+  g_ptr_array_remove(stage->made, joined);
 }
 
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
@@ -350,7 +359,9 @@ static gboolean upload_numbers(const fc_driver *driver, fc_prepared *p, GError *
 
 static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   void *self = p->made ? p->made->self : NULL;
-  if (!self && !fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error)) return FALSE;
+  const char *name = operator_of(stage, p)->name;
+  if (!p->made && !fc_stage_instance(stage, p->n_in ? p->in[0].rate : p->out.rate, &self, error))
+    return FALSE;
   p->state = self;
   if (!p->backend->prepare) return TRUE;
   const fc_driver *driver = stage->host.context->driver;
@@ -362,11 +373,11 @@ static gboolean call_prepare(fc_stage *stage, fc_prepared *p, GError **error) {
   if (p->joined && !sections) return FALSE;
   int before = p->device != FC_HOST ? driver->enter(p->device) : -1;
   const fc_cascade *cascade = sections ? fc_operator_extension(stage->op, FC_CASCADE) : NULL;
-  fc_status status = FC_CALLED(
-      stage->op->name, cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
-                               : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
+  fc_status status =
+      FC_CALLED(name, cascade ? cascade->prepare(&stage->host.base, self, &setup, sections, n, &p->state)
+                              : p->backend->prepare(&stage->host.base, self, &setup, &p->state));
   if (p->device != FC_HOST) driver->leave(before);
-  return fc_stage_host_check_on(&stage->host, stage->op->name, p->device, "preparing", status, error);
+  return fc_stage_host_check_on(&stage->host, name, p->device, "preparing", status, error);
 }
 
 fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *made, const fc_backend *backend,
@@ -378,8 +389,8 @@ fc_prepared *fc_stage_prepare(fc_stage *stage, guint joined, const fc_joined *ma
       (fc_prepared){.references = 1, .backend = backend, .device = device, .compute = compute, .n_in = n_in};
   wanted->joined = joined, wanted->made = made;
   wanted->in = g_new0(fc_format, MAX(n_in, 1));
-  for (guint i = 0; i < n_in; i++) wanted->in[i] = without_extents(in[i], shaped);
-  wanted->out = without_extents(out, shaped);
+  for (guint i = 0; i < n_in; i++) wanted->in[i] = fc_format_without_extents(in[i], shaped);
+  wanted->out = fc_format_without_extents(out, shaped);
   fc_prepared *p = find(stage, wanted);
   if (!p && upload_numbers(stage->host.context->driver, wanted, error) &&
       call_prepare(stage, wanted, error)) {

@@ -98,11 +98,17 @@ gboolean fc_stage_instance(fc_stage *stage, double rate, void **self, GError **e
 gboolean fc_stage_sections(fc_stage *stage, double rate, fc_section *sections, guint room, guint *count,
                            GError **error);
 
+/* The format without extents, except that of channels, unless the backend is shaped: as prepare is given it.
+ */
+fc_format fc_format_without_extents(const fc_format *f, gboolean shaped);
+
 /* What is known of `n` stages from this one on, with these formats; NULL: nothing yet. */
 fc_joined *fc_stage_find_joined(const fc_stage *stage, guint n, int compute, const fc_format *in,
                                 const fc_format *out);
 /* Records it, whose other members are set already; it then lives as long as the chain. */
 void fc_stage_keep_joined(fc_stage *stage, fc_joined *joined);
+/* Frees it, which no plan has used. */
+void fc_stage_drop_joined(fc_stage *stage, fc_joined *joined);
 
 /* The prepared state of a stage, or of `joined` from it on as one cascade, or of stages as `made` joins them;
  * made now unless it is there already; one reference. */

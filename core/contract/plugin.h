@@ -679,15 +679,17 @@ typedef struct fc_linear_map {
 typedef struct fc_linear {
   uint32_t size;
   uint32_t reserved;
-  /* As negotiate: a host thread, no device, pure. `setup` is what prepare would be given. FC_UNSUPPORTED: not
-   * linear with these arguments and formats. */
+  /* As negotiate: a host thread, no device, pure. `setup` is what prepare would be given, without
+   * extents other than that of channels. FC_UNSUPPORTED: not linear with these arguments and formats. */
   fc_status (*describe)(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map);
   /* An instance of `made` for this map and border, from the format setup->in[0] to setup->out; `self` is one
    * of the instances that it stands for. FC_UNSUPPORTED: not of this form, or too large. */
   fc_status (*make)(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
                     int32_t border, double border_value, void **instance);
   /* The operator of these instances, all of whose functions may be called with them except `create`; it is
-   * in no list, and takes no arguments. */
+   * in no list, and takes no arguments. Checked when the plugin is loaded, as other operators are. It is used
+   * for what its kinds and dtypes_in have, and where it has a version for each device that the stages have.
+   */
   const fc_operator *made;
 } fc_linear;
 

@@ -619,10 +619,12 @@ cudaError_t fc_cuda_fill_border(const fc_view *view, const fc_range wanted[FC_AX
 
 namespace {
 
-// `lanes` threads an output, a power of 2 up to a warp, share its products: outputs are few.
+// `lanes` threads an output, a power of 2 up to a warp, share its products: outputs are few. Those from
+// `first` on, up to `outputs`.
 __global__ void __launch_bounds__(THREADS)
-    sum_edges(const __grid_constant__ fc_linear_sum sum, uint32_t outputs, uint32_t lanes) {
-  const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, i = thread / lanes, lane = thread % lanes;
+    sum_edges(const __grid_constant__ fc_linear_sum sum, uint32_t first, uint32_t outputs, uint32_t lanes) {
+  const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, i = first + thread / lanes,
+                 lane = thread % lanes;
   const fc_linear_place p = fc_linear_place_of(&sum, min(i, outputs - 1));
   const uint32_t columns = (uint32_t)fc_linear_columns(&sum),
                  products = i < outputs ? columns * (uint32_t)fc_linear_rows(&sum) : 0;
@@ -645,9 +647,13 @@ cudaError_t fc_cuda_sum(const fc_linear_sum *sum, cudaStream_t stream) {
   const int64_t products = fc_linear_rows(sum) * fc_linear_columns(sum);
   if (outputs == 0) return cudaSuccess;
   while (lanes < 32 && lanes * PRODUCTS < products) lanes *= 2;
-  if (outputs * lanes > LAUNCH_LIMIT || products > INT32_MAX) return cudaErrorInvalidValue;
-  const unsigned blocks = (unsigned)((outputs * lanes + THREADS - 1) / THREADS);
-  sum_edges<<<blocks, THREADS, 0, stream>>>(*sum, (uint32_t)outputs, (uint32_t)lanes);
+  if (outputs > INT32_MAX || products > INT32_MAX) return cudaErrorInvalidValue;
+  const int64_t each = LAUNCH_LIMIT / lanes;
+  for (int64_t first = 0; first < outputs; first += each) {
+    const int64_t end = outputs - first < each ? outputs : first + each;
+    const unsigned blocks = (unsigned)(((end - first) * lanes + THREADS - 1) / THREADS);
+    sum_edges<<<blocks, THREADS, 0, stream>>>(*sum, (uint32_t)first, (uint32_t)end, (uint32_t)lanes);
+  }
   return cudaGetLastError();
 }
 

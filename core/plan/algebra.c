@@ -11,14 +11,21 @@
  */
 #include "core/plan/plan.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* The estimate, in bytes: of the links at the ends of a stage, and of its products, so many for a byte of
  * memory. For either kind of device, so that both give the same result. Products near the ends are made one
- * by one. Of a stream whose length is not known so many elements are assumed. */
+ * by one. Of sound so many elements are assumed, so that a file and a stream of it are joined alike. */
 #define WORK_OF_A_BYTE 2.5
 #define EDGE_COST      8.0
 #define ENDLESS        ((gint64)1 << 20)
+
+/* Products of numbers that making a plan may take, of all maps together (0.1 s); and as many as it takes to
+ * look at one stage of those that may be joined. */
+#define PRODUCTS_MOST ((double)(1 << 26))
+#define STAGE_COST    4096.0
 
 /* ---- what a stage does --------------------------------------------------------------- */
 
@@ -27,13 +34,27 @@ static const fc_linear *linear_of(const fc_plan *plan, guint s) {
   if (!ps->op || ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->generator || ps->passthrough ||
       ps->turned || ps->made || ps->part != FC_PART_ALL)
     return NULL;
-  const fc_linear *linear = fc_operator_extension(ps->op, FC_LINEAR);
-  return linear && FC_HAS(linear, made) && linear->made ? linear : NULL;
+  return fc_operator_extension(ps->op, FC_LINEAR);
 }
 
-static fc_setup setup_of(const fc_plan *plan, const fc_format *const *in, const fc_format *out) {
-  return (fc_setup){
-      .size = sizeof(fc_setup), .device = FC_HOST, .compute = plan->compute, .n_in = 1, .in = in, .out = out};
+/* What plugins are told: formats without extents, for which what is made is kept. */
+typedef struct told {
+  fc_format in, out;
+  const fc_format *first;
+  fc_setup setup;
+} told;
+
+static const fc_setup *tell(const fc_plan *plan, guint from, guint to, told *t) {
+  t->in = fc_format_without_extents(&plan->links[from], FALSE);
+  t->out = fc_format_without_extents(&plan->links[to], FALSE);
+  t->first = &t->in;
+  t->setup = (fc_setup){.size = sizeof(fc_setup),
+                        .device = FC_HOST,
+                        .compute = plan->compute,
+                        .n_in = 1,
+                        .in = &t->first,
+                        .out = &t->out};
+  return &t->setup;
 }
 
 /* Whether the reach that was negotiated is that of the map, or goes farther. */
@@ -58,28 +79,34 @@ static gboolean is_growth_of(const fc_format *in, const fc_format *out, const fc
   return in->kind == out->kind;
 }
 
-/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
-static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+/* One call of `describe`, with room for so many numbers; FALSE: it refuses, or has broken its contract. */
+static gboolean call_describe(const fc_plan *plan, guint s, double *numbers, gint64 room,
+                              fc_linear_map *map) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_linear *linear = linear_of(plan, s);
   const fc_format *in = &plan->links[s], *out = in + 1;
-  const fc_setup setup = setup_of(plan, &in, out);
-  const fc_host *host = &ps->stage->host.base;
-  *map = (fc_linear_map){.size = sizeof *map};
-  if (!linear) return FALSE;
-  fc_status status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
-  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
-      (map->numbers = g_try_new0(double, (gsize)map->count))) {
-    map->room = map->count;
-    status = FC_CALLED(ps->name, linear->describe(host, ps->self, &setup, map));
-  } else {
-    status = FC_UNSUPPORTED;
-  }
+  told t;
+  const fc_setup *setup = tell(plan, s, s + 1, &t);
+  *map = (fc_linear_map){.size = sizeof *map, .room = room, .numbers = numbers};
+  const fc_status status = FC_CALLED(ps->name, linear->describe(&ps->stage->host.base, ps->self, setup, map));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its sums", FC_OK, NULL);
-  if (status == FC_OK && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]) &&
-      is_reach_of(ps, map, FALSE) && is_growth_of(in, out, map))
+  const gboolean kept = map->numbers == numbers && (room == 0 || map->count == room);
+  map->size = sizeof *map, map->numbers = numbers, map->room = room;
+  return status == FC_OK && kept && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]);
+}
+
+/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
+static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+  const fc_format *in = &plan->links[s], *out = in + 1;
+  *map = (fc_linear_map){.size = sizeof *map};
+  if (!linear_of(plan, s) || !call_describe(plan, s, NULL, 0, map)) return FALSE;
+  const gint64 room = map->count;
+  double *numbers = g_try_new0(double, (gsize)room);
+  if (numbers && call_describe(plan, s, numbers, room, map) && is_reach_of(&plan->stages[s], map, FALSE) &&
+      is_growth_of(in, out, map))
     return TRUE;
-  fc_linear_map_clear(map);
+  map->numbers = NULL;
+  g_free(numbers);
   return FALSE;
 }
 
@@ -98,59 +125,79 @@ static const char *border_of(const fc_linear_steps *steps, int *border, double *
   return NULL;
 }
 
-/* Adds stage s to the steps. */
-static void add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc_linear_steps *steps) {
+/* Adds stage s to the steps. FALSE: there is no memory. */
+static gboolean add_stage(const fc_plan *plan, guint s, const fc_linear_map *map, fc_linear_steps *steps) {
   const fc_plan_stage *ps = &plan->stages[s];
   const fc_format *in = &plan->links[s];
-  fc_linear_steps_add(
+  return fc_linear_steps_add(
       steps, map, ps->border,
       ps->border == FC_BORDER_CONSTANT ? fc_value_decode(&ps->border_code, in->kind, in->dtype) : 0);
 }
 
 /* Asks the operators of the stages for an instance of the map, each of them once. */
 static void make(const fc_plan *plan, guint s, fc_joined *joined, int border, double value) {
-  const fc_format *in = &plan->links[s], *out = &plan->links[s + joined->n];
-  const fc_setup setup = setup_of(plan, &in, out);
+  told t;
+  const fc_setup *setup = tell(plan, s, s + joined->n, &t);
   for (guint i = s; i < s + joined->n && !joined->op; i++) {
     const fc_plan_stage *ps = &plan->stages[i];
     const fc_linear *linear = linear_of(plan, i);
     if (i > s && ps->op == ps[-1].op) continue;
-    const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, &setup,
+    const fc_status status = FC_CALLED(ps->name, linear->make(&ps->stage->host.base, ps->self, setup,
                                                               &joined->map, border, value, &joined->self));
     fc_stage_host_check(&ps->stage->host, ps->name, "joining stages", FC_OK, NULL);
-    if (status == FC_OK) joined->op = linear->made;
+    if (status == FC_OK)
+      joined->op = linear->made;
+    else
+      joined->self = NULL;
   }
 }
 
-/* The stages from s on as one, which lives with the chain. `steps` are copied. NULL, or why not. */
+/* Whether all numbers are finite as they are computed with. */
+static gboolean fits(const fc_linear_map *map, int compute) {
+  for (gint64 i = 0; compute == FC_F32 && i < map->count; i++)
+    if (fabs(map->numbers[i]) > FLT_MAX) return FALSE;
+  return TRUE;
+}
+
+/* The stages from s on as one, which lives with the chain; `fresh`: it has not been there before. NULL, or
+ * why not. */
 static const char *join(const fc_plan *plan, guint s, guint n, const fc_linear_map *map,
-                        const fc_linear_map *parts, fc_joined **made) {
+                        const fc_linear_map *parts, fc_joined **made, gboolean *fresh) {
   fc_stage *stage = plan->stages[s].stage;
   const fc_format *in = &plan->links[s], *out = &plan->links[s + n];
+  static const char no_memory[] = "there is no memory for their numbers";
   static const char nobody[] = "none of the operators can do what they do together";
   int border;
   double value;
+  *fresh = FALSE;
   *made = fc_stage_find_joined(stage, n, plan->compute, in, out);
   if (*made) return (*made)->op ? NULL : nobody;
   fc_linear_steps *steps = fc_linear_steps_new(in->extent[FC_AXIS_C]);
-  for (guint i = 0; i < n; i++) add_stage(plan, s + i, &parts[i], steps);
-  const char *why = fc_linear_find_edges(steps);
+  fc_linear_map copy = {0};
+  const char *why = NULL;
+  for (guint i = 0; i < n && !why; i++)
+    if (!add_stage(plan, s + i, &parts[i], steps)) why = no_memory;
+  if (!why) why = fc_linear_find_edges(steps);
   if (!why) why = border_of(steps, &border, &value);
+  if (!why && !fits(map, plan->compute)) why = "its numbers would be too large for single precision";
+  if (!why && !fc_linear_map_copy(&copy, map)) why = no_memory;
   if (why) {
     fc_linear_steps_free(steps);
     return why;
   }
   fc_joined *joined = g_new0(fc_joined, 1);
   *joined =
-      (fc_joined){.n = n, .compute = plan->compute, .in = *in, .out = *out, .map = *map, .steps = steps};
-  joined->map.numbers = g_memdup2(map->numbers, (gsize)map->count * sizeof(double));
+      (fc_joined){.n = n, .compute = plan->compute, .in = *in, .out = *out, .map = copy, .steps = steps};
   make(plan, s, joined, border, value);
   if (joined->op) {
     g_autofree char *size = fc_linear_size(map);
     joined->text = g_strdup_printf("%s of %s", joined->op->name, size);
+  } else {
+    fc_linear_map_clear(&joined->map);
+    g_clear_pointer(&joined->steps, fc_linear_steps_free);
   }
   fc_stage_keep_joined(stage, joined);
-  *made = joined;
+  *made = joined, *fresh = joined->op != NULL;
   return joined->op ? NULL : nobody;
 }
 
@@ -162,8 +209,40 @@ static gboolean is_same_format(const fc_format *a, const fc_format *b) {
   return memcmp(&one, &other, sizeof one) == 0;
 }
 
+/* Whether the operator may be given such an input: the stages of a plan have been asked already. */
+static gboolean takes(const fc_operator *op, const fc_format *in) {
+  return op->dtypes_in & FC_DTYPE_BIT(in->dtype) && op->kinds & FC_KIND_BIT(in->kind);
+}
+
+static gboolean has_version(const fc_plan_stage *ps, int kind) {
+  return fc_backend_for(ps->op, kind) && (kind == FC_KIND_HOST || !ps->host_only);
+}
+
+/* Whether stage s of `with` runs where all those it stands for do. */
+static gboolean runs_where(const fc_plan *with, const fc_plan *plan, guint s, guint n) {
+  for (int kind = FC_KIND_HOST; kind <= FC_KIND_CUDA; kind++) {
+    gboolean all = TRUE;
+    for (guint i = s; i < s + n; i++) all = all && has_version(&plan->stages[i], kind);
+    if (all && !has_version(&with->stages[s], kind)) return FALSE;
+  }
+  return TRUE;
+}
+
+/* Whether the operator has chosen the border that it was asked for. */
+static gboolean has_border(const fc_plan_stage *ps, const fc_format *in, const fc_joined *joined) {
+  int border;
+  double value;
+  if (!fc_linear_is_window(&joined->map) || border_of(joined->steps, &border, &value)) return TRUE;
+  guint64 code = 0, zero = 0;
+  fc_value_encode(&code, value, in->kind, in->dtype), fc_value_encode(&zero, 0, in->kind, in->dtype);
+  const int asked = border == FC_BORDER_CONSTANT && code == zero ? FC_BORDER_ZERO : border,
+            got = ps->border == FC_BORDER_CONSTANT && ps->border_code == zero ? FC_BORDER_ZERO : ps->border;
+  return got == asked && (got != FC_BORDER_CONSTANT || ps->border_code == code);
+}
+
 /* The plan with `joined` in place of its stages; NULL: it does not make the same of its input. */
 static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined) {
+  if (!takes(joined->op, &plan->links[s])) return NULL;
   g_autoptr(fc_plan) with = fc_plan_copy(plan);
   fc_plan_stage *ps = &with->stages[s];
   const fc_format was = plan->links[s + joined->n];
@@ -172,13 +251,15 @@ static fc_plan *plan_with(const fc_plan *plan, guint s, const fc_joined *joined)
   ps->apart = NULL;
   if (!fc_plan_negotiate_stage(with, s, was.dtype, NULL) || !is_same_format(&was, &with->links[s + 1]) ||
       ps->n_sides || ps->measure_bytes || ps->carry_bytes || ps->turned ||
-      !is_reach_of(ps, &joined->map, TRUE))
+      !is_reach_of(ps, &joined->map, TRUE) || !has_border(ps, &plan->links[s], joined) ||
+      !runs_where(with, plan, s, joined->n))
     return NULL;
   return g_steal_pointer(&with);
 }
 
 static void known_extent(const fc_format *f, gint64 extent[FC_AXES]) {
-  for (int a = 0; a < FC_AXES; a++) extent[a] = f->extent[a] < 0 ? ENDLESS : f->extent[a];
+  for (int a = 0; a < FC_AXES; a++)
+    extent[a] = f->extent[a] < 0 || (f->kind == FC_AUDIO && a == FC_AXIS_X) ? ENDLESS : f->extent[a];
 }
 
 static double count_of(const fc_format *f) {
@@ -203,49 +284,66 @@ static double cost_of(const fc_plan *plan, guint s) {
 
 /* ---- the step ----------------------------------------------------------------------------- */
 
+/* What has been found for the stages from s on. */
+typedef struct search {
+  fc_plan *best; /* the plan that saves most; NULL: none does */
+  double saved, apart;
+  fc_joined *made; /* of `best`, if nobody else uses it */
+} search;
+
+/* Takes the first n stages from s on, multiplied out, if that saves more than fewer do; else frees them. */
+static void consider(fc_plan *plan, guint s, guint n, const fc_linear_map *map, const GArray *parts,
+                     search *found) {
+  fc_stage *stage = plan->stages[s].stage;
+  fc_joined *joined;
+  gboolean fresh;
+  const char *why = join(plan, s, n, map, (const fc_linear_map *)(void *)parts->data, &joined, &fresh);
+  fc_plan *with = why ? NULL : plan_with(plan, s, joined), *lost = with;
+  if (!why && !with) why = "the operator for both takes or makes another format";
+  const double saves = with ? plan->chain->context->joins_all ? n : found->apart - cost_of(with, s) : 0;
+  fc_joined *unused = fresh ? joined : NULL;
+  if (saves > found->saved) {
+    lost = found->best, found->best = with, found->saved = saves;
+    joined = found->made, found->made = unused, unused = joined;
+  } else if (!found->best) {
+    plan->stages[s].apart = why ? why : "one stage would take longer";
+  }
+  fc_plan_unref(lost);
+  if (unused) fc_stage_drop_joined(stage, unused);
+}
+
 /* The plan with as many stages from s on joined as saves most; NULL: none. */
-static fc_plan *best_from(fc_plan *plan, guint s) {
-  fc_plan *best = NULL;
+static fc_plan *best_from(fc_plan *plan, guint s, double *budget) {
+  search found = {.apart = cost_of(plan, s)};
   GArray *parts = g_array_new(FALSE, FALSE, sizeof(fc_linear_map));
   fc_linear_map all, next, both;
-  double saved = 0, apart = cost_of(plan, s);
-  if (!describe(plan, s, &all)) goto done;
-  g_array_append_val(parts, all);
-  all.numbers = g_memdup2(all.numbers, (gsize)all.count * sizeof(double));
+  if (!describe(plan, s, &next)) goto done;
+  g_array_append_val(parts, next);
+  if (!fc_linear_map_copy(&all, &next)) goto done;
   for (guint n = 2; s + n <= plan->n && describe(plan, s + n - 1, &next); n++) {
-    fc_joined *joined;
     g_array_append_val(parts, next);
-    apart += cost_of(plan, s + n - 1);
-    const char *why = fc_linear_compose(&all, &next, &both);
-    if (!why) {
-      fc_linear_map_clear(&all);
-      all = both;
-    } else {
-      if (!best) plan->stages[s].apart = why;
+    found.apart += cost_of(plan, s + n - 1);
+    *budget -= n * STAGE_COST;
+    const char *why = fc_linear_compose(&all, &next, &both, budget);
+    if (why) {
+      if (!found.best) plan->stages[s].apart = why;
       break;
     }
-    why = join(plan, s, n, &all, (const fc_linear_map *)(void *)parts->data, &joined);
-    g_autoptr(fc_plan) with = why ? NULL : plan_with(plan, s, joined);
-    if (!why && !with) why = "its result would be another format";
-    const double saves = with ? plan->chain->context->joins_all ? n : apart - cost_of(with, s) : 0;
-    if (saves > saved) {
-      saved = saves;
-      fc_plan_unref(best);
-      best = g_steal_pointer(&with);
-    } else if (!best) {
-      plan->stages[s].apart = why ? why : "one stage would take longer";
-    }
+    fc_linear_map_clear(&all);
+    all = both;
+    consider(plan, s, n, &all, parts, &found);
   }
   fc_linear_map_clear(&all);
 done:
   for (guint i = 0; i < parts->len; i++) fc_linear_map_clear(&g_array_index(parts, fc_linear_map, i));
   g_array_free(parts, TRUE);
-  return best;
+  return found.best;
 }
 
 fc_plan *fc_plan_algebra(fc_plan *plan) {
+  double budget = PRODUCTS_MOST;
   for (guint s = 0; s + 1 < plan->n; s++) {
-    fc_plan *joined = linear_of(plan, s) ? best_from(plan, s) : NULL;
+    fc_plan *joined = linear_of(plan, s) ? best_from(plan, s, &budget) : NULL;
     if (!joined) continue;
     fc_plan_unref(plan);
     plan = joined;

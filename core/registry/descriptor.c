@@ -36,6 +36,7 @@ typedef struct copy {
 typedef struct kept_operator {
   fc_operator pub;
   const fc_operator *origin;
+  const fc_linear *linear; /* with a copy of its operator; NULL: it has none */
 } kept_operator;
 
 static gpointer new_block(copy *c, gsize bytes) {
@@ -156,8 +157,9 @@ static gboolean copy_backends(copy *c, fc_operator *op, GError **error) {
 
 /* The plugin's function is called with the plugin's own operator: it may distinguish operators by address. */
 static const void *ask_extension(const fc_operator *op, const char *name) {
-  const fc_operator *origin = ((const kept_operator *)op)->origin;
-  return origin->extension(origin, name);
+  const kept_operator *kept = (const kept_operator *)op;
+  if (strcmp(name, FC_LINEAR) == 0) return kept->linear;
+  return kept->origin->extension(kept->origin, name);
 }
 
 static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError **error) {
@@ -442,6 +444,29 @@ static gboolean is_taken(const fc_plugin *plugin, const char *name) {
   return FALSE;
 }
 
+/* Copies and checks the operator of joined stages, which is reached by its extension only. */
+static gboolean take_linear(copy *c, kept_operator *kept, GError **error) {
+  const fc_linear *from = kept->origin->extension && kept->pub.extension
+                              ? kept->origin->extension(kept->origin, FC_LINEAR)
+                              : NULL;
+  if (!from) return TRUE;
+  fc_linear *linear = copy_struct(c, from, SIZE_TO(fc_linear, made), sizeof *linear, 0, "fc_linear", error);
+  if (!linear) return FALSE;
+  if (!linear->describe || !linear->make)
+    return fc_fail(error, FC_INVALID, "fc_linear has no describe, or no make");
+  linear->made = copy_operator(c, linear->made, error);
+  const guint32 others = FC_OP_PASSTHROUGH | FC_OP_GENERATOR | FC_OP_TWO_PASSES | FC_OP_SURVEYS;
+  const gboolean fit =
+      linear->made &&
+      (fc_is_name(linear->made->name) || fc_fail(error, FC_INVALID, "it has no valid name")) &&
+      check_operator(linear->made, error) &&
+      (!(linear->made->flags & others) ||
+       fc_fail(error, FC_INVALID, "it does something else than a stage that is linear"));
+  if (!fit) g_prefix_error(error, "the operator of its joined stages: ");
+  kept->linear = linear;
+  return fit;
+}
+
 /* A valid operator, copied; NULL with the reason, which names the operator. */
 static const fc_operator *take_operator(copy *c, const fc_operator *from, guint place, GError **error) {
   const fc_operator *op = copy_operator(c, from, error);
@@ -449,7 +474,7 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
     fc_fail(error, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
   else if (op && is_taken(&c->plugin, op->name))
     fc_fail(error, FC_INVALID, "it is defined twice");
-  else if (op && check_operator(op, error))
+  else if (op && check_operator(op, error) && take_linear(c, (kept_operator *)op, error))
     return op;
   g_autofree char *which = describe_operator(from, place);
   g_prefix_error(error, "%s: ", which);

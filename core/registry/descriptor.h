@@ -6,8 +6,8 @@
  * ones. The copy made here has every struct at this host's full size, with zero for fields that the author
  * did not know; optional texts are empty, `examples` and `params` are never NULL, kinds and dtypes have only
  * bits known here, `backends` are those for known kinds of device, and PASSTHROUGH implies KEEPS_DTYPE and
- * KEEPS_MEANING. So no other code checks sizes. Texts and functions still belong to the module, which stays
- * loaded.
+ * KEEPS_MEANING. The same holds for the operator of joined stages (FC_LINEAR). So no other code checks sizes.
+ * Texts and functions still belong to the module, which stays loaded.
  */
 #ifndef FC_CORE_DESCRIPTOR_H
 #define FC_CORE_DESCRIPTOR_H

@@ -408,11 +408,27 @@ static gboolean make_edges(const call *c, fc_runner *runner, const fc_view *in, 
   return fc_linear_make_edges(c->ps->made->steps, &device, in, out, scratch, notes, error);
 }
 
-static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 *notes) {
+/* Leaves the edges out of a piece, as far as the grid of the operator allows: what it would clip there, and
+ * note, nobody gets. */
+static void leave_edges(const call *c, piece *p) {
+  if (!c->ps->made || !fc_linear_has_edges(c->ps->made->steps)) return;
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++) {
+    const gint64 lo = p->out.origin[a], hi = lo + p->out.shape[a], align = c->ps->reach[a].align;
+    const fc_range inside = fc_linear_inside(c->ps->made->steps, &p->out, a);
+    const gint64 from = MAX(fc_scale_floor(inside.lo, 1, align) * align, lo),
+                 to = MIN(fc_scale_ceil(inside.hi, 1, align) * align, hi);
+    narrow(c, p, a, from, fc_range_empty(inside) ? from : to);
+  }
+}
+
+static fc_status run_piece(const call *c, const piece *all, guint thread, guint32 *notes) {
   if (!c->ps->op) {
-    fc_view_convert(&p->out, &p->in, notes);
+    fc_view_convert(&all->out, &all->in, notes);
     return FC_OK;
   }
+  piece part = *all;
+  const piece *p = &part;
+  leave_edges(c, &part);
   const int axis = c->state->tile_axis;
   const fc_view *ins[1 + FC_INPUTS_MOST] = {&p->in};
   for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &p->sides[k];
@@ -421,10 +437,12 @@ static fc_status run_piece(const call *c, const piece *p, guint thread, guint32 
     job.measure = (char *)job.measure + (p->out.origin[axis] - c->out.origin[axis]) /
                                             c->ps->reach[axis].align * (gint64)c->ps->measure_bytes;
   if (c->state->scratch) job.scratch = (char *)c->work->host_scratch + (gsize)thread * c->state->scratch;
-  const fc_status status = FC_CALLED(
-      c->ps->name, c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
-  if (status == FC_OK) make_edges(c, cpu_of(c->work), &p->in, &p->out, job.scratch, notes, NULL);
-  return status;
+  fc_status status = FC_OK;
+  if (fc_view_count(&p->out) > 0)
+    status = FC_CALLED(c->ps->name,
+                       c->state->backend->process(&c->ps->stage->host.base, c->state->prepared->state, &job));
+  if (status != FC_OK) return status;
+  return make_edges(c, cpu_of(c->work), &all->in, &all->out, job.scratch, notes, NULL) ? FC_OK : FC_FATAL;
 }
 
 /* Values that another chunk has made too are made by a call of their own, whose notes nobody reads: clipped

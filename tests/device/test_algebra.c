@@ -154,16 +154,112 @@ static const fc_operator taps_operator = {.size = sizeof taps_operator,
                                           .negotiate = taps_negotiate,
                                           .backends = taps_backends,
                                           .extension = taps_extension};
-static const fc_operator *const foreign_operators[] = {&taps_operator};
-static const fc_plugin foreign = {.size = sizeof foreign,
-                                  .abi = FC_PLUGIN_ABI,
-                                  .id = "org.example.taps",
-                                  .version = "1",
-                                  .author = "a test",
-                                  .license = "MIT",
-                                  .url = "",
-                                  .n_operators = 1,
-                                  .operators = foreign_operators};
+/* Another one, which takes what the operator of its joined stages does not, and does what this says. */
+static enum {
+  PLAIN,
+  SUMS_UP,
+  TELLS_MORE,
+  TELLS_LESS,
+  HAS_OWN_NUMBERS,
+  HAS_NO_INSTANCE,
+  LOOKS_AT_EXTENT,
+  HAS_OWN_BORDER
+} oddity;
+
+static fc_status odd_describe(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  static double own[TAPS_MOST + 1];
+  const gboolean again = map->room > 0;
+  const int64_t before = map->before_x;
+  const fc_status status = taps_describe(host, self, setup, map);
+  if (oddity == SUMS_UP) map->before_x += before;
+  if (again && oddity == TELLS_MORE) map->nx += 1 << 24, map->count += 1 << 24;
+  if (again && oddity == TELLS_LESS) map->nx--, map->count--;
+  if (again && oddity == HAS_OWN_NUMBERS) map->numbers = own;
+  if (oddity == LOOKS_AT_EXTENT && setup->in[0]->extent[FC_AXIS_X] >= 0) return FC_UNSUPPORTED;
+  return status;
+}
+
+/* Its joined stages need no instance, where that is asked for: they are always [1,3,3,1]. */
+static taps fixed = {.taps = {1, 3, 3, 1}, .n = 4, .before = 2};
+
+static fc_status odd_make(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                          int32_t border, double value, void **instance) {
+  return oddity == HAS_NO_INSTANCE ? FC_OK : taps_make(host, self, setup, map, border, value, instance);
+}
+
+static fc_status made_negotiate(const fc_host *host, void *self, fc_terms *terms) {
+  const fc_status status = taps_negotiate(host, self ? self : &fixed, terms);
+  if (oddity == HAS_OWN_BORDER) terms->needs[0]->border = FC_BORDER_REPLICATE;
+  return status;
+}
+
+static fc_status made_process(const fc_host *host, const void *state, const fc_job *job) {
+  return taps_process(host, state ? state : &fixed, job);
+}
+
+static const fc_backend made_cpu = {.size = sizeof made_cpu,
+                                    .device_kind = FC_KIND_HOST,
+                                    .process = made_process},
+                        made_cuda = {
+                            .size = sizeof made_cuda, .device_kind = FC_KIND_CUDA, .process = made_process};
+static const fc_backend *const made_backends[] = {&made_cpu, &made_cuda, NULL}, *const on_cpu[] = {&made_cpu,
+                                                                                                   NULL};
+
+static const void *never(const fc_operator *op, const char *name) {
+  g_error("%s: beyond its size, and asked for %s", op->name, name);
+  return NULL;
+}
+
+/* Of a version of the contract in which `backends` was the last member. */
+static const fc_operator made_operator = {.size = G_STRUCT_OFFSET(fc_operator, backends) + sizeof(void *),
+                                          .name = "odd",
+                                          .flags = FC_OP_KEEPS_MEANING,
+                                          .summary = "several sums as one",
+                                          .kinds = FC_KINDS_ALL,
+                                          .dtypes_in = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),
+                                          .destroy = g_free,
+                                          .negotiate = made_negotiate,
+                                          .backends = made_backends,
+                                          .extension = never},
+                         host_made_operator = {.size = sizeof host_made_operator,
+                                               .name = "odd",
+                                               .flags = FC_OP_KEEPS_MEANING,
+                                               .summary = "several sums as one",
+                                               .kinds = FC_KINDS_ALL,
+                                               .dtypes_in = FC_DTYPE_BIT(FC_F32),
+                                               .dtypes_out = FC_DTYPE_BIT(FC_F32),
+                                               .destroy = g_free,
+                                               .negotiate = made_negotiate,
+                                               .backends = on_cpu},
+                         nameless_operator = {.size = sizeof nameless_operator, .backends = on_cpu};
+
+static const void *odd_extension(const fc_operator *op, const char *name) {
+  static const fc_linear linear = {sizeof linear, 0, odd_describe, odd_make, &made_operator},
+                         on_host = {sizeof linear, 0, odd_describe, odd_make, &host_made_operator},
+                         broken = {sizeof linear, 0, odd_describe, odd_make, &nameless_operator};
+  if (strcmp(name, FC_LINEAR) != 0) return NULL;
+  return strcmp(op->name, "odd") == 0 ? &linear : strcmp(op->name, "odd_host") == 0 ? &on_host : &broken;
+}
+#define ODD(text)                                                                                            \
+  {                                                                                                          \
+    .size = sizeof(fc_operator), .name = text, .flags = FC_OP_KEEPS_MEANING,                                 \
+    .summary = "sums along the rows", .doc = "For tests.", .n_params = 3, .kinds = FC_KINDS_ALL,             \
+    .dtypes_in = FC_DTYPES_ALL, .dtypes_out = FC_DTYPE_BIT(FC_F32) | FC_DTYPE_BIT(FC_F64),                   \
+    .params = taps_all, .create = taps_create, .destroy = g_free, .negotiate = taps_negotiate,               \
+    .backends = taps_backends, .extension = odd_extension                                                    \
+  }
+static const fc_operator odd_operator = ODD("odd"), odd_host_operator = ODD("odd_host"),
+                         broken_operator = ODD("broken");
+static const fc_operator *const foreign_operators[] = {&taps_operator, &odd_operator, &odd_host_operator},
+                                *const broken_operators[] = {&broken_operator};
+#define PLUGIN(text, list)                                                                                   \
+  {                                                                                                          \
+    .size = sizeof(fc_plugin), .abi = FC_PLUGIN_ABI, .id = text, .version = "1", .author = "a test",         \
+    .license = "MIT", .url = "", .n_operators = G_N_ELEMENTS(list), .operators = list                        \
+  }
+static const fc_plugin foreign = PLUGIN("org.example.taps", foreign_operators),
+                       broken_plugin = PLUGIN("org.example.broken", broken_operators);
 
 /* ---- signals ---------------------------------------------------------------------------- */
 
@@ -433,6 +529,64 @@ static void test_stream(void) {
   g_free(from.data), g_free(good.data), g_free(got.data);
 }
 
+/* Of random chains some clip. */
+static void ignore(fc_log_level level, const char *message, void *data) {
+  (void)level, (void)message, (void)data;
+}
+
+/* Long chains of many taps: no more is multiplied out than a plan is worth, and of what is tried only the
+ * best is kept. */
+static void test_budget(void) {
+  enum { STAGES = 40 };
+  const char *stages[STAGES + 1] = {NULL};
+  for (guint i = 0; i < STAGES; i++) stages[i] = "fir:lowpass=3k:taps=1001";
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = FC_F32,
+                        .bits = 24,
+                        .rate = 48000,
+                        .extent = {1, 1, 9999, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+  g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+  g_assert_nonnull(strstr(text, "too many taps"));
+  for (guint s = 0; s < STAGES; s++)
+    g_assert_cmpuint(chain->stages[s].made ? chain->stages[s].made->len : 0, <=, 1);
+}
+
+static void keep(fc_log_level level, const char *message, void *data) {
+  if (level == FC_LOG_WARNING) g_string_append((GString *)data, message);
+}
+
+/* Of values near the ends too what is clipped is counted once. */
+static void test_clipped(void) {
+  static const char *const stages[] = {"conv1d:[3,3,3,3,3]:border=replicate",
+                                       "conv1d:[3,3,3,3,3]:border=replicate", NULL};
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = FC_I16,
+                        .bits = 16,
+                        .rate = 48000,
+                        .extent = {1, 1, 400, 1}};
+  signal_ from = signal_of(&in, FC_I16), got = signal_of(&in, FC_I16);
+  for (guint i = 0; i < 400; i++) ((gint16 *)from.data)[i] = 32767;
+  g_autoptr(fc_chain) chain = parse(stages);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  GString *said = g_string_new(NULL);
+  fc_context_set_log(context, keep, said);
+  for (options.chunk = 0; options.chunk <= 64; options.chunk += 16) {
+    g_string_truncate(said, 0);
+    run(chain, &from, &got, &options, "clipped");
+    if (!strstr(said->str, "400 of 400 values")) g_error("of 400 values: %s", said->str);
+  }
+  fc_context_set_log(context, ignore, NULL);
+  g_string_free(said, TRUE);
+  g_free(from.data), g_free(got.data);
+}
+
 /* What is joined, as its description or the reason of the first stage; without costs and with them. */
 static void test_decisions(void) {
   static const struct {
@@ -450,7 +604,9 @@ static void test_decisions(void) {
        "none of the operators can do"},
       {{"fir:lowpass=3k:taps=31", "fir:highpass=300:taps=63", "gain:2"}, FC_AUDIO, 1, "conv1d of 93 taps"},
       {{"gain:2,3", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "conv1d of 3 taps"},
-      {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 x 2"},
+      {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 factors"},
+      {{"matrix:[1e30]", "matrix:[1e30]"}, FC_AUDIO, 1, "too large for single precision"},
+      {{"gain:2,3", "mix:1,0"}, FC_AUDIO, 2, "none of the operators can do"},
       {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
       {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
       {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
@@ -491,6 +647,110 @@ static void test_decisions(void) {
     if (!*cases[i].text ? strstr(text, "joined") != NULL : !strstr(text, cases[i].text))
       g_error("\"%s\" is not what becomes of %s:\n%s", cases[i].text, cases[i].stages[0], text);
   }
+}
+
+/* Stages that are joined of two of the test's own, of sound of an element type. */
+static guint odd_joined(int dtype) {
+  static const char *const stages[] = {"odd:[1,2,1]:before=1", "odd:[1,1]:before=1", NULL};
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_AUDIO,
+                        .dtype = dtype,
+                        .bits = fc_dtype_bits(dtype),
+                        .rate = 48000,
+                        .extent = {1, 1, 400, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  return joined_of(chain, &in, FC_F32, &options);
+}
+
+/* The operator of joined stages is given what it takes only. */
+static void test_types(void) {
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  g_assert_cmpuint(odd_joined(FC_I16), ==, 0);
+}
+
+static void test_maps(void) {
+  static const struct {
+    gint64 taps, before, growth;
+    gboolean valid;
+  } cases[] = {{5, 2, 0, TRUE},   {5, 4, 4, TRUE},  {5, 0, -4, TRUE},          {5, 2, 4, FALSE},
+               {5, 4, -4, FALSE}, {5, 2, 3, FALSE}, {5, 2, G_MININT64, FALSE}, {1, 0, 0, TRUE}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_linear_map map = {.size = sizeof map,
+                         .form = FC_LINEAR_SEPARABLE,
+                         .masks = 1,
+                         .nx = cases[i].taps,
+                         .ny = 1,
+                         .before_x = cases[i].before,
+                         .growth_x = cases[i].growth,
+                         .count = cases[i].taps + 1};
+    g_assert_cmpint(fc_linear_is_valid(&map, 2, 2), ==, cases[i].valid);
+  }
+  for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
+    g_assert_cmpint(fc_sum_inside(border, 3, 0), ==, -1);
+}
+
+/* Both calls for the numbers get the same zeros, and what a plugin breaks is not believed. */
+static void test_describe(void) {
+  oddity = SUMS_UP;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  for (oddity = TELLS_MORE; oddity <= HAS_OWN_NUMBERS; oddity++) g_assert_cmpuint(odd_joined(FC_F32), ==, 0);
+  /* What is made is used for other extents too. */
+  oddity = LOOKS_AT_EXTENT;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 2);
+  /* Another border than it was asked for. */
+  oddity = HAS_OWN_BORDER;
+  g_assert_cmpuint(odd_joined(FC_F32), ==, 0);
+  oddity = PLAIN;
+}
+
+/* The operator of joined stages is copied and checked as others are, and runs where the stages do. */
+static void test_made(void) {
+  static const char *const stages[] = {"odd_host:[1,2,1]:before=1", "odd_host:[1,1]:before=1", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .rate = 48000, .extent = {1, 1, 400, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 0);
+  g_autoptr(GError) error = NULL;
+  g_assert_false(fc_context_add_plugin(context, &broken_plugin, &error));
+  g_assert_nonnull(strstr(error->message, "the operator of its joined stages: it has no valid name"));
+}
+
+/* An operator of joined stages without an instance is not given that of the first stage. */
+static void test_instance(void) {
+  static const char *const stages[] = {"odd:[1,2,1]:before=1", "odd:[1,1]:before=1", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .rate = 48000, .extent = {1, 1, 400, 1}};
+  g_autoptr(fc_chain) chain = parse(stages);
+  signal_ from = signal_of(&in, FC_F32), good = signal_of(&in, FC_F32), got = signal_of(&in, FC_F32);
+  fill(&from);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_NO;
+  run(chain, &from, &good, &options, "one by one");
+  oddity = HAS_NO_INSTANCE, options.fuse = FC_FUSE_ALGEBRA;
+  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 2);
+  run(chain, &from, &got, &options, "joined");
+  must_be_near(&good, &got, 1e-6, "without an instance");
+  oddity = PLAIN;
+  g_free(from.data), g_free(good.data), g_free(got.data);
+}
+
+/* What is asked of how a sum is computed holds for several as one. */
+static void test_separate(void) {
+  static const char *const stages[] = {"conv2d:[1,2,1;2,4,2;1,2,1]:separate=no",
+                                       "conv2d:[1,2,1;2,4,2;1,2,1]:separate=no", NULL};
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_IMAGE, .dtype = FC_F32, .bits = 24, .extent = {1, 100, 100, 1}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+  g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+  g_assert_nonnull(strstr(text, "conv2d of 5 x 5 taps"));
+  g_assert_null(strstr(text, "runs as sepconv"));
 }
 
 /* Whether it pays. */
@@ -538,12 +798,20 @@ static void test_costs(void) {
     g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
     if (!strstr(text, cases[i].text)) g_error("\"%s\" is not in:\n%s", cases[i].text, text);
   }
+  /* Of a short sound as much as of a stream of it. */
+  static const char *const stages[] = {"fir:lowpass=3k:taps=101:method=direct",
+                                       "fir:highpass=300:taps=101:method=direct", NULL};
+  fc_format in = {.size = sizeof in,
+                  .kind = FC_AUDIO,
+                  .dtype = FC_F32,
+                  .bits = 24,
+                  .rate = 48000,
+                  .extent = {1, 1, 150, 1}};
+  g_autoptr(fc_chain) chain = parse(stages);
+  const guint of_file = joined_of(chain, &in, FC_F32, &options);
+  in.extent[FC_AXIS_X] = FC_UNKNOWN;
+  g_assert_cmpuint(of_file, ==, joined_of(chain, &in, FC_F32, &options));
   context->joins_all = TRUE;
-}
-
-/* Of random chains some clip. */
-static void ignore(fc_log_level level, const char *message, void *data) {
-  (void)level, (void)message, (void)data;
 }
 
 int main(int argc, char **argv) {
@@ -555,10 +823,18 @@ int main(int argc, char **argv) {
   fc_context_set_log(context, ignore, NULL);
   context->driver = &fake_driver, context->joins_all = TRUE;
   g_test_add_func("/algebra/decisions", test_decisions);
+  g_test_add_func("/algebra/types", test_types);
+  g_test_add_func("/algebra/maps", test_maps);
+  g_test_add_func("/algebra/describe", test_describe);
+  g_test_add_func("/algebra/made", test_made);
+  g_test_add_func("/algebra/instance", test_instance);
+  g_test_add_func("/algebra/separate", test_separate);
   g_test_add_func("/algebra/costs", test_costs);
   g_test_add_func("/algebra/random", test_random);
   g_test_add_func("/algebra/device", test_device);
   g_test_add_func("/algebra/stream", test_stream);
+  g_test_add_func("/algebra/clipped", test_clipped);
+  g_test_add_func("/algebra/budget", test_budget);
   const int status = g_test_run();
   fc_context_free(context);
   return status;
