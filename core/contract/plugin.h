@@ -687,8 +687,9 @@ typedef struct fc_linear {
   fc_status (*make)(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
                     int32_t border, double border_value, void **instance);
   /* The operator of these instances, all of whose functions may be called with them except `create`; it is
-   * in no list, and takes no arguments. Checked when the plugin is loaded, as other operators are. It is used
-   * for what its kinds and dtypes_in have, and where it has a version for each device that the stages have.
+   * in no list, and takes no arguments. Checked as other operators are; nothing is joined to one that is not
+   * valid. It is used for what its kinds and dtypes_in have, and where it has a version for each device that
+   * the stages have.
    */
   const fc_operator *made;
 } fc_linear;

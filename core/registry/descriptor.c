@@ -9,6 +9,7 @@
 #include "core/registry/params.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 /* Far above any real plugin; they end the reading of garbage early. */
@@ -36,7 +37,9 @@ typedef struct copy {
 typedef struct kept_operator {
   fc_operator pub;
   const fc_operator *origin;
-  const fc_linear *linear; /* with a copy of its operator; NULL: it has none */
+  struct copy *owner;
+  const fc_linear *linear; /* with a copy of its operator; NULL: it has none, or one that is not valid */
+  gboolean asked;          /* for it */
 } kept_operator;
 
 static gpointer new_block(copy *c, gsize bytes) {
@@ -155,10 +158,12 @@ static gboolean copy_backends(copy *c, fc_operator *op, GError **error) {
   return TRUE;
 }
 
+static const fc_linear *linear_of(kept_operator *kept);
+
 /* The plugin's function is called with the plugin's own operator: it may distinguish operators by address. */
 static const void *ask_extension(const fc_operator *op, const char *name) {
-  const kept_operator *kept = (const kept_operator *)op;
-  if (strcmp(name, FC_LINEAR) == 0) return kept->linear;
+  kept_operator *kept = (kept_operator *)op;
+  if (strcmp(name, FC_LINEAR) == 0) return linear_of(kept);
   return kept->origin->extension(kept->origin, name);
 }
 
@@ -167,7 +172,7 @@ static const fc_operator *copy_operator(copy *c, const fc_operator *from, GError
                                     sizeof *kept - sizeof(fc_operator), "fc_operator", error);
   if (!kept) return NULL;
   fc_operator *op = &kept->pub;
-  kept->origin = from;
+  kept->origin = from, kept->owner = c;
   op->doc = text_or_empty(op->doc);
   /* A plugin of a later version may know more kinds and types than this host. */
   op->kinds &= FC_KINDS_ALL;
@@ -430,6 +435,37 @@ static gboolean check_plugin(fc_plugin *plugin, GError **error) {
          check_text(plugin->url, FALSE, "the plugin's url", error);
 }
 
+/* ---- joined stages ------------------------------------------------------ */
+
+/* A valid copy with a copy of its operator, which itself has none; NULL: it is not valid. */
+static const fc_linear *take_linear(copy *c, const fc_linear *from) {
+  const guint32 others = FC_OP_PASSTHROUGH | FC_OP_GENERATOR | FC_OP_TWO_PASSES | FC_OP_SURVEYS;
+  fc_linear *linear = copy_struct(c, from, SIZE_TO(fc_linear, made), sizeof *linear, 0, "fc_linear", NULL);
+  if (!linear || !linear->describe || !linear->make) return NULL;
+  kept_operator *made = (kept_operator *)copy_operator(c, linear->made, NULL);
+  if (!made || !fc_is_name(made->pub.name) || !check_operator(&made->pub, NULL) || made->pub.flags & others)
+    return NULL;
+  made->asked = TRUE;
+  linear->made = &made->pub;
+  return linear;
+}
+
+/* Asked for when it is first wanted, not when the plugin is loaded: then the operator is known that crashes.
+ */
+static const fc_linear *linear_of(kept_operator *kept) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  const gboolean asked = kept->asked;
+  pthread_mutex_unlock(&mutex);
+  const fc_linear *from = asked ? NULL : kept->origin->extension(kept->origin, FC_LINEAR);
+  pthread_mutex_lock(&mutex);
+  if (!kept->asked && from) kept->linear = take_linear(kept->owner, from);
+  kept->asked = TRUE;
+  const fc_linear *linear = kept->linear;
+  pthread_mutex_unlock(&mutex);
+  return linear;
+}
+
 /* ---- copy and check ---------------------------------------------------- */
 
 /* The name of an operator that may not have a valid one, for messages; g_free. */
@@ -444,29 +480,6 @@ static gboolean is_taken(const fc_plugin *plugin, const char *name) {
   return FALSE;
 }
 
-/* Copies and checks the operator of joined stages, which is reached by its extension only. */
-static gboolean take_linear(copy *c, kept_operator *kept, GError **error) {
-  const fc_linear *from = kept->origin->extension && kept->pub.extension
-                              ? kept->origin->extension(kept->origin, FC_LINEAR)
-                              : NULL;
-  if (!from) return TRUE;
-  fc_linear *linear = copy_struct(c, from, SIZE_TO(fc_linear, made), sizeof *linear, 0, "fc_linear", error);
-  if (!linear) return FALSE;
-  if (!linear->describe || !linear->make)
-    return fc_fail(error, FC_INVALID, "fc_linear has no describe, or no make");
-  linear->made = copy_operator(c, linear->made, error);
-  const guint32 others = FC_OP_PASSTHROUGH | FC_OP_GENERATOR | FC_OP_TWO_PASSES | FC_OP_SURVEYS;
-  const gboolean fit =
-      linear->made &&
-      (fc_is_name(linear->made->name) || fc_fail(error, FC_INVALID, "it has no valid name")) &&
-      check_operator(linear->made, error) &&
-      (!(linear->made->flags & others) ||
-       fc_fail(error, FC_INVALID, "it does something else than a stage that is linear"));
-  if (!fit) g_prefix_error(error, "the operator of its joined stages: ");
-  kept->linear = linear;
-  return fit;
-}
-
 /* A valid operator, copied; NULL with the reason, which names the operator. */
 static const fc_operator *take_operator(copy *c, const fc_operator *from, guint place, GError **error) {
   const fc_operator *op = copy_operator(c, from, error);
@@ -474,7 +487,7 @@ static const fc_operator *take_operator(copy *c, const fc_operator *from, guint 
     fc_fail(error, FC_INVALID, "it has no valid name ([a-z][a-z0-9_]*)");
   else if (op && is_taken(&c->plugin, op->name))
     fc_fail(error, FC_INVALID, "it is defined twice");
-  else if (op && check_operator(op, error) && take_linear(c, (kept_operator *)op, error))
+  else if (op && check_operator(op, error))
     return op;
   g_autofree char *which = describe_operator(from, place);
   g_prefix_error(error, "%s: ", which);
