@@ -256,9 +256,9 @@ static const fc_operator conv1d_operator = {
            "Sums are in single precision with an error that does not grow with the length of the mask, in "
            "double with --precision f64. Integer samples with integer taps give exact sums as long as these "
            "stay below 2^24 (2^53 in double precision). Long masks use Fourier transforms (overlap-save), "
-           "see method: a CPU from about 115 taps on, a GPU from about 65, so that results of masks between "
-           "differ in their last bits, and a sample of 16 bits now and then by 1. Results that are stored as "
-           "integers are rounded half to even and clamped.",
+           "see method: a CPU from about 115 taps on, other hardware from about 65, so that results of masks "
+           "between differ in their last bits, and a sample of 16 bits now and then by 1. Results that are "
+           "stored as integers are rounded half to even and clamped.",
     .examples = examples,
     .example_docs =
         FC_TEXTS("smooth over three samples", "mean of five, ends repeated", "differences of neighbours"),

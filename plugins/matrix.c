@@ -257,9 +257,9 @@ static const fc_param *const params[PARAMS] = {
     BORDER_VALUE_PARAM,
     FC_BOOL_PARAM(
         0, "tensor",
-        "On GPUs of compute capability 9.0, multiplies f32 on tensor cores, each number split into two "
-        "(3xTF32): about twice as fast if the matrix has some hundred rows and columns, and as exact, "
-        "but with other last bits. Elsewhere it changes nothing.",
+        "Multiplies f32 on tensor cores where there are such (compute capability 9.0), each number split "
+        "into two (3xTF32): about twice as fast if the matrix has some hundred rows and columns, and as "
+        "exact, but with other last bits. Elsewhere it changes nothing.",
         "no"),
 };
 
