@@ -753,12 +753,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                            "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
                            "Op::config::bytes == %d, \"\");\n",
                            w.overlap->threads, w.overlap->groups, w.overlap->shared);
-  const int resident = w.overlap       ? w.overlap->resident
-                       : w.slide       ? slide_blocks(&w)
-                       : variant < ROW ? (int)(32 * fc_vectors_warps(&w) / w.threads)
-                                       : 0;
-  g_autofree char *bounds =
-      resident ? g_strdup_printf("%d, %d", (int)w.threads, resident) : g_strdup_printf("%d", (int)w.threads);
+  const int resident = w.overlap ? w.overlap->resident : w.slide ? slide_blocks(&w) : 0;
+  g_autofree char *bounds = variant < ROW ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
+                            : resident    ? g_strdup_printf("%d, %d", (int)w.threads, resident)
+                                          : g_strdup_printf("%d", (int)w.threads);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"

@@ -72,16 +72,6 @@ static gint64 registers_of(const fc_vectors *w) {
   return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
 }
 
-/* Of rows that begin anywhere the compiler takes 185 registers where it could do with the 168 of 12 warps (u8
- * by 8 + 12 taps). Told so of all kernels it takes as many where 128 suffice. */
-gint64 fc_vectors_warps(const fc_vectors *w) {
-  enum { WARPS = 12, LEAST = 168, MOST = 190 };
-  const gint64 registers = registers_of(w);
-  const gboolean across =
-      (w->loose[0] && !fc_dtype_is_float(w->in_dtype)) || (w->loose[1] && !fc_dtype_is_float(w->out_dtype));
-  return across && w->f->window_y > 1 && registers >= LEAST && registers <= MOST ? WARPS : 0;
-}
-
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
  * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
  * where many threads have no outputs. Calibrated with ncu on an H200. */

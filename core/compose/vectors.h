@@ -39,11 +39,6 @@ void fc_vectors_fit(fc_vectors *w, gint64 width);
 /* Threads of a block at most. */
 gint64 fc_vectors_threads(const fc_vectors *w);
 
-/* Warps per multiprocessor that registers of march.cuh must suffice for; 0: what the compiler takes by
- * itself.
- */
-gint64 fc_vectors_warps(const fc_vectors *w);
-
 G_END_DECLS
 
 #endif

@@ -12,6 +12,12 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
+// Of __launch_bounds__: a comma and how many blocks registers are to suffice for, where a kernel is compiled
+// again since they do not (core/device/jit_main.c).
+#ifndef FC_AT_LEAST
+#define FC_AT_LEAST
+#endif
+
 // The lines of a launch, which run along X, and in march.cuh along Y. `in` and `out` are those of the first
 // output; steps are in bytes. Lines are cut into pieces (rows of march.cuh, slices, tiles, blocks) from
 // `first` on; positions are relative to the first output. The host's copy is in core/compose/compose.h.
