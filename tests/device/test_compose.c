@@ -394,6 +394,26 @@ static char *text_of_filter(const char *entry, gint64 nx, gint64 ny, int in_dtyp
   return fc_compose_text(&c, &in, &out, to.variant);
 }
 
+/* By how many bytes vectors are moved depends on where rows begin. */
+static void test_rows_begin(void) {
+  static const struct {
+    int in, out;
+    gint64 width, channels;
+    const char *moved;
+  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 8, 8, 8, "},
+               {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},  {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
+               {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "}, {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
+               {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},   {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
+               {FC_U8, FC_U8, 168, 3, ", 4, 8, 8, 16, "},    {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = text_of_filter("fc_separable<5,5>", 5, 5, cases[i].in, cases[i].out,
+                                           cases[i].width, cases[i].channels);
+    const char *call = strstr(text, "fc_march<");
+    g_assert_nonnull(call);
+    if (!strstr(call, cases[i].moved)) g_test_fail_printf("case %u: %s in %s", i, cases[i].moved, call);
+  }
+}
+
 /* Of what takes a few registers more than 12 or 16 warps have, the compiler is asked for fewer: here it takes
  * 169, and 131 of rows at multiples of 8 bytes, by itself (NVRTC 13.0). */
 static void test_few_registers(void) {
@@ -850,6 +870,7 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
+  g_test_add_func("/compose/rows begin", test_rows_begin);
   g_test_add_func("/compose/few registers", test_few_registers);
   g_test_add_func("/compose/windows", test_windows);
   g_test_add_func("/compose/faulty text", test_faulty_text);
