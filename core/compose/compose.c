@@ -16,10 +16,10 @@
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
- * many. Of march.cuh, row.cuh and slide.cuh: whether all vectors are aligned, and whether channels are
- * planar, as of overlap.cuh; of march.cuh and series.cuh that of the inputs, the same of the outputs, and how
- * many warps a block has; of series.cuh also how many elements a thread has; of slide.cuh whether lines are
- * short. */
+ * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
+ * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
+ * in its place where rows of the inputs begin, and those of the outputs; of both how many warps a block has;
+ * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short. */
 enum {
   PACKS,
   TABLE,
@@ -28,24 +28,24 @@ enum {
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 32,
+  ROW = MARCH + 128,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4
 };
-enum { ALIGNED = 1, IN_PLANES = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
-#define SERIES_OF_8  "series", "series", "series", "series", "series", "series", "series", "series"
-#define SERIES_OF_32 SERIES_OF_8, SERIES_OF_8, SERIES_OF_8, SERIES_OF_8
+enum { IN_PLANES = 1, ALIGNED = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
+/* Of march.cuh: rows begin at multiples of so many bytes. */
+enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
+static const gint64 begins_of_class[] = {1, 4, 8, 16};
+#define OF_8(name)  name, name, name, name, name, name, name, name
+#define OF_32(name) OF_8(name), OF_8(name), OF_8(name), OF_8(name)
 const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs",      "table",      "strided",   "planes", "tiles", "tiles",   "march",   "march",   "march",
-    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
-    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
-    "march",      "march",      "march",     "march",  "march", "march",   "march",   "march",   "march",
-    "march",      "march",      "row",       "row",    "row",   "row",     "slide",   "slide",   "slide",
-    "slide",      "slide",      "slide",     "slide",  "slide", "overlap", "overlap", "overlap", "overlap",
-    SERIES_OF_32, SERIES_OF_32, SERIES_OF_32};
-#undef SERIES_OF_32
-#undef SERIES_OF_8
+    "packs",        "table",         "strided",       "planes",       "tiles",   "tiles",
+    OF_32("march"), OF_32("march"),  OF_32("march"),  OF_32("march"), "row",     "row",
+    "row",          "row",           OF_8("slide"),   "overlap",      "overlap", "overlap",
+    "overlap",      OF_32("series"), OF_32("series"), OF_32("series")};
+#undef OF_32
+#undef OF_8
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -394,15 +394,15 @@ static gboolean may_see(const window *w) {
          y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
-/* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; ALIGNED
- * and OUT_ALIGNED, see above. */
+/* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for
+ * march.cuh, where rows begin. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
                                 guint flags) {
   const gboolean planar = (flags & IN_PLANES) != 0;
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
-  w->loose[0] = !(flags & ALIGNED), w->loose[1] = !(flags & OUT_ALIGNED);
+  w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   const int together = together_of(f);
   w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -429,7 +429,7 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
   fc_series k;
   if (c->windows > 1) return fc_series_describe(&k, c, in_dtype, channels, FALSE, 0);
   if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
-  return c->window == c->n || describe_window(&w, c, in_dtype, channels, ALIGNED | OUT_ALIGNED);
+  return c->window == c->n || describe_window(&w, c, in_dtype, channels, WHOLE);
 }
 
 /* Whether the samples of each row are contiguous; sets whether channels are planes. */
@@ -454,11 +454,23 @@ static gboolean has_all(const fc_view *in, const fc_view *out, int along, gint64
   return TRUE;
 }
 
-static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
-  const gint64 all = (gint64)(guintptr)data | v->stride[FC_AXIS_Y] |
+/* A power of two, to 16: rows begin at multiples of so many bytes. */
+static gint64 begins_of(const void *data, const fc_view *v) {
+  const gint64 all = 16 | (gint64)(guintptr)data | v->stride[FC_AXIS_Y] |
                      (v->shape[FC_AXIS_N] > 1 ? v->stride[FC_AXIS_N] : 0) |
                      (v->shape[FC_AXIS_C] > 1 ? v->stride[FC_AXIS_C] : 0);
-  return (all & (MIN(bytes & -bytes, 16) - 1)) == 0;
+  return all & -all;
+}
+
+static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
+  return begins_of(data, v) >= MIN(bytes & -bytes, 16);
+}
+
+/* The last of those classes that it belongs to. */
+static guint class_of(gint64 begins) {
+  guint k = G_N_ELEMENTS(begins_of_class) - 1;
+  while (begins < begins_of_class[k]) k--;
+  return k;
 }
 
 /* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
@@ -546,19 +558,18 @@ static gboolean fill_lines(lines *l, gint64 first) {
   return TRUE;
 }
 
-/* ALIGNED and OUT_ALIGNED: vectors of the views start at addresses where they can be moved whole; for
- * interleaved channels their stride does not matter. */
-static guint aligned_sides(const lines *l) {
-  const window *w = &l->w;
+/* Where rows of both views begin; for interleaved channels their stride does not matter. */
+static void sides_of(const lines *l, gint64 begins[2]) {
   fc_view a = l->in, b = *l->out;
   if (!l->planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
-  return (begins_at(a.data, &a, w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype)) ? ALIGNED : 0) +
-         (begins_at(b.data, &b, w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)) ? OUT_ALIGNED
-                                                                                            : 0);
+  begins[0] = begins_of(a.data, &a), begins[1] = begins_of(b.data, &b);
 }
 
+/* Whether vectors of both views start at addresses where they can be moved whole. */
 static gboolean is_aligned_both(const lines *l) {
-  return aligned_sides(l) == (ALIGNED | OUT_ALIGNED);
+  window w = l->w;
+  sides_of(l, w.begins);
+  return fc_vectors_moved(&w, 0) == 16 && fc_vectors_moved(&w, 1) == 16;
 }
 
 /* Cuts each line into `count` pieces, of which a block processes `each`; blocks along lines. */
@@ -680,17 +691,17 @@ static gboolean launch_march(lines *l, fc_composed *to) {
   const gint64 *extent = l->in.extent, width = extent[FC_AXIS_X] * w->step;
   if (l->in.origin[FC_AXIS_X] != 0 || l->in.shape[FC_AXIS_X] != extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
     return FALSE;
-  guint flags = ALIGNED | OUT_ALIGNED;
-  for (guint now; (now = flags & aligned_sides(l)) != flags;)
-    flags = now,
-    describe_window(w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], flags | (l->planar ? IN_PLANES : 0));
+  gint64 begins[2];
+  sides_of(l, begins);
+  const guint flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
+  describe_window(w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], flags | (l->planar ? IN_PLANES : 0));
   if (width < 32 * w->v / 4 || !fill_lines(l, 0)) return FALSE; /* too short for the threads of a warp */
   fc_vectors_fit(w, width);
   const gint64 bands = (width + w->width - 1) / w->width, rows = out->shape[FC_AXIS_Y],
                each = pieces_of_block(rows, bands * planes_of(l), 16, 2 * ((gint64)w->f->window_y + 8),
                                       places_of(l), is_bound_by_memory(w, l->c));
   l->args.across = (gint32)width;
-  return launch_lines(l, MARCH + flags + WARP * (guint)(w->threads / 32 - 1), w->threads, bands,
+  return launch_lines(l, MARCH + flags + MARCH_WARP * (guint)(w->threads / 32 - 1), w->threads, bands,
                       split_lines(l, rows, each), to);
 }
 
@@ -705,8 +716,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
              .notes = notes};
   gboolean out_planar = FALSE;
   if (!lies_in_rows(in, &l.planar) || !lies_in_rows(out, &out_planar) || l.planar != out_planar ||
-      !describe_window(&l.w, c, in->dtype, in->shape[FC_AXIS_C],
-                       (l.planar ? IN_PLANES : 0) | ALIGNED | OUT_ALIGNED))
+      !describe_window(&l.w, c, in->dtype, in->shape[FC_AXIS_C], (l.planar ? IN_PLANES : 0) | WHOLE))
     return FALSE;
   if (l.w.slide) return launch_slide(&l, to);
   if (l.w.overlap) return launch_overlap(&l, to);
@@ -731,14 +741,13 @@ static const char *window_skeleton(const window *w) {
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
-  static const char *const sides[] = {"false",       "true",        "false, false",
-                                      "true, false", "false, true", "true, true"};
-  const guint flags = (variant - MARCH) % (variant < ROW ? WARP : SHORT);
+  const gboolean march = variant < ROW;
+  const guint flags = (variant - MARCH) % (march ? MARCH_WARP : SHORT);
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], flags);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], march ? flags : (flags & IN_PLANES) | WHOLE);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   if (w.overlap) w.threads = w.overlap->threads;
-  if (variant < ROW) w.threads = 32 * ((gint64)(variant - MARCH) / WARP + 1);
+  if (march) w.threads = 32 * ((gint64)(variant - MARCH) / MARCH_WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
@@ -753,19 +762,19 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                            "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
                            "Op::config::bytes == %d, \"\");\n",
                            w.overlap->threads, w.overlap->groups, w.overlap->shared);
-  const int resident = w.overlap       ? w.overlap->resident
-                       : w.slide       ? slide_blocks(&w)
-                       : variant < ROW ? (int)(32 * fc_vectors_warps(&w) / w.threads)
-                                       : 0;
-  g_autofree char *bounds =
-      resident ? g_strdup_printf("%d, %d", (int)w.threads, resident) : g_strdup_printf("%d", (int)w.threads);
+  const int resident = w.overlap ? w.overlap->resident : w.slide ? slide_blocks(&w) : 0;
+  g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
+                            : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
+                                       : g_strdup_printf("%d", (int)w.threads);
+  g_autofree char *sides =
+      march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
+            : g_strdup(flags & ALIGNED ? "true" : "false");
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
       "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
       bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
-      kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border,
-      sides[(flags & ALIGNED) + (variant < ROW ? 2 : 0) + (flags & OUT_ALIGNED ? 2 : 0)]);
+      kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",

@@ -101,7 +101,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 150
+#define FC_COMPOSE_VARIANTS 246
 extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
 
 /* Whether a kernel exists for such a composition and a signal of this many channels. */

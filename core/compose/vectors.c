@@ -36,10 +36,20 @@ gint64 fc_vectors_threads(const fc_vectors *w) {
   return w->sorted ? w->threads : w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
 }
 
+/* Bytes of a thread's vector of inputs, of outputs. */
+static gint64 bytes_of(const fc_vectors *w, int side) {
+  return side ? w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)
+              : w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype);
+}
+
+gint64 fc_vectors_moved(const fc_vectors *w, int side) {
+  const gint64 bytes = bytes_of(w, side);
+  return MIN(bytes & -bytes, 16) <= w->begins[side] ? 16 : w->begins[side] >= 8 ? 8 : 1;
+}
+
 /* row.cuh has room for outputs of more than 16 bytes a thread. */
 static gint64 shared_of(const fc_vectors *w) {
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v,
-               out = w->v / w->um * w->uo * (gint64)fc_dtype_size(w->out_dtype);
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v, out = bytes_of(w, 1);
   return w->threads * (2 * w->batch * padded * 4 + (w->row && out > 16 ? out + 16 : 0));
 }
 
@@ -54,9 +64,7 @@ static gint64 single_of(const fc_vectors *w) {
  * sets what follows from its length. */
 static gboolean fits_vector(fc_vectors *w, gint64 taps) {
   const gint64 single = single_of(w);
-  if (w->v % w->um || w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype) % 4 ||
-      w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype) % 4 || kept(w) > MARCH_REGISTERS)
-    return FALSE;
+  if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
   w->threads = fc_vectors_threads(w);
   w->batch = w->v < 16 ? 4 : 2;
   /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
@@ -72,23 +80,12 @@ static gint64 registers_of(const fc_vectors *w) {
   return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
 }
 
-/* Of rows that begin anywhere the compiler takes 185 registers where it could do with the 168 of 12 warps (u8
- * by 8 + 12 taps). Told so of all kernels it takes as many where 128 suffice. */
-gint64 fc_vectors_warps(const fc_vectors *w) {
-  enum { WARPS = 12, LEAST = 168, MOST = 190 };
-  const gint64 registers = registers_of(w);
-  const gboolean across =
-      (w->loose[0] && !fc_dtype_is_float(w->in_dtype)) || (w->loose[1] && !fc_dtype_is_float(w->out_dtype));
-  return across && w->f->window_y > 1 && registers >= LEAST && registers <= MOST ? WARPS : 0;
-}
-
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
  * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
  * where many threads have no outputs. Calibrated with ncu on an H200. */
 static double cost_of(const fc_vectors *w, gint64 taps) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
-  const gint64 v = w->v, sides[] = {v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype),
-                                    v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)};
+  const gint64 v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
   for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats in rows that begin anywhere */
@@ -130,6 +127,18 @@ static gboolean choose(fc_vectors *w) {
   return best.v > 0;
 }
 
+/* What is loose is known once the length has been chosen, which in turn may depend on it. Its cost is that of
+ * rows that begin anywhere, also where they begin at multiples of 8 bytes. */
+static gboolean choose_for_rows(fc_vectors *w) {
+  for (gboolean again = TRUE; again;) {
+    if (!choose(w)) return FALSE;
+    again = FALSE;
+    for (int i = 0; i < 2; i++)
+      if (!w->loose[i] && fc_vectors_moved(w, i) < 16) w->loose[i] = again = TRUE;
+  }
+  return TRUE;
+}
+
 /* Several channels of sound are sorted in shared memory where a thread's window, longer by the channels
  * otherwise, takes LOADS times as many loads as going back through it: four channels of f32 took 0.068 ms by
  * 4 taps and 0.186 ms by 32, sorted 0.094 and 0.107 ms; i16 stereo by 31 taps 0.639 ms, sorted 0.665 ms
@@ -137,7 +146,7 @@ static gboolean choose(fc_vectors *w) {
 gboolean fc_vectors_choose(fc_vectors *w) {
   enum { LOADS = 3 };
   const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
-  const gboolean fits = choose(w);
+  const gboolean fits = choose_for_rows(w);
   if (!w->row || w->step == 1 || w->step > 4 ||
       (fits && (w->v + (taps - 1) * w->step) * v <= LOADS * ((v + taps - 1) * w->v + 2 * v * w->v)))
     return fits;

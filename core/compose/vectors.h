@@ -22,14 +22,15 @@ typedef struct fc_vectors {
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
-  gboolean loose[2];       /* of march.cuh: rows of the inputs, of the outputs, begin anywhere */
+  gint64 begins[2];        /* of march.cuh: rows of inputs, of outputs, begin at multiples of so many bytes */
+  gboolean loose[2];       /* ... so that not all vectors are moved whole */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
 
-/* Chooses v and what follows from it, given all above it. FALSE: registers or shared memory do not suffice.
- */
+/* Chooses v and what follows from it, given all above `loose`, and sets that. FALSE: registers or shared
+ * memory do not suffice. */
 gboolean fc_vectors_choose(fc_vectors *w);
 
 /* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
@@ -39,10 +40,9 @@ void fc_vectors_fit(fc_vectors *w, gint64 width);
 /* Threads of a block at most. */
 gint64 fc_vectors_threads(const fc_vectors *w);
 
-/* Warps per multiprocessor that registers of march.cuh must suffice for; 0: what the compiler takes by
- * itself.
- */
-gint64 fc_vectors_warps(const fc_vectors *w);
+/* By how many bytes vectors of the inputs (0), or of the outputs (1), are moved: 16, or all where that is
+ * less; 8; or 1, from anywhere. */
+gint64 fc_vectors_moved(const fc_vectors *w, int side);
 
 G_END_DECLS
 

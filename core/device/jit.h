@@ -5,7 +5,7 @@
  * In a child, because NVRTC calls setrlimit for its whole process, takes 110 MB, may crash on a plugin's
  * text, and does not finish compiling some texts. NVRTC must be installed: it is part of the CUDA Toolkit, of
  * PyTorch and of Debian's libnvrtc. Only the child loads it; the parent only looks for its file. No device is
- * needed.
+ * needed. A kernel whose registers leave too little room for others is compiled again, with a bound.
  */
 #ifndef FC_CORE_JIT_H
 #define FC_CORE_JIT_H

@@ -308,9 +308,9 @@ FC_DEVICE void fc_map_round(F (&v)[N], fc_dev_noted &noted) {
   for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, L>(fc_map_code<F, L>(v[i], map, noted), map);
 }
 
-// Any number of words, by the widest accesses that divide it; aligned to these.
-template <int WORDS> FC_DEVICE void fc_map_load_words(uint32_t (&to)[WORDS], const char *from) {
-  constexpr int EACH = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1;
+// Any number of words, by the widest accesses, of MOST words, that divide it; aligned to these.
+template <int MOST = 4, int WORDS> FC_DEVICE void fc_map_load_words(uint32_t (&to)[WORDS], const char *from) {
+  constexpr int EACH = MOST == 4 && WORDS % 4 == 0 ? 4 : MOST >= 2 && WORDS % 2 == 0 ? 2 : 1;
 #pragma unroll
   for (int i = 0; i < WORDS; i += EACH) {
     uint32_t some[EACH];
@@ -319,8 +319,9 @@ template <int WORDS> FC_DEVICE void fc_map_load_words(uint32_t (&to)[WORDS], con
     for (int k = 0; k < EACH; k++) to[i + k] = some[k];
   }
 }
-template <int WORDS> FC_DEVICE void fc_map_store_words(char *to, const uint32_t (&from)[WORDS]) {
-  constexpr int EACH = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1;
+template <int MOST = 4, int WORDS>
+FC_DEVICE void fc_map_store_words(char *to, const uint32_t (&from)[WORDS]) {
+  constexpr int EACH = MOST == 4 && WORDS % 4 == 0 ? 4 : MOST >= 2 && WORDS % 2 == 0 ? 2 : 1;
 #pragma unroll
   for (int i = 0; i < WORDS; i += EACH) {
     uint32_t some[EACH];

@@ -16,8 +16,10 @@
 
 #include "filters/gpu/window.cuh"
 
-template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          bool OUT_ALIGNED, int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
+// BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
+// length where that is less; of 8 bytes; or anywhere (1).
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
+          int OUT_BEGINS, int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
 struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
@@ -25,7 +27,8 @@ struct fc_march {
   using X = fc_window_across<T, KT, IN>;
   // Whether lanes exchange parts of vectors; floats go word by word (325 x 325, 17 + 14 taps: 127 us for
   // 155).
-  static constexpr bool ACROSS = !ALIGNED && sizeof(T) < 4, OUT_ACROSS = !OUT_ALIGNED && sizeof(U) < 4;
+  static constexpr bool ACROSS = BEGINS == 1 && sizeof(T) < 4, OUT_ACROSS = OUT_BEGINS == 1 && sizeof(U) < 4;
+  using vector = fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>;
   // Elements that are read behind a vector.
   static constexpr int BEHIND = !ACROSS ? 0 : (V * X::G + X::W - 1) / X::W;
   // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
@@ -81,7 +84,7 @@ struct fc_march {
     for (int j = 0; j < NY; j++)
 #pragma unroll
       for (int i = 0; i < V; i++) sum[j][i] = 0;
-    typename fc_either<ACROSS, X, fc_window_load<T, KT, IN, ALIGNED>>::type raw[B];
+    typename fc_either<ACROSS, X, vector>::type raw[B];
     unit units[EACH];
     const int end = (a.across - BEHIND) / V * V; // of the last whole vector
     const bool at_end = first == 0 || first + WIDTH + R > end;
@@ -170,8 +173,10 @@ struct fc_march {
         }
         if constexpr (OUT_ACROSS)
           fc_window_store_across<U>(to, word, lanes);
+        else if (all && OUT_BEGINS == 8)
+          fc_window_store_halves(to, word);
         else if (all)
-          fc_window_store_words<U, OUT_ALIGNED>(to, word);
+          fc_window_store_words<U, (OUT_BEGINS > 1)>(to, word);
         to += a.out_row;
       }
     }

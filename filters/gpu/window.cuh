@@ -12,6 +12,12 @@
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/map.cuh"
 
+// Of __launch_bounds__: a comma and how many blocks registers are to suffice for, where a kernel is compiled
+// again since they do not (core/device/jit_main.c).
+#ifndef FC_AT_LEAST
+#define FC_AT_LEAST
+#endif
+
 // The lines of a launch, which run along X, and in march.cuh along Y. `in` and `out` are those of the first
 // output; steps are in bytes. Lines are cut into pieces (rows of march.cuh, slices, tiles, blocks) from
 // `first` on; positions are relative to the first output. The host's copy is in core/compose/compose.h.
@@ -96,14 +102,14 @@ template <int KX, int KY> struct fc_dense {
   }
 };
 
-// N samples of a thread, in whole words. If they are not aligned to four bytes, they are words from there on
-// and a remainder; nothing is accessed beyond the words that contain them, and nothing after their end, where
-// memory may end.
-template <typename T, int KT, int N, bool ALIGNED> struct fc_window_load;
-template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
+// N samples of a thread, in whole words, by accesses of MOST words if they are aligned to these. If they are
+// not aligned to four bytes, they are words from there on and a remainder; nothing is accessed beyond the
+// words that contain them, and nothing after their end, where memory may end.
+template <typename T, int KT, int N, bool ALIGNED, int MOST = 4> struct fc_window_load;
+template <typename T, int KT, int N, int MOST> struct fc_window_load<T, KT, N, true, MOST> {
   static constexpr int W = N * sizeof(T) / 4;
   uint32_t word[W];
-  FC_DEVICE void fetch(const char *from) { fc_map_load_words(word, from); }
+  FC_DEVICE void fetch(const char *from) { fc_map_load_words<MOST>(word, from); }
   FC_DEVICE void words(uint32_t (&whole)[W]) const {
 #pragma unroll
     for (int i = 0; i < W; i++) whole[i] = word[i];
@@ -112,7 +118,7 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, true> {
     fc_map_values<float, T, KT, N>(v, word);
   }
 };
-template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false> {
+template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
   static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
   uint32_t word[W], last, askew;
   FC_DEVICE void fetch(const char *from) {
@@ -164,6 +170,15 @@ FC_DEVICE void fc_window_store_words(char *to, const uint32_t (&word)[W]) {
     fc_map_store_words(to, word);
   else
     fc_window_store_askew<U>(to, word);
+}
+
+// Of rows that begin at multiples of 8 bytes: in those at multiples of 16, often every other one, accesses of
+// a warp lie side by side.
+template <int W> FC_DEVICE void fc_window_store_halves(char *to, const uint32_t (&word)[W]) {
+  if (reinterpret_cast<uintptr_t>(to) % 16 == 0)
+    fc_map_store_words(to, word);
+  else
+    fc_map_store_words<2>(to, word);
 }
 
 // Outputs of a thread, of which `left` elements are in the signal: as words if that are all, else they are

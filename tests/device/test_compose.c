@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "core/base/child.h"
+#include "core/device/code_usage.h"
 #include "core/device/kernel_cache.h"
 #include "core/prebuilt/archive.h"
 #include "filters/conv1d/conv1d_overlap.h"
 #include "tests/device/chains_of_functions.h"
-#include "tests/device/code_usage.h"
 
 static const char *self;
 
@@ -248,7 +248,7 @@ static void run_task(task *t) {
                                            LONG, NULL, &error)
                           : NULL;
   int frame = 0, registers = 0;
-  if (code) code_usage(code, &frame, &registers);
+  if (code) code_usage(g_bytes_get_data(code, NULL), g_bytes_get_size(code), &frame, &registers);
   if (!composed)
     t->complaint = g_strdup("no kernel is composed");
   else if (error)
@@ -335,22 +335,29 @@ static void test_corpus(gconstpointer chip) {
   g_test_message("%u kernels", chains->len);
 }
 
+/* A filter, all of whose taps are the same; `count` of them. */
+static fc_device_function filter_of(const char *entry, gint64 nx, gint64 ny, gint64 count) {
+  static float taps[64];
+  for (gint64 i = 0; i < count; i++) taps[i] = 0.2f;
+  return (fc_device_function){.size = sizeof(fc_device_function),
+                              .flags = FC_FUNCTION_WINDOW,
+                              .source = FC_FUNCTION_WINDOW_TEXT,
+                              .entry = (char *)entry,
+                              .bytes = taps,
+                              .n_bytes = (guint32)count * 4,
+                              .align = 4,
+                              .low = 1,
+                              .growth = 1,
+                              .window_x = (guint32)nx,
+                              .window_y = (guint32)ny};
+}
+
 /* Positions beyond 2^29 from the outputs are as good as others, unless what is at the signal's other end may
  * be looked at. */
 static void test_far_ends(void) {
-  float taps[5] = {0.2f, 0.2f, 0.2f, 0.2f, 0.2f};
-  const fc_device_function window = {.size = sizeof window,
-                                     .flags = FC_FUNCTION_WINDOW,
-                                     .source = FC_FUNCTION_WINDOW_TEXT,
-                                     .entry = "fc_dense<5,1>",
-                                     .bytes = taps,
-                                     .n_bytes = sizeof taps,
-                                     .align = 4,
-                                     .low = 1,
-                                     .growth = 1,
-                                     .window_x = 5,
-                                     .window_y = 1};
-  const fc_compose_stage described = {"window", &window, FC_F32, FC_AUDIO};
+  const fc_device_function window = filter_of("fc_dense<5,1>", 5, 1, 5);
+  const fc_compose_stage described = {
+      .name = "window", .function = &window, .dtype = FC_F32, .kind = FC_AUDIO};
   gint64 shape[] = {1, 1, 100004, 1}, out_shape[] = {1, 1, 100000, 1};
   fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT, 0};
   fc_view in, out;
@@ -370,6 +377,65 @@ static void test_far_ends(void) {
 }
 
 /* ---- windows -------------------------------------------------------------------- */
+
+/* The text of a filter alone, on three images. */
+static char *text_of_filter(const char *entry, gint64 nx, gint64 ny, int in_dtype, int out_dtype,
+                            gint64 width, gint64 channels) {
+  const fc_device_function window = filter_of(entry, nx, ny, nx + ny);
+  const fc_compose_stage described = {
+      .name = "window", .function = &window, .dtype = out_dtype, .kind = FC_IMAGE};
+  const fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT101, 0};
+  gint64 shape[] = {3, 120, width, channels};
+  fc_view in, out;
+  fc_composed to;
+  view_make(&in, FC_IMAGE, in_dtype, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, FC_IMAGE, out_dtype, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x800000);
+  g_assert_true(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+  return fc_compose_text(&c, &in, &out, to.variant);
+}
+
+/* By how many bytes vectors are moved depends on where rows begin. */
+static void test_rows_begin(void) {
+  static const struct {
+    int in, out;
+    gint64 width, channels;
+    const char *moved;
+  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 8, 8, 8, "},
+               {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},  {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
+               {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "}, {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
+               {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},   {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
+               {FC_U8, FC_U8, 168, 3, ", 4, 8, 8, 16, "},    {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = text_of_filter("fc_separable<5,5>", 5, 5, cases[i].in, cases[i].out,
+                                           cases[i].width, cases[i].channels);
+    const char *call = strstr(text, "fc_march<");
+    g_assert_nonnull(call);
+    if (!strstr(call, cases[i].moved)) g_test_fail_printf("case %u: %s in %s", i, cases[i].moved, call);
+  }
+}
+
+/* Of what takes a few registers more than 12 or 16 warps have, the compiler is asked for fewer: here it takes
+ * 169, and 131 of rows at multiples of 8 bytes, by itself (NVRTC 13.0). */
+static void test_few_registers(void) {
+  static const struct {
+    const char *entry;
+    gint64 nx, ny, width, channels;
+    int most;
+  } cases[] = {{"fc_separable<14,18>", 14, 18, 158, 4, 168}, {"fc_separable<15,15>", 15, 15, 4097, 2, 128}};
+  g_autofree char *compiler = compiler_or_skip();
+  for (guint i = 0; compiler && i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = text_of_filter(cases[i].entry, cases[i].nx, cases[i].ny, FC_F32, FC_F32,
+                                           cases[i].width, cases[i].channels);
+    g_autoptr(GBytes) code = fc_jit_compile(FILTERCHAIN_JIT, compiler, 9, 0, text, LONG, NULL, &error);
+    int frame = 0, registers = 0;
+    g_assert_no_error(error);
+    g_assert_nonnull(strstr(text, " FC_AT_LEAST)"));
+    code_usage(g_bytes_get_data(code, NULL), g_bytes_get_size(code), &frame, &registers);
+    g_test_message("%s: %d registers, %d bytes of local memory", cases[i].entry, registers, frame);
+    g_assert_true(registers > 0 && registers <= cases[i].most && frame == 0);
+  }
+}
 
 typedef struct window_task {
   gboolean dense;
@@ -426,7 +492,7 @@ static void run_window(gpointer data, gpointer unused) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
-    if (code) code_usage(code, &frame, &t->registers);
+    if (code) code_usage(g_bytes_get_data(code, NULL), g_bytes_get_size(code), &frame, &t->registers);
     if (frame > (t->statistic || t->transform ? 64 : 0)) /* of what is called where a guess is not sure */
       t->complaint = g_strdup_printf("%d bytes of local memory", frame);
     if (code) g_bytes_unref(code);
@@ -804,6 +870,8 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
+  g_test_add_func("/compose/rows begin", test_rows_begin);
+  g_test_add_func("/compose/few registers", test_few_registers);
   g_test_add_func("/compose/windows", test_windows);
   g_test_add_func("/compose/faulty text", test_faulty_text);
   g_test_add_func("/compose/layout is checked", test_layout_is_checked);

@@ -295,6 +295,10 @@ static trial *trial_new(gboolean window, gboolean mixing) {
   const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
   const int in_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
   const int out_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
+  /* Rows of the inputs begin at multiples of 8 bytes, not all of 16. */
+  const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
+  const gboolean eights = window && !mixing && kind != FC_AUDIO && pick(0, 3) == 0;
+  if (eights) extent[2] = (extent[2] / by | 1) * by;
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
   if (!window && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
@@ -307,7 +311,7 @@ static trial *trial_new(gboolean window, gboolean mixing) {
   for (guint i = 0; i < t->what.n; i++) {
     const gboolean selects = i > t->rounding || (mixing && i < at);
     if (i == at) {
-      const int which = mixing ? 2 : pick(0, 3);
+      const int which = mixing ? 2 : eights ? 1 : pick(0, 3);
       if (which == 0 && !selects)
         make_transforms(t, at, channels);
       else if (which == 1 && !selects)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "core/compose/series.h"
+#include "core/device/code_usage.h"
 #include "core/device/jit.h"
 #include "tests/device/chains_of_functions.h"
-#include "tests/device/code_usage.h"
 #include "tests/device/some_windows.h"
 
 /* Milliseconds that a busy machine may take for a kernel. */
@@ -55,7 +55,7 @@ static void run_series(gpointer data, gpointer unused) {
     g_autofree char *text = fc_compose_text(&c, &in, &out, made.variant);
     GBytes *code = fc_jit_compile(FILTERCHAIN_JIT, t->compiler, 9, 0, text, LONG, NULL, &error);
     int frame = 0;
-    if (code) code_usage(code, &frame, &t->registers);
+    if (code) code_usage(g_bytes_get_data(code, NULL), g_bytes_get_size(code), &frame, &t->registers);
     if (frame > 0) t->complaint = g_strdup_printf("%d bytes of local memory", frame);
     if (code) g_bytes_unref(code);
     if (error) t->complaint = g_strdup(error->message);
