@@ -13,6 +13,8 @@
  */
 #include "core/plan/plan.h"
 
+#include <string.h>
+
 #include "core/base/error.h"
 #include "core/compose/series.h"
 
@@ -50,11 +52,18 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
          !ps->passthrough && (!ps->on_host || !fc_backend_for(ps->op, FC_KIND_CUDA));
 }
 
-/* Flags that must be understood and are not. */
+/* Whether all flags are known that must be. */
 static gboolean is_understood(const fc_device_function *f) {
   const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE |
                         FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL;
   return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
+}
+
+/* Whether the plugin has written into the buffers that it was given, and not beyond them: addresses of its
+ * own would not live as long as the plan. */
+static gboolean is_filled(const function *f) {
+  return f->base.source && f->base.entry == f->entry && f->base.bytes == f->bytes &&
+         memchr(f->entry, 0, sizeof f->entry) && f->base.n_bytes <= FC_FUNCTION_BYTES;
 }
 
 static fc_device_function *describe(const fc_plan *plan, guint s) {
@@ -74,7 +83,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_status status =
       FC_CALLED(ps->name, fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
-  if (status == FC_OK && is_understood(&f->base) &&
+  if (status == FC_OK && is_filled(f) && is_understood(&f->base) &&
       (f->base.flags & FC_FUNCTION_WINDOW ? has_window(ps, &f->base, in, out) : is_pointwise(ps)))
     return &f->base;
   g_atomic_rc_box_release(f);
