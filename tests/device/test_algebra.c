@@ -326,27 +326,43 @@ static int some_taps(void) {
   return g_test_rand_int_range(0, 4) ? g_test_rand_int_range(1, 9) : g_test_rand_int_range(9, 120);
 }
 
-/* One for sound, or for pictures; `window`: of the border and mode that the chain has. */
-static char *some_stage(int kind, int channels, const char *border, const char *mode) {
+/* A factor or one for each channel, a selection of channels, or a matrix; `channels`: now, and then. */
+static void append_pixels(GString *s, int *channels) {
+  const int what = g_test_rand_int_range(0, 8), now = *channels,
+            then = g_test_rand_bit() ? now : g_test_rand_int_range(1, 5);
+  if (what < 3) {
+    g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
+    for (int c = 1; c < now && what == 0; c++)
+      g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
+    return;
+  }
+  *channels = then;
+  if (what == 3) {
+    g_string_printf(s, "mix:%d", g_test_rand_int_range(0, now));
+    for (int c = 1; c < then; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, now));
+  } else {
+    g_string_append(s, "matrix:");
+    append_table(s, then, now);
+    if (g_test_rand_bit()) g_string_append(s, ":offset=0.125");
+  }
+}
+
+/* One for sound, or for pictures, of the border and mode that the chain has; `channels`: ahead, and behind.
+ */
+static char *some_stage(int kind, int *channels, const char *border, const char *mode) {
   GString *s = g_string_new(NULL);
   const int what = g_test_rand_int_range(0, kind == FC_AUDIO ? 5 : 8);
   const char *flip = g_test_rand_bit() ? ":flip=no" : "";
   if (!border) border = some_border();
-  if (what == 0) {
-    g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
-    for (int c = 1; c < channels && g_test_rand_bit(); c++)
-      if (channels == 2) g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
-    if (g_test_rand_int_range(0, 4) == 0) {
-      g_string_printf(s, "mix:%d", g_test_rand_int_range(0, channels));
-      for (int c = 1; c < channels; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, channels));
-    }
-  } else if (what == 1) {
-    g_string_append(s, "matrix:");
-    append_table(s, channels, channels);
-    if (g_test_rand_bit()) g_string_append(s, ":offset=0.125");
+  if (what < 2) {
+    append_pixels(s, channels);
   } else if (what < 5) {
+    const int length = some_taps(); /* of a mask for all channels, or of one for each */
     g_string_append(s, "conv1d:");
-    append_table(s, 1, some_taps());
+    if (g_test_rand_int_range(0, 3))
+      append_table(s, 1, length);
+    else
+      append_table(s, length, *channels);
     g_string_append_printf(s, "%s%s%s%s", border, flip, mode,
                            kind != FC_AUDIO && g_test_rand_bit() ? ":axis=y" : "");
   } else if (what == 5) {
@@ -423,13 +439,13 @@ static void run(fc_chain *chain, const signal_ *in, const signal_ *out, const fc
 static void test_random(void) {
   guint joined = 0, trials = g_test_slow() ? 20000 : 1500;
   for (guint t = 0; t < trials; t++) {
-    const int channels = g_test_rand_int_range(1, 4);
+    int channels = g_test_rand_int_range(1, 5);
     fc_format in = some_format(channels);
     char *stages[6] = {NULL};
     const guint n = (guint)g_test_rand_int_range(2, 6);
     g_autofree char *border = g_test_rand_bit() ? g_strdup(some_border()) : NULL;
     const char *mode = in.kind == FC_AUDIO && g_test_rand_int_range(0, 4) == 0 ? ":mode=full" : "";
-    for (guint i = 0; i < n; i++) stages[i] = some_stage(in.kind, channels, border, mode);
+    for (guint i = 0; i < n; i++) stages[i] = some_stage(in.kind, &channels, border, mode);
     g_autofree char *text = g_strjoinv(" | ", stages), *size = NULL;
     fc_options options = FC_OPTIONS_INIT;
     options.device = "cpu", options.precision = g_test_rand_bit() ? FC_F64 : FC_F32;
@@ -443,8 +459,8 @@ static void test_random(void) {
     fill(&from);
     size =
         g_strdup_printf("%s on %s %d x %d x %d to %s in %s, %d threads", text, fc_dtype_name(in.dtype),
-                        (int)in.extent[FC_AXIS_Y], (int)in.extent[FC_AXIS_X], channels, fc_dtype_name(dtype),
-                        options.precision == FC_F64 ? "f64" : "f32", options.threads);
+                        (int)in.extent[FC_AXIS_Y], (int)in.extent[FC_AXIS_X], (int)in.extent[FC_AXIS_C],
+                        fc_dtype_name(dtype), options.precision == FC_F64 ? "f64" : "f32", options.threads);
     options.fuse = FC_FUSE_NO;
     run(chain, &from, &good, &options, size);
     options.fuse = FC_FUSE_ALGEBRA;
@@ -550,9 +566,41 @@ static void test_budget(void) {
   g_autoptr(fc_chain) chain = parse(stages);
   g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
   g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
-  g_assert_nonnull(strstr(text, "too many taps"));
+  g_assert_nonnull(strstr(text, "too much to be multiplied out"));
   for (guint s = 0; s < STAGES; s++)
     g_assert_cmpuint(chain->stages[s].made ? chain->stages[s].made->len : 0, <=, 1);
+}
+
+/* The same of factors, which are quickly multiplied out, but here to no effect, and for every pair of stages.
+ */
+static void test_many_factors(void) {
+  enum { STAGES = 1500 };
+  const char *stages[STAGES + 1] = {NULL};
+  for (guint i = 0; i < STAGES; i++) stages[i] = i % 2 ? "mix:0,0" : "gain:0.9,1.1";
+  const fc_format in = {
+      .size = sizeof in, .kind = FC_AUDIO, .dtype = FC_F32, .bits = 24, .extent = {1, 1, 99, 2}};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+  g_autoptr(fc_chain) chain = parse(stages);
+  const gint64 begin = g_get_monotonic_time();
+  g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
+  g_test_message("%.2g s", (double)(g_get_monotonic_time() - begin) / 1e6);
+  g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
+  g_assert_nonnull(strstr(text, "too much to be multiplied out"));
+}
+
+/* One mask for each channel is not made of so many taps that it takes gigabytes. */
+static void test_many_masks(void) {
+  enum { TAPS = (1 << 24) - 1, CHANNELS = 64 };
+  fc_linear_map mask = {.size = sizeof mask, .form = FC_LINEAR_SEPARABLE, .masks = 1, .nx = TAPS, .ny = 1},
+                factors = {.size = sizeof factors, .rows = CHANNELS, .columns = CHANNELS}, both;
+  double budget = 1e12;
+  mask.numbers = g_new0(double, (gsize)(mask.count = fc_linear_count(&mask)));
+  factors.numbers = g_new0(double, (gsize)(factors.count = fc_linear_count(&factors)));
+  for (gint64 c = 0; c < CHANNELS; c++) factors.numbers[c * (CHANNELS + 1)] = (double)c;
+  g_assert_nonnull(fc_linear_compose(&mask, &factors, &both, &budget));
+  g_assert_nonnull(fc_linear_compose(&factors, &mask, &both, &budget));
+  fc_linear_map_clear(&mask), fc_linear_map_clear(&factors);
 }
 
 static void keep(fc_log_level level, const char *message, void *data) {
@@ -606,6 +654,11 @@ static void test_decisions(void) {
       {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 factors"},
       {{"matrix:[1e30]", "matrix:[1e30]"}, FC_AUDIO, 1, "too large for single precision"},
       {{"gain:2,3", "mix:1,0"}, FC_AUDIO, 2, "none of the operators can do"},
+      {{"gain:2,3", "mix:1,0", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "none of the operators can do"},
+      {{"conv1d:[1,2,1]", "gain:2", "matrix:[1,2;3,4]"},
+       FC_AUDIO,
+       2,
+       "conv1d of 3 taps; not joined to the next stage: a window is not joined to a matrix"},
       {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
       {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
       {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
@@ -834,6 +887,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/stream", test_stream);
   g_test_add_func("/algebra/clipped", test_clipped);
   g_test_add_func("/algebra/budget", test_budget);
+  g_test_add_func("/algebra/many factors", test_many_factors);
+  g_test_add_func("/algebra/many masks", test_many_masks);
   const int status = g_test_run();
   fc_context_free(context);
   return status;
