@@ -51,6 +51,9 @@ enum defect {
   function_differs,
   function_misplaced,
   function_syntax,
+  function_elsewhere,
+  window_differs,
+  window_misplaced,
   writes_side,
   reads_side_beyond,
   ignores_stride,
@@ -66,8 +69,10 @@ enum defect {
   wrong_preset
 };
 
-#define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
-#define HAS_FUNCTION (IS(function_differs) || IS(function_misplaced) || IS(function_syntax))
+#define HAS_SIDE (IS(writes_side) || IS(reads_side_beyond))
+#define HAS_FUNCTION                                                                                         \
+  (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere))
+#define HAS_WINDOW (IS(window_differs) || IS(window_misplaced))
 
 static float shared_weight; /* of shares_instances */
 static int64_t last_size;   /* of remembers_size */
@@ -335,7 +340,15 @@ static void release(const fc_host *host, void *state) {
   host->free(host, FC_HOST, state);
 }
 
+/* The same three numbers, which process sums in another order; or with zeros beside them. */
+static fc_status describe_window(const fc_setup *setup, fc_device_function *f, double weight) {
+  const double taps[] = {0, weight, 1 - 2 * weight, weight, 0};
+  return IS(window_misplaced) ? fc_describe_window(setup, f, 5, 1, taps, NULL)
+                              : fc_describe_window(setup, f, 3, 1, taps + 1, NULL);
+}
+
 static fc_status describe(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *f) {
+  static double own[1];
   const double weight = ((const fc_arg *const *)self)[0]->floats[0];
   static const char wrong[] = "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return "
                               "v * weight * real(1.001); } };";
@@ -344,7 +357,9 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   static const char misplaced[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v, const fc_position "
       "&at) const { return at.x + 1 < at.width ? v * weight : real(0); } };";
+  if (HAS_WINDOW) return describe_window(setup, f, weight);
   if (IS(function_misplaced)) f->flags |= FC_FUNCTION_POSITION;
+  if (IS(function_elsewhere)) f->bytes = own;
   return fc_describe_samples(setup, f, "scaled",
                              IS(function_syntax)      ? broken
                              : IS(function_misplaced) ? misplaced
@@ -395,6 +410,6 @@ static const fc_operator op = {
     .collect = IS(measures_cuts) ? collect : NULL,
     .report = IS(measures_cuts) ? report : NULL,
     .reference = IS(truncates) ? FC_ON_CPU(prepare, release, NULL, process_soundly) : NULL,
-    .extension = HAS_FUNCTION ? extension : NULL,
+    .extension = HAS_FUNCTION || HAS_WINDOW ? extension : NULL,
 };
 FC_PLUGIN("org.example.mean3", "1.0", "the filterchain authors", "MIT", "https://example.org", &op)
