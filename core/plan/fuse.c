@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 #include "core/compose/series.h"
 
@@ -247,4 +248,40 @@ void fc_plan_fuse(fc_plan *plan) {
       plan->stages[s].fused = n, plan->stages[s].through = through;
     for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
+}
+
+/* ---- kernels of ordinary chunks ------------------------------------------------------ */
+
+/* A link as in chunks of ordinary length, without memory. */
+static fc_view view_of_link(const fc_plan *plan, guint link) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  return fc_shaped_view(&plan->links[link], capacity);
+}
+
+void fc_plan_kernel_views(const fc_plan *plan, guint stage, fc_view *in, fc_view *out) {
+  const guint n = plan->stages[stage].fused;
+  *in = view_of_link(plan, stage), *out = view_of_link(plan, stage + n);
+  if (plan->stages[stage].through) {
+    const fc_view behind = view_of_link(plan, stage + n + 1);
+    *out = fc_plan_unexchanged(plan, stage + n, &behind);
+  }
+  for (int a = 0; a < FC_AXIS_C; a++) in->shape[a] = out->shape[a] = MIN(in->shape[a], out->shape[a]);
+  /* as if the signal ended there, for a window */
+  in->extent[FC_AXIS_Y] = in->shape[FC_AXIS_Y], in->extent[FC_AXIS_X] = in->shape[FC_AXIS_X];
+}
+
+char *fc_plan_kernel_text(const fc_plan *plan, guint stage, gboolean aligned) {
+  const guint n = plan->stages[stage].fused;
+  g_autofree fc_compose_stage *stages = g_new(fc_compose_stage, MAX(n, 1));
+  fc_composition what;
+  fc_composed composed;
+  fc_view in, out;
+  if (n == 0) return NULL;
+  fc_plan_composition(plan, stage, n, stages, &what);
+  fc_plan_kernel_views(plan, stage, &in, &out);
+  if (!aligned) in.data = (char *)in.data + fc_dtype_size(in.dtype);
+  return fc_compose(&what, &in, &out, NULL, 1, 0, &composed)
+             ? fc_compose_text(&what, &in, &out, composed.variant)
+             : NULL;
 }

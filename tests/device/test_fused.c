@@ -549,7 +549,7 @@ static void build_ahead(const char *const *stages, const char *path) {
       .size = sizeof in, .kind = FC_ARRAY, .dtype = FC_F32, .bits = 24, .extent = {1, 99, 999, 1}};
   const fc_plan_query query = {.in = &in, .wanted = -1, .rows = TRUE, .options = &options};
   g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, NULL);
-  g_autofree char *text = fc_fused_text(plan, 0, TRUE);
+  g_autofree char *text = fc_plan_kernel_text(plan, 0, TRUE);
   g_autoptr(GHashTable) codes =
       g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
   g_hash_table_insert(codes, fc_kernel_prebuilt_key(9, 0, text), g_bytes_new("fake", 4));
