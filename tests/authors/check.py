@@ -54,6 +54,8 @@ EXPECTED = {
     "function_elsewhere": ("function", "function"),
     "window_differs": ("function", "function"),
     "window_misplaced": ("function", "function"),
+    "linear_differs": ("linear", "linear"),
+    "linear_misplaced": ("linear", "linear"),
     "writes_side": ("results", "input"),
     "reads_side_beyond": ("halo", "halo"),
     "ignores_stride": ("results", "unwritten"),
