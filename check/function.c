@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function.c - device functions without a device: the text is compiled by the installed C++ compiler, for the
- * compute type, and compared with process on samples of that type, to the bit. Windows are left to the
- * library's own tests: their text is not the operator's.
+ * compute type, and compared with process on samples of that type, to the bit. Of a window the text is the
+ * host's, so its sums are made here, by the definition in device_function.h, where it lies within the signal.
+ * Statistics and transforms are left to the library's own tests.
  */
 #include "check/probes.h"
 
 #include <dlfcn.h>
 #include <glib/gstdio.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -135,9 +138,15 @@ static gboolean describe(trial *t, fc_device_function *f, char entry[FC_FUNCTION
   return fusible && t->n_in == 1 && fusible->describe(&t->host.base, t->self, &setup, f) == FC_OK;
 }
 
-static gboolean is_sound(const trial *t, const fc_device_function *f, verdict *v) {
+/* `entry` and `bytes`: the buffers that it was given. */
+static gboolean is_sound(const trial *t, const fc_device_function *f, const char *entry, const void *bytes,
+                         verdict *v) {
   const gint64 in = t->ins[0].extent[FC_AXIS_C], out = t->out.extent[FC_AXIS_C];
-  if (!f->source || !f->entry[0])
+  if (f->entry != entry || f->bytes != bytes)
+    return blame(v, FAULT_FUNCTION,
+                 "%s: the device function's name, or its members, are not in the buffers of the host",
+                 t->who);
+  if (!f->source || !memchr(f->entry, 0, FC_FUNCTION_ENTRY) || !f->entry[0])
     return blame(v, FAULT_FUNCTION, "%s: the device function has no text, or no name", t->who);
   if (f->n_bytes > FC_FUNCTION_BYTES)
     return blame(v, FAULT_FUNCTION, "%s: the device function has %u bytes of members, more than %d", t->who,
@@ -175,20 +184,117 @@ static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, 
   return ok;
 }
 
-static gboolean is_still(const trial *t) {
-  for (int a = 0; a < FC_AXES; a++) {
-    const fc_reach *r = &t->needs[0].reach[a];
-    if (a < FC_AXIS_C &&
-        (r->before || r->after || r->num != r->den || t->out.extent[a] != t->ins[0].extent[a]))
-      return FALSE;
+/* ---- windows --------------------------------------------------------------------------- */
+
+/* A sum of products along two axes. */
+typedef struct window {
+  int nx, ny;
+  gboolean dense;
+  const float *taps;
+} window;
+
+/* FALSE: it is of another kind. */
+static gboolean window_of(const fc_device_function *f, window *w) {
+  *w = (window){.taps = f->bytes};
+  w->dense = sscanf(f->entry, "fc_dense<%d,%d>", &w->nx, &w->ny) == 2;
+  return w->dense || sscanf(f->entry, "fc_separable<%d,%d>", &w->nx, &w->ny) == 2;
+}
+
+static gboolean is_window_sound(const trial *t, const fc_device_function *f, const window *w, verdict *v) {
+  const gint64 numbers = w->dense ? (gint64)w->nx * w->ny : (gint64)w->nx + w->ny;
+  const fc_reach *x = &t->needs[0].reach[FC_AXIS_X], *y = &t->needs[0].reach[FC_AXIS_Y];
+  if (w->nx < 1 || w->ny < 1 || (gint64)f->window_x != w->nx || (gint64)f->window_y != w->ny ||
+      (gint64)f->n_bytes != numbers * (gint64)sizeof(float))
+    return blame(v, FAULT_FUNCTION,
+                 "%s: the device function %s has a window of %u x %u and %u bytes of members", t->who,
+                 f->entry, f->window_x, f->window_y, f->n_bytes);
+  if (x->before != w->nx / 2 || x->after != w->nx - 1 - w->nx / 2 || y->before != w->ny / 2 ||
+      y->after != w->ny - 1 - w->ny / 2)
+    return blame(v, FAULT_FUNCTION, "%s: the device function %s does not read what negotiate asks for",
+                 t->who, f->entry);
+  return TRUE;
+}
+
+/* Sums of products of `n` taps, `step` apart, from `sum` on. */
+static float sum_taps(const float *taps, const float *at, int n, gint64 step, float sum) {
+  for (int k = 0; k < n; k++) sum = fmaf(taps[k], at[k * step], sum);
+  return sum;
+}
+
+/* The sum of the window whose first element this is, in the order of device_function.h; or columns first. */
+static float window_sum(const window *w, const float *at, gint64 column, gint64 row, gboolean columns) {
+  const float *x = w->taps, *y = w->taps + w->nx;
+  float sum = 0;
+  for (int l = 0; w->dense && l < w->ny; l++) sum = sum_taps(x + l * w->nx, at + l * row, w->nx, column, sum);
+  for (int l = 0; !w->dense && !columns && l < w->ny; l++)
+    sum = fmaf(y[l], sum_taps(x, at + l * row, w->nx, column, 0), sum);
+  for (int k = 0; !w->dense && columns && k < w->nx; k++)
+    sum = fmaf(x[k], sum_taps(y, at + k * column, w->ny, row, 0), sum);
+  return sum;
+}
+
+/* Makes the outputs whose windows are within the signal. */
+static void apply_window(const window *w, const fc_format *format, const float *from, float *to,
+                         gboolean columns) {
+  const gint64 *extent = format->extent, column = extent[FC_AXIS_C], row = extent[FC_AXIS_X] * column;
+  for (gint64 n = 0; n < extent[FC_AXIS_N]; n++)
+    for (gint64 y = 0; y + w->ny <= extent[FC_AXIS_Y]; y++)
+      for (gint64 x = 0; x < row - (w->nx - 1) * column; x++) {
+        const gint64 first = (n * extent[FC_AXIS_Y] + y) * row + x;
+        to[first + w->ny / 2 * row + w->nx / 2 * column] = window_sum(w, from + first, column, row, columns);
+      }
+}
+
+static gboolean compare_window(case_setting *s, trial *t, const window *w, verdict *v) {
+  const manner how = {.layout_in = LAYOUT_INTERLEAVED, .layout_out = LAYOUT_INTERLEAVED, .seed = s->c->seed};
+  const float *from = (const float *)(const void *)s->signals[0].codes;
+  result r;
+  gint64 at = 0;
+  gboolean ok = trial_run(t, s->signals, &how, &r, v), same = !ok;
+  g_autofree float *made = g_memdup2(r.codes, (gsize)r.count * sizeof *made);
+  for (int columns = w->dense ? 0 : 1; columns >= 0 && !same; columns--) {
+    apply_window(w, &t->out, from, made, columns == 1);
+    same = compare_bits(&t->out, r.codes, (const unsigned char *)made, &at);
   }
+  if (!same)
+    ok = blame(v, FAULT_FUNCTION,
+               "%s: element %" G_GINT64_FORMAT " is %.9g by process, %.9g by the device function", t->who, at,
+               element_code(r.codes + (gsize)at * sizeof *made, FC_F32), (double)made[at]);
+  result_free(&r);
+  return ok;
+}
+
+/* ---- a case ---------------------------------------------------------------------------- */
+
+/* Whether what is computed with goes in and comes out, as much of it. */
+static gboolean is_plain(const trial *t) {
+  for (int a = 0; a < FC_AXIS_C; a++)
+    if (t->needs[0].reach[a].num != t->needs[0].reach[a].den || t->out.extent[a] != t->ins[0].extent[a])
+      return FALSE;
   return t->ins[0].dtype == t->compute && t->out.dtype == t->compute && !t->measure_bytes;
 }
 
-case_end case_function(const test_case *c, char **sentence, verdict *v) {
+/* Whether it reads what it makes, and no neighbours. */
+static gboolean is_still(const trial *t) {
+  for (int a = 0; a < FC_AXIS_C; a++)
+    if (t->needs[0].reach[a].before || t->needs[0].reach[a].after) return FALSE;
+  return TRUE;
+}
+
+static void compare_function(case_setting *s, trial *t, verdict *v) {
   double bytes[FC_FUNCTION_BYTES / sizeof(double)] = {0};
   char entry[FC_FUNCTION_ENTRY] = "";
   fc_device_function f;
+  window w;
+  if (!is_plain(t) || !describe(t, &f, entry, bytes) || !is_sound(t, &f, entry, bytes, v)) return;
+  if (!(f.flags & FC_FUNCTION_WINDOW)) {
+    if (is_still(t)) compare(s, t, &f, v);
+  } else if (t->compute == FC_F32 && window_of(&f, &w) && is_window_sound(t, &f, &w, v)) {
+    compare_window(s, t, &w, v);
+  }
+}
+
+case_end case_function(const test_case *c, char **sentence, verdict *v) {
   test_case mine = *c;
   case_setting s;
   trial t = {0};
@@ -198,9 +304,7 @@ case_end case_function(const test_case *c, char **sentence, verdict *v) {
   case_end end = case_start(&s, &t, sentence, v);
   if (end == CASE_RAN) {
     case_fill(&s, &t);
-    if (is_still(&t) && describe(&t, &f, entry, bytes) && !(f.flags & FC_FUNCTION_WINDOW) &&
-        is_sound(&t, &f, v))
-      compare(&s, &t, &f, v);
+    compare_function(&s, &t, v);
   }
   trial_finish(&t, v);
   case_clear(&s);

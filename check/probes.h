@@ -21,6 +21,8 @@ case_end case_instances(const test_case *c, char **sentence, verdict *v);
 case_end case_stream(const test_case *c, char **sentence, verdict *v);
 /* Compares the device function's text, compiled for the CPU, with process. */
 case_end case_function(const test_case *c, char **sentence, verdict *v);
+/* Compares sums of the numbers of FC_LINEAR with process. */
+case_end case_linear(const test_case *c, char **sentence, verdict *v);
 /* A C++ compiler, as a command; NULL: none. */
 const char *function_compiler(void);
 

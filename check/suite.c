@@ -28,6 +28,7 @@ const check_test check_tests[] = {
     {"calls", "process allocates nothing and prints nothing"},
     {"results", "terms, values, cuts, threads, borders, notes, state, measurements; against the reference"},
     {"function", "its function as text, if it has one, gives the bits of process"},
+    {"linear", "its numbers for --fuse algebra, if it has some, give the values of process"},
     {"stream", "on a device: only on the job's stream, without waiting"},
     {"instances", "two instances do not meet, one after the other or in two threads"},
     {"memory", "an instance frees all of its memory"},
@@ -48,7 +49,7 @@ typedef struct shared {
   guint n_operators;
   struct listed {
     char name[64];
-    gboolean on_host, on_cuda, fusible;
+    gboolean on_host, on_cuda, fusible, linear;
   } operators[MOST_OPERATORS];
 } shared;
 
@@ -103,6 +104,7 @@ static void list_operators(shared *s, const fc_plugin *plugin) {
     g_strlcpy(to->name, op->name, sizeof to->name);
     to->on_host = backend_of(op, FC_KIND_HOST) != NULL, to->on_cuda = backend_of(op, FC_KIND_CUDA) != NULL;
     to->fusible = op->extension && op->extension(op, FC_DEVICE_FUNCTION);
+    to->linear = op->extension && op->extension(op, FC_LINEAR);
   }
 }
 
@@ -172,15 +174,11 @@ typedef struct kind_of_test {
 
 /* In this order, which on a device is another: touching a page that is none leaves nothing of it. */
 static const kind_of_test kinds[] = {
-    {"halo", case_halo, 60, TRUE, FALSE},
-    {"calls", case_calls, 40, TRUE, TRUE},
-    {"stream", case_stream, 8, FALSE, TRUE},
-    {"results", case_run, 0, TRUE, TRUE},
-    {"function", case_function, 60, TRUE, FALSE},
-    {"instances", case_instances, 40, TRUE, TRUE},
-    {"memory", case_memory, 12, TRUE, TRUE},
-    {"halo", case_halo, 24, FALSE, TRUE},
-    {"engine", NULL, 0, TRUE, TRUE},
+    {"halo", case_halo, 60, TRUE, FALSE},          {"calls", case_calls, 40, TRUE, TRUE},
+    {"stream", case_stream, 8, FALSE, TRUE},       {"results", case_run, 0, TRUE, TRUE},
+    {"function", case_function, 60, TRUE, FALSE},  {"linear", case_linear, 60, TRUE, FALSE},
+    {"instances", case_instances, 40, TRUE, TRUE}, {"memory", case_memory, 12, TRUE, TRUE},
+    {"halo", case_halo, 24, FALSE, TRUE},          {"engine", NULL, 0, TRUE, TRUE},
 };
 
 static void take_tally(shared *s, const harness_tally *tally) {
@@ -450,7 +448,7 @@ static void check_backend(walk *w, const struct listed *op, const char *backend)
   for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
     const kind_of_test *k = &kinds[i];
     if (!(cuda ? k->on_cuda : k->on_host) || !is_wanted(w->options->test, k->name)) continue;
-    if (k->run == case_function && !op->fusible) continue;
+    if ((k->run == case_function && !op->fusible) || (k->run == case_linear && !op->linear)) continue;
     if (after)
       skip_one(w, op->name, backend, k->name, after);
     else if (!run_one(w, op->name, backend, k->name))

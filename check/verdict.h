@@ -37,6 +37,7 @@ typedef enum fault_kind {
   FAULT_SYNC,      /* process waits for its stream */
   FAULT_STREAM,    /* work is enqueued on another stream */
   FAULT_FUNCTION,  /* the device function's text differs from process, or does not compile */
+  FAULT_LINEAR,    /* the numbers of linear/1 differ from process, or break its rules */
   FAULT_ENGINE,    /* results of the library differ: in chunks, with threads, in sessions, or fused */
   FAULT_CRASH,     /* a signal ended the process */
   FAULT_EXIT,      /* the operator ended the process */
@@ -45,12 +46,36 @@ typedef enum fault_kind {
 } fault_kind;
 
 static inline const char *fault_name(fault_kind f) {
-  static const char *const names[FAULT_COUNT] = {
-      "none",      "contract",        "sentence",  "status",   "value",  "cut",        "threads",
-      "band",      "input",           "notes",     "measure",  "leak",   "device",     "nothing",
-      "load",      "descriptor",      "unwritten", "state",    "halo",   "allocation", "printing",
-      "instances", "synchronisation", "stream",    "function", "engine", "crash",      "exit",
-      "time"};
+  static const char *const names[FAULT_COUNT] = {"none",
+                                                 "contract",
+                                                 "sentence",
+                                                 "status",
+                                                 "value",
+                                                 "cut",
+                                                 "threads",
+                                                 "band",
+                                                 "input",
+                                                 "notes",
+                                                 "measure",
+                                                 "leak",
+                                                 "device",
+                                                 "nothing",
+                                                 "load",
+                                                 "descriptor",
+                                                 "unwritten",
+                                                 "state",
+                                                 "halo",
+                                                 "allocation",
+                                                 "printing",
+                                                 "instances",
+                                                 "synchronisation",
+                                                 "stream",
+                                                 "function",
+                                                 "linear",
+                                                 "engine",
+                                                 "crash",
+                                                 "exit",
+                                                 "time"};
   return names[f];
 }
 

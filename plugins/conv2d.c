@@ -246,12 +246,8 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   (void)host;
   if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8))
     return FC_UNSUPPORTED;
-  if (rank == 1)
-    return mask2d_describe(setup, "fc_separable", self->ny, self->nx,
-                           (const double *const[]){self->row, self->column},
-                           (const int64_t[]){self->nx, self->ny}, 2, function);
-  return mask2d_describe(setup, "fc_dense", self->ny, self->nx, (const double *const[]){self->mask},
-                         (const int64_t[]){self->nx * self->ny}, 1, function);
+  return rank == 1 ? mask2d_describe(setup, self->nx, self->ny, self->row, self->column, function)
+                   : mask2d_describe(setup, self->nx, self->ny, self->mask, NULL, function);
 }
 
 /* ---- joined by algebra ---------------------------------------------------------- */

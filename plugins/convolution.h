@@ -392,8 +392,7 @@ static inline fc_status convolution_describe(const convolution *self, const fc_s
   if (self->mode != SAME || self->masks > 1 || self->used != self->taps || self->taps > FC_CONV1D_BLOCK)
     return FC_UNSUPPORTED;
   const fc_status status =
-      mask2d_describe(setup, "fc_dense", along_x ? 1 : self->taps, along_x ? self->taps : 1,
-                      (const double *const[]){self->mask}, &self->taps, 1, function);
+      mask2d_describe(setup, along_x ? self->taps : 1, along_x ? 1 : self->taps, self->mask, NULL, function);
   const fc_format *in = setup->in[0];
   fc_signal1d signal = {in->kind, in->dtype, setup->out->dtype, self->axis, self->taps, {0}};
   memcpy(signal.extent, in->extent, sizeof signal.extent);

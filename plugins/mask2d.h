@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
@@ -83,35 +82,31 @@ static inline void *mask2d_edges_scratch(const fc_job *job) {
 }
 #endif
 
-/* The device function of a filter with these taps, horizontal then vertical, in the compute type. It is
- * worth using alone where no precompiled kernel is as fast. */
-static inline fc_status mask2d_describe(const fc_setup *setup, const char *name, int64_t ny, int64_t nx,
-                                        const double *const *taps, const int64_t *counts, int parts,
-                                        fc_device_function *f) {
-  float *to = (float *)f->bytes;
-  int64_t total = 0;
-  for (int i = 0; i < parts; i++) total += counts[i];
-  if (setup->compute != FC_F32 || total * (int64_t)sizeof *to > FC_FUNCTION_BYTES) return FC_UNSUPPORTED;
+/* Their sum of magnitudes; `positive` becomes FALSE where some are below 0, or no numbers. */
+static inline double mask2d_size(const double *taps, int64_t count, int *positive) {
+  double sum = 0;
+  for (int64_t k = 0; k < count; k++) sum += fabs(taps[k]), *positive &= taps[k] >= 0;
+  return sum;
+}
+
+/* The device function of a filter with nx taps along X and ny along Y; `y` NULL: with ny rows of nx in `x`.
+ * It is worth using alone where no precompiled kernel is as fast. */
+static inline fc_status mask2d_describe(const fc_setup *setup, int64_t nx, int64_t ny, const double *x,
+                                        const double *y, fc_device_function *f) {
   const fc_format *in = setup->in[0];
-  fc_signal2d signal = {parts > 1, in->dtype, setup->out->dtype, nx, ny, {0}};
+  fc_signal2d signal = {y != NULL, in->dtype, setup->out->dtype, nx, ny, {0}};
+  const fc_status status = fc_describe_window(setup, f, nx, ny, x, y);
+  if (status != FC_OK) return status;
+  int positive = 1;
+  const double along_x = mask2d_size(x, y ? nx : nx * ny, &positive),
+               along_y = y ? mask2d_size(y, ny, &positive) : 1;
   memcpy(signal.extent, in->extent, sizeof signal.extent);
-  f->flags =
-      FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (fc_filter2d_is_quick(&signal) ? 0 : FC_FUNCTION_ALONE);
-  f->source = FC_FUNCTION_WINDOW_TEXT;
-  snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", name, (int)nx, (int)ny);
-  f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
-  f->n_bytes = (uint32_t)(total * (int64_t)sizeof *to), f->align = sizeof *to;
-  f->growth = 1;
-  for (int i = 0; i < parts; i++) {
-    double sum = 0;
-    for (int64_t k = 0; k < counts[i]; k++) {
-      *to++ = (float)taps[i][k], sum += fabs(taps[i][k]);
-      if (!(taps[i][k] >= 0)) f->flags &= ~FC_FUNCTION_NONNEGATIVE;
-    }
-    /* If the factors are far from 1 their product is no bound: f32 may not represent them, or intermediate
-     * results. */
-    f->growth = sum > 1e-9 && sum < 1e9 ? f->growth * sum : NAN;
-  }
+  f->flags |=
+      (positive ? FC_FUNCTION_NONNEGATIVE : 0) | (fc_filter2d_is_quick(&signal) ? 0 : FC_FUNCTION_ALONE);
+  /* If the factors are far from 1 their product is no bound: f32 may not represent them, or intermediate
+   * results. */
+  const int near = along_x > 1e-9 && along_x < 1e9 && along_y > 1e-9 && along_y < 1e9;
+  f->growth = near ? along_x * along_y : NAN;
   return FC_OK;
 }
 

@@ -102,8 +102,7 @@ static inline fc_status sepconv_cuda_process(const fc_host *host, const void *pr
 static inline fc_status sepconv_describe_taps(sepconv_taps taps, const fc_setup *setup,
                                               fc_device_function *function) {
   if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
-  return mask2d_describe(setup, "fc_separable", taps.ny, taps.nx, (const double *const[]){taps.x, taps.y},
-                         (const int64_t[]){taps.nx, taps.ny}, 2, function);
+  return mask2d_describe(setup, taps.nx, taps.ny, taps.x, taps.y, function);
 }
 
 static inline fc_status sepconv_describe(const fc_host *host, void *instance, const fc_setup *setup,

@@ -77,6 +77,11 @@ static int end(pid_t pid) {
 
 /* ---- talking ------------------------------------------------------------------------ */
 
+static void close_end(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
 /* Descriptors that are none of 0 to 3, which the child's are made to be. */
 static gboolean open_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) return FALSE;
@@ -86,8 +91,9 @@ static gboolean open_pipe(int ends[2]) {
     ends[i] = higher;
   }
   if (ends[0] >= 0 && ends[1] >= 0) return TRUE;
-  for (int i = 0; i < 2; i++)
-    if (ends[i] >= 0) close(ends[i]);
+  const int failed = errno;
+  for (int i = 0; i < 2; i++) close_end(&ends[i]);
+  errno = failed;
   return FALSE;
 }
 
@@ -106,11 +112,6 @@ static ssize_t write_quietly(int fd, const void *bytes, gsize n) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = failed;
   return wrote;
-}
-
-static void close_end(int *fd) {
-  if (*fd >= 0) close(*fd);
-  *fd = -1;
 }
 
 static void send_more(child *c) {

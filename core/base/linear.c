@@ -12,7 +12,7 @@
 /* Of an image's edges so much is made at a time. */
 #define SCRATCH_MOST ((gint64)16 << 20)
 
-static const char too_many[] = "too many taps to be multiplied out";
+static const char too_many[] = "too much to be multiplied out";
 
 /* ---- maps ------------------------------------------------------------------------ */
 
@@ -116,6 +116,13 @@ static void convolve_masks(const fc_linear_map *a, const double *p, const fc_lin
     }
 }
 
+/* Takes so many products off the budget; FALSE: it does not have them. */
+static gboolean spend(double *budget, double products) {
+  if (products > *budget) return FALSE;
+  *budget -= products;
+  return TRUE;
+}
+
 static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both,
                                 double *budget) {
   *both = (fc_linear_map){
@@ -132,8 +139,7 @@ static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, 
       (double)both->masks * (both->form == FC_LINEAR_SEPARABLE
                                  ? (double)a->nx * (double)b->nx + (double)a->ny * (double)b->ny
                                  : (double)a->nx * (double)a->ny * (double)b->nx * (double)b->ny);
-  if (products > *budget || fc_linear_count(both) > NUMBERS_MOST || !make_room(both)) return too_many;
-  *budget -= products;
+  if (fc_linear_count(both) > NUMBERS_MOST || !spend(budget, products) || !make_room(both)) return too_many;
   for (gint64 c = 0; c < both->masks; c++)
     convolve_masks(a, a->numbers + (a->masks > 1 ? c : 0) * mask_count(a), b,
                    b->numbers + (b->masks > 1 ? c : 0) * mask_count(b), both,
@@ -141,10 +147,11 @@ static const char *join_windows(const fc_linear_map *a, const fc_linear_map *b, 
   return NULL;
 }
 
-static const char *join_pixels(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both) {
+static const char *join_pixels(const fc_linear_map *a, const fc_linear_map *b, fc_linear_map *both,
+                               double *budget) {
   const double *offset = a->numbers + a->rows * a->columns, *own = b->numbers + b->rows * b->columns;
   *both = (fc_linear_map){.form = FC_LINEAR_PIXELS, .rows = b->rows, .columns = a->columns};
-  if (!make_room(both)) return too_many;
+  if (!spend(budget, (double)b->count * (double)(a->columns + 1)) || !make_room(both)) return too_many;
   double *sum = both->numbers + both->rows * both->columns;
   for (gint64 r = 0; r < b->rows; r++) {
     sum[r] = own[r];
@@ -163,14 +170,16 @@ static double factor_of(const fc_linear_map *m, gint64 channel) {
 }
 
 /* A window whose results, or samples, are multiplied. */
-static const char *scale_window(const fc_linear_map *window, const fc_linear_map *pixels,
-                                fc_linear_map *both) {
+static const char *scale_window(const fc_linear_map *window, const fc_linear_map *pixels, fc_linear_map *both,
+                                double *budget) {
   if (!is_diagonal(pixels)) return "a window is not joined to a matrix that mixes channels, or adds to them";
   gboolean alike = TRUE;
   for (gint64 c = 1; c < pixels->rows; c++) alike &= factor_of(pixels, c) == factor_of(pixels, 0);
-  *both = *window;
+  *both = *window, both->numbers = NULL;
   both->masks = window->masks > 1 || !alike ? pixels->rows : 1;
-  if (!make_room(both)) return too_many;
+  if (fc_linear_count(both) > NUMBERS_MOST || !spend(budget, (double)fc_linear_count(both)) ||
+      !make_room(both))
+    return too_many;
   const gint64 each = mask_count(window), scaled = window->form == FC_LINEAR_DENSE ? each : window->nx;
   for (gint64 c = 0; c < both->masks; c++)
     for (gint64 i = 0; i < each; i++)
@@ -184,9 +193,9 @@ const char *fc_linear_compose(const fc_linear_map *first, const fc_linear_map *s
   const gboolean before = fc_linear_is_window(first), behind = fc_linear_is_window(second);
   memset(both, 0, sizeof *both);
   const char *why = before && behind ? join_windows(first, second, both, budget)
-                    : before         ? scale_window(first, second, both)
-                    : behind         ? scale_window(second, first, both)
-                                     : join_pixels(first, second, both);
+                    : before         ? scale_window(first, second, both, budget)
+                    : behind         ? scale_window(second, first, both, budget)
+                                     : join_pixels(first, second, both, budget);
   for (gint64 i = 0; !why && i < both->count; i++)
     if (!isfinite(both->numbers[i])) why = "its numbers would not be finite";
   if (why) fc_linear_map_clear(both);

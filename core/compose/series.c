@@ -131,8 +131,8 @@ static void fit(fc_series *k, const fc_composition *c, gint64 width) {
 #define START  10e6 /* of a kernel, for all samples: 1.4 microseconds */
 #define SECOND 0.1  /* of what limits a kernel less, added to what limits it most */
 #define APART  1.15 /* cycles a fourth of an instruction of march.cuh and row.cuh, over a whole kernel */
-/* The same of series.cuh by rows, as timed before elements at the ends of rows were loaded by a thread each;
- * along lines 1. */
+/* So many times what is counted takes series.cuh by rows; along lines 1. From the times of a kernel that
+ * loaded elements at the ends of rows one after the other: this one has not been timed. */
 #define FRAMES 3.0
 /* Joined kernels have to be so much faster: estimates are not exact, and one kernel more to compile. */
 #define MARGIN 0.9

@@ -22,11 +22,14 @@
 
 #define FC_FUNCTION_SELECTS 1u /* each result is one of the arguments, unchanged */
 /* The operator reads a window of each channel, in f32; NX / 2 columns and NY / 2 rows of it lie before the
- * output. Either sums of products: fc_separable<NX, NY>, whose members are NX horizontal and NY vertical
- * taps, or fc_dense<NX, NY>, whose members are NY rows of NX taps. Or statistics: fc_statistic<WHICH, NX,
- * DTYPE, KIND>, which has no members, of the samples as the operator sees them (filters/winstat). Or sums of
- * products along X by Fourier transforms of N complex values, of TOGETHER channels at a time:
- * fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
+ * output. Either sums of products (fc_describe_window of fc_helpers.h): fc_separable<NX, NY>, whose members
+ * are NX horizontal and NY vertical taps, or fc_dense<NX, NY>, whose members are NY rows of NX taps. Each sum
+ * is made from 0 on by fc_fma(tap, value, sum), in the order of the members; of fc_separable first that of
+ * each row, then that of the rows from the top. (A `process` that has the columns first agrees to rounding
+ * only.) Up to 31 x 31 and 256 taps, or 128 in a row. Or statistics:
+ * fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees them
+ * (filters/winstat). Or sums of products along X by Fourier transforms of N complex values, of TOGETHER
+ * channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
  * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_STATISTIC_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"

@@ -8,6 +8,7 @@
 #ifndef FC_HELPERS_H
 #define FC_HELPERS_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "plugin.h"
@@ -263,6 +264,24 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
       ((double *)f->bytes)[i] = numbers[i];
     else
       ((float *)f->bytes)[i] = (float)numbers[i];
+  return FC_OK;
+}
+
+/* For `describe`: a window (FC_FUNCTION_WINDOW) of nx numbers along X and ny along Y; `y` NULL: of ny rows of
+ * nx numbers in `x`. FC_UNSUPPORTED: not in f32, or more than FC_FUNCTION_BYTES. */
+static inline fc_status fc_describe_window(const fc_setup *setup, fc_device_function *f, int64_t nx,
+                                           int64_t ny, const double *x, const double *y) {
+  const int64_t most = FC_FUNCTION_BYTES / (int64_t)sizeof(float);
+  if (setup->compute != FC_F32 || nx > most || ny > most || (y ? nx + ny : nx * ny) > most)
+    return FC_UNSUPPORTED;
+  const int64_t first = y ? nx : nx * ny, count = first + (y ? ny : 0);
+  float *to = (float *)f->bytes;
+  f->flags |= FC_FUNCTION_WINDOW;
+  f->source = FC_FUNCTION_WINDOW_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "%s<%d,%d>", y ? "fc_separable" : "fc_dense", (int)nx, (int)ny);
+  f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
+  f->n_bytes = (uint32_t)count * (uint32_t)sizeof *to, f->align = sizeof *to;
+  for (int64_t i = 0; i < count; i++) to[i] = (float)(i < first ? x[i] : y[i - first]);
   return FC_OK;
 }
 

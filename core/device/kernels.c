@@ -70,12 +70,17 @@ static void free_store(gpointer data) {
 
 /* ---- making one ----------------------------------------------------------------- */
 
-static void tell_once(store *s, const GError *why) {
+/* Once what keeps all kernels from being compiled; of each kernel what is wrong with its text. */
+static void tell(const fc_made *m, const GError *why) {
+  store *s = m->store;
+  const gboolean of_text = g_error_matches(why, FC_ERROR, FC_INVALID);
   pthread_mutex_lock(&s->mutex);
-  const gboolean told = s->told || g_atomic_int_get(&s->stop);
-  s->told = TRUE;
+  const gboolean told = (s->told && !of_text) || g_atomic_int_get(&s->stop);
+  s->told |= !of_text;
   pthread_mutex_unlock(&s->mutex);
-  if (!told) fc_context_log(s->context, FC_LOG_INFO, "stages run one by one: %s", why->message);
+  if (!told)
+    fc_context_log(s->context, FC_LOG_INFO, "%s%sstages run one by one: %s", of_text ? m->name : "",
+                   of_text ? ": " : "", why->message);
 }
 
 static void tell_origin(const fc_made *m, fc_kernel_origin origin) {
@@ -133,7 +138,7 @@ static void work(gpointer data, gpointer user) {
   const gboolean compile = m->stage == COMPILING;
   pthread_mutex_unlock(&s->mutex);
   void *kernel = make(m, compile, &error);
-  if (error) tell_once(s, error);
+  if (error) tell(m, error);
   g_atomic_pointer_set(&m->kernel, kernel);
   if (kernel) g_atomic_int_inc(&s->loaded);
   pthread_mutex_lock(&s->mutex);
@@ -208,7 +213,7 @@ void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
   for (;;) {
     const gboolean look = made->stage == UNASKED || (made->stage == ABSENT && compile);
     if (look) made->stage = compile ? COMPILING : LOOKING;
-    if (look) g_thread_pool_push(s->threads, made, NULL);
+    if (look && !g_thread_pool_push(s->threads, made, NULL)) made->stage = REFUSED; /* there is no thread */
     if (!wait || (made->stage != LOOKING && made->stage != COMPILING)) break;
     /* another thread that was asked to look only may leave it to be compiled */
     fc_cond_wait(&s->changed, &s->mutex);

@@ -4,8 +4,8 @@
  * or compiled (jit.h) by background threads, loaded onto their devices, and kept until the context is freed.
  * Of each the origin is logged for -v.
  *
- * Nobody waits unless asked to: a run that finds no kernel yet executes its stages one by one. If a text
- * cannot be compiled, a device refuses the code, or there is no NVRTC, the reason is logged once, for -v.
+ * Nobody waits unless asked to: a run that finds no kernel yet executes its stages one by one. The reason is
+ * logged for -v: of each text that has errors, and once if a device refuses the code, or there is no NVRTC.
  */
 #ifndef FC_CORE_KERNELS_H
 #define FC_CORE_KERNELS_H

@@ -291,6 +291,12 @@ typedef struct search {
   fc_joined *made; /* of `best`, if nobody else uses it */
 } search;
 
+/* Of the stage that is as far as they are joined: why not one more is, by the first that would follow. */
+static void refuse(fc_plan *plan, guint s, search *found, const char *why) {
+  fc_plan_stage *ps = &(found->best ? found->best : plan)->stages[s];
+  if (!ps->apart) ps->apart = why;
+}
+
 /* Takes the first n stages from s on, multiplied out, if that saves more than fewer do; else frees them. */
 static void consider(fc_plan *plan, guint s, guint n, const fc_linear_map *map, const GArray *parts,
                      search *found) {
@@ -305,8 +311,8 @@ static void consider(fc_plan *plan, guint s, guint n, const fc_linear_map *map, 
   if (saves > found->saved) {
     lost = found->best, found->best = with, found->saved = saves;
     joined = found->made, found->made = unused, unused = joined;
-  } else if (!found->best) {
-    plan->stages[s].apart = why ? why : "one stage would take longer";
+  } else {
+    refuse(plan, s, found, why ? why : "one stage would take longer");
   }
   fc_plan_unref(lost);
   if (unused) fc_stage_drop_joined(stage, unused);
@@ -326,7 +332,7 @@ static fc_plan *best_from(fc_plan *plan, guint s, double *budget) {
     *budget -= n * STAGE_COST;
     const char *why = fc_linear_compose(&all, &next, &both, budget);
     if (why) {
-      if (!found.best) plan->stages[s].apart = why;
+      refuse(plan, s, &found, why);
       break;
     }
     fc_linear_map_clear(&all);

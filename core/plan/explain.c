@@ -204,6 +204,23 @@ static void append_json_format(GString *s, const fc_format *f) {
   g_string_append_printf(s, "],\"rate\":%s}", g_ascii_dtostr(rate, sizeof rate, f->rate));
 }
 
+/* "joined": how many stages of the chain it stands for, 0: one; "as": what they are by algebra. */
+static void append_json_stage(GString *s, const fc_plan *plan, guint i) {
+  const fc_plan_stage *ps = &plan->stages[i];
+  g_string_append(s, i ? ",{\"stage\":" : "{\"stage\":");
+  append_json_string(s, ps->stage ? ps->stage->text : "cast");
+  g_string_append_printf(s, ",\"on\":\"%s\",\"border\":\"%s\",\"note\":", place(plan, ps),
+                         border_names[ps->border]);
+  append_json_string(s, ps->note ? ps->note : "");
+  g_string_append_printf(s, ",\"joined\":%u,\"as\":", ps->made ? ps->made->n : ps->joined);
+  append_json_string(s, ps->made ? ps->made->text : "");
+  g_string_append(s, ",\"apart\":");
+  append_json_string(s, ps->apart ? ps->apart : "");
+  g_string_append_printf(s, ",\"fused\":%u,\"out\":", ps->fused + (ps->through ? 1 : 0));
+  append_json_format(s, &plan->links[i + 1]);
+  g_string_append_c(s, '}');
+}
+
 static char *explain_json(const fc_plan *plan, const char *input, const char *output) {
   GString *s = g_string_new("{\"input\":");
   guint passes = 1;
@@ -218,17 +235,7 @@ static char *explain_json(const fc_plan *plan, const char *input, const char *ou
   g_string_append(s, ",\"in\":");
   append_json_format(s, &plan->links[0]);
   g_string_append(s, ",\"stages\":[");
-  for (guint i = 0; i < plan->n; i++) {
-    const fc_plan_stage *ps = &plan->stages[i];
-    g_string_append(s, i ? ",{\"stage\":" : "{\"stage\":");
-    append_json_string(s, ps->stage ? ps->stage->text : "cast");
-    g_string_append_printf(s, ",\"on\":\"%s\",\"border\":\"%s\",\"note\":", place(plan, ps),
-                           border_names[ps->border]);
-    append_json_string(s, ps->note ? ps->note : "");
-    g_string_append_printf(s, ",\"fused\":%u,\"out\":", ps->fused + (ps->through ? 1 : 0));
-    append_json_format(s, &plan->links[i + 1]);
-    g_string_append_c(s, '}');
-  }
+  for (guint i = 0; i < plan->n; i++) append_json_stage(s, plan, i);
   g_string_append_printf(s, "],\"device\":\"%s\",\"reason\":", plan->n_devices ? "cuda" : "cpu");
   append_json_string(s, plan->reason);
   g_string_append_printf(s,

@@ -13,6 +13,9 @@
  */
 #include "core/plan/plan.h"
 
+#include <string.h>
+
+#include "core/base/buffer.h"
 #include "core/base/error.h"
 #include "core/compose/series.h"
 
@@ -50,11 +53,18 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
          !ps->passthrough && (!ps->on_host || !fc_backend_for(ps->op, FC_KIND_CUDA));
 }
 
-/* Flags that must be understood and are not. */
+/* Whether all flags are known that must be. */
 static gboolean is_understood(const fc_device_function *f) {
   const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE |
                         FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL;
   return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
+}
+
+/* Whether the plugin has written into the buffers that it was given, and not beyond them: addresses of its
+ * own would not live as long as the plan. */
+static gboolean is_filled(const function *f) {
+  return f->base.source && f->base.entry == f->entry && f->base.bytes == f->bytes &&
+         memchr(f->entry, 0, sizeof f->entry) && f->base.n_bytes <= FC_FUNCTION_BYTES;
 }
 
 static fc_device_function *describe(const fc_plan *plan, guint s) {
@@ -74,7 +84,7 @@ static fc_device_function *describe(const fc_plan *plan, guint s) {
   const fc_status status =
       FC_CALLED(ps->name, fusible->describe(&ps->stage->host.base, ps->self, &setup, &f->base));
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its device function", FC_OK, NULL);
-  if (status == FC_OK && is_understood(&f->base) &&
+  if (status == FC_OK && is_filled(f) && is_understood(&f->base) &&
       (f->base.flags & FC_FUNCTION_WINDOW ? has_window(ps, &f->base, in, out) : is_pointwise(ps)))
     return &f->base;
   g_atomic_rc_box_release(f);
@@ -238,4 +248,40 @@ void fc_plan_fuse(fc_plan *plan) {
       plan->stages[s].fused = n, plan->stages[s].through = through;
     for (guint i = s; i < s + plan->stages[s].fused; i++) plan->stages[i].composed = plan->stages[i].on_host;
   }
+}
+
+/* ---- kernels of ordinary chunks ------------------------------------------------------ */
+
+/* A link as in chunks of ordinary length, without memory. */
+static fc_view view_of_link(const fc_plan *plan, guint link) {
+  gint64 capacity[FC_AXES];
+  fc_plan_capacity(plan, link, capacity);
+  return fc_shaped_view(&plan->links[link], capacity);
+}
+
+void fc_plan_kernel_views(const fc_plan *plan, guint stage, fc_view *in, fc_view *out) {
+  const guint n = plan->stages[stage].fused;
+  *in = view_of_link(plan, stage), *out = view_of_link(plan, stage + n);
+  if (plan->stages[stage].through) {
+    const fc_view behind = view_of_link(plan, stage + n + 1);
+    *out = fc_plan_unexchanged(plan, stage + n, &behind);
+  }
+  for (int a = 0; a < FC_AXIS_C; a++) in->shape[a] = out->shape[a] = MIN(in->shape[a], out->shape[a]);
+  /* as if the signal ended there, for a window */
+  in->extent[FC_AXIS_Y] = in->shape[FC_AXIS_Y], in->extent[FC_AXIS_X] = in->shape[FC_AXIS_X];
+}
+
+char *fc_plan_kernel_text(const fc_plan *plan, guint stage, gboolean aligned) {
+  const guint n = plan->stages[stage].fused;
+  g_autofree fc_compose_stage *stages = g_new(fc_compose_stage, MAX(n, 1));
+  fc_composition what;
+  fc_composed composed;
+  fc_view in, out;
+  if (n == 0) return NULL;
+  fc_plan_composition(plan, stage, n, stages, &what);
+  fc_plan_kernel_views(plan, stage, &in, &out);
+  if (!aligned) in.data = (char *)in.data + fc_dtype_size(in.dtype);
+  return fc_compose(&what, &in, &out, NULL, 1, 0, &composed)
+             ? fc_compose_text(&what, &in, &out, composed.variant)
+             : NULL;
 }

@@ -286,6 +286,12 @@ guint fc_plan_noting(const fc_plan *plan, guint stage);
 /* The composition of `n` stages from `stage` on; `stages` has room for them. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);
+/* What the kernel from `stage` on, which there is, reads and writes in chunks of ordinary length, without
+ * memory. */
+void fc_plan_kernel_views(const fc_plan *plan, guint stage, fc_view *in, fc_view *out);
+/* Its text for such chunks, where the input begins at a multiple of 16 bytes or not; NULL: there is no such
+ * kernel. g_free. */
+char *fc_plan_kernel_text(const fc_plan *plan, guint stage, gboolean aligned);
 /* join.c: neighbours of FC_CASCADE as one stage, on the CPU. FALSE: an operator failed. */
 gboolean fc_plan_join(fc_plan *plan, GError **error);
 /* algebra.c: neighbours of FC_LINEAR as one stage. Takes the plan, and returns it or another. */

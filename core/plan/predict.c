@@ -3,7 +3,6 @@
 #include "core/base/pool.h"
 #include "core/device/kernels.h"
 #include "core/plan/plan.h"
-#include "core/run/fused.h"
 
 /*
  * Rates used by the prediction. Files are read and written concurrently, from and to the page cache at 3 GB/s
@@ -97,7 +96,7 @@ void fc_plan_predict_kernels(const fc_plan *on_gpu, fc_prediction *p) {
   gboolean possible = TRUE;
   p->kernels = 0, p->waits = FALSE;
   for (guint s = 0; s < on_gpu->n; s++) {
-    g_autofree char *text = on_gpu->stages[s].fused ? fc_fused_text(on_gpu, s, TRUE) : NULL;
+    g_autofree char *text = on_gpu->stages[s].fused ? fc_plan_kernel_text(on_gpu, s, TRUE) : NULL;
     if (!text || fc_kernels_have(context, text)) continue;
     possible = possible && fc_kernels_can_compile(context);
     p->kernels++;

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "core/device/kernel_cache.h"
+#include "core/plan/plan.h"
 #include "core/prebuilt/archive.h"
-#include "core/run/fused.h"
 
 /* The entry of an archive that identifies the compiler. */
 #define COMPILER "compiler"
@@ -78,7 +78,7 @@ static void add_texts(fc_context *context, const char *line, GHashTable *texts) 
   if (!plan) end(line, error->message);
   for (guint s = 0; s < plan->n; s++)
     for (int aligned = 0; aligned < 2; aligned++) {
-      char *text = fc_fused_text(plan, s, aligned);
+      char *text = fc_plan_kernel_text(plan, s, aligned);
       found += text != NULL;
       if (text) g_hash_table_add(texts, text);
     }

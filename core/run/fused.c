@@ -69,13 +69,6 @@ void fc_fused_passed(fc_fused *f, gint64 elements) {
 
 /* ---- requested in advance --------------------------------------------------------- */
 
-/* A link as in chunks of ordinary length, without memory. */
-static fc_view view_of_link(const fc_plan *plan, guint link) {
-  gint64 capacity[FC_AXES];
-  fc_plan_capacity(plan, link, capacity);
-  return fc_shaped_view(&plan->links[link], capacity);
-}
-
 /* Bytes that fusing saves in total; FC_UNKNOWN for a stream of unknown length. */
 static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) {
   const gint64 *extent = plan->links[stage].extent;
@@ -84,37 +77,10 @@ static gint64 saved_in_all(const fc_plan *plan, guint stage, const fc_fused *f) 
   return extent[plan->cut] < 0 ? FC_UNKNOWN : elements * f->links;
 }
 
-/* The views of an ordinary chunk before and after a kernel of n stages. */
-static void views_of_chunk(const fc_plan *plan, guint stage, guint n, fc_view *in, fc_view *out) {
-  *in = view_of_link(plan, stage), *out = view_of_link(plan, stage + n);
-  if (plan->stages[stage].through) {
-    const fc_view behind = view_of_link(plan, stage + n + 1);
-    *out = fc_plan_unexchanged(plan, stage + n, &behind);
-  }
-  for (int a = 0; a < FC_AXIS_C; a++) in->shape[a] = out->shape[a] = MIN(in->shape[a], out->shape[a]);
-  /* as if the signal ended there, for a window */
-  in->extent[FC_AXIS_Y] = in->shape[FC_AXIS_Y], in->extent[FC_AXIS_X] = in->shape[FC_AXIS_X];
-}
-
-char *fc_fused_text(const fc_plan *plan, guint stage, gboolean aligned) {
-  const guint n = plan->stages[stage].fused;
-  g_autofree fc_compose_stage *stages = g_new(fc_compose_stage, MAX(n, 1));
-  fc_composition what;
-  fc_composed composed;
-  fc_view in, out;
-  if (n == 0) return NULL;
-  fc_plan_composition(plan, stage, n, stages, &what);
-  views_of_chunk(plan, stage, n, &in, &out);
-  if (!aligned) in.data = (char *)in.data + fc_dtype_size(in.dtype);
-  return fc_compose(&what, &in, &out, NULL, 1, 0, &composed)
-             ? fc_compose_text(&what, &in, &out, composed.variant)
-             : NULL;
-}
-
 static void ask_ahead(fc_fused *f, const fc_plan *plan, guint stage) {
   fc_composed composed;
   fc_view in, out;
-  views_of_chunk(plan, stage, f->what.n, &in, &out);
+  fc_plan_kernel_views(plan, stage, &in, &out);
   if (!fc_compose(&f->what, &in, &out, NULL, f->processors, 0, &composed)) return;
   fc_made_want(made_for(f, &in, &out, composed.variant), f->wait || saved_in_all(plan, stage, f) >= WORTH,
                f->wait);

@@ -16,9 +16,6 @@ typedef struct fc_fused fc_fused;
 fc_fused *fc_fused_new(const fc_plan *plan, guint stage, guint device);
 void fc_fused_free(fc_fused *fused); /* NULL is allowed */
 
-/* The text of the kernel of the plan's stages from `stage` on, for ordinary chunks, whose input begins at a
- * multiple of 16 bytes or not; NULL: there is no such kernel. g_free. */
-char *fc_fused_text(const fc_plan *plan, guint stage, gboolean aligned);
 /* Completes the function of stage i of these by the operator's prepared state (fc_fusible.bind), which must
  * outlive the kernel. FALSE: the operator has none for this device. */
 gboolean fc_fused_bind(fc_fused *fused, guint i, const fc_plan_stage *stage, const void *prepared);

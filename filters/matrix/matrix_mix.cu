@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix_mix.cu - mixes interleaved channels, on a CUDA device; see matrix_mix.cuh.
+// matrix_mix.cu - mixes interleaved channels, on a CUDA device; see matrix_line.cuh.
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/pixel_tiles.cuh"
 #include "filters/gpu/sample_words.cuh"

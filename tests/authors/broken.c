@@ -51,6 +51,11 @@ enum defect {
   function_differs,
   function_misplaced,
   function_syntax,
+  function_elsewhere,
+  window_differs,
+  window_misplaced,
+  linear_differs,
+  linear_misplaced,
   writes_side,
   reads_side_beyond,
   ignores_stride,
@@ -66,8 +71,11 @@ enum defect {
   wrong_preset
 };
 
-#define HAS_SIDE     (IS(writes_side) || IS(reads_side_beyond))
-#define HAS_FUNCTION (IS(function_differs) || IS(function_misplaced) || IS(function_syntax))
+#define HAS_SIDE (IS(writes_side) || IS(reads_side_beyond))
+#define HAS_FUNCTION                                                                                         \
+  (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere))
+#define HAS_WINDOW (IS(window_differs) || IS(window_misplaced))
+#define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced))
 
 static float shared_weight; /* of shares_instances */
 static int64_t last_size;   /* of remembers_size */
@@ -335,7 +343,15 @@ static void release(const fc_host *host, void *state) {
   host->free(host, FC_HOST, state);
 }
 
+/* The same three numbers, which process sums in another order; or with zeros beside them. */
+static fc_status describe_window(const fc_setup *setup, fc_device_function *f, double weight) {
+  const double taps[] = {0, weight, 1 - 2 * weight, weight, 0};
+  return IS(window_misplaced) ? fc_describe_window(setup, f, 5, 1, taps, NULL)
+                              : fc_describe_window(setup, f, 3, 1, taps + 1, NULL);
+}
+
 static fc_status describe(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *f) {
+  static double own[1];
   const double weight = ((const fc_arg *const *)self)[0]->floats[0];
   static const char wrong[] = "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return "
                               "v * weight * real(1.001); } };";
@@ -344,7 +360,9 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   static const char misplaced[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v, const fc_position "
       "&at) const { return at.x + 1 < at.width ? v * weight : real(0); } };";
+  if (HAS_WINDOW) return describe_window(setup, f, weight);
   if (IS(function_misplaced)) f->flags |= FC_FUNCTION_POSITION;
+  if (IS(function_elsewhere)) f->bytes = own;
   return fc_describe_samples(setup, f, "scaled",
                              IS(function_syntax)      ? broken
                              : IS(function_misplaced) ? misplaced
@@ -352,6 +370,25 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
                              &weight, 1);
 }
 FC_FUSIBLE(extension, describe)
+
+/* The weights of the neighbours as if there were one only; or in another place than negotiate says. */
+static fc_status map_of(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
+  const double weight = ((const fc_arg *const *)self)[0]->floats[0];
+  map->form = FC_LINEAR_SEPARABLE, map->masks = map->ny = 1, map->nx = 3, map->count = 4;
+  map->before_x = IS(linear_misplaced) ? 2 : 1;
+  if (map->room < map->count) return FC_OK;
+  map->numbers[0] = weight, map->numbers[1] = 1 - weight, map->numbers[3] = 1;
+  return FC_OK;
+}
+static fc_status make(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,
+                      int32_t border, double value, void **instance) {
+  return FC_UNSUPPORTED;
+}
+static const fc_operator op;
+static const void *linear_extension(const fc_operator *asked, const char *name) {
+  static const fc_linear linear = {sizeof linear, 0, map_of, make, &op};
+  return strcmp(name, FC_LINEAR) == 0 ? &linear : NULL;
+}
 
 __attribute__((constructor)) static void at_load(void) {
   if (IS(load_prints)) printf("hello\n");
@@ -395,6 +432,8 @@ static const fc_operator op = {
     .collect = IS(measures_cuts) ? collect : NULL,
     .report = IS(measures_cuts) ? report : NULL,
     .reference = IS(truncates) ? FC_ON_CPU(prepare, release, NULL, process_soundly) : NULL,
-    .extension = HAS_FUNCTION ? extension : NULL,
+    .extension = HAS_LINEAR                   ? linear_extension
+                 : HAS_FUNCTION || HAS_WINDOW ? extension
+                                              : NULL,
 };
 FC_PLUGIN("org.example.mean3", "1.0", "the filterchain authors", "MIT", "https://example.org", &op)

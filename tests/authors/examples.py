@@ -20,7 +20,7 @@ class Examples(Installed):
     def build(self, *options):
         self.call(MESON, "setup", "build", "--werror", *options, cwd=self.path("plugins"))
         self.call("ninja", "-C", "build", cwd=self.path("plugins"))
-        self.assertIn("Ok:                 4", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
+        self.assertIn("Ok:                 5", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
 
     def test_with_nvcc(self):
         if not has_nvcc():
@@ -61,6 +61,11 @@ class Examples(Installed):
         self.write("in.raw", bytes([0, 0, 0, 255, 255, 255]))
         self.run_one("-i", "in.raw", "--raw", "dtype=u8,width=2,height=1,channels=3", "-p", "duotone:dark=20,0,60:light=250,220,160", "-p", "convert:u8", "-o", "out.raw")
         self.assertEqual(list(self.read("out.raw")), [20, 0, 60, 250, 220, 160])
+
+        # What neighbours differ is enlarged; an end is its own neighbour.
+        harness.write_wav(self.path("in.wav"), [1000, 1000, 3000, 3000])
+        self.run_one("-i", "in.wav", "-p", "crisp:0.5", "-o", "out.wav")
+        self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [1000, 500, 3500, 3000])
 
 
 if __name__ == "__main__":

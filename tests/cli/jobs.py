@@ -517,6 +517,10 @@ class Plans(harness.Case):
         plan = json.loads(self.succeed("-i", "in.wav", "-p", "conv1d:[1,2,1]/4", "-o", "out.wav", "--dry-run", "--json"))
         self.assertEqual((plan["input"], plan["output"], plan["in"]["extent"]), ("in.wav", "out.wav", [1, 1, 1000, 2]))
         self.assertEqual(self.files(), ["in.wav"])
+        stages = ("-p", "conv1d:[1,2,1]/4", "-p", "gain:0.5", "-p", "matrix:[1,2;3,4]")
+        plan = json.loads(self.succeed("-i", "in.wav", *stages, "-o", "out.wav", "--fuse", "algebra", "--dry-run", "--json"))
+        said = [(s["joined"], s["as"], s["apart"][:28]) for s in plan["stages"]]
+        self.assertEqual(said, [(2, "conv1d of 3 taps", "a window is not joined to a "), (0, "", "")])
 
     def test_dry_run_plans_for_no_device_that_a_run_does_not_find(self):
         arguments = ("-i", "in.wav", "-p", "gain:1", "-o", "out.wav", "--device", "cuda")

@@ -326,27 +326,43 @@ static int some_taps(void) {
   return g_test_rand_int_range(0, 4) ? g_test_rand_int_range(1, 9) : g_test_rand_int_range(9, 120);
 }
 
-/* One for sound, or for pictures; `window`: of the border and mode that the chain has. */
-static char *some_stage(int kind, int channels, const char *border, const char *mode) {
+/* A factor or one for each channel, a selection of channels, or a matrix; `channels`: now, and then. */
+static void append_pixels(GString *s, int *channels) {
+  const int what = g_test_rand_int_range(0, 8), now = *channels,
+            then = g_test_rand_bit() ? now : g_test_rand_int_range(1, 5);
+  if (what < 3) {
+    g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
+    for (int c = 1; c < now && what == 0; c++)
+      g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
+    return;
+  }
+  *channels = then;
+  if (what == 3) {
+    g_string_printf(s, "mix:%d", g_test_rand_int_range(0, now));
+    for (int c = 1; c < then; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, now));
+  } else {
+    g_string_append(s, "matrix:");
+    append_table(s, then, now);
+    if (g_test_rand_bit()) g_string_append(s, ":offset=0.125");
+  }
+}
+
+/* One for sound, or for pictures, of the border and mode that the chain has; `channels`: ahead, and behind.
+ */
+static char *some_stage(int kind, int *channels, const char *border, const char *mode) {
   GString *s = g_string_new(NULL);
   const int what = g_test_rand_int_range(0, kind == FC_AUDIO ? 5 : 8);
   const char *flip = g_test_rand_bit() ? ":flip=no" : "";
   if (!border) border = some_border();
-  if (what == 0) {
-    g_string_printf(s, "gain:%g", g_test_rand_double_range(-2, 2));
-    for (int c = 1; c < channels && g_test_rand_bit(); c++)
-      if (channels == 2) g_string_append_printf(s, ",%g", g_test_rand_double_range(-2, 2));
-    if (g_test_rand_int_range(0, 4) == 0) {
-      g_string_printf(s, "mix:%d", g_test_rand_int_range(0, channels));
-      for (int c = 1; c < channels; c++) g_string_append_printf(s, ",%d", g_test_rand_int_range(0, channels));
-    }
-  } else if (what == 1) {
-    g_string_append(s, "matrix:");
-    append_table(s, channels, channels);
-    if (g_test_rand_bit()) g_string_append(s, ":offset=0.125");
+  if (what < 2) {
+    append_pixels(s, channels);
   } else if (what < 5) {
+    const int length = some_taps(); /* of a mask for all channels, or of one for each */
     g_string_append(s, "conv1d:");
-    append_table(s, 1, some_taps());
+    if (g_test_rand_int_range(0, 3))
+      append_table(s, 1, length);
+    else
+      append_table(s, length, *channels);
     g_string_append_printf(s, "%s%s%s%s", border, flip, mode,
                            kind != FC_AUDIO && g_test_rand_bit() ? ":axis=y" : "");
   } else if (what == 5) {
@@ -423,13 +439,13 @@ static void run(fc_chain *chain, const signal_ *in, const signal_ *out, const fc
 static void test_random(void) {
   guint joined = 0, trials = g_test_slow() ? 20000 : 1500;
   for (guint t = 0; t < trials; t++) {
-    const int channels = g_test_rand_int_range(1, 4);
+    int channels = g_test_rand_int_range(1, 5);
     fc_format in = some_format(channels);
     char *stages[6] = {NULL};
     const guint n = (guint)g_test_rand_int_range(2, 6);
     g_autofree char *border = g_test_rand_bit() ? g_strdup(some_border()) : NULL;
     const char *mode = in.kind == FC_AUDIO && g_test_rand_int_range(0, 4) == 0 ? ":mode=full" : "";
-    for (guint i = 0; i < n; i++) stages[i] = some_stage(in.kind, channels, border, mode);
+    for (guint i = 0; i < n; i++) stages[i] = some_stage(in.kind, &channels, border, mode);
     g_autofree char *text = g_strjoinv(" | ", stages), *size = NULL;
     fc_options options = FC_OPTIONS_INIT;
     options.device = "cpu", options.precision = g_test_rand_bit() ? FC_F64 : FC_F32;
@@ -443,8 +459,8 @@ static void test_random(void) {
     fill(&from);
     size =
         g_strdup_printf("%s on %s %d x %d x %d to %s in %s, %d threads", text, fc_dtype_name(in.dtype),
-                        (int)in.extent[FC_AXIS_Y], (int)in.extent[FC_AXIS_X], channels, fc_dtype_name(dtype),
-                        options.precision == FC_F64 ? "f64" : "f32", options.threads);
+                        (int)in.extent[FC_AXIS_Y], (int)in.extent[FC_AXIS_X], (int)in.extent[FC_AXIS_C],
+                        fc_dtype_name(dtype), options.precision == FC_F64 ? "f64" : "f32", options.threads);
     options.fuse = FC_FUSE_NO;
     run(chain, &from, &good, &options, size);
     options.fuse = FC_FUSE_ALGEBRA;
@@ -491,41 +507,58 @@ static void test_device(void) {
   }
 }
 
-/* In pieces, of a sound whose end is not known before it comes: the bits of the whole. */
-static void test_stream(void) {
-  static const char *const stages[] = {"conv1d:[1,2,3,4,5]/15:border=reflect", "gain:0.5",
-                                       "conv1d:[1,-2,4]/3", "conv1d:[1,2,1]/4:border=replicate", NULL};
-  enum { LENGTH = 3000, PIECE = 37 };
-  fc_format in = {.size = sizeof in,
-                  .kind = FC_AUDIO,
-                  .dtype = FC_I16,
-                  .bits = 16,
-                  .extent = {1, 1, LENGTH, 2},
-                  .rate = 48000};
-  fc_options options = FC_OPTIONS_INIT;
-  options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
-  g_autoptr(fc_chain) chain = parse(stages);
-  g_assert_cmpuint(joined_of(chain, &in, FC_F32, &options), ==, 4);
-  signal_ from = signal_of(&in, FC_I16), good = signal_of(&in, FC_F32), got = signal_of(&in, FC_F32);
-  fill(&from);
-  run(chain, &from, &good, &options, "whole");
+/* Pushes a sound in pieces of up to `most` samples and pulls what becomes of it. */
+static void stream(fc_session *session, const signal_ *from, const signal_ *to, int most, const char *text) {
   g_autoptr(GError) error = NULL;
-  fc_session *session = fc_session_new(chain, &in, FC_F32, &options, &error);
-  g_assert_no_error(error);
+  const gint64 length = from->view.shape[FC_AXIS_X], end = to->view.shape[FC_AXIS_X];
   gint64 made = 0;
-  for (gint64 at = 0; at <= LENGTH; at += PIECE) {
-    fc_view piece = from.view, into = got.view;
-    piece.data = fc_view_at(&from.view, 0, 0, at, 0), piece.shape[FC_AXIS_X] = MIN(PIECE, LENGTH - at);
-    g_assert_true(fc_session_push(session, &piece, &error));
-    if (at + PIECE > LENGTH) g_assert_true(fc_session_drain(session, &error));
-    into.data = fc_view_at(&got.view, 0, 0, made, 0), into.shape[FC_AXIS_X] = LENGTH - made;
-    made += fc_session_pull(session, &into, &error);
+  for (gint64 at = 0, count; at < length; at += count) {
+    count = g_test_rand_int_range(1, most + 1), count = MIN(count, length - at);
+    fc_view piece = from->view, into = to->view;
+    piece.data = fc_view_at(&from->view, 0, 0, at, 0), piece.shape[FC_AXIS_X] = count;
+    if (!fc_session_push(session, &piece, &error) ||
+        (at + count == length && !fc_session_drain(session, &error)))
+      g_error("%s: %s", text, error->message);
+    into.data = fc_view_at(&to->view, 0, 0, made, 0), into.shape[FC_AXIS_X] = end - made;
+    made += made < end ? fc_session_pull(session, &into, &error) : 0;
     g_assert_no_error(error);
   }
-  fc_session_free(session);
-  g_assert_cmpint(made, ==, LENGTH);
-  g_assert_cmpmem(got.data, LENGTH * 8, good.data, LENGTH * 8);
-  g_free(from.data), g_free(good.data), g_free(got.data);
+  g_assert_cmpint(made, ==, end);
+}
+
+/* In pieces, also of a sound whose end is not known before it comes: the bits of the whole. */
+static void test_stream(void) {
+  guint joined = 0, trials = g_test_slow() ? 10000 : 300;
+  for (guint t = 0; t < trials; t++) {
+    int channels = g_test_rand_int_range(1, 5);
+    fc_format in = {.size = sizeof in, .kind = FC_AUDIO, .dtype = FC_I16, .bits = 16, .rate = 48000};
+    const gint64 extent[] = {1, 1, g_test_rand_int_range(1, g_test_rand_bit() ? 30 : 3000), channels};
+    memcpy(in.extent, extent, sizeof extent);
+    char *stages[6] = {NULL};
+    const char *mode = g_test_rand_int_range(0, 4) == 0 ? ":mode=full" : "";
+    for (int i = 0, n = g_test_rand_int_range(2, 6); i < n; i++)
+      stages[i] = some_stage(FC_AUDIO, &channels, NULL, mode);
+    g_autofree char *text = g_strjoinv(" | ", stages);
+    fc_options options = FC_OPTIONS_INIT;
+    options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
+    g_autoptr(fc_chain) chain = parse((const char *const *)stages);
+    fc_format out = {.size = sizeof out};
+    g_assert_true(fc_chain_output_format(chain, &in, &options, &out, NULL));
+    joined += joined_of(chain, &in, FC_F32, &options);
+    signal_ from = signal_of(&in, FC_I16), good = signal_of(&out, FC_F32), got = signal_of(&out, FC_F32);
+    fill(&from);
+    run(chain, &from, &good, &options, text);
+    options.chunk = g_test_rand_bit() ? 0 : g_test_rand_int_range(1, 400);
+    if (g_test_rand_bit()) in.extent[FC_AXIS_X] = FC_UNKNOWN;
+    fc_session *session = fc_session_new(chain, &in, FC_F32, &options, NULL); /* not of wrap without an end */
+    if (session) stream(session, &from, &got, g_test_rand_bit() ? 10 : 700, text);
+    if (session && memcmp(got.data, good.data, (gsize)fc_view_count(&good.view) * sizeof(float)) != 0)
+      g_error("%s on %d x %d: the bits are others in pieces", text, (int)extent[2], (int)extent[3]);
+    fc_session_free(session);
+    g_free(from.data), g_free(good.data), g_free(got.data);
+    for (char **stage = stages; *stage; stage++) g_free(*stage);
+  }
+  g_assert_cmpuint(joined, >, trials);
 }
 
 /* Of random chains some clip. */
@@ -533,26 +566,47 @@ static void ignore(fc_log_level level, const char *message, void *data) {
   (void)level, (void)message, (void)data;
 }
 
-/* Long chains of many taps: no more is multiplied out than a plan is worth, and of what is tried only the
- * best is kept. */
-static void test_budget(void) {
-  enum { STAGES = 40 };
-  const char *stages[STAGES + 1] = {NULL};
-  for (guint i = 0; i < STAGES; i++) stages[i] = "fir:lowpass=3k:taps=1001";
+/* So many stages, of two in turn, are too many to be multiplied out. What is kept of those tried at each. */
+static guint kept_of_many(const char *one, const char *other, guint n) {
+  g_autofree const char **stages = g_new0(const char *, n + 1);
+  for (guint i = 0; i < n; i++) stages[i] = i % 2 ? other : one;
   const fc_format in = {.size = sizeof in,
                         .kind = FC_AUDIO,
                         .dtype = FC_F32,
                         .bits = 24,
                         .rate = 48000,
-                        .extent = {1, 1, 9999, 1}};
+                        .extent = {1, 1, 9999, 2}};
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cpu", options.fuse = FC_FUSE_ALGEBRA;
   g_autoptr(fc_chain) chain = parse(stages);
   g_autoptr(fc_plan) plan = plan_of(chain, &in, -1, &options);
   g_autofree char *text = fc_plan_explain(plan, "in", "out", FALSE);
-  g_assert_nonnull(strstr(text, "too many taps"));
-  for (guint s = 0; s < STAGES; s++)
-    g_assert_cmpuint(chain->stages[s].made ? chain->stages[s].made->len : 0, <=, 1);
+  g_assert_nonnull(strstr(text, "too much to be multiplied out"));
+  guint kept = 0;
+  for (guint s = 0; s < n; s++) kept = MAX(kept, chain->stages[s].made ? chain->stages[s].made->len : 0);
+  return kept;
+}
+
+/* No more is multiplied out than a plan is worth, of few stages with many taps and of many without, and of
+ * what is tried only the best is kept. */
+static void test_budget(void) {
+  static const char fir[] = "fir:lowpass=3k:taps=1001";
+  g_assert_cmpuint(kept_of_many(fir, fir, 40), <=, 1);
+  kept_of_many("gain:0.9,1.1", "mix:0,0", 1500); /* of which nothing can be made */
+}
+
+/* One mask for each channel is not made of so many taps that it takes gigabytes. */
+static void test_many_masks(void) {
+  enum { TAPS = (1 << 24) - 1, CHANNELS = 64 };
+  fc_linear_map mask = {.size = sizeof mask, .form = FC_LINEAR_SEPARABLE, .masks = 1, .nx = TAPS, .ny = 1},
+                factors = {.size = sizeof factors, .rows = CHANNELS, .columns = CHANNELS}, both;
+  double budget = 1e12;
+  mask.numbers = g_new0(double, (gsize)(mask.count = fc_linear_count(&mask)));
+  factors.numbers = g_new0(double, (gsize)(factors.count = fc_linear_count(&factors)));
+  for (gint64 c = 0; c < CHANNELS; c++) factors.numbers[c * (CHANNELS + 1)] = (double)c;
+  g_assert_nonnull(fc_linear_compose(&mask, &factors, &both, &budget));
+  g_assert_nonnull(fc_linear_compose(&factors, &mask, &both, &budget));
+  fc_linear_map_clear(&mask), fc_linear_map_clear(&factors);
 }
 
 static void keep(fc_log_level level, const char *message, void *data) {
@@ -606,6 +660,11 @@ static void test_decisions(void) {
       {{"gain:2", "gain:3"}, FC_AUDIO, 2, "gain of 2 factors"},
       {{"matrix:[1e30]", "matrix:[1e30]"}, FC_AUDIO, 1, "too large for single precision"},
       {{"gain:2,3", "mix:1,0"}, FC_AUDIO, 2, "none of the operators can do"},
+      {{"gain:2,3", "mix:1,0", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "none of the operators can do"},
+      {{"conv1d:[1,2,1]", "gain:2", "matrix:[1,2;3,4]"},
+       FC_AUDIO,
+       2,
+       "conv1d of 3 taps; not joined to the next stage: a window is not joined to a matrix"},
       {{"gain:2", "matrix:[1,2;3,4]"}, FC_AUDIO, 2, "matrix of 2 x 2"},
       {{"matrix:[1,2;3,4]:offset=0.5", "matrix:[1,1]"}, FC_AUDIO, 2, "matrix of 1 x 2"},
       {{"matrix:[1,2;3,4]", "conv1d:[1,2,1]"}, FC_AUDIO, 2, "mixes channels"},
@@ -834,6 +893,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/algebra/stream", test_stream);
   g_test_add_func("/algebra/clipped", test_clipped);
   g_test_add_func("/algebra/budget", test_budget);
+  g_test_add_func("/algebra/many masks", test_many_masks);
   const int status = g_test_run();
   fc_context_free(context);
   return status;

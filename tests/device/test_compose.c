@@ -12,7 +12,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/child.h"
@@ -745,6 +747,14 @@ static void test_damage(void) {
   folder_free(folder);
 }
 
+static guint entries_of(const char *folder) {
+  GDir *dir = g_dir_open(folder, 0, NULL);
+  guint n = 0;
+  while (g_dir_read_name(dir)) n++;
+  g_dir_close(dir);
+  return n;
+}
+
 /* Above the limit the oldest go, and those in use stay. */
 static void test_room(void) {
   char *folder = folder_new();
@@ -759,14 +769,59 @@ static void test_room(void) {
   }
   fc_kernel_cache_write(folder, KEY, code);
   g_assert_true(is_there(folder, KEY));
-  GDir *dir = g_dir_open(folder, 0, NULL);
-  guint left = 0;
-  while (g_dir_read_name(dir)) left++;
-  g_dir_close(dir);
-  g_assert_cmpuint(left, ==, 8); /* seven of 8 MB and the new one */
+  g_assert_cmpuint(entries_of(folder), ==, 8); /* seven of 8 MB and the new one */
   g_autofree char *oldest =
       g_build_filename(folder, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde0", NULL);
   g_assert_false(g_file_test(oldest, G_FILE_TEST_EXISTS));
+  folder_free(folder);
+}
+
+/* Where nothing can be written, or not all of it, nothing is there, and nothing is left behind. */
+static void test_unwritable(void) {
+  char *folder = folder_new();
+  g_autoptr(GBytes) code = some_code(100000);
+  g_autofree char *file = g_build_filename(folder, "file", NULL),
+                  *deep = g_build_filename(folder, "a", "b", "c", "d", NULL);
+  g_assert_true(g_file_set_contents(file, "", 0, NULL));
+  fc_kernel_cache_write(file, KEY, code);
+  fc_kernel_cache_write(deep, KEY, code);
+  g_assert_false(is_there(file, KEY) || is_there(deep, KEY));
+  g_assert_cmpuint(entries_of(folder), ==, 1);
+  struct rlimit was, little;
+  g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &was), ==, 0);
+  little = was, little.rlim_cur = 1000; /* as a disk that is full then */
+  signal(SIGXFSZ, SIG_IGN);
+  g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &little), ==, 0);
+  fc_kernel_cache_write(folder, KEY, code);
+  g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &was), ==, 0);
+  g_assert_false(is_there(folder, KEY));
+  g_assert_cmpuint(entries_of(folder), ==, 1);
+  folder_free(folder);
+}
+
+/* Processes that write at once: each reads something whole. */
+static void test_writers(void) {
+  enum { WRITERS = 4, TURNS = 100 };
+  char *folder = folder_new();
+  pid_t pids[WRITERS];
+  for (guint w = 0; w < WRITERS; w++) {
+    if ((pids[w] = fork()) != 0) continue;
+    g_autoptr(GBytes) code = some_code(1000 * (w + 1));
+    gboolean whole = TRUE;
+    for (guint i = 0; i < TURNS && whole; i++) {
+      fc_kernel_cache_write(folder, KEY, code);
+      g_autoptr(GBytes) got = fc_kernel_cache_read(folder, KEY);
+      const gsize n = got ? g_bytes_get_size(got) : 0;
+      g_autoptr(GBytes) as = some_code((guint)n);
+      whole = n >= 1000 && n % 1000 == 0 && g_bytes_equal(got, as);
+    }
+    _exit(!whole);
+  }
+  for (guint w = 0; w < WRITERS; w++) {
+    int status = -1;
+    g_assert_true(waitpid(pids[w], &status, 0) == pids[w] && status == 0);
+  }
+  g_assert_cmpuint(entries_of(folder), ==, 1);
   folder_free(folder);
 }
 
@@ -879,6 +934,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/cache", test_cache);
   g_test_add_func("/compose/cache, damaged", test_damage);
   g_test_add_func("/compose/cache, full", test_room);
+  g_test_add_func("/compose/cache, unwritable", test_unwritable);
+  g_test_add_func("/compose/cache, several writers", test_writers);
   g_test_add_func("/compose/keys", test_keys);
   g_test_add_func("/compose/made once", test_made_once);
   g_test_add_func("/compose/prebuilt", test_prebuilt);

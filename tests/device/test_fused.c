@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/child.h"
+#include "core/contract/fc_helpers.h"
 #include "core/device/kernel_cache.h"
 #include "core/device/kernels.h"
 #include "core/prebuilt/archive.h"
@@ -159,6 +160,66 @@ static void test_groups(void) {
                                       group_cases[i].channels, -1, &options);
     g_assert_cmpstr(none, ==, "");
   }
+}
+
+/* An operator of a plugin that breaks the contract of device functions in one of these ways. */
+static enum {
+  SOUND,
+  HAS_TOO_MANY_BYTES,
+  HAS_OWN_BYTES,
+  HAS_OWN_NAME,
+  HAS_ENDLESS_NAME,
+  HAS_NO_TEXT,
+  ODDITIES
+} oddity;
+
+static fc_status odd_describe(const fc_host *host, void *instance, const fc_setup *setup,
+                              fc_device_function *f) {
+  static double own[1];
+  static char name[] = "odd";
+  static const double number = 2;
+  (void)host, (void)instance;
+  const fc_status status = fc_describe_samples(
+      setup, f, name, "struct odd { real k; FC_DEVICE real operator()(real v) const { return k * v; } };",
+      &number, 1);
+  if (oddity == HAS_TOO_MANY_BYTES) f->n_bytes = FC_FUNCTION_BYTES + 8;
+  if (oddity == HAS_OWN_BYTES) f->bytes = own;
+  if (oddity == HAS_OWN_NAME) f->entry = name;
+  if (oddity == HAS_ENDLESS_NAME) memset(f->entry, 'a', FC_FUNCTION_ENTRY);
+  if (oddity == HAS_NO_TEXT) f->source = NULL;
+  return status;
+}
+FC_FUSIBLE(odd_extension, odd_describe)
+
+static fc_status odd_process(const fc_host *host, const void *state, const fc_job *job) {
+  (void)host, (void)state, (void)job;
+  return FC_FATAL; /* plans are made of it only */
+}
+
+static const fc_operator odd_operator = {
+    .size = sizeof odd_operator,
+    FC_EVERY_SIGNAL,
+    .name = "odd",
+    .summary = "twice as much",
+    .doc = "For tests.",
+    .examples = FC_TEXTS("odd"),
+    .extension = odd_extension,
+    .backends = FC_BACKENDS(FC_ON_CPU(NULL, NULL, NULL, odd_process)),
+};
+static const fc_operator *const odd_operators[] = {&odd_operator};
+static const fc_plugin odd_plugin = {
+    sizeof odd_plugin, FC_PLUGIN_ABI, "org.example.odd", "1", "a test", "MIT", "", 1, odd_operators};
+
+/* What is not in the buffers that a plugin was given, or is more than they hold, is not used. */
+static void test_broken_functions(void) {
+  static const char *const stages[] = {"odd", "gain:2", NULL};
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  for (oddity = SOUND; oddity < ODDITIES; oddity++) {
+    g_autofree char *groups = groups_of(stages, FC_IMAGE, FC_F32, 1, -1, &options);
+    g_assert_cmpstr(groups, ==, oddity == SOUND ? "2" : "");
+  }
+  oddity = SOUND;
 }
 
 /* A plugin that was built without CUDA transforms nothing on a device: a mask for which its CUDA version
@@ -437,7 +498,8 @@ static void test_many(void) {
   g_assert_cmpuint(calls, >, (1 << 30) / (10 * WIDTH * SMALL * sizeof(float)));
 }
 
-/* A compiler that crashes, and none: the stages run one by one, and the reason is told once. */
+/* A compiler that crashes, none, and texts that have errors: the stages run one by one, and the reason is
+ * told once, but of each text. */
 static guint told, ahead;
 static void log_line(fc_log_level level, const char *message, void *data) {
   told += level == FC_LOG_INFO && strstr(message, "stages run one by one") != NULL;
@@ -454,22 +516,25 @@ static fc_context *context_with(const char *compiler, const char *prebuilt) {
 }
 
 static void test_no_compiler(void) {
+  static const char *const compilers[] = {NULL, "false:crash", "false:wrong"};
+  static const char *const others[] = {"gain:2", "clip:min=0", NULL};
   fc_context *mine = context;
   g_autofree float *samples = noise_of(3), *good = g_new(float, PIXELS), *got = g_new(float, PIXELS);
   const fc_view in = plane_of(samples, WIDTH, HEIGHT, FC_HOST),
                 expected = plane_of(good, WIDTH, HEIGHT, FC_HOST),
                 out = plane_of(got, WIDTH, HEIGHT, FC_HOST);
   run_host(around, "cpu", FC_FUSE_AUTO, 0, &in, &expected);
-  for (int crash = 0; crash < 2; crash++) {
-    context = context_with(crash ? "false:crash" : NULL, NULL);
+  for (guint c = 0; c < G_N_ELEMENTS(compilers); c++) {
+    context = context_with(compilers[c], NULL);
     launches = told = 0;
     for (int i = 0; i < 3; i++) {
       memset(got, 0xff, PIXELS * sizeof(float));
       run_host(around, "cuda", FC_FUSE_WAIT, 0, &in, &out);
       g_assert_cmpmem(got, PIXELS * sizeof(float), good, PIXELS * sizeof(float));
     }
+    run_host(others, "cuda", FC_FUSE_WAIT, 0, &in, &out);
     g_assert_cmpuint(launches, ==, 0);
-    g_assert_cmpuint(told, ==, 1);
+    g_assert_cmpuint(told, ==, c == 2 ? 2 : 1);
     fc_context_free(context);
   }
   context = mine;
@@ -484,7 +549,7 @@ static void build_ahead(const char *const *stages, const char *path) {
       .size = sizeof in, .kind = FC_ARRAY, .dtype = FC_F32, .bits = 24, .extent = {1, 99, 999, 1}};
   const fc_plan_query query = {.in = &in, .wanted = -1, .rows = TRUE, .options = &options};
   g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, NULL);
-  g_autofree char *text = fc_fused_text(plan, 0, TRUE);
+  g_autofree char *text = fc_plan_kernel_text(plan, 0, TRUE);
   g_autoptr(GHashTable) codes =
       g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
   g_hash_table_insert(codes, fc_kernel_prebuilt_key(9, 0, text), g_bytes_new("fake", 4));
@@ -621,7 +686,7 @@ static void test_no_cuda_version(void) {
 }
 
 static int play(const char *part) {
-  static const char answer[] = "cubin 4\nfake";
+  const char *answer = strcmp(part, "wrong") == 0 ? "log 5\nerror" : "cubin 4\nfake";
   char some[4096];
   while (read(0, some, sizeof some) > 0) continue;
   if (strcmp(part, "crash") == 0) abort();
@@ -639,7 +704,9 @@ int main(int argc, char **argv) {
   context->driver = &fake_driver;
   fc_registry_set_home(context->registry, DEVICE_TEST_PLUGINS, "/nonexistent");
   fc_kernels_set_compiler(context, self, "false:good", NULL);
+  g_assert_true(fc_context_add_plugin(context, &odd_plugin, NULL));
   g_test_add_func("/fused/groups", test_groups);
+  g_test_add_func("/fused/broken functions", test_broken_functions);
   g_test_add_func("/fused/long mask", test_long_mask);
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/told", test_told);

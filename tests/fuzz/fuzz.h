@@ -29,7 +29,7 @@ fc_media_options fuzz_options(void);
 
 /*
  * Reads a source to its end, at most `most` elements, in pieces, and frees it; NULL is
- * allowed. Ends the process where the source breaks the promises of core/run/stream.h. The
+ * allowed. Ends the process where the source breaks the promises of core/context/stream.h. The
  * elements go to `sink` too unless that is NULL, which is committed and freed.
  */
 void fuzz_read(fc_source *source, fc_sink *sink, gint64 most);

@@ -71,7 +71,7 @@ static void check_format(const fc_format *f) {
   for (int a = 0; a < FC_AXES; a++) g_assert_cmpint(f->extent[a], >=, FC_UNKNOWN);
 }
 
-/* Dense, as core/run/stream.h wants it. */
+/* Dense, as core/context/stream.h wants it. */
 static fc_view view_of(const fc_format *f, gint64 count) {
   fc_view v = {.size = sizeof v, .dtype = f->dtype, .kind = f->kind, .device = FC_HOST};
   gint64 stride = (gint64)fc_dtype_size(f->dtype);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// dct_blocks.cu - see dct_blocks.cuh. A warp processes 32 blocks, one per lane. If the blocks of
+// dct_blocks.cu - see dct_walk.cuh. A warp processes 32 blocks, one per lane. If the blocks of
 // neighbouring lanes are adjacent in memory (along Y), lanes load and store their own values. Otherwise the
 // values of one block are adjacent, and the 32 blocks are transposed in shared memory: global accesses are
 // whole blocks, 16 bytes at a time if possible, and each lane accesses its own block in shared memory.
