@@ -266,6 +266,18 @@ __device__ __forceinline__ void fc_narrow_store(const fc_narrow &b, char *row, i
   }
 }
 
+// The same for rows below each other, of any types: from a copy in local memory, in a loop, as the stores of
+// all types are most of a kernel.
+__device__ __forceinline__ void fc_narrow_store_rows(const fc_narrow &b, char *to, int column,
+                                                     const float4 (&sum)[FC_NARROW_DOWN], int count) {
+  float4 copy[FC_NARROW_DOWN];
+#pragma unroll
+  for (int r = 0; r < FC_NARROW_DOWN; r++) copy[r] = sum[r];
+#pragma unroll 1
+  for (int r = 0; r < FC_NARROW_DOWN && r < count; r++, to += b.out_row)
+    fc_narrow_store<false>(b, to, column, copy[r]);
+}
+
 // Calls f(piece, y, column, count) for the thread's groups of FC_NARROW_DOWN rows and 4 columns of outputs:
 // row y of a piece and the first column, with `count` existing rows.
 template <typename Fn>
