@@ -176,12 +176,15 @@ __device__ __forceinline__ void store_bytes(const fc_narrow &b, char *row, int c
 template <int STEP, typename Row, typename V>
 __device__ __forceinline__ void sum_steps(const fc_narrow &b, const fc_narrow_lane &l, const V *x,
                                           uint32_t *memory) {
-  if (STEP > 0) return sum_along < STEP ? STEP : 1, Row > (b, l, x, memory);
-  switch (b.step) {
-  case 1: return sum_along<1, Row>(b, l, x, memory);
-  case 2: return sum_along<2, Row>(b, l, x, memory);
-  case 3: return sum_along<3, Row>(b, l, x, memory);
-  default: return sum_along<4, Row>(b, l, x, memory);
+  if constexpr (STEP > 0) {
+    sum_along<STEP, Row>(b, l, x, memory);
+  } else {
+    switch (b.step) {
+    case 1: return sum_along<1, Row>(b, l, x, memory);
+    case 2: return sum_along<2, Row>(b, l, x, memory);
+    case 3: return sum_along<3, Row>(b, l, x, memory);
+    default: return sum_along<4, Row>(b, l, x, memory);
+    }
   }
 }
 
@@ -209,14 +212,17 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS, 7)
     sum_down(reinterpret_cast<const float *>(memory) + piece * b.held * b.pitch + column, tables.source + y,
              shared.y, b.ny, sum);
     char *to = tables.out[piece] + y * b.out_row;
-    if (!BYTES && !FLOATS) return fc_narrow_store_rows(b, to, column, sum, count);
+    if constexpr (BYTES || FLOATS) {
 #pragma unroll
-    for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row) {
-      if (r >= count) break;
-      if (BYTES)
-        store_bytes(b, to, column, sum[r], seen);
-      else
-        fc_narrow_store<FLOATS>(b, to, column, sum[r]);
+      for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row) {
+        if (r >= count) break;
+        if constexpr (BYTES)
+          store_bytes(b, to, column, sum[r], seen);
+        else
+          fc_narrow_store_as<float>(b, to, column, sum[r]);
+      }
+    } else {
+      fc_narrow_store_rows(b, to, column, sum, count);
     }
   });
   if (BYTES && seen > FC_BYTE_ZERO + 255) fc_dev_note(b.notes, 1);
