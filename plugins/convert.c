@@ -166,6 +166,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (self->scale == SCALE_STRETCH || map.compute != setup->compute) return FC_UNSUPPORTED;
   fc_function_pointwise(&map, function);
   function->flags &= ~FC_FUNCTION_SELECTS; /* a code may be out of another type's range */
+  fc_function_alone(map.compute, setup->in[0]->dtype, setup->out->dtype, function);
   return FC_OK;
 }
 FC_FUSIBLE(extension, describe)

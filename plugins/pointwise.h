@@ -117,11 +117,15 @@ static inline fc_status pointwise_describe(const fc_host *host, void *instance, 
   (void)host;
   if (pointwise_colors(instance, setup, &work, &numbers) < setup->in[0]->extent[FC_AXIS_C])
     return FC_UNSUPPORTED;
-  if (numbers.factors && work.form == FC_POINTWISE_AFFINE)
-    return fc_function_affines(work.compute, numbers.factors, numbers.count, f);
-  if (numbers.factors) return fc_function_gains(work.compute, numbers.factors, numbers.count, f);
-  fc_function_pointwise(&work, f);
-  return FC_OK;
+  fc_status status = FC_OK;
+  if (!numbers.factors)
+    fc_function_pointwise(&work, f);
+  else
+    status = work.form == FC_POINTWISE_AFFINE
+                 ? fc_function_affines(work.compute, numbers.factors, numbers.count, f)
+                 : fc_function_gains(work.compute, numbers.factors, numbers.count, f);
+  fc_function_alone(work.compute, setup->in[0]->dtype, setup->out->dtype, f);
+  return status;
 }
 FC_FUSIBLE(pointwise_extension, pointwise_describe)
 

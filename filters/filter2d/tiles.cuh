@@ -47,13 +47,16 @@ __device__ __forceinline__ fc_tile_place fc_tile_at(const fc_tiles<F> &t, int64_
   return p;
 }
 
+// From a copy in local memory, in a loop: unrolled, the stores of all types were most of a kernel.
 template <typename F>
 __device__ __forceinline__ void fc_tile_store(const fc_tiles<F> &t, const fc_tile_place &p,
                                               const F (&sum)[FC_TILE_ROWS]) {
+  F copy[FC_TILE_ROWS];
 #pragma unroll
-  for (int r = 0; r < FC_TILE_ROWS; r++)
-    if (r < p.rows)
-      fc_dev_store_any<F>(t.out.at(p.n, p.y + r, p.x, p.c), t.out.dtype, sum[r], t.out_map, t.notes);
+  for (int r = 0; r < FC_TILE_ROWS; r++) copy[r] = sum[r];
+#pragma unroll 1
+  for (int r = 0; r < p.rows; r++)
+    fc_dev_store_any<F>(t.out.at(p.n, p.y + r, p.x, p.c), t.out.dtype, copy[r], t.out_map, t.notes);
 }
 
 __device__ __forceinline__ float fc_tile_fma(float a, float b, float c) {

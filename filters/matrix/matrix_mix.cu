@@ -171,7 +171,9 @@ template <typename T>
 fc_status launch_type(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                       cudaStream_t s) {
   switch (m->cols) {
-  case 1: return launch_rows<T, 1>(m, in, out, notes, s);
+  case 1:
+    if constexpr (!fc_is_code<T>) return launch_rows<T, 1>(m, in, out, notes, s);
+    return FC_UNSUPPORTED;
   case 2: return launch_rows<T, 2>(m, in, out, notes, s);
   case 3: return launch_rows<T, 3>(m, in, out, notes, s);
   default: return launch_rows<T, 4>(m, in, out, notes, s);

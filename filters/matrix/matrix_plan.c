@@ -26,12 +26,13 @@ static int is_dense(const fc_view *v) {
          v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
 }
 
+/* Codes of one channel that become codes are composed (core/plan/fuse.c), and else left to blocks. */
 static int takes_pixels(const fc_matrix *m, const fc_view *in, const fc_view *out) {
   const int type = in->dtype;
   return m->compute == FC_F32 && m->axis == FC_AXIS_C && m->rows <= 4 && m->cols <= 4 &&
          in->shape[FC_AXIS_C] == m->cols && out->shape[FC_AXIS_C] == m->rows && type == out->dtype &&
          in->kind == out->kind && is_dense(in) && is_dense(out) &&
-         (type == FC_U8 || type == FC_I16 || type == FC_U16 || type == FC_F32);
+         (type == FC_F32 || (type <= FC_U16 && m->cols > 1));
 }
 
 static double cost_of_pixels(const fc_matrix *m, const fc_view *in, const fc_view *out) {

@@ -342,7 +342,9 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
       const fc_dev_spot spot = fc_dev_spot_of(r, run, min(32 * k + lane, run.elements - 1));
       code[k] = *reinterpret_cast<const T *>(fc_dev_spot_in(r, run, spot));
     }
-#pragma unroll
+    // Unrolled, stores of any type are a hundred kilobytes.
+    constexpr int TOGETHER = PLAIN ? FC_RUN_EACH : 1;
+#pragma unroll TOGETHER
     for (int k = 0; k < FC_RUN_EACH; k++) {
       if (32 * k + lane >= run.elements) break;
       const fc_dev_spot spot = fc_dev_spot_of(r, run, 32 * k + lane);

@@ -171,6 +171,12 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   }
 }
 
+void fc_function_alone(int compute, int in_dtype, int out_dtype, fc_device_function *f) {
+  const int composed =
+      in_dtype <= FC_U16 && out_dtype <= FC_U16 && f->in < 2 && !(f->flags & FC_FUNCTION_SELECTS);
+  if (!composed && !FC_POINTWISE_IS_DENSE(compute, in_dtype, out_dtype)) f->flags |= FC_FUNCTION_ALONE;
+}
+
 fc_status fc_function_gains(int compute, const double *factors, int64_t channels, fc_device_function *f) {
   if (channels < 1 || channels > FC_FUNCTION_CHANNELS) return FC_UNSUPPORTED;
   const int32_t count = (int32_t)channels;

@@ -20,6 +20,10 @@ FC_BEGIN_DECLS
 /* `p` without factors and frames in memory. */
 FC_FILTERS_API void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f);
 
+/* Says that a complete function is worth a kernel alone where pointwise.cu has none of packs for these types.
+ * The host composes samples of codes that become codes of 8 and 16 bits without being told. */
+FC_FILTERS_API void fc_function_alone(int compute, int in_dtype, int out_dtype, fc_device_function *f);
+
 /* A factor for each interleaved or planar channel. FC_UNSUPPORTED: there are more than
  * FC_FUNCTION_CHANNELS. */
 FC_FILTERS_API fc_status fc_function_gains(int compute, const double *factors, int64_t channels,

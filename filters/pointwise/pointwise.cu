@@ -278,6 +278,14 @@ shape shape_of(int64_t work, int64_t lines, unsigned fewest) {
       dim3(threads, together)};
 }
 
+template <typename T>
+constexpr int dtype_of = std::is_same<T, uint8_t>::value    ? FC_U8
+                         : std::is_same<T, int16_t>::value  ? FC_I16
+                         : std::is_same<T, uint16_t>::value ? FC_U16
+                         : std::is_same<T, int32_t>::value  ? FC_I32
+                         : std::is_same<T, float>::value    ? FC_F32
+                                                            : FC_F64;
+
 // FC_UNSUPPORTED if the kernel does not support these views.
 template <typename F, typename T>
 fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view *out, const fc_lines &lines,
@@ -287,14 +295,17 @@ fc_status launch_dense(const operation<F> &op, const fc_view *in, const fc_view 
   const char *from = static_cast<const char *>(in->data), *to = static_cast<const char *>(out->data);
   const int64_t count = lines.frames * lines.rows * lines.channels;
   int64_t packs = 0;
-  fc_with_common<F>(out->dtype, T{}, [&](auto u) {
+  fc_dispatch_dtype(out->dtype, [&](auto u) {
     using U = decltype(u);
-    packs = fc_packs_of<T, U>(from, to, lines.length).count;
-    const shape s = shape_of(packs, count, FEWEST_DENSE);
-    if (packs >= LEAST_PACKS)
-      pointwise_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(
-          fc_dev_view_of(in), fc_dev_view_of(out), lines, op, fc_dev_map_of<F>(in->kind, in->dtype),
-          fc_dev_map_of<F>(out->kind, out->dtype), notes);
+    if constexpr (FC_POINTWISE_IS_DENSE(dtype_of<F>, dtype_of<T>, dtype_of<U>)) {
+      packs = fc_packs_of<T, U>(from, to, lines.length).count;
+      const shape s = shape_of(packs, count, FEWEST_DENSE);
+      if (packs >= LEAST_PACKS)
+        pointwise_dense<F, T, U><<<s.grid, s.block, 0, stream>>>(
+            fc_dev_view_of(in), fc_dev_view_of(out), lines, op, fc_dev_map_of<F>(in->kind, in->dtype),
+            fc_dev_map_of<F>(out->kind, out->dtype), notes);
+    }
+    return FC_OK;
   });
   return packs >= LEAST_PACKS ? fc_launch_status() : FC_UNSUPPORTED;
 }

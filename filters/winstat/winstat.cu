@@ -304,15 +304,16 @@ __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, c
     if (s.q == 0) {
       P result[SEGMENT];
       join_short(result, e, b, s.r);
-      if (i < count) deliver_four(p, table, result, line, n, y, x, c);
-      continue;
-    }
 #pragma unroll
-    for (int k = SEGMENT - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
-    const P begun = i < count ? ahead[i + s.v] : P::none();
-    const P between = join_between(s, e[0], i, lane, first_group, begun, groups);
-    join_ends(e, between, a, b, s.r);
-    if (i < count) deliver_four(p, table, e, line, n, y, x, c);
+      for (int k = 0; k < SEGMENT; k++) e[k] = result[k];
+    } else {
+#pragma unroll
+      for (int k = SEGMENT - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
+      const P begun = i < count ? ahead[i + s.v] : P::none();
+      const P between = join_between(s, e[0], i, lane, first_group, begun, groups);
+      join_ends(e, between, a, b, s.r);
+    }
+    if (i < count) deliver_four(p, table, e, line, n, y, x, c); // in one place: most of the kernel's code
   }
 }
 

@@ -3,6 +3,7 @@
  * are those of filters/README.md. */
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
+#include "filters/pointwise/functions.h"
 #include "filters/stats/choice.h"
 #include "filters/winstat/winstat.h"
 #include "tests/filters/check.h"
@@ -275,6 +276,44 @@ static void check_winstat(void) {
           "row %zu", i);
 }
 
+/* ---- pointwise ---------------------------------------------------------------------- */
+
+/* What core/plan/fuse.c composes alone: what says so, and single codes of 8 and 16 bits that it does not
+ * copy. */
+static int is_composed(int in, int out, const fc_device_function *f) {
+  return f->flags & FC_FUNCTION_ALONE ||
+         (!(f->flags & FC_FUNCTION_SELECTS) && f->in < 2 && fc_dtype_size(in) < 4 && fc_dtype_size(out) < 4);
+}
+
+/* No types are left to the kernel that goes element by element where a kernel can be composed, and those with
+ * kernels of packs use them as before. */
+static void check_pointwise(void) {
+  const double factors[] = {1, 2, 3};
+  char entry[FC_FUNCTION_ENTRY];
+  double bytes[16];
+  for (int compute = FC_F32; compute <= FC_F64; compute++)
+    for (int in = 0; in < FC_DTYPE_COUNT; in++)
+      for (int out = 0; out < FC_DTYPE_COUNT; out++)
+        for (int form = 0; form < 3; form++) {
+          const fc_pointwise p = {.form = form ? FC_POINTWISE_SCALE : FC_POINTWISE_COPY, .compute = compute};
+          fc_device_function f = {.size = sizeof f, .entry = entry, .bytes = bytes, .growth = -1};
+          if (form < 2)
+            fc_function_pointwise(&p, &f);
+          else
+            fc_function_gains(compute, factors, 3, &f);
+          const int composed = is_composed(in, out, &f), dense = FC_POINTWISE_IS_DENSE(compute, in, out);
+          fc_function_alone(compute, in, out, &f);
+          CHECK(dense || is_composed(in, out, &f), "form %d, %d to %d in %d: a kernel", form, in, out,
+                compute);
+          CHECK(!dense || composed == is_composed(in, out, &f), "form %d, %d to %d in %d: as before", form,
+                in, out, compute);
+        }
+  CHECK(FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U8) && FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_F32) &&
+            FC_POINTWISE_IS_DENSE(FC_F32, FC_U16, FC_U8) && !FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U16) &&
+            !FC_POINTWISE_IS_DENSE(FC_F64, FC_F32, FC_F32) && FC_POINTWISE_IS_DENSE(FC_F64, FC_F64, FC_F64),
+        "pairs");
+}
+
 int main(void) {
   check_rows1d();
   check_sound();
@@ -283,5 +322,6 @@ int main(void) {
   check_digits();
   check_stats();
   check_winstat();
+  check_pointwise();
   return check_result();
 }

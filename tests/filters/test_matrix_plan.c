@@ -21,6 +21,8 @@ typedef struct row {
 static const row table[] = {
     {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_PIXELS},
     {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
+    {3, 1, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
+    {3, 1, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed */
     {3, 3, FC_AXIS_C, FC_U8, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_F64, FC_F64, FC_F64, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_I32, FC_I32, FC_F32, 0, FC_MATRIX_BLOCKS_4},

@@ -100,9 +100,13 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS)
     float4 sum[FC_NARROW_DOWN] = {};
     sum_all<STEP, K>(b, m, rows, tables.source + y, sum);
     char *to = tables.out[piece] + y * b.out_row;
+    if constexpr (FLOATS) {
 #pragma unroll
-    for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row)
-      if (r < count) fc_narrow_store<FLOATS>(b, to, column, sum[r]);
+      for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row)
+        if (r < count) fc_narrow_store_as<float>(b, to, column, sum[r]);
+    } else {
+      fc_narrow_store_rows(b, to, column, sum, count);
+    }
   });
 }
 

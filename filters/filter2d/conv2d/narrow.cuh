@@ -253,9 +253,7 @@ __device__ __forceinline__ void fc_narrow_store_as(const fc_narrow &b, char *row
     if (column + i < b.columns) to[i] = fc_dev_code<float, T>(of[i], b.out_map, b.notes);
 }
 
-template <bool FLOATS>
 __device__ __forceinline__ void fc_narrow_store(const fc_narrow &b, char *row, int column, float4 v) {
-  if (FLOATS) return fc_narrow_store_as<float>(b, row, column, v);
   switch (b.out_dtype) {
   case FC_U8: fc_narrow_store_as<uint8_t>(b, row, column, v); break;
   case FC_I16: fc_narrow_store_as<int16_t>(b, row, column, v); break;
@@ -264,6 +262,18 @@ __device__ __forceinline__ void fc_narrow_store(const fc_narrow &b, char *row, i
   case FC_F32: fc_narrow_store_as<float>(b, row, column, v); break;
   default: fc_narrow_store_as<double>(b, row, column, v); break;
   }
+}
+
+// Rows below each other, of any types: from a copy in local memory, in a loop, as the stores of all types are
+// most of a kernel.
+__device__ __forceinline__ void fc_narrow_store_rows(const fc_narrow &b, char *to, int column,
+                                                     const float4 (&sum)[FC_NARROW_DOWN], int count) {
+  float4 copy[FC_NARROW_DOWN];
+#pragma unroll
+  for (int r = 0; r < FC_NARROW_DOWN; r++) copy[r] = sum[r];
+#pragma unroll 1
+  for (int r = 0; r < FC_NARROW_DOWN && r < count; r++, to += b.out_row)
+    fc_narrow_store(b, to, column, copy[r]);
 }
 
 // Calls f(piece, y, column, count) for the thread's groups of FC_NARROW_DOWN rows and 4 columns of outputs:

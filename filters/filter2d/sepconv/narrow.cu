@@ -172,7 +172,23 @@ __device__ __forceinline__ void store_bytes(const fc_narrow &b, char *row, int c
   }
 }
 
-// FLOATS: f32 to f32.
+// The same; STEP 0: as many channels as the image has.
+template <int STEP, typename Row, typename V>
+__device__ __forceinline__ void sum_steps(const fc_narrow &b, const fc_narrow_lane &l, const V *x,
+                                          uint32_t *memory) {
+  if constexpr (STEP > 0) {
+    sum_along<STEP, Row>(b, l, x, memory);
+  } else {
+    switch (b.step) {
+    case 1: return sum_along<1, Row>(b, l, x, memory);
+    case 2: return sum_along<2, Row>(b, l, x, memory);
+    case 3: return sum_along<3, Row>(b, l, x, memory);
+    default: return sum_along<4, Row>(b, l, x, memory);
+    }
+  }
+}
+
+// FLOATS: f32 to f32. STEP 0: known at run time.
 template <int STEP, typename V, bool FLOATS>
 __global__ void __launch_bounds__(FC_NARROW_THREADS, 7)
     sepconv_narrow(const __grid_constant__ fc_narrow b, const __grid_constant__ taps<V> t) {
@@ -188,7 +204,7 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS, 7)
     fc_narrow_bytes(b, tables, l, memory + b.pieces * b.held * b.pitch);
   else
     fc_narrow_values<FLOATS>(b, tables, l, memory);
-  sum_along<STEP, std::conditional_t<BYTES, bytes, floats>>(b, l, shared.x, memory);
+  sum_steps<STEP, std::conditional_t<BYTES, bytes, floats>>(b, l, shared.x, memory);
   __syncthreads();
   uint32_t seen = FC_BYTE_ZERO;
   fc_narrow_each(b, tables, l, [&](int piece, int y, int column, int count) {
@@ -196,13 +212,17 @@ __global__ void __launch_bounds__(FC_NARROW_THREADS, 7)
     sum_down(reinterpret_cast<const float *>(memory) + piece * b.held * b.pitch + column, tables.source + y,
              shared.y, b.ny, sum);
     char *to = tables.out[piece] + y * b.out_row;
+    if constexpr (BYTES || FLOATS) {
 #pragma unroll
-    for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row) {
-      if (r >= count) break;
-      if (BYTES)
-        store_bytes(b, to, column, sum[r], seen);
-      else
-        fc_narrow_store<FLOATS>(b, to, column, sum[r]);
+      for (int r = 0; r < FC_NARROW_DOWN; r++, to += b.out_row) {
+        if (r >= count) break;
+        if constexpr (BYTES)
+          store_bytes(b, to, column, sum[r], seen);
+        else
+          fc_narrow_store_as<float>(b, to, column, sum[r]);
+      }
+    } else {
+      fc_narrow_store_rows(b, to, column, sum, count);
     }
   });
   if (BYTES && seen > FC_BYTE_ZERO + 255) fc_dev_note(b.notes, 1);
@@ -258,5 +278,6 @@ fc_status fc_sepconv_narrow(const fc_sepconv *op, const fc_march &m, cudaStream_
   const fc_narrow b = fc_narrow_of(m, op->nx, op->ny, exact);
   if (exact) return launch<int, false>(m, bytes_taps_of(op, m.step), b, stream);
   if (floats) return launch<float, true>(m, taps_of(op), b, stream);
-  return launch<float, false>(m, taps_of(op), b, stream);
+  // Other types, which are mostly composed: one kernel for all numbers of channels.
+  return fc_narrow_launch(sepconv_narrow<0, float, false>, b, taps_of(op), stream);
 }
