@@ -575,8 +575,9 @@ static void describe_batch(const work *w) {
   const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
   if (!w->args->verbose) return;
   if (skipped)
-    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s", skipped,
-             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "");
+    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s%s", skipped,
+             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "",
+             fc_batch_count(w->batch) < 0 ? ", or a link or device in an archive" : "");
   if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
 }
 

@@ -259,6 +259,7 @@ class Outputs(Batch):
         for sentence, *arguments in (
                 ("p/a.png and q/a.png would both be written to out/a.npy", "-o", "out/{stem}.npy"),
                 ("out/{stme}.npy{stem}: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy{stem}"),
+                ("out/{stme}.npy: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy"),
                 ("{index:99}.png: {index:99}: expected {index:N} or {shard:N} with N at most 18, as in {index:06}", "-o", "{index:99}.png"),
                 ("--shard 2/2: numbers begin with 0, so the last one is 1/2", "-o", "out/{dir}.png", "--shard", "2/2"),
                 ('--shard: expected I/N, as in 0/8, found "2"', "-o", "out/{dir}.png", "--shard", "2"),
@@ -574,7 +575,66 @@ class Archives(Batch):
         done = self.run_command("-i", "huge.tar", "-o", "h/")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.write("no.tar", "text")
-        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU)")
+        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU) but text")
+
+    def test_one_without_members(self):
+        """As an output is of which all inputs failed."""
+        self.write("bad.png", "text")
+        ours = self.run_command("-i", "bad.png", "-o", "-", "--format", "tar", text=False).stdout
+        for archive in (bytes(10240), ours):
+            self.write("none.tar", archive)
+            self.tar("some.tar", [("a.png", image(1))])
+            done = self.run_command("-i", "none.tar", "some.tar", "-o", "o/")
+            self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: none.tar: is an archive without members\n"))
+            self.assertEqual(self.outputs("o"), ["a.png"])
+            done = self.run_command("-i", "-", "-o", "-", "--format", "tar", input=archive, text=False)
+            self.assertEqual((done.returncode, done.stdout), (0, bytes(1024)), done.stderr)
+
+    def test_no_archive_in_a_pipe(self):
+        for data, sentence in ((b"hello\n", " but text"), (b"\x1f\x8b\x08\0" + bytes(600), " but compressed with gzip; unpack it first"), (b"\1\2\3" * 99, "")):
+            for output in (("-o", "-", "--format", "tar"), ("-o", "x.tar"), ("-o", "x-{shard}.tar")):
+                done = self.run_command("-i", "-", *output, input=data, text=False)
+                self.assertEqual((done.returncode, done.stderr.decode()),
+                                 (1, f"filterchain: standard input is not a tar archive (ustar, pax or GNU){sentence}\n"))
+
+    def test_links_are_counted(self):
+        with tarfile.open(self.path("in.tar"), "w") as archive:
+            for path, kind in (("d", tarfile.DIRTYPE), ("l.png", tarfile.SYMTYPE), ("h.png", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
+                info = tarfile.TarInfo(path)
+                info.type, info.linkname = kind, "a.png"
+                archive.addfile(info)
+        done = self.run_command("-i", "in.tar", "-o", "o/", "-v", "--report", "r.json")
+        self.assertIn("3 files skipped: not sound, image or array, or a link or device in an archive", done.stderr)
+        self.assertEqual(json.loads(self.read("r.json"))["totals"]["skipped"], 3)
+
+    def test_sparse_members(self):
+        """As GNU tar makes them, in each of its forms; those behind them are read."""
+        with open(self.path("holes.png"), "wb") as file:
+            for i in range(30): # more than a header has room for
+                file.seek(i << 20)
+                file.write(image(1))
+        self.write("z.png", image(2))
+        for form in ("gnu", "0.0", "0.1", "1.0"):
+            options = ["--format=gnu"] if form == "gnu" else ["--format=pax", f"--sparse-version={form}"]
+            subprocess.run(["tar", "-C", self.folder, "--sparse", *options, "-cf", self.path("in.tar"), "holes.png", "z.png"], check=True)
+            shutil.rmtree(self.path("o"), ignore_errors=True)
+            line = self.fails(3, "-i", "in.tar", "-o", "o/", "--failed", "f.jsonl")
+            self.assertEqual(line, "in.tar/holes.png: is stored without its holes, which is not read: pack it without --sparse", form)
+            self.assertEqual(json.loads(self.read("f.jsonl"))["path"], "in.tar/holes.png")
+            self.assertEqual(self.outputs("o"), ["z.png"])
+
+    def test_members_of_one_name(self):
+        """Would overwrite each other where the archive is unpacked, and readers of WebDataset refuse them in one sample."""
+        self.tree(["p/a.png", "q/a.png"])
+        self.write("p/a.bmp", b"")
+        for arguments, sentence in ((("-i", "p", "q"), "p/a.png and q/a.png would both be written to a.png in x.tar"),
+                                    (("-i", "p", "--format", "npy"), "p/a.bmp and p/a.png would both be written to a.npy in x.tar")):
+            self.assertEqual(self.fails(2, *arguments, "-o", "x.tar"), sentence)
+        self.assertFalse(os.path.exists(self.path("x.tar")))
+        self.tar("in.tar", [("a.png", image(1)), ("a.tif", image(2)), ("b.png", image(3))])
+        self.assertEqual(self.fails(3, "-i", "in.tar", "-o", "x.tar", "--format", "npy"),
+                         "in.tar/a.tif: a.npy: two members of one sample have this name")
+        self.assertEqual([n for n, _ in self.members("x.tar")], ["b.npy"])
 
     def test_names_that_climb_out(self):
         self.tar("in.tar", [("../../up.png", image(1)), ("/abs.png", image(2)), ("a/../b.txt", b"x")])
