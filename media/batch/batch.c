@@ -279,6 +279,10 @@ static gboolean choose_target(fc_batch *b, GError **error) {
   const char *path = b->pattern, *extension = strrchr(path, '.'), *format = b->options.out_format;
   const gboolean searched = b->inputs.searched || b->archives, zarr = fc_stack_is_zarr(path);
   b->folder = !is_stream(path) && !zarr && is_folder(path);
+  if (g_str_has_suffix(path, "/") && fc_pattern_is(path))
+    return fc_pattern_check(path, error) &&
+           fc_fail(error, FC_INVALID, "%s: names a folder for each file: name the files too, as in %s{name}",
+                   path, path);
   b->target = FC_TO_FILES;
   if (b->folder) return check_target(b, error);
   if (is_tar(path))

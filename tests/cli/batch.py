@@ -260,6 +260,7 @@ class Outputs(Batch):
                 ("p/a.png and q/a.png would both be written to out/a.npy", "-o", "out/{stem}.npy"),
                 ("out/{stme}.npy{stem}: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy{stem}"),
                 ("out/{stme}.npy: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy"),
+                ("out/{ext}/: names a folder for each file: name the files too, as in out/{ext}/{name}", "-o", "out/{ext}/"),
                 ("{index:99}.png: {index:99}: expected {index:N} or {shard:N} with N at most 18, as in {index:06}", "-o", "{index:99}.png"),
                 ("--shard 2/2: numbers begin with 0, so the last one is 1/2", "-o", "out/{dir}.png", "--shard", "2/2"),
                 ('--shard: expected I/N, as in 0/8, found "2"', "-o", "out/{dir}.png", "--shard", "2"),
@@ -476,6 +477,13 @@ class Preview(Batch):
         done = self.run_command("-i", "in.tar", "-p", "gain:0.5", "--preview", "9", "sheet.png", "-o", "out.tar")
         self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: in.tar/c.png: is not a PNG file but text\n"))
         self.assertEqual(self.files(), ["in.tar", "sheet.png"])
+
+    def test_a_file_that_an_operator_refuses_is_named(self):
+        self.tree(["p/a.png"])
+        self.write("p/b.png", image(2, 20, 20))
+        done = self.run_command("-i", "p", "-p", "crop:9", "--preview", "2", "s.png")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Afilterchain: warning: p/a\.png: crop: the image is 8 x 6, smaller than [^\n]+\n\Z")
 
     def test_what_is_refused(self):
         self.tree(["p/a.png"])
