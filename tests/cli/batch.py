@@ -127,6 +127,22 @@ class Inputs(Batch):
         for pattern in ("photos", "photos/*.png"):
             self.assertEqual(self.fails(3, "-i", pattern, "-o", "out/"), "photos/link.png: cannot be opened: No such file or directory")
 
+    def test_pictures_that_are_not_read(self):
+        """They are named: of a folder of photographs none is skipped without a word."""
+        self.tree(["p/a.png"])
+        made = {"b.gif": (b"GIF89a", "a GIF image"), "c.HEIC": (b"\0\0\0\x18ftypheic", "a HEIC image"), "d.avif": (b"\0\0\0\x18ftypavif", "an AVIF image"),
+                "e.jp2": (b"\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000 image"), "f.jxl": (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL image"), "g.ppm": (b"P6 1 1 255\nabc", "a PNM image")}
+        for name, (data, _) in made.items():
+            self.write("p/" + name, data + bytes(20) if name != "g.ppm" else data)
+        self.write("p/notes.txt", "x")
+        done = self.run_command("-i", "p", "-o", "o/")
+        self.assertEqual(done.returncode, 3)
+        for line, (name, (_, what)) in zip(done.stderr.splitlines(), made.items(), strict=True):
+            self.assertTrue(line.startswith(f"filterchain: p/{name}: is {what}; convert it to PNG"), line)
+        os.mkdir(self.path("j"))
+        self.write("j/a.jfif", b"x")
+        self.assertEqual(self.fails(1, "-i", "j", "-o", "o/"), "j/a.jfif: is not a JPEG file but text")
+
     def test_a_folder_and_those_below(self):
         self.tree(["photos/b.png", "photos/x/y/c.png", "photos/x/.h/d.png"])
         self.write("photos/x/notes.txt", "no image")
