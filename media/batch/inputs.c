@@ -30,7 +30,7 @@ static void add(fc_inputs *inputs, const char *path, const char *options, gsize 
 }
 
 /* Samples without a header are accepted if their format is given. Pictures that are not read are taken, and
- * fail by name: none is passed over. */
+ * fail by name: none is skipped in silence. */
 static gboolean is_media(const char *path) {
   const fc_file_format *format = fc_format_by_extension(path);
   if (fc_format_is_foreign_picture(path)) return TRUE;
