@@ -6,6 +6,7 @@ the file holds. And what they say where they cannot go on.
 import base64
 import json
 import os
+import random
 import struct
 import unittest
 import zlib
@@ -181,6 +182,53 @@ class Tiff(harness.Case):
                          "in.tif: is of a kind that is not decoded here (its compression); convert it to PNG")
         self.write("in.tif", b"II+\0\x08\0\0\0" + bytes(100))
         self.assertEqual(self.fails(1, "-i", "in.tif", "-o", "o.png"), "in.tif: is a Big TIFF, which is not decoded here; convert it to PNG")
+
+
+def make_jpeg(width, height, sampling):
+    """Three components with so many blocks across and down, each block of one value."""
+    def segment(kind, body):
+        return b"\xff" + bytes([kind]) + struct.pack(">H", len(body) + 2) + body
+    most = [max(s[axis] for s in sampling) for axis in (0, 1)]
+    bits, before, draw = [], [0] * 3, random.Random(str(sampling))
+    for _ in range(-(-width // (8 * most[0])) * -(-height // (8 * most[1]))):
+        for c, (across, down) in enumerate(sampling):
+            for _ in range(across * down):
+                value = draw.randrange(-60, 61)
+                change, before[c] = value - before[c], value
+                size = abs(change).bit_length()
+                bits.append(f"{size:04b}" + (f"{change if change > 0 else change + (1 << size) - 1:0{size}b}" if size else "") + "0")
+    text = "".join(bits)
+    text += "1" * (-len(text) % 8)
+    coded = bytes(int(text[i:i + 8], 2) for i in range(0, len(text), 8)).replace(b"\xff", b"\xff\0")
+    frame = struct.pack(">BHHB", 8, height, width, 3) + b"".join(bytes([c + 1, across << 4 | down, 0]) for c, (across, down) in enumerate(sampling))
+    return (b"\xff\xd8" + segment(0xdb, b"\0" + b"\x10" * 64) + segment(0xc0, frame)
+            + segment(0xc4, b"\0" + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12))) + segment(0xc4, b"\x10\1" + bytes(15) + b"\0")
+            + segment(0xda, b"\3\1\0\2\0\3\0\0\x3f\0") + coded + b"\xff\xd9")
+
+
+@unittest.skipUnless("scale" in harness.formats(), "JPEG is not read in parts")
+class Windows(harness.Case):
+    """Of a JPEG only what the chain looks at is transformed, to the pixels of the whole."""
+
+    def rows(self, name):
+        data = self.read(name)
+        shape = [int(n) for n in data[:128].split(b"'shape': (")[1].split(b")")[0].split(b",")]
+        pixels = data[10 + struct.unpack("<H", data[8:10])[0]:]
+        return [pixels[y * shape[1] * 3:(y + 1) * shape[1] * 3] for y in range(shape[0])]
+
+    def test_any_sampling_and_scale(self):
+        for sampling in (((1, 1), (1, 1), (1, 1)), ((2, 1), (1, 1), (1, 1)), ((1, 2), (1, 1), (1, 1)), ((2, 2), (1, 1), (1, 1)), ((4, 1), (1, 1), (1, 1)),
+                         ((4, 2), (1, 1), (1, 1)), ((2, 4), (1, 1), (1, 1)), ((2, 2), (2, 1), (1, 2)), ((1, 1), (2, 2), (1, 1))):
+            self.write("in.jpg", make_jpeg(201, 131, sampling))
+            for scale in (1, 2, 4, 8):
+                source = "in.jpg" + (f":scale=1/{scale}" if scale > 1 else "")
+                self.succeed("-i", source, "-o", "whole.npy")
+                whole = self.rows("whole.npy")
+                width, height = len(whole[0]) // 3, len(whole)
+                for left, top in ((0, 0), (width // 3, height // 2), (width - 9, height - 9)):
+                    with self.subTest(sampling=sampling, scale=scale, left=left, top=top):
+                        self.succeed("-i", source, "-p", f"crop:x={left}:y={top}:width=9:height=9", "-o", "part.npy")
+                        self.assertEqual(self.rows("part.npy"), [row[3 * left:3 * left + 27] for row in whole[top:top + 9]])
 
 
 class Histogram(harness.Case):
