@@ -65,11 +65,13 @@ static char *with_format(const char *name, const char *format) {
   return g_strdup_printf("%.*s.%s", stem, name, format);
 }
 
-/* Members that are passed through keep their extension, whatever the pattern ends in. */
+/* Members that are passed through keep their extension, or have none, whatever the pattern ends in. */
 static char *with_own(const char *filled, const char *path) {
-  const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
-  if (!dot || (slash && dot < slash)) return g_strdup(filled);
-  return with_format(filled, dot + 1);
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  if (dot && dot != base) return with_format(filled, dot + 1);
+  g_autofree char *name = with_format(filled, "");
+  name[strlen(name) - 1] = '\0'; /* the point */
+  return g_steal_pointer(&name);
 }
 
 char *fc_batch_output(const fc_batch *b, const fc_named *named, gboolean found, gboolean pass) {

@@ -621,6 +621,12 @@ class Archives(Batch):
                 self.assertEqual((done.returncode, done.stderr.decode()),
                                  (1, f"filterchain: standard input is not a tar archive (ustar, pax or GNU){sentence}\n"))
 
+    def test_members_without_an_extension(self):
+        """What is copied is not given that of the pictures."""
+        self.tar("in.tar", [("a/1.png", image(1)), ("a/README", b"text"), ("a/.hidden", b"x"), ("a/1.json", b"{}")])
+        self.succeed("-i", "in.tar", "-o", "o/{dir}/{index}-{stem}.bmp")
+        self.assertEqual(self.outputs("o"), ["a/0-1.bmp", "a/1-README", "a/2-.hidden", "a/3-1.json"])
+
     def test_links_are_counted(self):
         with tarfile.open(self.path("in.tar"), "w") as archive:
             for path, kind in (("d", tarfile.DIRTYPE), ("l.png", tarfile.SYMTYPE), ("h.png", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
