@@ -153,7 +153,10 @@ static gboolean take_number(const option *o, const char *value, gint64 *to, GErr
   char *end;
   errno = 0;
   gint64 number = g_ascii_strtoll(value, &end, 10);
-  if (end == value || *end) return refuse(error, "--%s: expected a number, found \"%s\"", o->name, value);
+  if (end == value || *end)
+    return refuse(error, "--%s: expected a number%s%s, found \"%s\"", o->name,
+                  strcmp(o->value, "N") == 0 ? "" : " of ", strcmp(o->value, "N") == 0 ? "" : o->value,
+                  value);
   if (errno == ERANGE || number < o->min || number > o->max)
     return o->max == G_MAXINT64
                ? refuse(error, "--%s: %s is too %s", o->name, value,

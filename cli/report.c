@@ -253,31 +253,41 @@ char *report_end(json *j, const totals *t) {
   return json_end(j);
 }
 
+#define SPILL_FROM ((gsize)1 << 20) /* bytes */
+
+void report_spill(json *j, FILE **spilled) {
+  if (j->text->len < SPILL_FROM) return;
+  if (!*spilled) *spilled = tmpfile();
+  if (!*spilled) return;
+  fwrite(j->text->str, 1, j->text->len, *spilled); /* an error is looked for at the end */
+  g_string_truncate(j->text, 0);
+}
+
 static gboolean fail(GError **error, const char *path) {
   g_set_error(error, FC_ERROR, FC_IO, "%s: %s", path, g_strerror(errno));
   return FALSE;
 }
 
-static gboolean write_plain(const char *path, const char *text, GError **error) {
+static gboolean write_plain(const char *path, const char *text, gsize size, GError **error) {
   FILE *file = fopen(path, "w");
   if (!file) return fail(error, path);
-  gboolean written = fputs(text, file) >= 0;
+  gboolean written = fwrite(text, 1, size, file) == size;
   return fclose(file) == 0 && written ? TRUE : fail(error, path);
 }
 
-gboolean report_write(const char *path, const char *text, GError **error) {
+gboolean report_write(const char *path, const char *text, gsize size, GError **error) {
   if (strcmp(path, "-") == 0) {
-    fputs(text, stdout); /* errors are reported once, when stdout is closed */
+    fwrite(text, 1, size, stdout); /* errors are reported once, when stdout is closed */
     return TRUE;
   }
   struct stat status;
   gboolean existed = stat(path, &status) == 0;
-  if (existed && !S_ISREG(status.st_mode)) return write_plain(path, text, error);
+  if (existed && !S_ISREG(status.st_mode)) return write_plain(path, text, size, error);
   int mode = existed ? (int)(status.st_mode & 0777) : 0666;
   // Through a symbolic link, so that the link stays.
   char *target = realpath(path, NULL);
   g_autoptr(GError) cause = NULL;
-  gboolean written = g_file_set_contents_full(target ? target : path, text, -1,
+  gboolean written = g_file_set_contents_full(target ? target : path, text, (gssize)size,
                                               G_FILE_SET_CONTENTS_CONSISTENT, mode, &cause);
   free(target);
   // Before the chmod the file has the mode that umask leaves.

@@ -43,8 +43,12 @@ json report_begin(void);
 void report_add(json *j, const outcome *o, const fc_result *result, const GError *why);
 char *report_end(json *j, const totals *t);
 
+/* Of a report that has become long, moves the text to a file without a name, which is made when it is first
+ * needed: the memory of a batch does not grow with its files. Where none can be made it stays. */
+void report_spill(json *j, FILE **spilled);
+
 /* Writes a file atomically: under a temporary name, then renamed. Files that are not regular (/dev/stdout)
  * are written directly; "-" is standard output. */
-gboolean report_write(const char *path, const char *text, GError **error);
+gboolean report_write(const char *path, const char *text, gsize size, GError **error);
 
 #endif

@@ -36,7 +36,8 @@ typedef struct work {
   gsize folder_made; /* so much of its path was the first level that was made */
   progress bar;
   totals totals;
-  json report; /* text NULL: no report is wanted */
+  json report;   /* text NULL: no report is wanted */
+  FILE *spilled; /* of a long one, what is ahead of that text; or NULL */
   guint done, failed;
   exit_status failure; /* of a run of one file, if it failed */
   gboolean result;     /* the failed run has a result */
@@ -486,7 +487,7 @@ static void tell(work *w, outcome *o, const fc_result *result, const GError *why
     w->plot = histogram_svg(o->label, result);
     rest = histogram_rest(result, w->counter, measured), result = &rest;
   }
-  if (w->report.text) report_add(&w->report, o, result, why);
+  if (w->report.text) report_add(&w->report, o, result, why), report_spill(&w->report, &w->spilled);
   if (result && !w->args->json)
     report_print(is_stream(o->output) ? stderr : codecs_stdout(), result, w->batch ? o->input : NULL);
   if (!why && result && w->args->verbose) describe_run(o, result);
@@ -575,8 +576,9 @@ static void describe_batch(const work *w) {
   const gint64 skipped = fc_batch_skipped(w->batch), resumed = fc_batch_resumed(w->batch);
   if (!w->args->verbose) return;
   if (skipped)
-    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s", skipped,
-             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "");
+    say_note("%" G_GINT64_FORMAT " file%s skipped: not sound, image or array%s%s", skipped,
+             skipped == 1 ? "" : "s", w->args->recursive ? ", or a link to a folder" : "",
+             fc_batch_count(w->batch) < 0 ? ", or a link or device in an archive" : "");
   if (resumed) say_note("%" G_GINT64_FORMAT " %s there already", resumed, resumed == 1 ? "was" : "were");
 }
 
@@ -591,10 +593,28 @@ static gboolean run_batch(work *w, GError **error) {
   return close_failures(w, failed < 0 ? NULL : error) && failed >= 0;
 }
 
+static gboolean write_report(const work *w, const char *text, gsize size, GError **error) {
+  const arguments *a = w->args;
+  if (a->json && !report_write("-", text, size, error)) return FALSE;
+  return !a->report || report_write(a->report, text, size, error);
+}
+
+/* A long one, of which `rest` is the end. */
+static gboolean write_spilled(const work *w, const char *rest, GError **error) {
+  g_autoptr(GMappedFile) file = NULL;
+  fputs(rest, w->spilled);
+  if (fflush(w->spilled) != 0 || ferror(w->spilled) ||
+      !(file = g_mapped_file_new_from_fd(fileno(w->spilled), FALSE, NULL))) {
+    g_set_error(error, FC_ERROR, FC_IO, "the report cannot be written: its temporary file has no room");
+    return FALSE;
+  }
+  return write_report(w, g_mapped_file_get_contents(file), g_mapped_file_get_length(file), error);
+}
+
 static gboolean write_reports(work *w, GError **error) {
   const arguments *a = w->args;
   if (a->plot && !w->plot) return refuse(error, "--plot: nothing was counted");
-  if (a->plot && !report_write(a->plot, w->plot, error)) return FALSE;
+  if (a->plot && !report_write(a->plot, w->plot, strlen(w->plot), error)) return FALSE;
   if (!w->report.text) return TRUE;
   w->totals.done = w->done, w->totals.failed = w->failed, w->totals.bytes = w->bar.bytes;
   w->totals.seconds = (double)(g_get_monotonic_time() - w->bar.started) / G_USEC_PER_SEC;
@@ -602,8 +622,7 @@ static gboolean write_reports(work *w, GError **error) {
     w->totals.resumed = fc_batch_resumed(w->batch), w->totals.skipped = fc_batch_skipped(w->batch);
   g_autofree char *text = report_end(&w->report, w->batch ? &w->totals : NULL);
   w->report.text = NULL;
-  if (a->json && !report_write("-", text, error)) return FALSE;
-  return !a->report || report_write(a->report, text, error);
+  return w->spilled ? write_spilled(w, text, error) : write_report(w, text, strlen(text), error);
 }
 
 /* Whether several inputs share an output. */
@@ -752,6 +771,7 @@ static exit_status run_chain(work *w) {
   g_free(w->followers);
   if (w->joined) g_ptr_array_unref(w->joined);
   if (w->report.text) g_string_free(w->report.text, TRUE);
+  if (w->spilled) fclose(w->spilled);
   g_free(w->plot);
   g_ptr_array_unref(w->outcomes);
   fc_batch_free(w->batch);

@@ -226,7 +226,7 @@ static gboolean plot(const arguments *a, fc_context *context, GError **error) {
   g_autofree response *r = g_new0(response, 1);
   measure(t.first, rate, r);
   g_autofree char *svg = draw(a, rate, r);
-  return report_write(a->output, svg, error);
+  return report_write(a->output, svg, strlen(svg), error);
 }
 
 exit_status plot_command(const arguments *a) {

@@ -8,6 +8,7 @@
 #include "media/batch/stack.h"
 
 #include "core/api/ends.h"
+#include "media/file/formats.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -64,11 +65,13 @@ static char *with_format(const char *name, const char *format) {
   return g_strdup_printf("%.*s.%s", stem, name, format);
 }
 
-/* Members that are passed through keep their extension, whatever the pattern ends in. */
+/* Members that are passed through keep their extension, or have none, whatever the pattern ends in. */
 static char *with_own(const char *filled, const char *path) {
-  const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
-  if (!dot || (slash && dot < slash)) return g_strdup(filled);
-  return with_format(filled, dot + 1);
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+  if (dot && dot != base) return with_format(filled, dot + 1);
+  g_autofree char *name = with_format(filled, "");
+  name[strlen(name) - 1] = '\0'; /* the point */
+  return g_steal_pointer(&name);
 }
 
 char *fc_batch_output(const fc_batch *b, const fc_named *named, gboolean found, gboolean pass) {
@@ -131,7 +134,8 @@ static gboolean refuse_same(const fc_batch *b, gint64 first, gint64 second, GErr
   g_autofree char *one = output_at(b, first), *other = output_at(b, second);
   const char *a = entry_at(b, first)->path, *c = entry_at(b, second)->path;
   if (strcmp(one, other) == 0)
-    return fc_fail(error, FC_INVALID, "%s and %s would both be written to %s", a, c, other);
+    return fc_fail(error, FC_INVALID, "%s and %s would both be written to %s%s%s", a, c, other,
+                   b->target == FC_TO_SHARDS ? " in " : "", b->target == FC_TO_SHARDS ? b->pattern : "");
   return fc_fail(error, FC_INVALID, "%s and %s would both be written to one file: %s is %s", a, c, other,
                  one);
 }
@@ -155,10 +159,27 @@ static gboolean name_outputs(fc_batch *b, gboolean *some, GError **error) {
   return TRUE;
 }
 
+/* Members of archives have names of their own. */
+static gboolean check_members(const fc_batch *b, GError **error) {
+  g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (gint64 i = 0; i < b->inputs.entries->len; i++) {
+    g_autofree char *output = output_at(b, i);
+    char *name = fc_file_split(output, FALSE, NULL);
+    const gpointer other = g_hash_table_lookup(names, name);
+    if (other) {
+      g_free(name);
+      return refuse_same(b, (gint64)GPOINTER_TO_SIZE(other) - 1, i, error);
+    }
+    g_hash_table_insert(names, name, GSIZE_TO_POINTER((gsize)i + 1));
+  }
+  return TRUE;
+}
+
 /* No output may overwrite another output, or another one's input, under any name. An output may replace its
  * own input. */
 static gboolean check_names(fc_batch *b, GError **error) {
   gboolean some = FALSE, there;
+  if (b->target == FC_TO_SHARDS && !b->archives) return check_members(b, error);
   if (b->target != FC_TO_FILES || b->archives) return TRUE;
   if (!name_outputs(b, &some, error)) return FALSE;
   for (gint64 i = 0; some && i < b->inputs.entries->len; i++) {
@@ -260,6 +281,10 @@ static gboolean choose_target(fc_batch *b, GError **error) {
   const char *path = b->pattern, *extension = strrchr(path, '.'), *format = b->options.out_format;
   const gboolean searched = b->inputs.searched || b->archives, zarr = fc_stack_is_zarr(path);
   b->folder = !is_stream(path) && !zarr && is_folder(path);
+  if (g_str_has_suffix(path, "/") && fc_pattern_is(path))
+    return fc_pattern_check(path, error) &&
+           fc_fail(error, FC_INVALID, "%s: names a folder for each file: name the files too, as in %s{name}",
+                   path, path);
   b->target = FC_TO_FILES;
   if (b->folder) return check_target(b, error);
   if (is_tar(path))
@@ -277,11 +302,22 @@ static gboolean choose_target(fc_batch *b, GError **error) {
         "standard output takes one output, or an archive of all (--format tar, or tar:png of PNG): name a "
         "folder (out/), a pattern (out/{stem}.png) or an archive (out.tar)");
   else if (!fc_pattern_is(path) && (b->inputs.entries->len > 1 || searched || b->spec.inputs[1]))
-    return fc_fail(error, FC_INVALID,
+    return fc_pattern_check(path, error) &&
+           fc_fail(error, FC_INVALID,
                    "%s: several inputs need -o to name a folder (%s/ is made), or a pattern with {stem}; "
                    "--concat joins sounds",
                    path, path);
   return check_words(b, error) && check_target(b, error);
+}
+
+/* A file that is not an archive has no name that its output could be made of. */
+static gboolean refuse_stream(const fc_batch *b, GError **error) {
+  const char *output = b->spec.output, *what = b->stream ? fc_probe_describe(b->stream) : NULL;
+  if (fc_batch_is_tar_format(b->options.out_format) || is_tar(output) || what)
+    return fc_fail(error, FC_IO, "standard input is not a tar archive (ustar, pax or GNU)%s%s",
+                   what ? " but " : "", what ? what : "");
+  return fc_fail(error, FC_INVALID, "%s is a %s, and standard input has no name to keep: give -o FILE",
+                 output, is_folder(output) ? "folder" : "pattern");
 }
 
 /* Standard input can only be one archive. */
@@ -295,9 +331,7 @@ static gboolean check_stream(fc_batch *b, GError **error) {
     if (!b->spec.output)
       return fc_fail(error, FC_INVALID, "standard input cannot be part of a batch: give -i - alone");
     b->stream = fc_input_open("-", b->options.cancel, NULL);
-    if (!b->stream || !fc_tar_is(b->stream))
-      return fc_fail(error, FC_INVALID, "%s is a %s, and standard input has no name to keep: give -o FILE",
-                     b->spec.output, is_folder(b->spec.output) ? "folder" : "pattern");
+    if (!b->stream || !fc_tar_is(b->stream)) return refuse_stream(b, error);
   }
   return TRUE;
 }

@@ -88,6 +88,7 @@ static gboolean is_media(const char *path) {
 }
 
 static void end_archive(fc_batch *b) {
+  if (b->tar) b->inputs.skipped += fc_tar_skipped(b->tar);
   g_clear_pointer(&b->tar, fc_tar_free);
   if (b->key) b->index++;
   g_clear_pointer(&b->tar_name, g_free);
@@ -121,6 +122,8 @@ static fc_task *next_member(fc_batch *b) {
     GError *why = NULL;
     gint64 size;
     const int got = fc_tar_next(b->tar, &path, &size, &why);
+    if (got == 0 && !fc_tar_members(b->tar))
+      fc_context_log(b->chain->context, FC_LOG_WARNING, "%s: is an archive without members", b->tar_name);
     if (got == 0) return end_archive(b), NULL;
     if (got < 0) {
       fc_task *task = failed_task(b->index, b->tar_name, why);

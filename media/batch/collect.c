@@ -191,6 +191,11 @@ static gboolean add_member(fc_collect *c, gint64 index, const char *path, GBytes
   c->index = index;
   c->bad |= bytes == NULL;
   if (!bytes) return TRUE;
+  for (guint i = 0; i < c->sample->len; i++)
+    if (strcmp(((const member *)c->sample->pdata[i])->path, path) == 0) {
+      c->bad = TRUE;
+      return fc_fail(error, FC_UNSUPPORTED, "%s: two members of one sample have this name", path);
+    }
   member *m = g_new(member, 1);
   *m = (member){g_strdup(path), g_bytes_ref(bytes)};
   g_ptr_array_add(c->sample, m);

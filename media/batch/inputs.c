@@ -29,9 +29,11 @@ static void add(fc_inputs *inputs, const char *path, const char *options, gsize 
   g_array_append_val(inputs->entries, entry);
 }
 
-/* Samples without a header are accepted if their format is given. */
+/* Samples without a header are accepted if their format is given. Pictures that are not read are taken, and
+ * fail by name: none is skipped in silence. */
 static gboolean is_media(const char *path) {
   const fc_file_format *format = fc_format_by_extension(path);
+  if (fc_format_is_foreign_picture(path)) return TRUE;
   if (format) return format->open && format->open != fc_raw_open;
   if (g_str_has_suffix(path, ".tar")) return TRUE;
   if (fc_extension_of(path)) return FALSE;

@@ -141,6 +141,14 @@ static gboolean show(const fc_batch *b, fc_chain *chain, const fc_task *task, co
   return ok;
 }
 
+/* What an operator says does not name the file. */
+static void warn(const fc_batch *b, const fc_task *task, const GError *why) {
+  g_autofree char *path = fc_file_split(task->input, TRUE, NULL), *name = fc_display_name(path, "-");
+  const gboolean named = g_str_has_prefix(why->message, name);
+  fc_context_log(b->chain->context, FC_LOG_WARNING, "%s%s%s", named ? "" : name, named ? "" : ": ",
+                 why->message);
+}
+
 static fc_task *pick(fc_batch *b, gint64 i, gint64 n) {
   if (!b->archives) {
     fc_task *task = g_new0(fc_task, 1);
@@ -202,7 +210,7 @@ gboolean fc_batch_preview(fc_batch *b, gint64 n, const char *path, GError **erro
     if (!why && show(b, copy, task, &s, left, top, &why) &&
         show(b, b->chain, task, &s, left + TILE + GAP, top, &why))
       drawn++;
-    if (why) fc_context_log(b->chain->context, FC_LOG_WARNING, "%s", why->message);
+    if (why) warn(b, task, why);
   }
   const gboolean ok =
       drawn ? put(&s, path, b, error) : fc_fail(error, FC_IO, "%s: there is nothing to show", path);

@@ -149,9 +149,10 @@ static void collect(fc_batch *b, fc_task *task) {
   GBytes *bytes = task->why ? NULL : task->pass ? task->content : task->made;
   const char *name = b->target == FC_TO_ARRAY ? task->input : task->pass ? task->output : path;
   if (fc_collect_add(b->collect, task->index, name, bytes, &why)) return;
-  if (g_error_matches(why, FC_ERROR, FC_UNSUPPORTED) && !task->why)
+  if (g_error_matches(why, FC_ERROR, FC_UNSUPPORTED) && !task->why) {
+    if (b->target == FC_TO_SHARDS) g_prefix_error(&why, "%s: ", task->input);
     task->why = why;
-  else
+  } else
     b->error = why;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "media/batch/tar.h"
 
+#include "media/file/formats.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,8 @@ struct fc_tar_reader {
   fc_input *input;
   gint64 size, left, padding; /* of the current member */
   char *path;                 /* of it, for messages */
+  gboolean sparse;            /* it is stored without its holes */
+  gint64 members, skipped;    /* so far; skipped: links and devices */
 };
 
 /* ---- headers ----------------------------------------------------------------- */
@@ -47,19 +51,29 @@ static gint64 number(const guint8 *field, int width) {
   return i == width || field[i] == 0 || field[i] == ' ' ? (gint64)value : -1;
 }
 
-static gboolean is_header(const guint8 *block) {
-  return number(block + 148, 8) == (gint64)checksum(block);
+static gboolean is_zero(const guint8 *block, gsize size) {
+  for (gsize i = 0; i < size; i++)
+    if (block[i]) return FALSE;
+  return TRUE;
 }
 
+/* One without members is blocks of zeros only. */
 gboolean fc_tar_is(const fc_input *input) {
-  return input->head_size >= 263 && memcmp(input->head + 257, "ustar", 5) == 0;
+  return (input->head_size >= 263 && memcmp(input->head + 257, "ustar", 5) == 0) ||
+         (input->head_size >= BLOCK && is_zero(input->head, BLOCK));
+}
+
+static gboolean is_header(const guint8 *block) {
+  return number(block + 148, 8) == (gint64)checksum(block);
 }
 
 fc_tar_reader *fc_tar_open(fc_input *input, GError **error) {
   fc_tar_reader *tar = g_new0(fc_tar_reader, 1);
   tar->input = input;
   if (fc_tar_is(input)) return tar;
-  fc_fail(error, FC_IO, "%s: is not a tar archive (ustar, pax or GNU)", input->name);
+  const char *what = fc_probe_describe(input);
+  fc_fail(error, FC_IO, "%s: is not a tar archive (ustar, pax or GNU)%s%s", input->name, what ? " but " : "",
+          what ? what : "");
   fc_tar_free(tar);
   return NULL;
 }
@@ -100,7 +114,7 @@ static GBytes *content(fc_tar_reader *tar, GError **error) {
       room = MIN(done + (gsize)tar->left, MAX(2 * room, PIECE));
       guint8 *larger = g_try_realloc(data, room);
       if (!larger) {
-        fc_fail(error, FC_NO_MEMORY, "%s: %s: no memory for its %" G_GINT64_FORMAT " bytes", tar->input->name,
+        fc_fail(error, FC_NO_MEMORY, "%s/%s: no memory for its %" G_GINT64_FORMAT " bytes", tar->input->name,
                 tar->path, tar->size);
         return NULL;
       }
@@ -115,15 +129,23 @@ static GBytes *content(fc_tar_reader *tar, GError **error) {
 }
 
 GBytes *fc_tar_content(fc_tar_reader *tar, gint64 most, GError **error) {
+  if (tar->sparse) {
+    fc_fail(error, FC_UNSUPPORTED,
+            "%s/%s: is stored without its holes, which is not read: pack it without --sparse",
+            tar->input->name, tar->path);
+    return NULL;
+  }
   if (tar->left <= most) return content(tar, error);
   fc_fail(error, FC_UNSUPPORTED,
-          "%s: %s: holds %" G_GINT64_FORMAT " bytes; --max-memory allows for %" G_GINT64_FORMAT,
+          "%s/%s: holds %" G_GINT64_FORMAT " bytes; --max-memory allows for %" G_GINT64_FORMAT,
           tar->input->name, tar->path, tar->left, most);
   return NULL;
 }
 
-/* Repeated "LENGTH KEY=VALUE\n": `path` and `size` are used. */
-static gboolean read_pax(const fc_tar_reader *tar, GBytes *bytes, char **path, gint64 *size, GError **error) {
+/* Repeated "LENGTH KEY=VALUE\n": `path` and `size` are used, and that a member is sparse, whose path is that
+ * of a part of it. */
+static gboolean read_pax(fc_tar_reader *tar, GBytes *bytes, char **path, gint64 *size, GError **error) {
+  g_autofree char *whole = NULL;
   gsize left;
   const char *at = g_bytes_get_data(bytes, &left);
   while (left) {
@@ -134,16 +156,13 @@ static gboolean read_pax(const fc_tar_reader *tar, GBytes *bytes, char **path, g
       return fc_fail(error, FC_IO, "%s: a pax header is damaged", tar->input->name);
     g_autofree char *record = g_strndup(at + digits + 1, length - digits - 2);
     if (g_str_has_prefix(record, "path=")) g_free(*path), *path = g_strdup(record + 5);
+    if (g_str_has_prefix(record, "GNU.sparse.")) tar->sparse = TRUE;
+    if (g_str_has_prefix(record, "GNU.sparse.name=")) g_free(whole), whole = g_strdup(record + 16);
     if (g_str_has_prefix(record, "size=")) *size = g_ascii_strtoll(record + 5, NULL, 10);
     at += length, left -= length;
   }
+  if (whole) g_free(*path), *path = g_steal_pointer(&whole);
   return *size >= -1 || fc_fail(error, FC_IO, "%s: a pax header is damaged", tar->input->name);
-}
-
-static gboolean is_zero(const guint8 *block, gsize size) {
-  for (gsize i = 0; i < size; i++)
-    if (block[i]) return FALSE;
-  return TRUE;
 }
 
 /* The block of the next header; 0 at the end of the file. Blocks of zeros, the end of an archive, are
@@ -170,6 +189,17 @@ static char *path_of(const guint8 *block) {
   return posix && *prefix ? g_strconcat(prefix, "/", name, NULL) : g_strdup(name);
 }
 
+/* GNU's sparse members may have more blocks of holes behind their header. */
+static gboolean pass_holes(fc_tar_reader *tar, const guint8 *header, GError **error) {
+  guint8 block[BLOCK];
+  tar->sparse = TRUE;
+  for (gboolean more = header[482]; more; more = block[504]) {
+    const gssize got = fc_input_read(tar->input, block, BLOCK, error);
+    if (got < BLOCK) return got < 0 ? FALSE : fail_cut(tar, error);
+  }
+  return TRUE;
+}
+
 static void set_size(fc_tar_reader *tar, gint64 size) {
   tar->size = tar->left = size;
   tar->padding = (BLOCK - size % BLOCK) % BLOCK;
@@ -179,6 +209,7 @@ int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error) {
   g_autofree char *long_path = NULL;
   gint64 long_size = -1;
   guint8 block[BLOCK];
+  tar->sparse = FALSE;
   for (int got; (got = read_header(tar, block, error));) {
     const char type = (char)block[156];
     if (got < 0) return -1;
@@ -197,7 +228,13 @@ int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error) {
     if (long_size >= 0) set_size(tar, long_size);
     g_autofree char *name = long_path ? g_steal_pointer(&long_path) : path_of(block);
     long_size = -1;
-    if ((type != '0' && type != 0 && type != '7') || !*name || g_str_has_suffix(name, "/")) continue;
+    tar->members++;
+    if (type == 'S' && !pass_holes(tar, block, error)) return -1;
+    if ((type != '0' && type != 0 && type != '7' && type != 'S') || !*name || g_str_has_suffix(name, "/")) {
+      tar->skipped += type != '5' && !g_str_has_suffix(name, "/");
+      tar->sparse = FALSE;
+      continue;
+    }
     g_free(tar->path);
     tar->path = g_strdup(name);
     *path = g_steal_pointer(&name);
@@ -205,6 +242,14 @@ int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error) {
     return 1;
   }
   return 0;
+}
+
+gint64 fc_tar_members(const fc_tar_reader *tar) {
+  return tar->members;
+}
+
+gint64 fc_tar_skipped(const fc_tar_reader *tar) {
+  return tar->skipped;
 }
 
 gsize fc_tar_key(const char *path) {

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 typedef struct fc_tar_reader fc_tar_reader;
 
-/* Whether a file's first bytes are those of an archive. */
+/* Whether a file's first bytes are those of an archive, which may be empty. */
 gboolean fc_tar_is(const fc_input *input);
 /* Takes ownership of the input, also on failure. */
 fc_tar_reader *fc_tar_open(fc_input *input, GError **error);
@@ -26,8 +26,12 @@ void fc_tar_free(fc_tar_reader *tar); /* NULL is allowed */
 /* The next regular file: its path (g_free) and size. 1; 0 at the end; -1 with an error. The rest of the
  * previous member is skipped. */
 int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error);
-/* The member's content. More than `most` bytes are FC_UNSUPPORTED, after which reading may continue. */
+/* The member's content. More than `most` bytes, and sparse members, are FC_UNSUPPORTED, after which reading
+ * may continue. */
 GBytes *fc_tar_content(fc_tar_reader *tar, gint64 most, GError **error);
+/* So far: all members, and those of them that are links or devices. */
+gint64 fc_tar_members(const fc_tar_reader *tar);
+gint64 fc_tar_skipped(const fc_tar_reader *tar);
 
 /* Writes a header with fixed owner, time and mode, the content, and padding. */
 gboolean fc_tar_put(fc_output *output, const char *path, GBytes *content, GError **error);

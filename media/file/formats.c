@@ -41,7 +41,8 @@ static const fc_file_format formats[] = {
     {"opus", "Opus", "opus", SF_FORMAT_OGG, SOUND, CODECS, NULL, fc_opus_writing},
     {"mp3", "MP3", "mp3", FC_SF_MPEG, SOUND, FC_LIB_MPG123, FC_LIB_SNDFILE, NULL, fc_mp3_writing},
     {"png", "PNG", "png", 0, IMAGE, PNG_READER, OWN, fc_image_reading, fc_png_writing},
-    {"jpg", "JPEG", "jpg jpeg jpe", 0, IMAGE, JPEG_READER, JPEG_WRITER, fc_jpeg_reading, fc_jpeg_writing},
+    {"jpg", "JPEG", "jpg jpeg jpe jfif", 0, IMAGE, JPEG_READER, JPEG_WRITER, fc_jpeg_reading,
+     fc_jpeg_writing},
 #ifdef FC_WITH_WEBP
     {"webp", "WebP", "webp", 0, IMAGE, FC_LIB_WEBP, FC_LIB_WEBP, fc_image_reading, fc_webp_writing},
 #endif
@@ -83,6 +84,11 @@ const char *fc_extension_of(const char *path) {
 const fc_file_format *fc_format_by_extension(const char *path) {
   const char *extension = fc_extension_of(path);
   return extension ? find(extension, FALSE) : NULL;
+}
+
+gboolean fc_format_is_foreign_picture(const char *path) {
+  const char *extension = fc_extension_of(path);
+  return extension && has_word("gif heic heif avif jp2 j2k jxl pbm pgm ppm pnm pam", extension);
 }
 
 char *fc_format_names(void) {

@@ -47,6 +47,10 @@ const fc_file_format *fc_format_by_extension(const char *path);
 const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error);
 /* Whether its first bytes are those of a format that is read. */
 gboolean fc_probe_knows(const fc_input *input);
+/* Whether its name is that of a picture of a format that is not read. */
+gboolean fc_format_is_foreign_picture(const char *path);
+/* What an input is that is not read, and what to do; NULL: not known. */
+const char *fc_probe_describe(const fc_input *input);
 /* The format of an output. */
 const fc_file_format *fc_probe_output(const char *path, const fc_media_options *options, GError **error);
 

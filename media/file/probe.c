@@ -46,6 +46,8 @@ static const file_mark marks[] = {
 #ifdef FC_WITH_TIFF
     {"II*\0", 4, 0, "tiff", NULL, NULL, 0},
     {"MM\0*", 4, 0, "tiff", NULL, NULL, 0},
+    {"II+\0", 4, 0, "tiff", NULL, NULL, 0}, /* BigTIFF, which its reader refuses by name */
+    {"MM\0+", 4, 0, "tiff", NULL, NULL, 0},
 #else
     {"II*\0", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
     {"MM\0*", 4, 0, NULL, "a TIFF image; convert it to PNG", NULL, 0},
@@ -60,6 +62,9 @@ static const file_mark marks[] = {
     {"#?RADIANCE", 10, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
     {"#?RGBE", 6, 0, NULL, "a Radiance HDR image; convert it to PNG or .npy", NULL, 0},
     {"\x53\x80\xf6\x34", 4, 0, NULL, "a PIC image; convert it to PNG", NULL, 0},
+    {"jP  \r\n\x87\n", 8, 4, NULL, "a JPEG 2000 image; convert it to PNG", NULL, 0},
+    {"\xff\x4f\xff\x51", 4, 0, NULL, "a JPEG 2000 image; convert it to PNG", NULL, 0},
+    {"JXL \r\n\x87\n", 8, 4, NULL, "a JPEG XL image; convert it to PNG", NULL, 0},
     {"ftypavif", 8, 4, NULL, "an AVIF image; convert it to PNG", NULL, 0},
     {"ftyphei", 7, 4, NULL, "a HEIC image; convert it to PNG or JPEG", NULL, 0},
     {"ftyp", 4, 4, NULL, "an MP4 or M4A file; extract its sound to WAV first", NULL, 0},
@@ -118,7 +123,7 @@ static gboolean is_cut(const fc_input *input, const fc_file_format *format) {
   return FALSE;
 }
 
-static const char *describe(const fc_input *input) {
+const char *fc_probe_describe(const fc_input *input) {
   const file_mark *mark = mark_of(input);
   if (mark && mark->what) return mark->what;
   if (is_pnm(input)) return "a PNM image; convert it to PNG";
@@ -132,7 +137,7 @@ static const char *article_of(const fc_file_format *format) {
 }
 
 static const fc_file_format *fail_unknown(const fc_input *input, GError **error) {
-  const char *what = describe(input);
+  const char *what = fc_probe_describe(input);
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   g_autofree char *known = fc_format_names();
   if (named && is_cut(input, named))
@@ -198,7 +203,7 @@ const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *op
   if (options->in_raw) return format_named("raw", FALSE, error);
   if (options->in_options && named && named->open == fc_raw_open) return named; /* they have the layout */
   if (format) return tagged ? format_behind_tags(input, error) : format;
-  return named && !has_mark(named) && !describe(input) ? named : fail_unknown(input, error);
+  return named && !has_mark(named) && !fc_probe_describe(input) ? named : fail_unknown(input, error);
 }
 
 /* ---- outputs ----------------------------------------------------------- */

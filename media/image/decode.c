@@ -41,6 +41,8 @@ static char *sentence_of(const fc_decode_report *said) {
   for (char *c = reason; *c; c++)
     if (!g_ascii_isprint(*c)) *c = '?';
   if (said->damage == FC_CUT_OFF) return g_strdup("is cut off: the file ends before the image");
+  if (said->damage == FC_FOREIGN)
+    return g_strdup_printf("is of a kind that is not decoded here (%s); convert it to PNG", reason);
   return g_strdup_printf("is damaged: %s", reason);
 }
 

@@ -170,17 +170,31 @@ static gboolean read_webp(const image_file *f, fc_image_header *h, GError **erro
 
 /* ---- TIFF -------------------------------------------------------------- */
 
+/* By the first sample's fields. Inks and palettes of 16 bits are what libtiff does not convert. */
+static gboolean is_read_tiff(const image_file *f, GError **error) {
+  enum { BITS = 258, PHOTOMETRIC = 262, PALETTE = 3, LAB = 8, FORMAT = 339, UNSIGNED = 1, VOID = 4 };
+  static const char *const formats[] = {
+      [2] = "a signed", [3] = "a floating-point", [5] = "a complex", [6] = "a complex"};
+  const guint32 bits = fc_tiff_number(f->data, f->size, BITS, 1),
+                kind = fc_tiff_number(f->data, f->size, PHOTOMETRIC, 1),
+                format = fc_tiff_number(f->data, f->size, FORMAT, UNSIGNED);
+  const char *named = format < G_N_ELEMENTS(formats) ? formats[format] : NULL;
+  if (named || (format != UNSIGNED && format != VOID)) return refuse(f, named ? named : "an odd", error);
+  if (bits > 16) return refuse(f, "a (more than 16-bit)", error);
+  g_autofree char *depth = g_strdup_printf("a %u-bit", bits);
+  if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) return refuse(f, depth, error);
+  return bits != 16 || kind < PALETTE || kind == LAB || refuse(f, "a 16-bit CMYK or palette", error);
+}
+
 static gboolean read_tiff(const image_file *f, fc_image_header *h, GError **error) {
-  enum { WIDTH = 256, HEIGHT = 257, BITS = 258, SAMPLES = 339, FLOATS = 3 };
+  enum { WIDTH = 256, HEIGHT = 257 };
   if (begins(f, 0, "II+\0", 4) || begins(f, 0, "MM\0+", 4)) return refuse(f, "a Big", error);
   if (!begins(f, 0, "II*\0", 4) && !begins(f, 0, "MM\0*", 4)) return is_not_one(f, error);
   h->width = fc_tiff_number(f->data, f->size, WIDTH, 0);
   h->height = fc_tiff_number(f->data, f->size, HEIGHT, 0);
   if (!h->width || !h->height)
     return fc_fail(error, FC_IO, "%s: is damaged or cut off: it says no size", f->name);
-  const guint32 bits = fc_tiff_number(f->data, f->size, BITS, 1);
-  if (fc_tiff_number(f->data, f->size, SAMPLES, 1) == FLOATS) return refuse(f, "a floating-point", error);
-  if (bits > 16) return refuse(f, "a (more than 16-bit)", error);
+  if (!is_read_tiff(f, error)) return FALSE;
   h->orientation = fc_exif_orientation(f->data, f->size);
   h->pixel_bytes = 8;
   return TRUE;

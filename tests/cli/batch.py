@@ -127,6 +127,22 @@ class Inputs(Batch):
         for pattern in ("photos", "photos/*.png"):
             self.assertEqual(self.fails(3, "-i", pattern, "-o", "out/"), "photos/link.png: cannot be opened: No such file or directory")
 
+    def test_pictures_that_are_not_read(self):
+        """They are named: of a folder of photographs none is skipped without a word."""
+        self.tree(["p/a.png"])
+        made = {"b.gif": (b"GIF89a", "a GIF image"), "c.HEIC": (b"\0\0\0\x18ftypheic", "a HEIC image"), "d.avif": (b"\0\0\0\x18ftypavif", "an AVIF image"),
+                "e.jp2": (b"\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000 image"), "f.jxl": (b"\0\0\0\x0cJXL \r\n\x87\n", "a JPEG XL image"), "g.ppm": (b"P6 1 1 255\nabc", "a PNM image")}
+        for name, (data, _) in made.items():
+            self.write("p/" + name, data + bytes(20) if name != "g.ppm" else data)
+        self.write("p/notes.txt", "x")
+        done = self.run_command("-i", "p", "-o", "o/")
+        self.assertEqual(done.returncode, 3)
+        for line, (name, (_, what)) in zip(done.stderr.splitlines(), made.items(), strict=True):
+            self.assertTrue(line.startswith(f"filterchain: p/{name}: is {what}; convert it to PNG"), line)
+        os.mkdir(self.path("j"))
+        self.write("j/a.jfif", b"x")
+        self.assertEqual(self.fails(1, "-i", "j", "-o", "o/"), "j/a.jfif: is not a JPEG file but text")
+
     def test_a_folder_and_those_below(self):
         self.tree(["photos/b.png", "photos/x/y/c.png", "photos/x/.h/d.png"])
         self.write("photos/x/notes.txt", "no image")
@@ -259,6 +275,8 @@ class Outputs(Batch):
         for sentence, *arguments in (
                 ("p/a.png and q/a.png would both be written to out/a.npy", "-o", "out/{stem}.npy"),
                 ("out/{stme}.npy{stem}: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy{stem}"),
+                ("out/{stme}.npy: there is no {stme}: there are {name}, {stem}, {ext}, {dir}, {index} and {shard}", "-o", "out/{stme}.npy"),
+                ("out/{ext}/: names a folder for each file: name the files too, as in out/{ext}/{name}", "-o", "out/{ext}/"),
                 ("{index:99}.png: {index:99}: expected {index:N} or {shard:N} with N at most 18, as in {index:06}", "-o", "{index:99}.png"),
                 ("--shard 2/2: numbers begin with 0, so the last one is 1/2", "-o", "out/{dir}.png", "--shard", "2/2"),
                 ('--shard: expected I/N, as in 0/8, found "2"', "-o", "out/{dir}.png", "--shard", "2"),
@@ -476,6 +494,13 @@ class Preview(Batch):
         self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: in.tar/c.png: is not a PNG file but text\n"))
         self.assertEqual(self.files(), ["in.tar", "sheet.png"])
 
+    def test_a_file_that_an_operator_refuses_is_named(self):
+        self.tree(["p/a.png"])
+        self.write("p/b.png", image(2, 20, 20))
+        done = self.run_command("-i", "p", "-p", "crop:9", "--preview", "2", "s.png")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Afilterchain: warning: p/a\.png: crop: the image is 8 x 6, smaller than [^\n]+\n\Z")
+
     def test_what_is_refused(self):
         self.tree(["p/a.png"])
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "x", "s.png"), '--preview: expected a number and a picture, as in 16 sheet.png, found "x"')
@@ -574,7 +599,72 @@ class Archives(Batch):
         done = self.run_command("-i", "huge.tar", "-o", "h/")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.write("no.tar", "text")
-        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU)")
+        self.assertEqual(self.fails(1, "-i", "no.tar", "-o", "n/"), "no.tar: is not a tar archive (ustar, pax or GNU) but text")
+
+    def test_one_without_members(self):
+        """As an output is of which all inputs failed."""
+        self.write("bad.png", "text")
+        ours = self.run_command("-i", "bad.png", "-o", "-", "--format", "tar", text=False).stdout
+        for archive in (bytes(10240), ours):
+            self.write("none.tar", archive)
+            self.tar("some.tar", [("a.png", image(1))])
+            done = self.run_command("-i", "none.tar", "some.tar", "-o", "o/")
+            self.assertEqual((done.returncode, done.stderr), (0, "filterchain: warning: none.tar: is an archive without members\n"))
+            self.assertEqual(self.outputs("o"), ["a.png"])
+            done = self.run_command("-i", "-", "-o", "-", "--format", "tar", input=archive, text=False)
+            self.assertEqual((done.returncode, done.stdout), (0, bytes(1024)), done.stderr)
+
+    def test_no_archive_in_a_pipe(self):
+        for data, sentence in ((b"hello\n", " but text"), (b"\x1f\x8b\x08\0" + bytes(600), " but compressed with gzip; unpack it first"), (b"\1\2\3" * 99, "")):
+            for output in (("-o", "-", "--format", "tar"), ("-o", "x.tar"), ("-o", "x-{shard}.tar")):
+                done = self.run_command("-i", "-", *output, input=data, text=False)
+                self.assertEqual((done.returncode, done.stderr.decode()),
+                                 (1, f"filterchain: standard input is not a tar archive (ustar, pax or GNU){sentence}\n"))
+
+    def test_members_without_an_extension(self):
+        """What is copied is not given that of the pictures."""
+        self.tar("in.tar", [("a/1.png", image(1)), ("a/README", b"text"), ("a/.hidden", b"x"), ("a/1.json", b"{}")])
+        self.succeed("-i", "in.tar", "-o", "o/{dir}/{index}-{stem}.bmp")
+        self.assertEqual(self.outputs("o"), ["a/0-1.bmp", "a/1-README", "a/2-.hidden", "a/3-1.json"])
+
+    def test_links_are_counted(self):
+        with tarfile.open(self.path("in.tar"), "w") as archive:
+            for path, kind in (("d", tarfile.DIRTYPE), ("l.png", tarfile.SYMTYPE), ("h.png", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
+                info = tarfile.TarInfo(path)
+                info.type, info.linkname = kind, "a.png"
+                archive.addfile(info)
+        done = self.run_command("-i", "in.tar", "-o", "o/", "-v", "--report", "r.json")
+        self.assertIn("3 files skipped: not sound, image or array, or a link or device in an archive", done.stderr)
+        self.assertEqual(json.loads(self.read("r.json"))["totals"]["skipped"], 3)
+
+    def test_sparse_members(self):
+        """As GNU tar makes them, in each of its forms; those behind them are read."""
+        with open(self.path("holes.png"), "wb") as file:
+            for i in range(30): # more than a header has room for
+                file.seek(i << 20)
+                file.write(image(1))
+        self.write("z.png", image(2))
+        for form in ("gnu", "0.0", "0.1", "1.0"):
+            options = ["--format=gnu"] if form == "gnu" else ["--format=pax", f"--sparse-version={form}"]
+            subprocess.run(["tar", "-C", self.folder, "--sparse", *options, "-cf", self.path("in.tar"), "holes.png", "z.png"], check=True)
+            shutil.rmtree(self.path("o"), ignore_errors=True)
+            line = self.fails(3, "-i", "in.tar", "-o", "o/", "--failed", "f.jsonl")
+            self.assertEqual(line, "in.tar/holes.png: is stored without its holes, which is not read: pack it without --sparse", form)
+            self.assertEqual(json.loads(self.read("f.jsonl"))["path"], "in.tar/holes.png")
+            self.assertEqual(self.outputs("o"), ["z.png"])
+
+    def test_members_of_one_name(self):
+        """Would overwrite each other where the archive is unpacked, and readers of WebDataset refuse them in one sample."""
+        self.tree(["p/a.png", "q/a.png"])
+        self.write("p/a.bmp", b"")
+        for arguments, sentence in ((("-i", "p", "q"), "p/a.png and q/a.png would both be written to a.png in x.tar"),
+                                    (("-i", "p", "--format", "npy"), "p/a.bmp and p/a.png would both be written to a.npy in x.tar")):
+            self.assertEqual(self.fails(2, *arguments, "-o", "x.tar"), sentence)
+        self.assertFalse(os.path.exists(self.path("x.tar")))
+        self.tar("in.tar", [("a.png", image(1)), ("a.tif", image(2)), ("b.png", image(3))])
+        self.assertEqual(self.fails(3, "-i", "in.tar", "-o", "x.tar", "--format", "npy"),
+                         "in.tar/a.tif: a.npy: two members of one sample have this name")
+        self.assertEqual([n for n, _ in self.members("x.tar")], ["b.npy"])
 
     def test_names_that_climb_out(self):
         self.tar("in.tar", [("../../up.png", image(1)), ("/abs.png", image(2)), ("a/../b.txt", b"x")])

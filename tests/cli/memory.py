@@ -136,6 +136,18 @@ class Limits(harness.Case):
         child.returncode = os.waitstatus_to_exitcode(status)
         return child.returncode, usage.ru_maxrss * 1024, self.read("stderr").decode()
 
+    @unittest.skipIf(harness.sanitized(), "a sanitizer keeps what is freed for a while")
+    def test_the_report_of_a_long_batch(self):
+        """It waits in a file: the memory of a batch does not grow with what is written of each of its files."""
+        self.write("list", "".join(f"no/{'long' * 50}/{i}\n" for i in range(20000)))
+        run = ["-i", "@list", "-p", "gain:1", "-o", "out/{index}.png", "-q", "-j", "1"]
+        without = self.peak_of(*run)[1]
+        status, peak, _ = self.peak_of(*run, "--report", "report.json")
+        report = self.read("report.json")
+        self.assertEqual((status, len(json.loads(report)["files"])), (1, 20000))
+        self.assertGreater(len(report), 8 << 20)
+        self.assertLess(peak, without + (4 << 20))
+
     def test_a_border_is_counted(self):
         """Refused before anything is touched: the memory is that of saying so."""
         idle = self.peak_of("-i", "in.png", "-p", "winstat:window=3", "-o", "out.png", "--device", "cpu")[1]

@@ -6,7 +6,9 @@ the file holds. And what they say where they cannot go on.
 import base64
 import json
 import os
+import random
 import struct
+import unittest
 import zlib
 
 import harness
@@ -88,6 +90,145 @@ class Inks(harness.Case):
             self.assertTrue(all(abs(a - b) <= 3 for a, b in zip(rows[4][3 * x:3 * x + 3], colour)), (x, rows[4][3 * x:3 * x + 3]))
         self.succeed("-q", "-i", "ink.jpg:scale=1/2", "-o", "half.png")
         self.assertEqual(len(harness.read_png(self.path("half.png"))[0]), 4)
+
+
+TIFF_IS_READ = any(f["name"] == "tiff" and f["read_by"] for f in json.loads(harness.formats())["formats"])
+
+
+@unittest.skipUnless(TIFF_IS_READ, "TIFF is not read")
+class Tiff(harness.Case):
+    """Samples that lie in the file otherwise than in a picture; nothing is read with fewer bits than it has."""
+    WIDTH, HEIGHT = 7, 5
+
+    def store(self, pixels, bits=8, photometric=2, extra=None, apart=False, tile=None, coding=1, sample_format=None):
+        """Pixels are tuples, row after row; `tile` is a side: else strips of two rows."""
+        samples, code = len(pixels[0]), {8: "B", 16: "H"}.get(bits, "I")
+        side = tile or max(self.WIDTH, 2)
+        blocks = []
+        for plane in range(samples) if apart else [slice(None)]:
+            for y in range(0, self.HEIGHT, tile or 2):
+                for x in range(0, self.WIDTH, side):
+                    inside = [(j, i) for j in range(y, y + (tile or 2)) for i in range(x, x + side) if tile or j < self.HEIGHT]
+                    there = [pixels[j * self.WIDTH + i] if j < self.HEIGHT and i < self.WIDTH else (0,) * samples for j, i in inside]
+                    values = [v for pixel in there for v in (pixel[plane:plane + 1] if apart else pixel)]
+                    blocks.append(struct.pack(f"<{len(values)}{code}", *values))
+        fields = {256: [self.WIDTH], 257: [self.HEIGHT], 258: [bits] * samples, 259: [coding], 262: [photometric], 277: [samples],
+                  284: [2 if apart else 1]}
+        fields.update({338: extra} if extra else {})
+        fields.update({339: [sample_format] * samples} if sample_format else {})
+        sizes, offsets = [len(b) for b in blocks], [8 + sum(map(len, blocks[:i])) for i in range(len(blocks))]
+        fields.update({322: [tile], 323: [tile], 324: offsets, 325: sizes} if tile else {273: offsets, 278: [2], 279: sizes})
+        data, entries = b"II*\0" + struct.pack("<I", 8 + sum(sizes)) + b"".join(blocks), b""
+        after = len(data) + 2 + 12 * len(fields) + 4
+        beyond = b""
+        for tag, values in sorted(fields.items()):
+            packed = struct.pack(f"<{len(values)}I", *values)
+            entries += struct.pack("<HHI", tag, 4, len(values)) + (packed if len(packed) == 4 else struct.pack("<I", after + len(beyond)))
+            beyond += packed if len(packed) > 4 else b""
+        self.write("in.tif", data + struct.pack("<H", len(fields)) + entries + bytes(4) + beyond)
+
+    def read_back(self, bits):
+        self.succeed("-i", "in.tif", "-o", "out.npy")
+        data = self.read("out.npy")
+        head = 10 + struct.unpack("<H", data[8:10])[0]
+        self.assertIn({8: b"|u1", 16: b"<u2"}[bits], data[:head])
+        size = len(data) - head
+        return list(struct.unpack(f"<{size * 8 // bits}{'BH'[bits == 16]}", data[head:]))
+
+    def pixels(self, samples, bits):
+        return [tuple((y * 7919 + x * 104729 + c * 31337 + 12345) % (1 << bits) for c in range(samples))
+                for y in range(self.HEIGHT) for x in range(self.WIDTH)]
+
+    def test_layouts(self):
+        for bits in (8, 16):
+            for samples, photometric, extra in ((1, 1, None), (2, 1, [2]), (3, 2, None), (4, 2, [2]), (4, 2, [0])):
+                for apart in (False, True):
+                    for tile in (None, 16):
+                        with self.subTest(bits=bits, samples=samples, apart=apart, tile=tile):
+                            pixels = self.pixels(samples, bits)
+                            self.store(pixels, bits, photometric, extra, apart, tile)
+                            self.assertEqual(self.read_back(bits), [v for pixel in pixels for v in pixel])
+
+    def test_further_channels_are_left_out(self):
+        for apart in (False, True):
+            pixels = self.pixels(6, 16)
+            self.store(pixels, 16, 2, [0, 0, 0], apart)
+            self.assertEqual(self.read_back(16), [v for pixel in pixels for v in pixel[:3]])
+            self.store(pixels, 16, 2, [2, 0, 0], apart)
+            self.assertEqual(self.read_back(16), [v for pixel in pixels for v in pixel[:4]])
+
+    def test_where_0_is_white(self):
+        for bits in (8, 16):
+            pixels = self.pixels(1, bits)
+            self.store(pixels, bits, 0)
+            self.assertEqual(self.read_back(bits), [(1 << bits) - 1 - v for v, in pixels])
+
+    def test_colours_weighed_by_alpha(self):
+        """As Pillow and OpenCV read them: divided by it."""
+        for bits in (8, 16):
+            most = (1 << bits) - 1
+            straight = [(r % (a + 1), g % (a + 1), b % (a + 1), a) for r, g, b, a in self.pixels(4, bits)]
+            self.store(straight, bits, 2, [1])
+            self.assertEqual(self.read_back(bits), [v for *colors, a in straight
+                                                    for v in [(c * most + a // 2) // a if a else c for c in colors] + [a]])
+
+    def test_what_is_not_read(self):
+        for sentence, options in (("a signed TIFF", {"bits": 16, "sample_format": 2}), ("a floating-point TIFF", {"bits": 32, "sample_format": 3}),
+                                  ("a 16-bit CMYK or palette TIFF", {"bits": 16, "photometric": 5}), ("a 12-bit TIFF", {"bits": 12})):
+            self.store(self.pixels(4, 8), **options)
+            self.assertEqual(self.fails(1, "-i", "in.tif", "-o", "o.png"), f"in.tif: is {sentence}, which is not decoded here; convert it to PNG")
+        self.store(self.pixels(3, 8), coding=34712)
+        self.assertEqual(self.fails(1, "-i", "in.tif", "-o", "o.png"),
+                         "in.tif: is of a kind that is not decoded here (its compression); convert it to PNG")
+        self.write("in.tif", b"II+\0\x08\0\0\0" + bytes(100))
+        self.assertEqual(self.fails(1, "-i", "in.tif", "-o", "o.png"), "in.tif: is a Big TIFF, which is not decoded here; convert it to PNG")
+
+
+def make_jpeg(width, height, sampling):
+    """Three components with so many blocks across and down, each block of one value."""
+    def segment(kind, body):
+        return b"\xff" + bytes([kind]) + struct.pack(">H", len(body) + 2) + body
+    most = [max(s[axis] for s in sampling) for axis in (0, 1)]
+    bits, before, draw = [], [0] * 3, random.Random(str(sampling))
+    for _ in range(-(-width // (8 * most[0])) * -(-height // (8 * most[1]))):
+        for c, (across, down) in enumerate(sampling):
+            for _ in range(across * down):
+                value = draw.randrange(-60, 61)
+                change, before[c] = value - before[c], value
+                size = abs(change).bit_length()
+                bits.append(f"{size:04b}" + (f"{change if change > 0 else change + (1 << size) - 1:0{size}b}" if size else "") + "0")
+    text = "".join(bits)
+    text += "1" * (-len(text) % 8)
+    coded = bytes(int(text[i:i + 8], 2) for i in range(0, len(text), 8)).replace(b"\xff", b"\xff\0")
+    frame = struct.pack(">BHHB", 8, height, width, 3) + b"".join(bytes([c + 1, across << 4 | down, 0]) for c, (across, down) in enumerate(sampling))
+    return (b"\xff\xd8" + segment(0xdb, b"\0" + b"\x10" * 64) + segment(0xc0, frame)
+            + segment(0xc4, b"\0" + bytes([0, 0, 0, 12] + [0] * 12) + bytes(range(12))) + segment(0xc4, b"\x10\1" + bytes(15) + b"\0")
+            + segment(0xda, b"\3\1\0\2\0\3\0\0\x3f\0") + coded + b"\xff\xd9")
+
+
+@unittest.skipUnless("scale" in harness.formats(), "JPEG is not read in parts")
+class Windows(harness.Case):
+    """Of a JPEG only what the chain looks at is transformed, to the pixels of the whole."""
+
+    def rows(self, name):
+        data = self.read(name)
+        shape = [int(n) for n in data[:128].split(b"'shape': (")[1].split(b")")[0].split(b",")]
+        pixels = data[10 + struct.unpack("<H", data[8:10])[0]:]
+        return [pixels[y * shape[1] * 3:(y + 1) * shape[1] * 3] for y in range(shape[0])]
+
+    def test_any_sampling_and_scale(self):
+        for sampling in (((1, 1), (1, 1), (1, 1)), ((2, 1), (1, 1), (1, 1)), ((1, 2), (1, 1), (1, 1)), ((2, 2), (1, 1), (1, 1)), ((4, 1), (1, 1), (1, 1)),
+                         ((4, 2), (1, 1), (1, 1)), ((2, 4), (1, 1), (1, 1)), ((2, 2), (2, 1), (1, 2)), ((1, 1), (2, 2), (1, 1))):
+            self.write("in.jpg", make_jpeg(201, 131, sampling))
+            for scale in (1, 2, 4, 8):
+                source = "in.jpg" + (f":scale=1/{scale}" if scale > 1 else "")
+                self.succeed("-i", source, "-o", "whole.npy")
+                whole = self.rows("whole.npy")
+                width, height = len(whole[0]) // 3, len(whole)
+                for left, top in ((0, 0), (width // 3, height // 2), (width - 9, height - 9)):
+                    with self.subTest(sampling=sampling, scale=scale, left=left, top=top):
+                        self.succeed("-i", source, "-p", f"crop:x={left}:y={top}:width=9:height=9", "-o", "part.npy")
+                        self.assertEqual(self.rows("part.npy"), [row[3 * left:3 * left + 27] for row in whole[top:top + 9]])
 
 
 class Histogram(harness.Case):

@@ -94,6 +94,7 @@ class Mistakes(harness.Case):
 
     def test_numbers(self):
         self.expect('--threads: expected a number, found "many"', "-j", "many")
+        self.expect('--max-memory: expected a number of MB, found "2GB"', "--max-memory", "2GB")
         self.expect("--threads: 0 is not within 1 to 4096", "-j0")
         self.expect("--chunk: 0 is too small", "--chunk", "0")
         self.expect("--chunk: 99999999999999999999 is too large", "--chunk", "99999999999999999999")

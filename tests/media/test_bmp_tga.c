@@ -132,20 +132,19 @@ static void add_bmp_pixels(GByteArray *file, const bmp_form *form, guint8 *pixel
   }
 }
 
-/* 24 bits, and 32 by masks, with alpha where the version has it. */
+/* 24 bits, and 32 by masks, with alpha where the version has it; from the bottom up and from the top down. */
 static void test_bmp_versions(void) {
-  static const guint versions[] = {40, 108, 124}, gaps[] = {0};
+  static const guint versions[] = {40, 108, 124};
   for (gsize v = 0; v < G_N_ELEMENTS(versions); v++)
-    for (gsize g = 0; g < G_N_ELEMENTS(gaps); g++)
+    for (int down = 0; down < 2; down++)
       for (int masks = 0; masks <= 4; masks += masks ? 1 : 3) {
         bmp_form form = {
-            .version = versions[v], .depth = 24, .gap = gaps[g], .width = WIDTH, .height = HEIGHT};
+            .version = versions[v], .depth = 24, .width = WIDTH, .height = down ? -HEIGHT : HEIGHT};
         guint most = form.version == 12 || form.version == 64 ? 0 : form.version < 56 ? 3 : 4;
         if ((guint)masks > most) continue;
         const guint32 shifted[4] = {0xff00, 0xff, 0xff000000, 0xff0000};
         if (masks) form.depth = 32, form.coding = 3;
         memcpy(form.masks, shifted, (gsize)masks * 4);
-        if (g % 2 && form.version != 12) form.height = -HEIGHT;
         guint channels = masks == 4 ? 4 : 3;
         guint8 pixels[PIXELS * 4];
         g_autoptr(GByteArray) file = bmp_begin(&form);

@@ -27,8 +27,15 @@ typedef struct fc_decode_task {
   gsize room;     /* bytes there */
 } fc_decode_task;
 
-/* Cut off, or corrupted in parts: a picture could be decoded with `lenient`; corrupted: there is none. */
-typedef enum fc_damage { FC_UNDAMAGED, FC_CUT_OFF, FC_CORRUPTED_IN_PARTS, FC_CORRUPTED } fc_damage;
+/* Cut off, or corrupted in parts: a picture could be decoded with `lenient`; corrupted: there is none;
+ * foreign: the library does not decode this kind. */
+typedef enum fc_damage {
+  FC_UNDAMAGED,
+  FC_CUT_OFF,
+  FC_CORRUPTED_IN_PARTS,
+  FC_CORRUPTED,
+  FC_FOREIGN
+} fc_damage;
 
 /* What a decoder says. Written by a process that the file may have taken over: see fc_image_take_report. */
 typedef struct fc_decode_report {

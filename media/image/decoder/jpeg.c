@@ -168,6 +168,15 @@ static void inks_to_rgb(guint8 *pixels, gsize count) {
   }
 }
 
+/* Samples of a side of a block, of which an own number is made from each component's coefficients. */
+static int scaled_size(const jpeg_component_info *component) {
+#if JPEG_LIB_VERSION >= 70
+  return component->DCT_h_scaled_size;
+#else
+  return component->DCT_scaled_size;
+#endif
+}
+
 /* What is read ahead of the picture; then all of the file that is wanted comes in pieces. */
 static void begin(jpeg_reader *reader) {
   struct jpeg_decompress_struct *jpeg = &reader->jpeg;
@@ -193,11 +202,7 @@ static void begin(jpeg_reader *reader) {
     const guint table = (guint)component->quant_tbl_no; /* not looked at by libjpeg yet */
     const JQUANT_TBL *steps = table < NUM_QUANT_TBLS ? jpeg->quant_tbl_ptrs[table] : NULL;
     const gboolean fine = steps && steps->quantval[1] <= FINE && steps->quantval[8] <= FINE;
-#if JPEG_LIB_VERSION >= 70
-    const int size = component->DCT_h_scaled_size;
-#else
-    const int size = component->DCT_scaled_size;
-#endif
+    const int size = scaled_size(component);
     if (size > 2 || (size == 2 && !(i == 0 && fine))) continue;
     reader->skipped[reader->n_skipped].id = (guint8)component->component_id;
     reader->skipped[reader->n_skipped++].last_bit = size == 2;
@@ -219,6 +224,20 @@ static void read_rows(jpeg_reader *reader, JDIMENSION left, JDIMENSION end) {
       rows[i] = task->pixels + MIN(jpeg->output_scanline + i, end - 1) * row + left * pixel;
     jpeg_read_scanlines(jpeg, rows, MIN(G_N_ELEMENTS(rows), end - jpeg->output_scanline));
   }
+}
+
+/* libjpeg-turbo (2.1.5) miscounts the columns of a component that is both made from more coefficients than
+ * the others and enlarged, as with 4 x 2 or 2 x 4 samples of brightness for one of colour at half the size.
+ */
+static gboolean has_windows(const struct jpeg_decompress_struct *jpeg, int scale) {
+  for (int i = 0; i < jpeg->num_components; i++) {
+    const jpeg_component_info *c = &jpeg->comp_info[i];
+    const int least = DCTSIZE / scale, size = scaled_size(c);
+    if (size != least && (c->h_samp_factor * size != jpeg->max_h_samp_factor * least ||
+                          c->v_samp_factor * size != jpeg->max_v_samp_factor * least))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 /* What is not looked at is only decoded as far as finding damage takes: without a transform, and in rows of
@@ -254,7 +273,7 @@ static gboolean decode(jpeg_reader *reader, fc_decode_report *report) {
     return fc_decode_fail(report, FC_CORRUPTED, "it holds more than its header says");
   reader->has_shape = TRUE, reader->width = jpeg->output_width;
   jpeg_start_decompress(jpeg);
-  if (task->window.width > 0 && !inks && !task->lenient)
+  if (task->window.width > 0 && !inks && !task->lenient && has_windows(jpeg, task->scale))
     read_window(reader);
   else
     read_rows(reader, 0, jpeg->output_height);

@@ -72,7 +72,8 @@ gboolean fc_decode_stb(const fc_decode_task *task, fc_decode_report *report) {
   if (!stbi_info_from_memory(task->file, size, &width, &height, &channels))
     return fc_decode_fail(report, FC_CORRUPTED, stbi_failure_reason());
   const int bits = stbi_is_16_bit_from_memory(task->file, size) ? 16 : 8;
-  if (!fc_decode_shape(task, report, width, height, channels, bits)) return FALSE;
+  /* of a BMP from the top down the height is negative */
+  if (!fc_decode_shape(task, report, width, ABS((gint64)height), channels, bits)) return FALSE;
   void *pixels = bits == 16
                      ? (void *)stbi_load_16_from_memory(task->file, size, &width, &height, &channels, 0)
                      : (void *)stbi_load_from_memory(task->file, size, &width, &height, &channels, 0);

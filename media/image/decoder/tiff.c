@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tiff.c - TIFF by libtiff, its first page. Grey and RGB of 8 and 16 bits, with or without alpha, are read
- * directly, from strips or tiles; other kinds that libtiff supports (palettes, fewer bits, YCbCr, CMYK) are
- * converted by it to grey, RGB or RGBA of 8 bits.
+ * directly, from strips or tiles, with samples together or apart; further channels are left out. Other kinds
+ * that libtiff supports (palettes, fewer bits, YCbCr, CMYK) are converted by it to grey, RGB or RGBA of 8
+ * bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,75 +52,137 @@ static int map_file(thandle_t handle, tdata_t *base, toff_t *size) {
 
 static void unmap_file(thandle_t handle, tdata_t base, toff_t size) {}
 
-/* A tile may be larger than a small picture; this size is usual, and a much larger one is an error in the
- * file. */
-#define TILE_MOST ((gsize)16 << 20)
+/* A strip or tile may be larger than a small picture; this size is usual, and a much larger one is an error
+ * in the file. */
+#define BLOCK_MOST ((gsize)16 << 20)
 
 /* ---- samples as they are ----------------------------------------------------- */
 
+/* How samples lie in the file, and the first `channels` of each pixel, which are read. */
 typedef struct tiff_form {
   uint32_t width, height;
-  uint16_t channels, bits, sample_format, photometric, planar;
-  gsize pixel, row; /* bytes */
+  uint16_t samples, bits, sample_format, photometric, planar;
+  int colors, channels;             /* with alpha there is one channel more than colours */
+  gboolean inverted, premultiplied; /* 0 is white; colours are weighed by alpha */
 } tiff_form;
 
 static tiff_form form_of(TIFF *tiff) {
+  uint16_t extras = 0, *kinds = NULL;
   tiff_form f = {0};
   TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &f.width);
   TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &f.height);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &f.channels);
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &f.samples);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &f.bits);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &f.sample_format);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &f.planar);
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
   TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &f.photometric);
-  f.pixel = (gsize)f.channels * f.bits / 8;
-  f.row = f.width * f.pixel;
+  f.colors = f.photometric == PHOTOMETRIC_RGB ? 3 : 1;
+  /* A single channel of which nothing is said is taken for alpha, as many programs write it. */
+  const uint16_t kind = extras ? kinds[0] : EXTRASAMPLE_UNSPECIFIED;
+  const gboolean alpha =
+      f.samples == f.colors + 1 || (f.samples > f.colors && kind != EXTRASAMPLE_UNSPECIFIED);
+  f.channels = f.colors + alpha;
+  f.inverted = f.photometric == PHOTOMETRIC_MINISWHITE;
+  f.premultiplied = alpha && kind == EXTRASAMPLE_ASSOCALPHA;
   return f;
 }
 
 static gboolean is_plain(const tiff_form *f) {
-  const gboolean grey = f->photometric == PHOTOMETRIC_MINISBLACK && (f->channels == 1 || f->channels == 2),
-                 rgb = f->photometric == PHOTOMETRIC_RGB && (f->channels == 3 || f->channels == 4);
-  return (grey || rgb) && (f->bits == 8 || f->bits == 16) && f->sample_format == SAMPLEFORMAT_UINT &&
-         (f->planar == PLANARCONFIG_CONTIG || f->channels == 1);
+  return (f->photometric == PHOTOMETRIC_MINISBLACK || f->photometric == PHOTOMETRIC_MINISWHITE ||
+          f->photometric == PHOTOMETRIC_RGB) &&
+         f->samples >= f->colors && (f->bits == 8 || f->bits == 16) &&
+         (f->sample_format == SAMPLEFORMAT_UINT || f->sample_format == SAMPLEFORMAT_VOID);
 }
 
-static gboolean read_strips(TIFF *tiff, const tiff_form *f, const fc_decode_task *task) {
-  uint32_t rows = f->height;
-  gboolean whole = TRUE;
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows);
-  if (!rows) return FALSE;
-  for (uint32_t y = 0; y < f->height; y += rows) {
-    const uint32_t some = rows < f->height - y ? rows : f->height - y;
-    const tsize_t size = (tsize_t)(some * f->row);
-    whole &=
-        TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, y, 0), task->pixels + y * f->row, size) == size;
-    if (rows >= f->height - y) break;
+/* Strips or tiles, of all samples or of one each. */
+typedef struct tiff_blocks {
+  gboolean tiled, apart;
+  uint32_t width, height;
+  gsize pixel, size; /* bytes */
+  guint8 *bytes;     /* one of them */
+} tiff_blocks;
+
+static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_task *task, tiff_blocks *b) {
+  const gsize sample = f->bits / 8u;
+  *b = (tiff_blocks){.tiled = TIFFIsTiled(tiff) != 0,
+                     .apart = f->planar == PLANARCONFIG_SEPARATE && f->samples > 1,
+                     .width = f->width,
+                     .height = f->height};
+  if (b->tiled) {
+    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &b->width);
+    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &b->height);
+  } else {
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &b->height);
+    b->height = MIN(b->height, f->height);
   }
-  return whole;
+  const tmsize_t size = b->tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
+  b->pixel = b->apart ? sample : sample * f->samples, b->size = (gsize)size;
+  if (!b->width || !b->height || size <= 0 || b->size / b->pixel / b->width < b->height ||
+      b->size > BLOCK_MOST + 4 * task->room)
+    return FALSE;
+  b->bytes = calloc(1, b->size);
+  return b->bytes != NULL;
 }
 
-static gboolean read_tiles(TIFF *tiff, const tiff_form *f, const fc_decode_task *task) {
-  uint32_t width = 0, height = 0;
-  const tsize_t size = TIFFTileSize(tiff);
-  gboolean whole = TRUE;
-  TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width);
-  TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
-  if (!width || !height || size <= 0 || (gsize)size / f->pixel / width < height) return FALSE;
-  if ((gsize)size > TILE_MOST + 4 * task->room) return FALSE;
-  guint8 *tile = calloc(1, (gsize)size);
-  if (!tile) return FALSE;
-  for (gsize y = 0; y < f->height; y += height)
-    for (gsize x = 0; x < f->width; x += width) {
-      whole &= TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, (uint32_t)x, (uint32_t)y, 0, 0), tile, size) ==
-               size;
-      const gsize columns = f->width - x < width ? f->width - x : width,
-                  rows = f->height - y < height ? f->height - y : height;
-      for (gsize i = 0; i < rows; i++)
-        memcpy(task->pixels + (y + i) * f->row + x * f->pixel, tile + i * width * f->pixel,
-               columns * f->pixel);
+/* The block at row y and column x, and with samples apart that of channel c. */
+static gboolean read_block(TIFF *tiff, const tiff_form *f, const fc_decode_task *task, const tiff_blocks *b,
+                           gsize y, gsize x, int c) {
+  const gsize sample = f->bits / 8u, taken = b->apart ? sample : sample * (gsize)f->channels,
+              pixel = sample * (gsize)f->channels;
+  const gsize columns = MIN(b->width, f->width - x), rows = MIN(b->height, f->height - y),
+              size = b->tiled ? b->size : rows * b->width * b->pixel;
+  /* What can be read of a damaged one is used. */
+  if (task->lenient) memset(b->bytes, 0, b->size);
+  const tmsize_t got =
+      b->tiled ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, (uint32_t)x, (uint32_t)y, 0, (uint16_t)c),
+                                     b->bytes, (tmsize_t)size)
+               : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, (uint32_t)y, (uint16_t)c), b->bytes,
+                                      (tmsize_t)size);
+  for (gsize i = 0; i < rows; i++) {
+    const guint8 *from = b->bytes + i * b->width * b->pixel;
+    guint8 *to = task->pixels + ((y + i) * f->width + x) * pixel + (gsize)c * sample;
+    if (taken == b->pixel && taken == pixel) memcpy(to, from, columns * pixel);
+    for (gsize k = 0; k < columns && (taken != b->pixel || taken != pixel); k++)
+      memcpy(to + k * pixel, from + k * b->pixel, taken);
+  }
+  return got == (tmsize_t)size;
+}
+
+static unsigned get(const guint8 *samples, gsize i, int bits) {
+  return bits == 16 ? ((const guint16 *)(const void *)samples)[i] : samples[i];
+}
+
+static void put(guint8 *samples, gsize i, int bits, unsigned value) {
+  if (bits == 16)
+    ((guint16 *)(void *)samples)[i] = (guint16)value;
+  else
+    samples[i] = (guint8)value;
+}
+
+/* So that 0 is black, and colours are not weighed by alpha. */
+static void straighten(const tiff_form *f, guint8 *pixels) {
+  const unsigned most = f->bits == 16 ? 65535 : 255;
+  const gsize channels = (gsize)f->channels, colors = (gsize)f->colors;
+  for (gsize at = 0, end = channels * f->width * f->height; at < end; at += channels) {
+    const unsigned alpha = f->premultiplied ? get(pixels, at + colors, f->bits) : 0;
+    for (gsize c = at; c < at + colors; c++) {
+      unsigned value = get(pixels, c, f->bits);
+      if (alpha) value = MIN((value * most + alpha / 2) / alpha, most);
+      put(pixels, c, f->bits, f->inverted ? most - value : value);
     }
-  free(tile);
+  }
+}
+
+static gboolean read_plain(TIFF *tiff, const tiff_form *f, const fc_decode_task *task) {
+  tiff_blocks b;
+  if (!begin_blocks(tiff, f, task, &b)) return FALSE;
+  gboolean whole = TRUE;
+  for (int c = 0; c < (b.apart ? f->channels : 1); c++)
+    for (gsize y = 0; y < f->height; y += b.height)
+      for (gsize x = 0; x < f->width; x += b.width) whole &= read_block(tiff, f, task, &b, y, x, c);
+  free(b.bytes);
+  if (f->inverted || f->premultiplied) straighten(f, task->pixels);
   return whole;
 }
 
@@ -152,15 +215,15 @@ static gboolean read_converted(TIFF *tiff, const tiff_form *f, const fc_decode_t
 
 static gboolean decode(TIFF *tiff, const fc_decode_task *task, fc_decode_report *report) {
   char words[1024];
+  uint16_t coding = COMPRESSION_NONE;
   const tiff_form f = form_of(tiff);
   const gboolean plain = is_plain(&f);
   const int channels = plain ? f.channels : converted_channels(tiff, &f);
-  if (!plain && !TIFFRGBAImageOK(tiff, words)) return fc_decode_fail(report, FC_CORRUPTED, words);
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &coding);
+  if (!TIFFIsCODECConfigured(coding)) return fc_decode_fail(report, FC_FOREIGN, "its compression");
+  if (!plain && !TIFFRGBAImageOK(tiff, words)) return fc_decode_fail(report, FC_FOREIGN, words);
   if (!fc_decode_shape(task, report, f.width, f.height, channels, plain ? f.bits : 8)) return FALSE;
-  gboolean whole = !plain              ? read_converted(tiff, &f, task, channels)
-                   : TIFFIsTiled(tiff) ? read_tiles(tiff, &f, task)
-                                       : read_strips(tiff, &f, task);
-  if (whole) return TRUE;
+  if (plain ? read_plain(tiff, &f, task) : read_converted(tiff, &f, task, channels)) return TRUE;
   fc_decode_fail(report, FC_CORRUPTED_IN_PARTS, "some of its strips or tiles cannot be decoded");
   return task->lenient;
 }
