@@ -7,6 +7,7 @@
 #define FC_PLUGINS_SINGLE_H
 
 #include "core/contract/fc_helpers.h"
+#include "plugins/state.h"
 
 /* The backends of an operator, the second of them only in a build with CUDA. */
 #if FC_HAVE_CUDA
