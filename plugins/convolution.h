@@ -499,17 +499,11 @@ static inline fc_status convolution_joined_describe(const fc_host *host, void *i
   return convolution_describe(&((convolution_joined *)instance)->base, setup, function);
 }
 
-/* Defines `joined`, the operator of these instances. */
-#define CONVOLUTION_JOINED(joined)                                                                           \
-  FC_FUSIBLE_BOUND(joined##_extension, convolution_joined_describe, convolution_bind)                        \
-  static const fc_operator joined = {.size = sizeof(fc_operator),                                            \
-                                     .flags = FC_OP_KEEPS_MEANING,                                           \
-                                     .name = "conv1d",                                                       \
-                                     .summary = "several convolutions as one",                               \
-                                     FC_EVERY_SIGNAL,                                                        \
-                                     .destroy = convolution_joined_destroy,                                  \
-                                     .negotiate = convolution_joined_negotiate,                              \
-                                     CONVOLUTION_BACKENDS(convolution_joined_prepare),                       \
-                                     .extension = joined##_extension}
+/* Defines the operator of these instances. */
+#define CONVOLUTION_JOINED                                                                                   \
+  FC_FUSIBLE_BOUND(joined_extension, convolution_joined_describe, convolution_bind)                          \
+  JOINED_OPERATOR("conv1d", "several convolutions as one", .flags = FC_OP_KEEPS_MEANING, FC_EVERY_SIGNAL,    \
+                  .destroy = convolution_joined_destroy, .negotiate = convolution_joined_negotiate,          \
+                  CONVOLUTION_BACKENDS(convolution_joined_prepare), .extension = joined_extension)
 
 #endif

@@ -16,6 +16,13 @@
 #define BACKENDS(cpu, cuda) FC_BACKENDS(cpu)
 #endif
 
+/* `joined_operator`, whose instances do what several stages do (fc_linear.made in plugin.h), with further
+ * members. Pixels have up to so many channels where not all matrices can be joined. */
+#define JOINED_OPERATOR(of, does, ...)                                                                       \
+  static const fc_operator joined_operator = {                                                               \
+      .size = sizeof(fc_operator), .name = of, .summary = does, __VA_ARGS__};
+#define JOINED_CHANNELS 64
+
 /* The version is the project's, from the build. */
 #define SINGLE_OPERATOR_PLUGIN(name, op)                                                                     \
   FC_PLUGIN(name, FC_VERSION, "the filterchain authors", "MIT", "", &(op))
