@@ -6,6 +6,7 @@
 #include "cli/args.h"
 
 #include "cli/describe.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,16 +105,6 @@ void arguments_finish(arguments *a) {
   g_ptr_array_unref(a->stages);
   g_ptr_array_unref(a->plugin_dirs);
   g_ptr_array_unref(a->operands);
-}
-
-G_GNUC_PRINTF(2, 3)
-static gboolean refuse(GError **error, const char *format, ...) {
-  va_list values;
-  va_start(values, format);
-  g_autofree char *text = g_strdup_vprintf(format, values);
-  va_end(values);
-  g_set_error(error, FC_ERROR, FC_INVALID, "%s", text);
-  return FALSE;
 }
 
 static const option *find_letter(command_set command, char letter) {

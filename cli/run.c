@@ -51,16 +51,6 @@ static gboolean is_stream(const char *path) {
 
 /* ---- the request -------------------------------------------------------- */
 
-G_GNUC_PRINTF(2, 3)
-static gboolean refuse(GError **error, const char *format, ...) {
-  va_list values;
-  va_start(values, format);
-  g_autofree char *text = g_strdup_vprintf(format, values);
-  va_end(values);
-  g_set_error(error, FC_ERROR, FC_INVALID, "%s", text);
-  return FALSE;
-}
-
 static gboolean chain_measures(const fc_chain *chain) {
   for (guint i = 0; i < fc_chain_length(chain); i++)
     if (operator_measures(fc_chain_operator(chain, i))) return TRUE;

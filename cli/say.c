@@ -50,6 +50,15 @@ void say_note(const char *format, ...) {
   write_line("filterchain: ", text);
 }
 
+gboolean refuse(GError **error, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *text = g_strdup_vprintf(format, values);
+  va_end(values);
+  g_set_error(error, FC_ERROR, FC_INVALID, "%s", text);
+  return FALSE;
+}
+
 exit_status say_gerror(const GError *error) {
   say_error("%s", error->message);
   gboolean usage = error->domain == FC_ERROR && (error->code == FC_INVALID || error->code == FC_UNSUPPORTED);

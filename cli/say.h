@@ -26,7 +26,9 @@ void say_note(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* The same of a line that is no repetition of the one before. */
 void say_once(const char *text);
 
-/* Prints an error about the command line or the chain, and returns its status. */
+/* Sets an error about the command line or the chain, and returns FALSE. */
+gboolean refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Prints such an error, and returns its status. */
 exit_status say_gerror(const GError *error);
 
 /* Prints a line unchanged, for programs. */

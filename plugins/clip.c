@@ -14,24 +14,16 @@ typedef struct clip {
 } clip;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  clip *self = malloc(sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
   int sides = args[MIN]->given + args[MAX]->given;
-  *self = (clip){-INFINITY, INFINITY, args[LEVEL]->given || sides > 0};
-  if (args[LEVEL]->given) self->low = -args[LEVEL]->floats[0], self->high = args[LEVEL]->floats[0];
-  if (args[MIN]->given) self->low = args[MIN]->floats[0];
-  if (args[MAX]->given) self->high = args[MAX]->floats[0];
-  fc_status status = FC_OK;
+  clip self = {-INFINITY, INFINITY, args[LEVEL]->given || sides > 0};
+  if (args[LEVEL]->given) self.low = -args[LEVEL]->floats[0], self.high = args[LEVEL]->floats[0];
+  if (args[MIN]->given) self.low = args[MIN]->floats[0];
+  if (args[MAX]->given) self.high = args[MAX]->floats[0];
   if (args[LEVEL]->given && sides > 0)
-    status =
-        host->fail(host, FC_INVALID, "%s sets min and max: give either level or these", args[LEVEL]->text);
-  else if (self->low > self->high)
-    status = host->fail(host, FC_INVALID, "min=%s lies above max=%s", args[MIN]->text, args[MAX]->text);
-  if (status != FC_OK)
-    free(self);
-  else
-    *instance = self;
-  return status;
+    return host->fail(host, FC_INVALID, "%s sets min and max: give either level or these", args[LEVEL]->text);
+  if (self.low > self.high)
+    return host->fail(host, FC_INVALID, "min=%s lies above max=%s", args[MIN]->text, args[MAX]->text);
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {

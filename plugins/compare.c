@@ -21,11 +21,8 @@ typedef struct compare {
 } compare;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
-  compare *op = calloc(1, sizeof *op);
-  if (!op) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  op->args = args;
-  *self = op;
-  return FC_OK;
+  const compare op = {.args = args};
+  return state_keep(host, &op, sizeof op, self);
 }
 
 static void destroy(void *self) {
@@ -95,15 +92,9 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   const compare *op = self;
   const uint32_t which = op->args[REFERENCE]->input;
   const fc_format *reference = setup->in[which];
-  compare_state *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *state = (compare_state){fc_compare_of(peak_of(op->args[PEAK], reference->kind, reference->dtype)), which};
-  *prepared = state;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+  const double peak = peak_of(op->args[PEAK], reference->kind, reference->dtype);
+  const compare_state state = {fc_compare_of(peak), which};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -275,12 +266,12 @@ static const fc_operator compare_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, NULL, process_cuda)),
     .reset = reset,
     .collect = collect,
     .report = report,
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("compare", compare_operator)

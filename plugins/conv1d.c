@@ -191,7 +191,7 @@ static fc_status join(const fc_host *host, void *instance, const fc_setup *setup
   return convolution_make(host, ((const conv1d *)instance)->base.method, map, border, value, made);
 }
 FC_FUSIBLE_LINEAR(extension, describe, convolution_bind, map_of, join, joined_operator)
-CONVOLUTION_JOINED(joined_operator);
+CONVOLUTION_JOINED
 
 /* ---- descriptor -------------------------------------------------------------- */
 

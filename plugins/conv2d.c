@@ -359,13 +359,7 @@ static const fc_operator conv2d_operator = {
     RUNS,
 };
 
-static const fc_operator joined_operator = {.size = sizeof(fc_operator),
-                                            .flags = FC_OP_KEEPS_MEANING,
-                                            .name = "conv2d",
-                                            .summary = "several convolutions as one",
-                                            FC_PICTURES_ONLY,
-                                            .destroy = destroy,
-                                            .negotiate = negotiate,
-                                            RUNS};
+JOINED_OPERATOR("conv2d", "several convolutions as one", .flags = FC_OP_KEEPS_MEANING, FC_PICTURES_ONLY,
+                .destroy = destroy, .negotiate = negotiate, RUNS)
 
 SINGLE_OPERATOR_PLUGIN("conv2d", conv2d_operator)

@@ -23,11 +23,8 @@ typedef struct convert {
 } convert;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  convert *self = malloc(sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *self = (convert){(int)args[DTYPE]->ints[0], (int)args[SCALE]->ints[0]};
-  *instance = self;
-  return FC_OK;
+  const convert self = {(int)args[DTYPE]->ints[0], (int)args[SCALE]->ints[0]};
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 /* ---- negotiate -------------------------------------------------------------- */
@@ -105,22 +102,14 @@ typedef struct convert_state {
   fc_stretch stretch;
 } convert_state;
 
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
-}
-
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const convert *self = instance;
   const fc_format *in = setup->in[0], *out = setup->out;
-  convert_state *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  codes to = codes_of(out->dtype);
-  state->stretches = self->scale == SCALE_STRETCH;
-  state->map = map_of(self, in, out);
-  state->map.isa = fc_isa_best();
-  state->stretch = (fc_stretch){state->map.compute, fc_isa_best(), to.low, to.high - to.low};
-  *prepared = state;
-  return FC_OK;
+  const codes to = codes_of(out->dtype);
+  convert_state state = {.stretches = self->scale == SCALE_STRETCH, .map = map_of(self, in, out)};
+  state.map.isa = fc_isa_best();
+  state.stretch = (fc_stretch){state.map.compute, fc_isa_best(), to.low, to.high - to.low};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -222,9 +211,9 @@ static const fc_operator convert_operator = {
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, cuda_scratch, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, cuda_scratch, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
     .extension = extension,
 };
 

@@ -250,15 +250,6 @@ static inline void convolution_release(const fc_host *host, void *prepared) {
   free(state);
 }
 
-static inline void convert_mask(void *to, const double *from, int64_t count, int compute) {
-  for (int64_t i = 0; i < count; i++) {
-    if (compute == FC_F64)
-      ((double *)to)[i] = from[i];
-    else
-      ((float *)to)[i] = (float)from[i];
-  }
-}
-
 static inline fc_status prepare_transforms(const fc_host *host, convolution_state *state, int64_t n) {
   size_t bytes = n ? fc_conv1d_fft_bytes(&state->filter, n) : 0;
   if (bytes == 0) return FC_OK;
@@ -298,11 +289,9 @@ static inline fc_status convolution_prepare(const fc_host *host, const convoluti
   convolution_state *state = calloc(1, sizeof *state);
   if (!state || !(state->mask = host->alloc(host, FC_HOST, bytes))) goto no_memory;
   state->device = setup->device;
-  convert_mask(state->mask, self->mask, count, setup->compute);
-  if (setup->device != FC_HOST) {
-    if (!(state->device_mask = host->alloc(host, setup->device, bytes))) goto no_memory;
-    status = host->upload(host, setup->device, state->device_mask, state->mask, bytes);
-  }
+  state_numbers(state->mask, setup->compute, self->mask, count);
+  if (setup->device != FC_HOST)
+    status = state_upload(host, setup->device, state->mask, bytes, &state->device_mask);
   state->filter = (fc_conv1d){
       .mask = state->mask,
       .device_mask = state->device_mask,
@@ -509,17 +498,11 @@ static inline fc_status convolution_joined_describe(const fc_host *host, void *i
   return convolution_describe(&((convolution_joined *)instance)->base, setup, function);
 }
 
-/* Defines `joined`, the operator of these instances. */
-#define CONVOLUTION_JOINED(joined)                                                                           \
-  FC_FUSIBLE_BOUND(joined##_extension, convolution_joined_describe, convolution_bind)                        \
-  static const fc_operator joined = {.size = sizeof(fc_operator),                                            \
-                                     .flags = FC_OP_KEEPS_MEANING,                                           \
-                                     .name = "conv1d",                                                       \
-                                     .summary = "several convolutions as one",                               \
-                                     FC_EVERY_SIGNAL,                                                        \
-                                     .destroy = convolution_joined_destroy,                                  \
-                                     .negotiate = convolution_joined_negotiate,                              \
-                                     CONVOLUTION_BACKENDS(convolution_joined_prepare),                       \
-                                     .extension = joined##_extension}
+/* Defines the operator of these instances. */
+#define CONVOLUTION_JOINED                                                                                   \
+  FC_FUSIBLE_BOUND(joined_extension, convolution_joined_describe, convolution_bind)                          \
+  JOINED_OPERATOR("conv1d", "several convolutions as one", .flags = FC_OP_KEEPS_MEANING, FC_EVERY_SIGNAL,    \
+                  .destroy = convolution_joined_destroy, .negotiate = convolution_joined_negotiate,          \
+                  CONVOLUTION_BACKENDS(convolution_joined_prepare), .extension = joined_extension)
 
 #endif

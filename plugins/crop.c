@@ -86,14 +86,9 @@ static fc_status read_args(const fc_host *host, const fc_arg *const *args, crop 
 }
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  crop *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  fc_status status = read_args(host, args, self);
-  if (status != FC_OK)
-    free(self);
-  else
-    *instance = self;
-  return status;
+  crop self = {0};
+  const fc_status status = read_args(host, args, &self);
+  return status == FC_OK ? state_keep(host, &self, sizeof self, instance) : status;
 }
 
 /* ---- negotiate -------------------------------------------------------------- */

@@ -50,10 +50,6 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   return FC_OK;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
-}
-
 typedef fc_status (*copy_fn)(const fc_gather *g, const fc_view *in, const fc_view *out, void *stream);
 
 static fc_status copy_all(const delay_state *state, const fc_job *job, copy_fn copy) {
@@ -111,9 +107,9 @@ static const fc_operator delay_operator = {
                  "samples", NULL, FC_INT_BETWEEN(0, FC_REACH_MOST), NULL, NULL, NULL)),
     .create = fc_create_args,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, NULL, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("delay", delay_operator)

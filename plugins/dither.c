@@ -18,11 +18,8 @@ typedef struct dither {
 } dither;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  dither *self = malloc(sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *self = (dither){args[BITS]->given ? (int)args[BITS]->ints[0] : 0, (uint64_t)args[SEED]->ints[0]};
-  *instance = self;
-  return FC_OK;
+  const dither self = {args[BITS]->given ? (int)args[BITS]->ints[0] : 0, (uint64_t)args[SEED]->ints[0]};
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 /* ---- the step ------------------------------------------------------------------ */
@@ -74,10 +71,6 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 /* ---- running ------------------------------------------------------------------ */
 
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
-}
-
 /* If steps are not much larger than a float's, the sum is computed in double. */
 static int compute_of(const fc_setup *setup, double step) {
   int fine = setup->in[0]->kind == FC_AUDIO && step < 0x1p-15;
@@ -86,12 +79,9 @@ static int compute_of(const fc_setup *setup, double step) {
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const dither *self = instance;
-  fc_dither *work = malloc(sizeof *work);
-  if (!work) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  double step = step_of(self, setup->in[0], setup->out);
-  *work = (fc_dither){compute_of(setup, step), fc_isa_best(), self->seed, step};
-  *prepared = work;
-  return FC_OK;
+  const double step = step_of(self, setup->in[0], setup->out);
+  const fc_dither work = {compute_of(setup, step), fc_isa_best(), self->seed, step};
+  return state_keep(host, &work, sizeof work, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -152,9 +142,9 @@ static const fc_operator dither_operator = {
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(0, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("dither", dither_operator)

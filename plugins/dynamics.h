@@ -59,11 +59,6 @@ static inline fc_status dynamics_prepare(const fc_host *host, void *self, const 
   return FC_OK;
 }
 
-static inline void dynamics_release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
-}
-
 static inline size_t dynamics_scratch(const void *prepared, const fc_job *job) {
   (void)prepared, (void)job;
   return fc_dynamics_scratch();
@@ -85,7 +80,7 @@ static inline fc_status dynamics_reference(const fc_host *host, const void *prep
  * CUDA version. */
 #define DYNAMICS_OPERATOR                                                                                    \
   .size = sizeof(fc_operator), .flags = FC_OP_KEEPS_MEANING, FC_SOUND_ONLY, .negotiate = dynamics_negotiate, \
-  .backends = FC_BACKENDS(FC_ON_CPU(dynamics_prepare, dynamics_release, dynamics_scratch, dynamics_cpu)),    \
-  .reference = FC_ON_CPU(dynamics_prepare, dynamics_release, NULL, dynamics_reference)
+  .backends = FC_BACKENDS(FC_ON_CPU(dynamics_prepare, state_release, dynamics_scratch, dynamics_cpu)),       \
+  .reference = FC_ON_CPU(dynamics_prepare, state_release, NULL, dynamics_reference)
 
 #endif

@@ -8,8 +8,6 @@
 
 #include "filters/histogram/equalize.h"
 
-#include <stdlib.h>
-
 #include "filters/pointwise/gather.h"
 #include "plugins/alpha.h"
 #include "plugins/single.h"
@@ -39,18 +37,10 @@ static inline fc_status equalize_prepare(const fc_host *host, void *instance, co
                                          void **prepared) {
   const double white = white_of(equalize_white(instance), setup->in[0]),
                most = setup->in[0]->dtype == FC_U8 ? 255 : 65535;
-  equalize_state *e = calloc(1, sizeof *e);
-  if (!e) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  e->colors = alpha_colors(setup->in[0]);
-  e->work.white = (uint32_t)(white < 1 ? 1 : white > most ? most : white);
-  e->work.form = equalize_form(instance);
-  *prepared = e;
-  return FC_OK;
-}
-
-static inline void equalize_release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
+  equalize_state e = {.colors = alpha_colors(setup->in[0])};
+  e.work.white = (uint32_t)(white < 1 ? 1 : white > most ? most : white);
+  e.work.form = equalize_form(instance);
+  return state_keep(host, &e, sizeof e, prepared);
 }
 
 static inline size_t equalize_scratch(const void *prepared, const fc_job *job) {
@@ -95,10 +85,9 @@ static inline fc_status equalize_process_cuda(const fc_host *host, const void *p
   .flags = FC_OP_KEEPS_DTYPE | FC_OP_KEEPS_MEANING, .kinds = FC_KIND_BIT(FC_IMAGE) | FC_KIND_BIT(FC_ARRAY),  \
   .dtypes_in = EQUALIZE_CODES, .dtypes_out = EQUALIZE_CODES, .create = fc_create_args,                       \
   .negotiate = equalize_negotiate,                                                                           \
-  .backends =                                                                                                \
-      BACKENDS(FC_ON_CPU(equalize_prepare, equalize_release, equalize_scratch, equalize_process_cpu),        \
-               FC_ON_CUDA(FC_BACKEND_GRAPH, equalize_prepare, equalize_release, equalize_cuda_scratch,       \
-                          equalize_process_cuda)),                                                           \
-  .reference = FC_ON_CPU(equalize_prepare, equalize_release, equalize_scratch, equalize_process_cpu)
+  .backends = BACKENDS(FC_ON_CPU(equalize_prepare, state_release, equalize_scratch, equalize_process_cpu),   \
+                       FC_ON_CUDA(FC_BACKEND_GRAPH, equalize_prepare, state_release, equalize_cuda_scratch,  \
+                                  equalize_process_cuda)),                                                   \
+  .reference = FC_ON_CPU(equalize_prepare, state_release, equalize_scratch, equalize_process_cpu)
 
 #endif

@@ -38,11 +38,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 }
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  prepared_state *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *state = (prepared_state){instance, alpha_colors(setup->in[0])};
-  *prepared = state;
-  return FC_OK;
+  const prepared_state state = {instance, alpha_colors(setup->in[0])};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 /* The value as the view's elements. */
@@ -117,6 +114,6 @@ static const fc_operator erase_operator = {
                  NULL, NULL)),
     .create = create,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(prepare, random_release, NULL, NULL),
+    RANDOM_BACKENDS(prepare, state_release, NULL, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("erase", erase_operator)

@@ -5,8 +5,6 @@
  * It looks ahead by the length of the fade-out: while the end of a stream is not known, a sample followed by
  * that many others is not in the fade.
  */
-#include <stdlib.h>
-
 #include "filters/timeline/fade.h"
 #include "plugins/single.h"
 
@@ -36,15 +34,8 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   arguments args = self;
-  fc_fade *fade = malloc(sizeof *fade);
-  if (!fade) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *fade = (fc_fade){args[IN]->ints[0], args[OUT]->ints[0], (int32_t)args[SHAPE]->ints[0], setup->compute};
-  *prepared = fade;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+  const fc_fade fade = {args[IN]->ints[0], args[OUT]->ints[0], (int32_t)args[SHAPE]->ints[0], setup->compute};
+  return state_keep(host, &fade, sizeof fade, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -100,9 +91,9 @@ static const fc_operator fade_operator = {
                        FC_CHOICE(FC_FADE_LOG, "log", "from -100 dB in even steps of level")))),
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(0, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("fade", fade_operator)

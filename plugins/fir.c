@@ -184,7 +184,7 @@ static fc_status join(const fc_host *host, void *self, const fc_setup *setup, co
   (void)setup;
   return convolution_make(host, (int)((arguments)self)[METHOD]->ints[0], map, border, value, made);
 }
-CONVOLUTION_JOINED(joined_operator);
+CONVOLUTION_JOINED
 
 static const void *extension(const fc_operator *op, const char *name) {
   static const fc_linear linear = {sizeof(fc_linear), 0, map_of, join, &joined_operator};

@@ -41,8 +41,6 @@ fc_pointwise pointwise_of(const void *instance, const fc_setup *setup, pointwise
 
 /* ---- joined by algebra ---------------------------------------------------------- */
 
-#define JOINED_CHANNELS 64
-
 static fc_status map_of(const fc_host *host, void *instance, const fc_setup *setup, fc_linear_map *map) {
   const gain *self = instance;
   const int64_t channels = setup->in[0]->extent[FC_AXIS_C],
@@ -83,14 +81,8 @@ static const void *extension(const fc_operator *op, const char *name) {
   return strcmp(name, FC_LINEAR) == 0 ? &linear : pointwise_extension(op, name);
 }
 
-static const fc_operator joined_operator = {.size = sizeof(fc_operator),
-                                            .flags = FC_OP_KEEPS_MEANING,
-                                            FC_EVERY_SIGNAL,
-                                            .name = "gain",
-                                            .summary = "several factors as one",
-                                            .destroy = free,
-                                            .negotiate = negotiate,
-                                            POINTWISE_BACKENDS_OF(extension)};
+JOINED_OPERATOR("gain", "several factors as one", .flags = FC_OP_KEEPS_MEANING, FC_EVERY_SIGNAL,
+                .destroy = free, .negotiate = negotiate, POINTWISE_BACKENDS_OF(extension))
 
 /* ---- the descriptor -------------------------------------------------------------- */
 

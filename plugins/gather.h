@@ -33,15 +33,8 @@ static inline fc_status gather_prepare(const fc_host *host, const fc_setup *setu
   fc_status status = FC_OK;
   state->device = setup->device;
   state->work = work;
-  if (work.channels) {
-    state->work.channels = state->channels = host->alloc(host, setup->device, bytes);
-    if (!state->channels)
-      status = FC_NO_MEMORY;
-    else if (setup->device == FC_HOST)
-      for (int64_t i = 0; i < count; i++) ((int32_t *)state->channels)[i] = work.channels[i];
-    else
-      status = host->upload(host, setup->device, state->channels, work.channels, bytes);
-  }
+  if (work.channels) status = state_upload(host, setup->device, work.channels, bytes, &state->channels);
+  state->work.channels = state->channels;
   if (status != FC_OK)
     gather_release(host, state);
   else

@@ -25,11 +25,8 @@ typedef struct histogram {
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
   if (args[LOW]->count > 0 && args[HIGH]->count > 0 && !(args[LOW]->floats[0] < args[HIGH]->floats[0]))
     return host->fail(host, FC_INVALID, "low=%s is not below high=%s", args[LOW]->text, args[HIGH]->text);
-  histogram *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  self->args = args;
-  *instance = self;
-  return FC_OK;
+  const histogram self = {.args = args};
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 static void reset(void *instance) {
@@ -79,16 +76,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 /* ---- running ------------------------------------------------------------------ */
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  fc_histogram *h = malloc(sizeof *h);
-  if (!h) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *h = work_of(instance, setup->in[0]);
-  *prepared = h;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
+  const fc_histogram h = work_of(instance, setup->in[0]);
+  return state_keep(host, &h, sizeof h, prepared);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
@@ -194,11 +183,11 @@ static const fc_operator histogram_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, NULL, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, NULL, process_cuda)),
     .reset = reset,
     .collect = collect,
     .report = report,
-    .reference = FC_ON_CPU(prepare, release, NULL, process_cpu),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_cpu),
 };
 SINGLE_OPERATOR_PLUGIN("histogram", histogram_operator)

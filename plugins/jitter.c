@@ -66,16 +66,13 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 /* ---- running -------------------------------------------------------------------- */
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  prepared_state *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  state->args = instance;
-  state->work = (fc_twist){.compute = setup->compute,
-                           .isa = fc_isa_best(),
-                           .colors = (int32_t)setup->in[0]->extent[FC_AXIS_C] - alpha_is_there(setup->in[0]),
-                           .extra = alpha_is_there(setup->in[0]),
-                           .white = white_of(state->args[WHITE], setup->in[0])};
-  *prepared = state;
-  return FC_OK;
+  prepared_state state = {.args = instance};
+  state.work = (fc_twist){.compute = setup->compute,
+                          .isa = fc_isa_best(),
+                          .colors = (int32_t)setup->in[0]->extent[FC_AXIS_C] - alpha_is_there(setup->in[0]),
+                          .extra = alpha_is_there(setup->in[0]),
+                          .white = white_of(state.args[WHITE], setup->in[0])};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -138,6 +135,6 @@ static const fc_operator jitter_operator = {
         WHITE_PARAM),
     .create = create,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(prepare, random_release, scratch, NULL),
+    RANDOM_BACKENDS(prepare, state_release, scratch, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("jitter", jitter_operator)

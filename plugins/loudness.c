@@ -8,9 +8,9 @@
 #include "plugins/single.h"
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
+  const loudness_meter meter = {0};
   (void)args;
-  *self = calloc(1, sizeof(loudness_meter));
-  return *self ? FC_OK : host->fail(host, FC_NO_MEMORY, "out of memory");
+  return state_keep(host, &meter, sizeof meter, self);
 }
 
 static void destroy(void *self) {
@@ -25,17 +25,9 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 /* ---- running ------------------------------------------------------------------ */
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
-  loudness_state *state = malloc(sizeof *state);
+  const loudness_state state = {fc_loudness_of(setup->in[0]->rate), fc_loudness_block(setup->in[0]->rate)};
   (void)self;
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *state = (loudness_state){fc_loudness_of(setup->in[0]->rate), fc_loudness_block(setup->in[0]->rate)};
-  *prepared = state;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -115,11 +107,11 @@ static const fc_operator loudness_operator = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = FC_BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu)),
+    .backends = FC_BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu)),
     .reset = reset,
     .collect = collect,
     .report = report,
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("loudness", loudness_operator)

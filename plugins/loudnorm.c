@@ -11,11 +11,9 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (!args[LOUDNESS]->count && !args[PEAK]->count)
     return host->fail(host, FC_INVALID,
                       "give loudness, as in loudnorm:loudness=-23LUFS, or peak, as in loudnorm:peak=-1dBFS");
-  loudnorm *op = calloc(1, sizeof *op);
-  if (!op) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  loudnorm_init(op, "loudnorm", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
-  *self = op;
-  return FC_OK;
+  loudnorm op = {0};
+  loudnorm_init(&op, "loudnorm", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
+  return state_keep(host, &op, sizeof op, self);
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {

@@ -12,6 +12,7 @@
 
 #include "core/contract/fc_helpers.h"
 #include "filters/filter2d/choice.h"
+#include "plugins/state.h"
 
 #define MASK2D_FLIP_PARAM                                                                                    \
   FC_BOOL_PARAM(0, "flip",                                                                                   \
@@ -55,19 +56,15 @@ static inline void mask2d_taps_clear(const fc_host *host, int device, mask2d_tap
 static inline fc_status mask2d_taps_make(const fc_host *host, const fc_setup *setup, const double *from,
                                          int64_t count, mask2d_taps *taps) {
   size_t bytes = (size_t)count * fc_dtype_size(setup->compute);
-  if (!(taps->host = host->alloc(host, FC_HOST, bytes))) goto no_memory;
-  for (int64_t i = 0; i < count; i++) {
-    if (setup->compute == FC_F64)
-      ((double *)taps->host)[i] = from[i];
-    else
-      ((float *)taps->host)[i] = (float)from[i];
+  fc_status status = FC_NO_MEMORY;
+  if ((taps->host = host->alloc(host, FC_HOST, bytes))) {
+    state_numbers(taps->host, setup->compute, from, count);
+    if (setup->device == FC_HOST) return FC_OK;
+    status = state_upload(host, setup->device, taps->host, bytes, &taps->device);
   }
-  if (setup->device == FC_HOST) return FC_OK;
-  if (!(taps->device = host->alloc(host, setup->device, bytes))) goto no_memory;
-  return host->upload(host, setup->device, taps->device, taps->host, bytes);
-
-no_memory:
-  return host->fail(host, FC_NO_MEMORY, "no memory for a mask of %lld taps", (long long)count);
+  return status == FC_NO_MEMORY
+             ? host->fail(host, status, "no memory for a mask of %lld taps", (long long)count)
+             : status;
 }
 
 #if FC_HAVE_CUDA

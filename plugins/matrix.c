@@ -306,12 +306,7 @@ static const fc_operator matrix = {
     RUNS,
 };
 
-static const fc_operator joined_operator = {.size = sizeof(fc_operator),
-                                            .name = "matrix",
-                                            .summary = "several matrices as one",
-                                            FC_EVERY_SIGNAL,
-                                            .destroy = destroy,
-                                            .negotiate = negotiate,
-                                            RUNS};
+JOINED_OPERATOR("matrix", "several matrices as one", FC_EVERY_SIGNAL, .destroy = destroy,
+                .negotiate = negotiate, RUNS)
 
 SINGLE_OPERATOR_PLUGIN("matrix", matrix)

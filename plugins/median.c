@@ -22,12 +22,8 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
     if (window->ints[i] % 2 == 0)
       status = host->fail(host, FC_INVALID, "window=%s: the sides of a window are odd: say %lld or %lld",
                           window->text, (long long)window->ints[i] - 1, (long long)window->ints[i] + 1);
-  if (status != FC_OK) return status;
-  median *self = malloc(sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *self = (median){window, args[BORDER], args[VALUE]};
-  *instance = self;
-  return FC_OK;
+  const median self = {window, args[BORDER], args[VALUE]};
+  return status == FC_OK ? state_keep(host, &self, sizeof self, instance) : status;
 }
 
 /* Sound has no rows. */
@@ -60,16 +56,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 /* ---- running ------------------------------------------------------------------ */
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  fc_median *m = malloc(sizeof *m);
-  if (!m) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *m = filter_of(instance, setup->in[0]);
-  *prepared = m;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
+  const fc_median m = filter_of(instance, setup->in[0]);
+  return state_keep(host, &m, sizeof m, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -144,8 +132,8 @@ static const fc_operator median_operator = {
     .create = create,
     .destroy = free,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, scratch, process_reference),
 };
 SINGLE_OPERATOR_PLUGIN("median", median_operator)

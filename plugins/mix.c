@@ -92,8 +92,6 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
 
 /* ---- joined by algebra ---------------------------------------------------------- */
 
-#define JOINED_CHANNELS 64
-
 /* A matrix of ones and zeros. */
 static fc_status map_of(const fc_host *host, void *instance, const fc_setup *setup, fc_linear_map *map) {
   const fc_arg *channels = instance;
@@ -170,14 +168,7 @@ static const fc_operator mix_operator = {
     .extension = extension,
 };
 
-static const fc_operator joined_operator = {.size = sizeof(fc_operator),
-                                            .flags = FC_OP_KEEPS_DTYPE,
-                                            .name = "mix",
-                                            .summary = "several selections of channels as one",
-                                            FC_EVERY_SIGNAL,
-                                            .destroy = free,
-                                            .negotiate = negotiate,
-                                            GATHER_BACKENDS(prepare),
-                                            .extension = extension};
+JOINED_OPERATOR("mix", "several selections of channels as one", .flags = FC_OP_KEEPS_DTYPE, FC_EVERY_SIGNAL,
+                .destroy = free, .negotiate = negotiate, GATHER_BACKENDS(prepare), .extension = extension)
 
 SINGLE_OPERATOR_PLUGIN("mix", mix_operator)

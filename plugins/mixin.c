@@ -4,8 +4,6 @@
  *
  * After the end of the second signal its border follows: zeros, or the signal again.
  */
-#include <stdlib.h>
-
 #include "filters/pointwise/add.h"
 #include "plugins/single.h"
 
@@ -80,15 +78,8 @@ typedef struct mixin_state {
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   arguments args = self;
-  mixin_state *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *state = (mixin_state){{setup->compute, args[GAIN]->floats[0]}, args[OTHER]->input};
-  *prepared = state;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+  const mixin_state state = {{setup->compute, args[GAIN]->floats[0]}, args[OTHER]->input};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 /* The second signal in the output's shape: where there is one channel or frame it is repeated. */
@@ -161,9 +152,9 @@ static const fc_operator mixin_operator = {
                                                 FC_CHOICE(FC_REFUSED, "stop", "say silence")))),
     .create = fc_create_args,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, scratch, process_cpu),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("mixin", mixin_operator)

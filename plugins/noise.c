@@ -15,16 +15,13 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const fc_arg *const *args = instance;
-  fc_noise *noise = malloc(sizeof *noise);
-  if (!noise) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *noise = (fc_noise){.compute = setup->compute,
-                      .isa = fc_isa_best(),
-                      .even = args[FORM]->ints[0] == UNIFORM,
-                      .shared = args[MONO]->ints[0] != 0,
-                      .deviation = args[SIGMA]->floats[0],
-                      .colors = alpha_colors(setup->in[0])};
-  *prepared = noise;
-  return FC_OK;
+  const fc_noise noise = {.compute = setup->compute,
+                          .isa = fc_isa_best(),
+                          .even = args[FORM]->ints[0] == UNIFORM,
+                          .shared = args[MONO]->ints[0] != 0,
+                          .deviation = args[SIGMA]->floats[0],
+                          .colors = alpha_colors(setup->in[0])};
+  return state_keep(host, &noise, sizeof noise, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -72,6 +69,6 @@ static const fc_operator noise_operator = {
                       "no")),
     .create = fc_create_args,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(prepare, random_release, scratch, NULL),
+    RANDOM_BACKENDS(prepare, state_release, scratch, NULL),
 };
 SINGLE_OPERATOR_PLUGIN("noise", noise_operator)

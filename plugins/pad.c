@@ -4,9 +4,6 @@
  * filters/geometry/place.h; for other borders the host makes the border, and filters/pointwise/gather.h
  * copies.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "filters/geometry/place.h"
 #include "filters/pointwise/gather.h"
 #include "plugins/anchor.h"
@@ -149,20 +146,13 @@ typedef struct pad_state {
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   arguments args = self;
   const fc_format *in = setup->in[0];
-  pad_state *state = calloc(1, sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  state->args = args;
-  state->place.n_codes = border_of(args) == FC_BORDER_ZERO ? 1 : (int32_t)args[VALUE]->count;
-  for (int i = 0; i < state->place.n_codes; i++) {
+  pad_state state = {.args = args};
+  state.place.n_codes = border_of(args) == FC_BORDER_ZERO ? 1 : (int32_t)args[VALUE]->count;
+  for (int i = 0; i < state.place.n_codes; i++) {
     const double value = border_of(args) == FC_BORDER_ZERO ? 0 : args[VALUE]->floats[i];
-    host->rows->store_f64(&state->place.codes[i], 8, &value, 1, in->kind, in->dtype, NULL);
+    host->rows->store_f64(&state.place.codes[i], 8, &value, 1, in->kind, in->dtype, NULL);
   }
-  *prepared = state;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 /* The position depends on the extents, which are in the views. */
@@ -271,9 +261,10 @@ static const fc_operator pad_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, release, NULL, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends =
+        BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, state_release, NULL, process_cpu),
+                 FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("pad", pad_operator)

@@ -33,24 +33,13 @@ static inline void pointwise_release(const fc_host *host, void *prepared) {
 /* `count` factors in the compute type, in device memory. */
 static inline fc_status pointwise_factors(const fc_host *host, pointwise_state *state, const double *factors,
                                           int64_t count) {
-  int device = state->device, compute = state->work.compute;
-  size_t bytes = (size_t)count * fc_dtype_size(compute);
-  fc_status status = FC_OK;
+  const int compute = state->work.compute;
+  const size_t bytes = (size_t)count * fc_dtype_size(compute);
   void *numbers = host->alloc(host, FC_HOST, bytes);
   if (!numbers) return FC_NO_MEMORY;
-  for (int64_t i = 0; i < count; i++) {
-    if (compute == FC_F64)
-      ((double *)numbers)[i] = factors[i];
-    else
-      ((float *)numbers)[i] = (float)factors[i];
-  }
-  if (device == FC_HOST) {
-    state->factors = numbers;
-  } else {
-    state->factors = host->alloc(host, device, bytes);
-    status = state->factors ? host->upload(host, device, state->factors, numbers, bytes) : FC_NO_MEMORY;
-    host->free(host, FC_HOST, numbers);
-  }
+  state_numbers(numbers, compute, factors, count);
+  const fc_status status = state_upload(host, state->device, numbers, bytes, &state->factors);
+  host->free(host, FC_HOST, numbers);
   state->work.factors = state->factors;
   return status;
 }

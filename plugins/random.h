@@ -7,7 +7,6 @@
 #define FC_PLUGINS_RANDOM_H
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "filters/base/power.h"
 #include "plugins/single.h"
@@ -50,11 +49,6 @@ static inline fc_status random_each(const fc_host *host, const void *prepared, c
     status = run(host, prepared, job, &frame);
   }
   return status;
-}
-
-static inline void random_release(const fc_host *host, void *prepared) {
-  (void)host;
-  free(prepared);
 }
 
 /* All rows and columns of the input are read. */

@@ -38,18 +38,15 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
 }
 
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
-  prepared_state *state = malloc(sizeof *state);
   arguments args = instance;
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
+  prepared_state state = {.args = args};
   const int filter = (int)args[FILTER]->ints[0];
-  state->args = args;
-  state->work = (fc_resample){.filter = filter,
-                              .antialias = args[ANTIALIAS]->ints[0] != 0,
-                              .compute = setup->compute,
-                              .alpha = alpha_is_straight(setup->in[0]) && filter != FC_RESAMPLE_NEAREST,
-                              .isa = fc_isa_best()};
-  *prepared = state;
-  return FC_OK;
+  state.work = (fc_resample){.filter = filter,
+                             .antialias = args[ANTIALIAS]->ints[0] != 0,
+                             .compute = setup->compute,
+                             .alpha = alpha_is_straight(setup->in[0]) && filter != FC_RESAMPLE_NEAREST,
+                             .isa = fc_isa_best()};
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 /* The rectangle as a signal of its own. */
@@ -162,6 +159,6 @@ static const fc_operator random_resized_crop_operator = {
         FC_BOOL_PARAM(0, "antialias", "Whether shrinking takes the mean over all pixels.", "yes")),
     .create = create,
     .negotiate = negotiate,
-    RANDOM_BACKENDS(prepare, random_release, scratch, scratch_cuda),
+    RANDOM_BACKENDS(prepare, state_release, scratch, scratch_cuda),
 };
 SINGLE_OPERATOR_PLUGIN("random_resized_crop", random_resized_crop_operator)

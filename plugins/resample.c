@@ -66,9 +66,9 @@ static fc_status make_table(const fc_host *host, resample_state *state) {
   fc_polyphase_fill(&state->work, state->table);
   state->work.table = state->table;
   if (state->device == FC_HOST) return FC_OK;
-  if (!(state->device_table = host->alloc(host, state->device, bytes))) return FC_NO_MEMORY;
+  const fc_status status = state_upload(host, state->device, state->table, bytes, &state->device_table);
   state->work.device_table = state->device_table;
-  return host->upload(host, state->device, state->device_table, state->table, bytes);
+  return status;
 }
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {

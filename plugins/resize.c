@@ -5,7 +5,6 @@
  * Weights are computed for each piece of output, in its scratch: nothing is prepared for a size.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "filters/resample/resample.h"
 #include "plugins/alpha.h"
@@ -145,15 +144,8 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 /* ---- running ------------------------------------------------------------------- */
 
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
-  fc_resample *state = malloc(sizeof *state);
-  if (!state) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  *state = resample_of(self, setup->in[0], setup->compute);
-  *prepared = state;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+  const fc_resample state = resample_of(self, setup->in[0], setup->compute);
+  return state_keep(host, &state, sizeof state, prepared);
 }
 
 static size_t scratch(const void *prepared, const fc_job *job) {
@@ -258,9 +250,10 @@ static const fc_operator resize_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, release, scratch_cuda, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch, process_reference),
+    .backends =
+        BACKENDS(FC_BACKEND(FC_BACKEND_INSIDE, FC_KIND_HOST, prepare, state_release, scratch, process_cpu),
+                 FC_ON_CUDA(FC_BACKEND_INSIDE, prepare, state_release, scratch_cuda, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, scratch, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("resize", resize_operator)

@@ -182,14 +182,8 @@ static inline fc_status sepconv_joined_describe(const fc_host *host, void *insta
 #define SEPCONV_EXTENSION                                                                                    \
   FC_FUSIBLE_LINEAR(sepconv_extension, sepconv_describe, NULL, sepconv_map, sepconv_make, joined_operator)   \
   FC_FUSIBLE(joined_extension, sepconv_joined_describe)                                                      \
-  static const fc_operator joined_operator = {.size = sizeof(fc_operator),                                   \
-                                              .flags = FC_OP_KEEPS_MEANING,                                  \
-                                              .name = "sepconv",                                             \
-                                              .summary = "several separable convolutions as one",            \
-                                              FC_PICTURES_ONLY,                                              \
-                                              .destroy = free,                                               \
-                                              .negotiate = sepconv_joined_negotiate,                         \
-                                              SEPCONV_BACKENDS_OF(sepconv_joined_prepare),                   \
-                                              .extension = joined_extension};
+  JOINED_OPERATOR("sepconv", "several separable convolutions as one", .flags = FC_OP_KEEPS_MEANING,          \
+                  FC_PICTURES_ONLY, .destroy = free, .negotiate = sepconv_joined_negotiate,                  \
+                  SEPCONV_BACKENDS_OF(sepconv_joined_prepare), .extension = joined_extension)
 
 #endif

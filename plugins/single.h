@@ -7,6 +7,7 @@
 #define FC_PLUGINS_SINGLE_H
 
 #include "core/contract/fc_helpers.h"
+#include "plugins/state.h"
 
 /* The backends of an operator, the second of them only in a build with CUDA. */
 #if FC_HAVE_CUDA
@@ -14,6 +15,13 @@
 #else
 #define BACKENDS(cpu, cuda) FC_BACKENDS(cpu)
 #endif
+
+/* `joined_operator`, whose instances do what several stages do (fc_linear.made in plugin.h), with further
+ * members. Pixels have up to so many channels where not all matrices can be joined. */
+#define JOINED_OPERATOR(of, does, ...)                                                                       \
+  static const fc_operator joined_operator = {                                                               \
+      .size = sizeof(fc_operator), .name = of, .summary = does, __VA_ARGS__};
+#define JOINED_CHANNELS 64
 
 /* The version is the project's, from the build. */
 #define SINGLE_OPERATOR_PLUGIN(name, op)                                                                     \

@@ -27,14 +27,12 @@ typedef struct stats {
 /* ---- create ----------------------------------------------------------------- */
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  stats *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "no memory for an operator");
+  stats self = {0};
   for (int64_t i = 0; i < args[STAT]->count; i++) {
     int64_t which = args[STAT]->ints[i];
-    self->wanted |= which == ALL ? ~0u : 1u << which;
+    self.wanted |= which == ALL ? ~0u : 1u << which;
   }
-  *instance = self;
-  return FC_OK;
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 static void destroy(void *instance) {

@@ -2,8 +2,6 @@
 /*
  * tone.c - the operator tone, a generator: parameters and terms; the work is filters/generate/tone.h.
  */
-#include <stdlib.h>
-
 #include "filters/generate/tone.h"
 #include "plugins/single.h"
 
@@ -52,23 +50,15 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   arguments args = self;
   const double rate = args[RATE]->floats[0], from = args[FREQ]->floats[0] / rate;
-  fc_tone *tone = calloc(1, sizeof *tone);
-  if (!tone) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  tone->form = args[FORM]->ints[0] == SWEEP ? FC_TONE_SINE : (int32_t)args[FORM]->ints[0];
-  tone->isa = fc_isa_best();
-  tone->seed = (uint64_t)args[SEED]->ints[0];
-  tone->level = args[LEVEL]->floats[0];
+  fc_tone tone = {
+      .isa = fc_isa_best(), .seed = (uint64_t)args[SEED]->ints[0], .level = args[LEVEL]->floats[0]};
+  tone.form = args[FORM]->ints[0] == SWEEP ? FC_TONE_SINE : (int32_t)args[FORM]->ints[0];
   if (args[FORM]->ints[0] == SWEEP)
-    fc_tone_set_frequency(tone, from, args[TO]->count ? args[TO]->floats[0] / rate : 0.5,
+    fc_tone_set_frequency(&tone, from, args[TO]->count ? args[TO]->floats[0] / rate : 0.5,
                           args[LENGTH]->ints[0]);
   else
-    fc_tone_set_frequency(tone, from, from, 0);
-  *prepared = tone;
-  return FC_OK;
-}
-
-static void release(const fc_host *host, void *prepared) {
-  free(prepared);
+    fc_tone_set_frequency(&tone, from, from, 0);
+  return state_keep(host, &tone, sizeof tone, prepared);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
@@ -142,9 +132,9 @@ static const fc_operator tone_operator = {
     .params = params,
     .create = create,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, NULL, process_cpu),
-                         FC_ON_CUDA(0, prepare, release, NULL, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, NULL, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, state_release, NULL, process_cpu),
+                         FC_ON_CUDA(0, prepare, state_release, NULL, process_cuda)),
+    .reference = FC_ON_CPU(prepare, state_release, NULL, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("tone", tone_operator)

@@ -17,17 +17,15 @@ typedef struct waveform {
 } waveform;
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **instance) {
-  waveform *self = calloc(1, sizeof *self);
-  if (!self) return host->fail(host, FC_NO_MEMORY, "out of memory");
-  self->work = (fc_waveform){.panels = {.width = args[WIDTH]->ints[0],
-                                        .height = args[HEIGHT]->ints[0],
-                                        .axes = args[AXES]->ints[0] != 0,
-                                        .dark = args[DARK]->ints[0] != 0},
-                             .top = args[TOP]->floats[0],
-                             .range = {58, 96, 168},
-                             .rms = {132, 170, 224}};
-  *instance = self;
-  return FC_OK;
+  waveform self = {0};
+  self.work = (fc_waveform){.panels = {.width = args[WIDTH]->ints[0],
+                                       .height = args[HEIGHT]->ints[0],
+                                       .axes = args[AXES]->ints[0] != 0,
+                                       .dark = args[DARK]->ints[0] != 0},
+                            .top = args[TOP]->floats[0],
+                            .range = {58, 96, 168},
+                            .rms = {132, 170, 224}};
+  return state_keep(host, &self, sizeof self, instance);
 }
 
 static void reset(void *instance) {

@@ -539,14 +539,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
     return FALSE;
   char *data = (char *)in->data + (origin - in->origin[along]) * in->stride[along];
   l->in.data = data + first * in->stride[along];
-  l->args = (fc_window_args){.in = data,
-                             .out = out->data,
-                             .in_row = in->stride[FC_AXIS_Y],
-                             .out_row = out->stride[FC_AXIS_Y],
-                             .in_image = in->stride[FC_AXIS_N],
-                             .in_plane = in->stride[FC_AXIS_C],
-                             .out_image = out->stride[FC_AXIS_N],
-                             .out_plane = out->stride[FC_AXIS_C],
+  l->args = (fc_window_args){.views = fc_window_views_of(data, in, out),
                              .across = (gint32)across,
                              .planes = l->planar ? (gint32)in->shape[FC_AXIS_C] : 1,
                              .begin = (gint32)MIN(origin, far),
@@ -793,13 +786,13 @@ static gboolean launch_series(const fc_composition *c, const fc_view *in, const 
       !fc_series_describe(&k, c, in->dtype, in->shape[FC_AXIS_C], planar, out->shape[FC_AXIS_X]) ||
       !fc_series_launch(&k, c, in, out, planar, processors, resident, &args, to))
     return FALSE;
-  first = *in, first.data = (void *)args.in, args.notes = notes;
+  first = *in, first.data = (void *)args.views.in, args.notes = notes;
   if (!planar) first.stride[FC_AXIS_C] = last.stride[FC_AXIS_C] = 0;
   guint length = 0;
   while (fc_series_lengths[length] != k.v) length++;
   to->variant =
       SERIES + (planar ? IN_PLANES : 0) + WARP * (to->threads / 32 - 1) + LENGTH * length +
-      (begins_at(args.in, &first, k.v / k.um * k.ui * (gint64)fc_dtype_size(in->dtype)) ? ALIGNED : 0) +
+      (begins_at(args.views.in, &first, k.v / k.um * k.ui * (gint64)fc_dtype_size(in->dtype)) ? ALIGNED : 0) +
       (begins_at(out->data, &last, k.v / k.um * k.uo * (gint64)fc_dtype_size(out->dtype)) ? OUT_ALIGNED : 0);
   return set_params(to, &args, sizeof args, NULL, c);
 }

@@ -36,12 +36,29 @@ typedef struct fc_map_place {
   gint64 x, y, width, height;
 } fc_map_place;
 
-/* The same for all skeletons with windows: struct fc_window_args of window.cuh, where the fields are
- * explained. */
-typedef struct fc_window_args {
+/* How the arguments of all skeletons with windows begin. */
+typedef struct fc_window_views {
   const void *in;
   void *out;
   gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+} fc_window_views;
+
+/* Of rows that begin with the sample `first` of the input. */
+static inline fc_window_views fc_window_views_of(const void *first, const fc_view *in, const fc_view *out) {
+  return (fc_window_views){first,
+                           out->data,
+                           in->stride[FC_AXIS_Y],
+                           out->stride[FC_AXIS_Y],
+                           in->stride[FC_AXIS_N],
+                           in->stride[FC_AXIS_C],
+                           out->stride[FC_AXIS_N],
+                           out->stride[FC_AXIS_C]};
+}
+
+/* The same as struct fc_window_args of window.cuh, where the fields are explained, and fc_series_args of
+ * series.cuh, with as many windows at most. */
+typedef struct fc_window_args {
+  fc_window_views views;
   gint32 across, planes;
   gint32 begin, extent, total;
   gint32 first, count, each;
@@ -49,12 +66,9 @@ typedef struct fc_window_args {
   guint32 *notes;
 } fc_window_args;
 
-/* The same for series.cuh, with as many windows at most. */
 #define FC_SERIES_WINDOWS 4
 typedef struct fc_series_args {
-  const void *in;
-  void *out;
-  gint64 in_row, out_row, in_image, in_plane, out_image, out_plane;
+  fc_window_views views;
   gint32 begin, end, total, height, first, count, rows, planes;
   float constant[FC_SERIES_WINDOWS];
   guint32 *notes;

@@ -322,16 +322,9 @@ gboolean fc_series_launch(const fc_series *k, const fc_composition *c, const fc_
                rows = k->line ? slices : out->shape[FC_AXIS_Y],
                each = rows_of_block(rows, bands * images, k->above + 2,
                                     (gint64)processors * (resident ? resident : BLOCKS));
-  *args = (fc_series_args){.in = (const char *)in->data +
-                                 (out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X]) * in->stride[FC_AXIS_X] -
-                                 in->origin[FC_AXIS_Y] * in->stride[FC_AXIS_Y],
-                           .out = out->data,
-                           .in_row = in->stride[FC_AXIS_Y],
-                           .out_row = out->stride[FC_AXIS_Y],
-                           .in_image = in->stride[FC_AXIS_N],
-                           .in_plane = in->stride[FC_AXIS_C],
-                           .out_image = out->stride[FC_AXIS_N],
-                           .out_plane = out->stride[FC_AXIS_C],
+  const char *first = fc_view_at(in, 0, -in->origin[FC_AXIS_Y],
+                                 out->origin[FC_AXIS_X] - in->origin[FC_AXIS_X], 0); /* of row 0 */
+  *args = (fc_series_args){.views = fc_window_views_of(first, in, out),
                            .begin = (gint32)MIN(ahead, far),
                            .end = (gint32)MIN(behind, 2 * far),
                            .total = (gint32)total,

@@ -24,6 +24,12 @@ static inline int fc_is_interleaved(const fc_view *v) {
          v->stride[FC_AXIS_X] == v->shape[FC_AXIS_C] * size;
 }
 
+/* The position after `at`, in the order of a view's axes; the first again after the last. */
+static inline void fc_advance(const fc_view *v, int64_t at[FC_AXES]) {
+  for (int a = FC_AXES - 1; a >= 0; at[a--] = 0)
+    if (++at[a] < v->shape[a]) return;
+}
+
 static inline fc_lines fc_lines_of(const fc_view *in, const fc_view *out, int whole_rows) {
   fc_lines l;
   int64_t channels = out->shape[FC_AXIS_C], columns = out->shape[FC_AXIS_X];

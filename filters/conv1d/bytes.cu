@@ -13,21 +13,20 @@
 // before the row's other warps; it also makes the border if the views are the whole signal.
 #include "filters/conv1d/kernels.cuh"
 
+#include "filters/conv1d/choice.h"
 #include "filters/gpu/border.cuh"
 #include "filters/gpu/sample_words.cuh"
 
 namespace {
 
 constexpr int WARPS = 8, RESIDENT = 3, EACH = 16, TILE = 32 * EACH;
-constexpr int MOST_TAPS = 40; // longer masks are composed
-static_assert(MOST_TAPS <= FC_CONV1D_BLOCK && MOST_TAPS % 4 == 0, "one block of taps, by fours");
-// The shortest rows for this kernel: two tiles, and 64 bytes per tap; in shorter ones the ends take too
-// long.
-constexpr int SHORTEST = 2, SHORTEST_A_TAP = 64;
-constexpr int AHEAD = 5; // words that a lane loads before the first taps
+static_assert(FC_CONV1D_BYTES_TAPS <= FC_CONV1D_BLOCK && FC_CONV1D_BYTES_TAPS % 4 == 0,
+              "one block of taps, by fours");
+constexpr int SHORTEST = 2; // tiles of a row; in shorter ones the ends take too long
+constexpr int AHEAD = 5;    // words that a lane loads before the first taps
 
 struct byte_taps {
-  float4 quad[MOST_TAPS / 4]; // multiplied by FC_TINY_UP
+  float4 quad[FC_CONV1D_BYTES_TAPS / 4]; // multiplied by FC_TINY_UP
 };
 
 struct bytes_args {
@@ -191,12 +190,10 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 
 // ---- launching -------------------------------------------------------------------
 
-// Whether samples of a row are adjacent bytes with codes from 0 to 255.
-bool fits(const fc_view *v) {
+// Whether codes from 0 to 255 are values.
+bool is_plain(const fc_view *v) {
   const fc_scaling s = fc_scaling_of(v->kind, v->dtype);
-  const int64_t channels = v->shape[FC_AXIS_C];
-  return v->dtype == FC_U8 && s.scale == 1.0 && s.bias == 0 && v->stride[FC_AXIS_X] == channels &&
-         (channels == 1 || v->stride[FC_AXIS_C] == 1);
+  return s.scale == 1.0 && s.bias == 0;
 }
 
 // Whether no sum of bytes can exceed the range of the trick with FC_TINY_UP, or lose bits.
@@ -252,8 +249,7 @@ fc_status fc_conv1d_bytes(const fc_conv1d *c, const fc_view *in, const fc_edges 
                           cudaStream_t stream, uint32_t *notes) {
   bytes_args a = {};
   byte_taps list = {};
-  if (c->axis != FC_AXIS_X || c->compute != FC_F32 || c->masks != 1 || c->taps > MOST_TAPS || !fits(in) ||
-      !fits(out) || !is_tame(c) || !set_row(&a, c, in, edges, out) || a.elements < SHORTEST_A_TAP * a.taps)
+  if (!is_plain(in) || !is_plain(out) || !is_tame(c) || !set_row(&a, c, in, edges, out))
     return FC_UNSUPPORTED;
   for (int j = 0; j < a.taps; j++) (&list.quad[0].x)[j] = static_cast<const float *>(c->mask)[j] * FC_TINY_UP;
   a.notes = notes;

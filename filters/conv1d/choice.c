@@ -5,9 +5,6 @@
 enum {
   TAPS = FC_CONV1D_BLOCK, /* of masks that are summed in one run, which all but the general kernels need */
   LONG = 2048,            /* elements of rows from which on quads.cu keeps its lanes busy */
-  SHORT = 640,            /* samples of rows of which rows.cu has several in shared memory */
-  BYTES_TAPS = 40,        /* of bytes.cu */
-  BYTES_A_TAP = 64,       /* elements of a row for each tap, below which its ends take too long */
   VECTORS = 128           /* pixels of the rows of vectors.cu */
 };
 
@@ -58,12 +55,12 @@ static int takes_single(const fc_case1d *k) {
 }
 
 static int takes_rows(const fc_case1d *k) {
-  return k->along_x && is_plain(k) && k->length <= SHORT && (k->samples || k->pixels);
+  return k->along_x && is_plain(k) && k->length <= FC_CONV1D_ROWS_MOST && (k->samples || k->pixels);
 }
 
 static int takes_bytes(const fc_case1d *k) {
   return k->along_x && k->in_dtype == FC_U8 && k->out_dtype == FC_U8 && k->pixels && k->channels <= 4 &&
-         k->taps <= BYTES_TAPS && k->length * k->channels >= BYTES_A_TAP * k->taps;
+         k->taps <= FC_CONV1D_BYTES_TAPS && k->length * k->channels >= FC_CONV1D_BYTES_A_TAP * k->taps;
 }
 
 static int takes_vectors(const fc_case1d *k) {
@@ -107,7 +104,7 @@ static int is_quick_row(const fc_signal1d *s) {
   enum { FEW = 16, SMALL = 64 };
   const int64_t length = s->extent[FC_AXIS_X], channels = s->extent[FC_AXIS_C];
   if (s->kind == FC_AUDIO || length < SMALL) return 1;
-  if (length <= SHORT) return s->taps > FEW;
+  if (length <= FC_CONV1D_ROWS_MOST) return s->taps > FEW;
   return channels >= 3 || channels * length >= LONG;
 }
 
@@ -126,9 +123,9 @@ static int is_quick_column(const fc_signal1d *s, int floats) {
  * 0.209, 0.37; those of 8192 0.128, 0.30 for 0.107, 0.24. */
 static int is_quick_bytes(const fc_signal1d *s) {
   const int64_t elements = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C];
-  return s->kind != FC_AUDIO && s->in_dtype == FC_U8 && s->taps <= BYTES_TAPS && s->extent[FC_AXIS_C] <= 4 &&
-         s->extent[FC_AXIS_X] > SHORT && elements >= BYTES_A_TAP * s->taps &&
-         (elements % 4 != 0 || s->extent[FC_AXIS_Y] == 1);
+  return s->kind != FC_AUDIO && s->in_dtype == FC_U8 && s->taps <= FC_CONV1D_BYTES_TAPS &&
+         s->extent[FC_AXIS_C] <= 4 && s->extent[FC_AXIS_X] > FC_CONV1D_ROWS_MOST &&
+         elements >= FC_CONV1D_BYTES_A_TAP * s->taps && (elements % 4 != 0 || s->extent[FC_AXIS_Y] == 1);
 }
 
 int fc_conv1d_is_quick(const fc_signal1d *s) {

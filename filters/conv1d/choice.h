@@ -12,6 +12,11 @@
 
 FC_BEGIN_DECLS
 
+/* Limits of kernels. */
+#define FC_CONV1D_ROWS_MOST   640 /* rows.cu: samples of a row, of which it has several in shared memory */
+#define FC_CONV1D_BYTES_TAPS  40  /* bytes.cu; longer masks are composed */
+#define FC_CONV1D_BYTES_A_TAP 64  /* elements of a row for each tap, below which its ends take too long */
+
 /* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
  * room, or sizes beyond 32 bits, returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel1d {

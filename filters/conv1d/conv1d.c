@@ -13,6 +13,7 @@
  * converted back.
  */
 #include "filters/conv1d/conv1d.h"
+#include "filters/base/lines.h"
 #include "filters/conv1d/conv1d_kernels.h"
 
 #include <string.h>
@@ -40,11 +41,9 @@ static void reference_element(const fc_conv1d *c, const fc_view *in, const fc_vi
 }
 
 fc_status fc_conv1d_ref(const fc_conv1d *c, const fc_view *in, const fc_view *out, uint32_t *notes) {
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) reference_element(c, in, out, at, notes);
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at))
+    reference_element(c, in, out, at, notes);
   return FC_OK;
 }
 

@@ -12,12 +12,12 @@
 // The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
+#include "filters/conv1d/choice.h"
 #include "filters/conv1d/windows.cuh"
 
 namespace {
 
 constexpr int THREADS = 128;
-constexpr int LONGEST = 640; // maximum of output frames per row
 constexpr int MOST_TAPS = FC_CONV1D_BLOCK, MOST_QUADS = (MOST_TAPS + 3) / 4, MOST_BORDER = 2 * MOST_TAPS;
 constexpr int MOST_SHARED = 96 * 1024; // so that two blocks are resident
 constexpr int NOWHERE = -1;
@@ -315,8 +315,8 @@ bool set_rows(rows_args *a, const fc_conv1d *c, const fc_view *in, const fc_edge
               const fc_view *out) {
   const int64_t outputs = out->shape[FC_AXIS_X],
                 frames = edges ? in->shape[FC_AXIS_X] : outputs + c->taps - 1;
-  if (outputs > LONGEST || frames < 1 || frames > LONGEST + MOST_TAPS || c->before > LONGEST ||
-      c->before < (edges ? 0 : -LONGEST))
+  if (frames < 1 || frames > FC_CONV1D_ROWS_MOST + MOST_TAPS || c->before > FC_CONV1D_ROWS_MOST ||
+      c->before < (edges ? 0 : -FC_CONV1D_ROWS_MOST))
     return false;
   int64_t channels = out->shape[FC_AXIS_C];
   const bool together = is_dense(in, frames, channels) && is_dense(out, outputs, channels);

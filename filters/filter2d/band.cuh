@@ -31,7 +31,6 @@
 #include "filters/gpu/copy_bulk.cuh"
 
 #define FC_BAND_THREADS 128
-#define FC_BAND_WIDTH   512 // elements: 4 per thread. A band is one such group, or two
 
 // The ends of the signal.
 struct fc_band_edges {

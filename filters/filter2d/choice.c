@@ -7,26 +7,10 @@
 #include "filters/filter2d/conv2d_strips.h"
 
 enum {
-  BAND = 512,       /* elements of a band: 4 of each of 128 threads */
-  MARGIN = 124,     /* FC_MARCH_MARGIN */
-  STEP = 4,         /* FC_MARCH_STEP */
-  FLOATS_MOST = 31, /* taps of sepconv/floats.cu a side */
-  DENSE_MOST = 15,  /* of conv2d/floats.cu, of which of 4 channels */
-  DENSE_FOUR = 7,
-  DIGIT_TAPS = 121, /* of digits.cuh, across and down */
-  DIGIT_DOWN = 31,
-  DIGIT_EDGES = 122,  /* margin where the border is made: a thread has one byte of it, or of a word */
-  QUADS_DOWN = 7,     /* of sepconv/quads_bytes.cu, */
-  QUADS_ALIGNED = 5,  /* which for fewer aligned rows is no faster */
-  QUADS_WINDOW = 32,  /* bytes of a window, */
-  QUADS_OUTPUTS = 16, /* of which outputs */
-  BYTES_SHORT = 7,    /* of conv2d/narrow_bytes.cu and line_bytes.cu */
-  NARROW = 256,       /* elements of a row of narrow.cu, of floats of sepconv, and taps a side */
-  NARROW_FLOATS = 128,
-  NARROW_TAPS = 31,
-  THIN_ROWS = 8,
-  WAYS_THREADS = 128,   /* of a block of sepconv/ways.cu */
-  WAYS_BYTES_MOST = 768 /* columns beyond which bands are faster; of long masks BAND */
+  DIGIT_EDGES = 122,    /* margin where the border is made: a thread has one byte of it, or of a word */
+  QUADS_ALIGNED = 5,    /* rows of windows for which, of aligned rows, sepconv/quads_bytes.cu is no faster */
+  NARROW_FLOATS = 128,  /* columns beyond which narrow.cu is slower, of floats of sepconv */
+  WAYS_BYTES_MOST = 768 /* columns beyond which bands are faster; of long masks FC_BAND_WIDTH */
 };
 
 /* ---- the case ---------------------------------------------------------------------- */
@@ -55,7 +39,8 @@ static fc_case2d case_of(int compute, int64_t nx, int64_t ny, const fc_view *in,
   fc_case2d c = {.compute = compute, .in_dtype = in->dtype, .out_dtype = out->dtype, .nx = nx, .ny = ny};
   c.rank = 1, c.edges = edges != NULL;
   c.adjacent = (joined || (in->stride[FC_AXIS_X] == in_size && out->stride[FC_AXIS_X] == out_size)) &&
-               in->dtype != FC_F64 && step <= STEP && (nx - 1) * step <= MARGIN && nx <= MARGIN;
+               in->dtype != FC_F64 && step <= FC_MARCH_STEP && (nx - 1) * step <= FC_MARCH_MARGIN &&
+               nx <= FC_MARCH_MARGIN;
   for (int a = FC_AXIS_Y; edges && a <= FC_AXIS_X; a++) /* the views must end where the signal does */
     c.adjacent &= in->origin[a] == 0 && in->shape[a] == in->extent[a] && in->shape[a] == out->shape[a];
   if (!c.adjacent) return c;
@@ -98,7 +83,8 @@ fc_case2d fc_sepconv_case(const fc_sepconv *op, const fc_view *in, const fc_edge
 
 fc_case2d fc_conv2d_case(const fc_conv2d *op, const fc_view *in, const fc_edges *edges, const fc_view *out) {
   fc_case2d c = case_of(op->compute, op->nx, op->ny, in, edges, out);
-  c.digits = c.digits && op->compute == FC_F32 && op->nx == op->ny && op->nx <= DENSE_MOST && suits_bytes(op);
+  c.digits =
+      c.digits && op->compute == FC_F32 && op->nx == op->ny && op->nx <= FC_CONV2D_TAPS && suits_bytes(op);
   return c;
 }
 
@@ -127,7 +113,7 @@ static int is_tall(const fc_case2d *c) {
 fc_ways_sharing fc_ways_share(int64_t columns, int64_t step, int64_t margin) {
   const int64_t pixels = columns / step;
   fc_ways_sharing best = {0};
-  for (int64_t threads = 64; threads <= WAYS_THREADS; threads += 32) {
+  for (int64_t threads = 64; threads <= FC_WAYS_THREADS; threads += 32) {
     const int64_t least = (columns + 4 * threads - 1) / (4 * threads);
     for (int64_t bands = least; bands < least + 3; bands++) {
       const int64_t quads = ((pixels + bands - 1) / bands + 3) / 4, lanes = quads * step,
@@ -144,15 +130,15 @@ fc_ways_sharing fc_ways_share(int64_t columns, int64_t step, int64_t margin) {
 
 /* Where bands have no kernel or a slow one, because windows are wide or many threads have no columns. */
 static int takes_ways(const fc_case2d *c) {
-  if (!are_floats(c) || !is_square(c, FLOATS_MOST) || is_one_wide(c) || !is_tall(c)) return 0;
+  if (!are_floats(c) || !is_square(c, FC_SEPCONV_TAPS) || is_one_wide(c) || !is_tall(c)) return 0;
   const fc_ways_sharing s = fc_ways_share(c->columns, c->step, c->margin);
   if (s.threads == 0) return 0;
   if (c->step == 2 || c->step == 4 || (c->step == 3 && c->nx > 15)) return 1;
-  return c->columns <= BAND && (double)c->columns < 0.8 * BAND * s.worth;
+  return c->columns <= FC_BAND_WIDTH && (double)c->columns < 0.8 * FC_BAND_WIDTH * s.worth;
 }
 
 int fc_case2d_digits(const fc_case2d *c) {
-  return c->digits && c->nx <= DIGIT_TAPS && c->ny <= DIGIT_DOWN;
+  return c->digits && c->nx <= FC_DIGIT_TAPS && c->ny <= FC_SEPCONV_TAPS;
 }
 
 static int fits_digits(const fc_case2d *c) {
@@ -161,69 +147,73 @@ static int fits_digits(const fc_case2d *c) {
 
 static int takes_ways_bytes(const fc_case2d *c) {
   return fits_digits(c) && !is_one_wide(c) && is_tall(c) && c->in_apart % 4 == 0 &&
-         c->columns <= (c->ny <= 15 ? WAYS_BYTES_MOST : BAND);
+         c->columns <= (c->ny <= 15 ? WAYS_BYTES_MOST : FC_BAND_WIDTH);
 }
 
 /* Rows too short for bands; a single column is a line. */
 static int takes_narrow(const fc_case2d *c) {
-  const int64_t taps = c->separable ? NARROW_TAPS : DENSE_MOST,
-                most = c->separable && are_floats(c) ? NARROW_FLOATS : NARROW;
+  const int64_t taps = c->separable ? FC_NARROW_TAPS : FC_CONV2D_TAPS,
+                most = c->separable && are_floats(c) ? NARROW_FLOATS : FC_NARROW_COLUMNS;
   return c->rank == 1 && c->columns <= most && !is_one_wide(c) && c->nx <= taps && c->ny <= taps;
 }
 
 static int takes_narrow_bytes(const fc_case2d *c) {
-  return c->digits && is_square(c, BYTES_SHORT) && c->step % 2 == 1 && c->columns <= NARROW &&
-         !is_one_wide(c);
+  return c->digits && is_square(c, FC_CONV2D_TAPS_LOW) && c->step % 2 == 1 &&
+         c->columns <= FC_NARROW_COLUMNS && !is_one_wide(c);
 }
 
 /* One row, or one column that lies like a row. */
 static int is_line(const fc_case2d *c) {
-  return c->edges && (c->height == 1 || (is_one_wide(c) && c->dense && (c->ny - 1) * c->step <= MARGIN));
+  return c->edges &&
+         (c->height == 1 || (is_one_wide(c) && c->dense && (c->ny - 1) * c->step <= FC_MARCH_MARGIN));
 }
 
 static int takes_line(const fc_case2d *c) {
-  return is_line(c) && are_floats(c) && is_square(c, c->separable ? FLOATS_MOST : DENSE_MOST) &&
+  return is_line(c) && are_floats(c) && is_square(c, c->separable ? FC_SEPCONV_TAPS : FC_CONV2D_TAPS) &&
          c->step % 2 == 1;
 }
 
 static int takes_line_bytes(const fc_case2d *c) {
   return is_line(c) &&
-         (c->separable ? fits_digits(c) : c->digits && is_square(c, BYTES_SHORT) && c->step % 2 == 1);
+         (c->separable ? fits_digits(c) : c->digits && is_square(c, FC_CONV2D_TAPS_LOW) && c->step % 2 == 1);
+}
+
+int fc_case2d_is_thin(int64_t height, int64_t ny) {
+  return height <= FC_THIN_ROWS && height < ny && ny <= FC_MARCH_MARGIN;
 }
 
 /* Fewer rows than a window has, or fewer columns of a line. */
 static int takes_thin(const fc_case2d *c) {
   if (!c->edges || !are_floats(c) || c->step % 2 == 0) return 0;
-  return (c->height <= THIN_ROWS && c->height < c->ny && c->ny <= MARGIN) ||
-         (is_line(c) && c->height > 1 && c->nx > 1);
+  return fc_case2d_is_thin(c->height, c->ny) || (is_line(c) && c->height > 1 && c->nx > 1);
 }
 
 static int takes_thin_bytes(const fc_case2d *c) {
-  return c->edges && c->height <= THIN_ROWS && fits_digits(c);
+  return c->edges && c->height <= FC_THIN_ROWS && fits_digits(c);
 }
 
 static int takes_floats(const fc_case2d *c) {
   if (!are_floats(c) || is_one_wide(c)) return 0;
-  if (c->separable) return is_square(c, FLOATS_MOST) && (c->step == 1 || c->step == 3);
-  return is_square(c, c->step == 4 ? DENSE_FOUR : DENSE_MOST) && c->step != 2;
+  if (c->separable) return is_square(c, FC_SEPCONV_TAPS) && (c->step == 1 || c->step == 3);
+  return is_square(c, c->step == 4 ? FC_CONV2D_TAPS_FOUR : FC_CONV2D_TAPS) && c->step != 2;
 }
 
 /* Windows of which words serve two products each. */
 static int takes_quads_bytes(const fc_case2d *c) {
-  if (!fits_digits(c) || c->ny > QUADS_DOWN) return 0;
+  if (!fits_digits(c) || c->ny > FC_QUADS_DOWN) return 0;
   const int ragged = c->in_apart % 4 != 0 || ((c->out_apart | c->out_low) & 3) != 0 || c->columns % 4 != 0;
-  return QUADS_OUTPUTS + c->margin + (ragged ? 0 : c->in_low % 4) <= QUADS_WINDOW &&
+  return FC_QUADS_OUTPUTS + c->margin + (ragged ? 0 : c->in_low % 4) <= FC_QUADS_WINDOW &&
          (ragged || c->ny > QUADS_ALIGNED);
 }
 
 static int takes_bytes(const fc_case2d *c) {
   if (c->separable) return fits_digits(c);
-  return c->digits && is_square(c, DENSE_MOST) && !is_one_wide(c) && c->step != 2 &&
+  return c->digits && is_square(c, FC_CONV2D_TAPS) && !is_one_wide(c) && c->step != 2 &&
          c->columns <= INT32_MAX / 4;
 }
 
 static int takes_march(const fc_case2d *c) {
-  return !c->edges && !is_one_wide(c) && c->ny % 2 == 1 && c->ny <= FLOATS_MOST;
+  return !c->edges && !is_one_wide(c) && c->ny % 2 == 1 && c->ny <= FC_SEPCONV_TAPS;
 }
 
 /* ---- the tables -------------------------------------------------------------------------- */
@@ -278,7 +268,7 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
             bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, flat = s->extent[FC_AXIS_Y] == 1;
   if (s->nx != s->ny || s->nx % 2 == 0 || !(floats || bytes)) return 0;
   if (bytes || flat) return 1;
-  if (s->extent[FC_AXIS_C] == 4 && columns > NARROW)
-    return s->separable ? s->nx >= RGBA_LONG : s->nx <= DENSE_FOUR;
-  return s->separable || s->nx > 3 || columns <= SMALL || columns > NARROW;
+  if (s->extent[FC_AXIS_C] == 4 && columns > FC_NARROW_COLUMNS)
+    return s->separable ? s->nx >= RGBA_LONG : s->nx <= FC_CONV2D_TAPS_FOUR;
+  return s->separable || s->nx > 3 || columns <= SMALL || columns > FC_NARROW_COLUMNS;
 }

@@ -12,6 +12,26 @@
 
 FC_BEGIN_DECLS
 
+/* Limits of kernels: taps a side, columns that are elements of a row, rows of an image. */
+#define FC_BAND_WIDTH   512 /* of a band: 4 of each of 128 threads. A band is one such group, or two */
+#define FC_MARCH_MARGIN 124 /* elements of a window beyond its own, and taps */
+#define FC_MARCH_STEP   4   /* channels */
+
+#define FC_SEPCONV_TAPS     31 /* of kernels that know the number when they are compiled */
+#define FC_CONV2D_TAPS      15
+#define FC_CONV2D_TAPS_FOUR 7 /* conv2d/floats.cu, of 4 channels */
+#define FC_CONV2D_TAPS_LOW  7 /* conv2d/narrow_bytes.cu, line_bytes.cu */
+
+#define FC_DIGIT_TAPS    121 /* sepconv/digits.cuh, across; down FC_SEPCONV_TAPS */
+#define FC_QUADS_DOWN    7   /* sepconv/quads_bytes.cu: rows of a window, */
+#define FC_QUADS_WINDOW  32  /* bytes of a row of windows, */
+#define FC_QUADS_OUTPUTS 16  /* of which outputs */
+
+#define FC_NARROW_COLUMNS 256 /* narrow.cuh: 8 per lane of a warp */
+#define FC_NARROW_TAPS    31
+#define FC_THIN_ROWS      8   /* sepconv/thin.cuh */
+#define FC_WAYS_THREADS   128 /* sepconv/ways.cu, of a block */
+
 /* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
  * room on its device returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel2d {
@@ -55,6 +75,9 @@ FC_FILTERS_API fc_case2d fc_conv2d_case(const fc_conv2d *op, const fc_view *in, 
 
 /* Whether bytes can be summed by digits, but for the margin of a border that is to be made. */
 int fc_case2d_digits(const fc_case2d *c);
+
+/* Whether sepconv/thin.cu takes an image of so many rows as it is, or else its column as a row. */
+int fc_case2d_is_thin(int64_t height, int64_t ny);
 
 /* The first kernel from `from` on that takes the case. */
 FC_FILTERS_API fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from);

@@ -22,8 +22,6 @@
 #include "filters/gpu/cuda.cuh"
 
 #define FC_MARCH_WIDTH  128 // elements of a strip: 4 per lane
-#define FC_MARCH_MARGIN 124 // maximum of the window's width less 1, in elements
-#define FC_MARCH_STEP   4   // maximum of channels
 #define FC_MARCH_WARPS  4   // maximum per block
 #define FC_MARCH_SHARED (48 * 1024)
 #define FC_MARCH_SLACK  20 // floats that may be read beyond a row without being used

@@ -8,6 +8,7 @@
  * step sums of a piece are moved to before the next one, not computed again.
  */
 #include "filters/filter2d/sepconv.h"
+#include "filters/base/lines.h"
 #include "filters/filter2d/conv2d_strips.h"
 #include "filters/base/samples.h"
 #include "filters/filter2d/sepconv_kernels.h"
@@ -40,14 +41,11 @@ static double sum_at(const fc_sepconv *op, const fc_view *in, const int64_t at[F
 }
 
 fc_status fc_sepconv_ref(const fc_sepconv *op, const fc_view *in, const fc_view *out, uint32_t *notes) {
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          double v = sum_at(op, in, at);
-          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
-        }
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    double v = sum_at(op, in, at);
+    fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
+  }
   return FC_OK;
 }
 

@@ -134,17 +134,16 @@ fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out,
 // ---- marching ----------------------------------------------------------------
 
 constexpr int BATCH = 8;
-constexpr int MAX_NY = 31;
 
 struct taps {
   int nx, rank;
   float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4]; // zero-padded to a multiple of 4
-  float y[FC_SEPCONV_RANKS][MAX_NY + 1];
+  float y[FC_SEPCONV_RANKS][FC_SEPCONV_TAPS + 1];
 };
 
 // The taps in shared memory, for indices not known at compile time.
 struct shared_taps {
-  alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][MAX_NY + 1];
+  alignas(16) float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4], y[FC_SEPCONV_RANKS][FC_SEPCONV_TAPS + 1];
 };
 
 // Sums a batch of rows horizontally: the lane's 4 sums of row u and term k are stored at along[(k * BATCH +
@@ -223,7 +222,7 @@ __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
   shared_taps &shared = *reinterpret_cast<shared_taps *>(memory);
   for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (FC_MARCH_MARGIN + 4); i += blockDim.x)
     (&shared.x[0][0])[i] = (&t.x[0][0])[i];
-  for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (MAX_NY + 1); i += blockDim.x)
+  for (int i = threadIdx.x; i < FC_SEPCONV_RANKS * (FC_SEPCONV_TAPS + 1); i += blockDim.x)
     (&shared.y[0][0])[i] = (&t.y[0][0])[i];
   __syncthreads();
   fc_march_way way;
@@ -241,7 +240,7 @@ template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_
   return fc_march_launch(sepconv_march<NY>, m, t, words, common, NY, stream);
 }
 
-// The taps as kernel argument, for at most MAX_NY vertically and FC_MARCH_MARGIN horizontally.
+// The taps as kernel argument, for at most FC_SEPCONV_TAPS vertically and FC_MARCH_MARGIN horizontally.
 taps taps_of(const fc_sepconv *op) {
   taps t = {};
   t.nx = static_cast<int>(op->nx);
@@ -249,33 +248,14 @@ taps taps_of(const fc_sepconv *op) {
   const float *x = static_cast<const float *>(op->x), *y = static_cast<const float *>(op->y);
   for (int k = 0; k < FC_SEPCONV_RANKS && k < op->rank; k++) {
     for (int i = 0; i < FC_MARCH_MARGIN && i < op->nx; i++) t.x[k][i] = x[k * op->nx + i];
-    for (int j = 0; j < MAX_NY && j < op->ny; j++) t.y[k][j] = y[k * op->ny + j];
+    for (int j = 0; j < FC_SEPCONV_TAPS && j < op->ny; j++) t.y[k][j] = y[k * op->ny + j];
   }
   return t;
 }
 
-// FC_UNSUPPORTED if there is no kernel for this number of taps.
 fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   const taps t = taps_of(op);
-  switch (op->ny) {
-  case 1: return launch<1>(m, t, stream);
-  case 3: return launch<3>(m, t, stream);
-  case 5: return launch<5>(m, t, stream);
-  case 7: return launch<7>(m, t, stream);
-  case 9: return launch<9>(m, t, stream);
-  case 11: return launch<11>(m, t, stream);
-  case 13: return launch<13>(m, t, stream);
-  case 15: return launch<15>(m, t, stream);
-  case 17: return launch<17>(m, t, stream);
-  case 19: return launch<19>(m, t, stream);
-  case 21: return launch<21>(m, t, stream);
-  case 23: return launch<23>(m, t, stream);
-  case 25: return launch<25>(m, t, stream);
-  case 27: return launch<27>(m, t, stream);
-  case 29: return launch<29>(m, t, stream);
-  case 31: return launch<31>(m, t, stream);
-  default: return FC_UNSUPPORTED;
-  }
+  return fc_band_choose<1, FC_SEPCONV_TAPS>(op->ny, [&](auto n) { return launch<n()>(m, t, stream); });
 }
 
 } // namespace
@@ -283,7 +263,7 @@ fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream
 // Of one kernel, each thread sums ny + 7 rows for 8 outputs; of two, (rows + ny - 1) / rows for one. The
 // second costs two accesses of memory an output, about as much as 32 taps.
 extern "C" size_t fc_sepconv_cuda_scratch(const fc_sepconv *op, const fc_view *out) {
-  if (op->compute == FC_F32 && op->ny <= MAX_NY && op->nx <= FC_MARCH_MARGIN) return 0;
+  if (op->compute == FC_F32 && op->ny <= FC_SEPCONV_TAPS && op->nx <= FC_MARCH_MARGIN) return 0;
   const double rows = static_cast<double>(out->shape[FC_AXIS_Y]), nx = static_cast<double>(op->nx),
                ny = static_cast<double>(op->ny), all = rows + ny - 1;
   if (rows < 1 || (ny + FC_TILE_ROWS - 1) / FC_TILE_ROWS * nx < all / rows * nx + 32) return 0;

@@ -5,6 +5,7 @@
  * channel, likewise.
  */
 #include "filters/geometry/permute.h"
+#include "filters/base/lines.h"
 
 #include <string.h>
 
@@ -15,19 +16,16 @@
 
 fc_status fc_permute_ref(const fc_permute *p, const fc_view *in, const fc_view *out) {
   const size_t size = fc_dtype_size(out->dtype);
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          int64_t from[FC_AXES];
-          for (int a = 0; a < FC_AXES; a++) {
-            const int64_t to = at[a] + (fc_permute_moves(p, a) ? out->origin[a] : 0);
-            from[p->axis[a]] = p->reversed[a] ? in->shape[p->axis[a]] - 1 - to : to;
-          }
-          memcpy(fc_view_at(out, at[0], at[1], at[2], at[3]),
-                 fc_view_at(in, from[0], from[1], from[2], from[3]), size);
-        }
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    int64_t from[FC_AXES];
+    for (int a = 0; a < FC_AXES; a++) {
+      const int64_t to = at[a] + (fc_permute_moves(p, a) ? out->origin[a] : 0);
+      from[p->axis[a]] = p->reversed[a] ? in->shape[p->axis[a]] - 1 - to : to;
+    }
+    memcpy(fc_view_at(out, at[0], at[1], at[2], at[3]), fc_view_at(in, from[0], from[1], from[2], from[3]),
+           size);
+  }
   return FC_OK;
 }
 

@@ -20,17 +20,14 @@ static int is_there(int64_t at, int64_t extent) {
 
 fc_status fc_place_ref(const fc_place *p, const fc_view *in, const fc_view *out) {
   const size_t size = fc_dtype_size(out->dtype);
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          const int64_t y = at[1] - p->down, x = at[2] - p->right;
-          const int there = is_there(y + out->origin[FC_AXIS_Y], in->extent[FC_AXIS_Y]) &&
-                            is_there(x + out->origin[FC_AXIS_X], in->extent[FC_AXIS_X]);
-          memcpy(fc_view_at(out, at[0], at[1], at[2], at[3]),
-                 there ? fc_view_at(in, at[0], y, x, at[3]) : code_of(p, at[3]), size);
-        }
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    const int64_t y = at[1] - p->down, x = at[2] - p->right;
+    const int there = is_there(y + out->origin[FC_AXIS_Y], in->extent[FC_AXIS_Y]) &&
+                      is_there(x + out->origin[FC_AXIS_X], in->extent[FC_AXIS_X]);
+    memcpy(fc_view_at(out, at[0], at[1], at[2], at[3]),
+           there ? fc_view_at(in, at[0], y, x, at[3]) : code_of(p, at[3]), size);
+  }
   return FC_OK;
 }
 

@@ -40,21 +40,17 @@ static int compare_keys(const void *a, const void *b) {
 fc_status fc_median_ref(const fc_median *m, const fc_view *in, const fc_view *out, void *scratch) {
   const size_t size = fc_dtype_size(in->dtype);
   uint64_t *window = scratch;
-  int64_t at[FC_AXES];
+  int64_t at[FC_AXES] = {0};
   if (in->dtype != out->dtype) return FC_UNSUPPORTED;
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          size_t count = 0;
-          for (int64_t j = -(m->ny / 2); j <= m->ny / 2; j++)
-            for (int64_t i = -(m->nx / 2); i <= m->nx / 2; i++)
-              window[count++] =
-                  fc_key_of(bits_at(fc_view_at(in, at[0], at[1] + j, at[2] + i, at[3]), size), in->dtype);
-          qsort(window, count, sizeof *window, compare_keys);
-          set_bits(fc_view_at(out, at[0], at[1], at[2], at[3]), size,
-                   fc_key_to(window[count / 2], in->dtype));
-        }
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    size_t count = 0;
+    for (int64_t j = -(m->ny / 2); j <= m->ny / 2; j++)
+      for (int64_t i = -(m->nx / 2); i <= m->nx / 2; i++)
+        window[count++] =
+            fc_key_of(bits_at(fc_view_at(in, at[0], at[1] + j, at[2] + i, at[3]), size), in->dtype);
+    qsort(window, count, sizeof *window, compare_keys);
+    set_bits(fc_view_at(out, at[0], at[1], at[2], at[3]), size, fc_key_to(window[count / 2], in->dtype));
+  }
   return FC_OK;
 }
 

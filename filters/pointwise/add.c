@@ -9,24 +9,21 @@
 
 fc_status fc_add_ref(const fc_add *add, const fc_view *a, const fc_view *b, const fc_view *out,
                      uint32_t *notes) {
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          const void *first = fc_view_at(a, at[0], at[1], at[2], at[3]);
-          const void *second = fc_view_at(b, at[0], at[1], at[2], at[3]);
-          double x, y;
-          fc_load_f64(&x, first, 0, 1, a->kind, a->dtype);
-          fc_load_f64(&y, second, 0, 1, b->kind, b->dtype);
-          if (add->compute == FC_F64) {
-            x += add->factor * y;
-          } else {
-            float product = (float)add->factor * (float)y;
-            x = (double)((float)x + product);
-          }
-          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &x, 1, out->kind, out->dtype, notes);
-        }
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    const void *first = fc_view_at(a, at[0], at[1], at[2], at[3]);
+    const void *second = fc_view_at(b, at[0], at[1], at[2], at[3]);
+    double x, y;
+    fc_load_f64(&x, first, 0, 1, a->kind, a->dtype);
+    fc_load_f64(&y, second, 0, 1, b->kind, b->dtype);
+    if (add->compute == FC_F64) {
+      x += add->factor * y;
+    } else {
+      float product = (float)add->factor * (float)y;
+      x = (double)((float)x + product);
+    }
+    fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &x, 1, out->kind, out->dtype, notes);
+  }
   return FC_OK;
 }
 

@@ -27,17 +27,14 @@ static double unit_of(const fc_dither *d) {
 /* ---- reference ------------------------------------------------------------ */
 
 fc_status fc_dither_ref(const fc_dither *d, const fc_view *in, const fc_view *out, uint32_t *notes) {
-  int64_t at[FC_AXES];
-  for (at[0] = 0; at[0] < out->shape[0]; at[0]++)
-    for (at[1] = 0; at[1] < out->shape[1]; at[1]++)
-      for (at[2] = 0; at[2] < out->shape[2]; at[2]++)
-        for (at[3] = 0; at[3] < out->shape[3]; at[3]++) {
-          uint64_t state = state_of(d, out, at[0], at[1], at[2], at[3]);
-          double noise = rounded(fc_dither_units(state) * unit_of(d), d->compute), v;
-          fc_load_f64(&v, fc_view_at(in, at[0], at[1], at[2], at[3]), 0, 1, in->kind, in->dtype);
-          v = rounded(rounded(v, d->compute) + noise, d->compute);
-          fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
-        }
+  int64_t at[FC_AXES] = {0};
+  for (int64_t left = fc_view_count(out); left > 0; left--, fc_advance(out, at)) {
+    uint64_t state = state_of(d, out, at[0], at[1], at[2], at[3]);
+    double noise = rounded(fc_dither_units(state) * unit_of(d), d->compute), v;
+    fc_load_f64(&v, fc_view_at(in, at[0], at[1], at[2], at[3]), 0, 1, in->kind, in->dtype);
+    v = rounded(rounded(v, d->compute) + noise, d->compute);
+    fc_store_f64(fc_view_at(out, at[0], at[1], at[2], at[3]), 0, &v, 1, out->kind, out->dtype, notes);
+  }
   return FC_OK;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // along.cu - resize of bytes by warps that walk along rows: tables and launches of along.cuh.
-#include "filters/resample/along.h"
 #include "filters/resample/along.cuh"
 
 namespace {
@@ -9,26 +8,12 @@ namespace {
 constexpr int64_t SHARED = 226 << 10;
 constexpr int64_t LEAST_PART = 4; // groups, of which each block reads some columns twice
 
-struct plan {
-  fc_resample_axis x, y;
-  int64_t channels, planes, by_n; // interleaved; planes of all frames, of a frame
-  int64_t groups_x, groups_y, tasks;
+struct plan : product_plan {
+  int64_t tasks;
   int64_t steps, blocks, rows; // 32 inputs of 16 rows; blocks of a group; inputs of 16 rows
   bool skewed;                 // rows do not begin at multiples of 16 bytes
   int64_t part, warps, bytes;
 };
-
-int64_t up_to(int64_t v, int64_t multiple) {
-  return (v + multiple - 1) / multiple * multiple;
-}
-
-// The most inputs that `count` adjacent outputs read: windows end less than half an input beyond the filter's
-// support.
-int64_t inputs_of(const fc_resample_axis &a, int64_t count) {
-  const double reach = a.filter == FC_RESAMPLE_AREA ? a.scale + 2 : 2 * a.support + 1;
-  const int64_t most = static_cast<int64_t>(static_cast<double>(count - 1) * a.scale + reach + 1e-3);
-  return most < a.in ? most : a.in;
-}
 
 int64_t slot_of(const plan &p) {
   return p.rows * ALONG_CHUNK;
@@ -37,7 +22,7 @@ int64_t copied_of(const plan &p) {
   return p.skewed ? p.rows * ALONG_SKEWED_PITCH : ALONG_STAGES * slot_of(p);
 }
 int64_t warp_of(const plan &p) {
-  return copied_of(p) + ALONG_Y * ALONG_PITCH;
+  return copied_of(p) + GROUP_Y * ALONG_PITCH;
 }
 int64_t ends_of(const plan &p) {
   return p.part * p.blocks * 512;
@@ -80,21 +65,12 @@ bool choose_part(plan *p, int64_t processors) {
 
 // Of shapes and extents, for so many interleaved channels.
 bool plan_of(const fc_resample *r, const fc_view *in, const fc_view *out, int64_t channels, plan *p) {
-  p->x = fc_resample_axis_of(r, in->extent[FC_AXIS_X], out->extent[FC_AXIS_X]);
-  p->y = fc_resample_axis_of(r, in->extent[FC_AXIS_Y], out->extent[FC_AXIS_Y]);
-  if (r->filter == FC_RESAMPLE_NEAREST || !fc_resample_by_codes(r, in->dtype, &p->x, &p->y) ||
-      !fc_resample_down_first(r, 1, &p->y) || p->x.most > ALONG_MOST || p->y.most > ALONG_MOST)
+  if (!plan_groups(r, in, out, channels, p) || !fc_resample_down_first(r, 1, &p->y) ||
+      p->x.most > ALONG_MOST || p->y.most > ALONG_MOST)
     return false;
-  const int64_t all = out->shape[FC_AXIS_C];
-  p->channels = channels, p->by_n = channels == all ? 1 : all, p->planes = out->shape[FC_AXIS_N] * p->by_n;
-  const int64_t width = out->shape[FC_AXIS_X] * channels, height = out->shape[FC_AXIS_Y];
-  if (width > INT32_MAX / 2 || in->extent[FC_AXIS_X] > INT32_MAX / 2 / channels ||
-      height * p->planes > INT32_MAX / 2)
-    return false;
-  p->groups_x = up_to(width, ALONG_X) / ALONG_X, p->groups_y = up_to(height, ALONG_Y) / ALONG_Y;
   p->tasks = p->groups_y * p->planes;
-  p->rows = inputs_of(p->y, ALONG_Y), p->steps = up_to(p->rows, 32) / 32;
-  const int64_t window = inputs_of(p->x, (ALONG_X + 2 * channels - 2) / channels) * channels;
+  p->rows = inputs_of(p->y, GROUP_Y), p->steps = up_to(p->rows, 32) / 32;
+  const int64_t window = inputs_of(p->x, (GROUP_X + 2 * channels - 2) / channels) * channels;
   p->blocks = (window + 30) / ALONG_BLOCK + 1;
   return choose_kernel(p);
 }
@@ -109,21 +85,6 @@ int64_t scratch_of(const plan &p) {
   return bytes_x(p) + bytes_y(p) + (p.groups_x + p.groups_y) * static_cast<int64_t>(sizeof(int2));
 }
 
-// Whether elements of a row are adjacent: of all channels, or of each.
-bool plan_of_views(const fc_resample *r, const fc_view *in, const fc_view *out, plan *p) {
-  const bool whole = fc_dev_is_interleaved(in) && fc_dev_is_interleaved(out);
-  if (!whole && (in->stride[FC_AXIS_X] != 1 || out->stride[FC_AXIS_X] != 1)) return false;
-  const int64_t row = in->stride[FC_AXIS_Y] < 0 ? -in->stride[FC_AXIS_Y] : in->stride[FC_AXIS_Y];
-  if (row > INT32_MAX / ALONG_MOST || !plan_of(r, in, out, whole ? out->shape[FC_AXIS_C] : 1, p))
-    return false;
-  const int64_t first =
-      static_cast<int64_t>(reinterpret_cast<uintptr_t>(in->data)) - in->origin[FC_AXIS_X] * p->channels;
-  const int64_t apart =
-      (p->planes > p->by_n ? in->stride[FC_AXIS_N] : 0) | (p->by_n > 1 ? in->stride[FC_AXIS_C] : 0);
-  p->skewed = (first | in->stride[FC_AXIS_Y] | apart) % 16 != 0;
-  return true;
-}
-
 along_axis axis_of(char **at, const plan &p, const fc_view *out, int axis) {
   const bool x = axis == FC_AXIS_X;
   along_axis a;
@@ -136,18 +97,7 @@ along_axis axis_of(char **at, const plan &p, const fc_view *out, int axis) {
 
 along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scratch) {
   along_job j;
-  const int64_t x = in->origin[FC_AXIS_X], y = in->origin[FC_AXIS_Y];
-  j.in_row = in->stride[FC_AXIS_Y], j.in_n = in->stride[FC_AXIS_N], j.in_c = in->stride[FC_AXIS_C];
-  j.out_row = out->stride[FC_AXIS_Y], j.out_n = out->stride[FC_AXIS_N], j.out_c = out->stride[FC_AXIS_C];
-  j.in = static_cast<const char *>(in->data) - y * j.in_row - x * p.channels;
-  j.out = static_cast<char *>(out->data);
-  // Inputs beside the view are readable as far as windows go, within the signal.
-  const int64_t halo = fc_resample_halo_of(&p.x), end = x + in->shape[FC_AXIS_X] + halo;
-  j.low = static_cast<int32_t>((x > halo ? x - halo : 0) * p.channels);
-  j.high = static_cast<int32_t>((end < p.x.in ? end : p.x.in) * p.channels);
-  j.planes = static_cast<int32_t>(p.planes), j.by_n = static_cast<int32_t>(p.by_n);
-  j.width = static_cast<int32_t>(out->shape[FC_AXIS_X] * p.channels);
-  j.height = static_cast<int32_t>(out->shape[FC_AXIS_Y]);
+  set_views(j, p, in, out);
   j.groups_x = static_cast<int32_t>(p.groups_x), j.groups_y = static_cast<int32_t>(p.groups_y);
   j.part = static_cast<int32_t>(p.part);
   j.whole = static_cast<int32_t>(up_to(j.low, ALONG_CHUNK)), j.wholes = j.high - ALONG_CHUNK - j.whole + 1;
@@ -162,34 +112,19 @@ along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scr
   return j;
 }
 
-// Whether the kernel was compiled for the units; the multiprocessors there are.
-template <typename K> bool allow(K kernel, int64_t *processors) {
-  int device = 0, count = 0;
-  cudaFuncAttributes about;
-  if (cudaFuncGetAttributes(&about, kernel) != cudaSuccess || cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
-    return fc_forget_error();
-  *processors = count;
-  return about.ptxVersion >= 80;
-}
-
 template <int STEPS, int BLOCKS, bool SKEWED>
 fc_status launch_one(plan p, const fc_view *in, const fc_view *out, void *scratch, void *stream) {
-  int64_t processors = 0;
   auto kernel = resample_along<STEPS, BLOCKS, SKEWED>;
-  if (!allow(kernel, &processors) || !choose_part(&p, processors) || !fc_allow_shared(kernel, p.bytes))
-    return FC_UNSUPPORTED;
+  const int64_t processors = processors_for(kernel);
+  if (!processors || !choose_part(&p, processors) || !fc_allow_shared(kernel, p.bytes)) return FC_UNSUPPORTED;
   const along_job j = job_of(p, in, out, scratch);
   const int64_t outputs = static_cast<int64_t>(j.x.count) + j.y.count;
   const fc_status status =
       fc_launch(resample_along_tables, dim3(fc_blocks(outputs, ALONG_TABLE_WARPS, INT32_MAX)),
                 dim3(32 * ALONG_TABLE_WARPS), 0, stream, p.x, p.y, j.x, j.y);
   if (status != FC_OK) return status;
-  const int64_t across = (p.groups_x + p.part - 1) / p.part;
-  const int64_t resident = SHARED / p.bytes, needed = (p.tasks + p.warps - 1) / p.warps;
-  int64_t high = processors * resident / across;
-  high = high < 1 ? 1 : high > needed ? needed : high;
-  if (high > 65535) high = 65535;
+  const int64_t across = (p.groups_x + p.part - 1) / p.part, needed = (p.tasks + p.warps - 1) / p.warps,
+                high = blocks_down(processors * (SHARED / p.bytes), across, needed);
   return fc_launch(kernel, dim3(static_cast<unsigned>(across), static_cast<unsigned>(high)),
                    dim3(static_cast<unsigned>(32 * p.warps)), static_cast<size_t>(p.bytes), stream, j);
 }
@@ -203,18 +138,15 @@ fc_status launch(const plan &p, const fc_view *in, const fc_view *out, void *scr
 } // namespace
 
 int64_t fc_resample_along_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
-  int64_t most = 0;
-  for (int64_t channels : {int64_t{1}, out->shape[FC_AXIS_C]}) {
-    plan p;
-    if (plan_of(r, in, out, channels, &p) && scratch_of(p) > most) most = scratch_of(p);
-  }
-  return most;
+  return most_scratch<plan>(r, in, out, plan_of, scratch_of);
 }
 
 fc_status fc_resample_along(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
                             void *stream) {
+  const int64_t channels = channels_of_rows(in, out, ALONG_MOST);
   plan p;
-  if (!plan_of_views(r, in, out, &p)) return FC_UNSUPPORTED;
+  if (!channels || !plan_of(r, in, out, channels, &p)) return FC_UNSUPPORTED;
+  p.skewed = !is_aligned(p, in);
   switch (p.steps * 10 + p.blocks) {
   case 12: return launch<1, 2>(p, in, out, scratch, stream);
   case 22: return launch<2, 2>(p, in, out, scratch, stream);

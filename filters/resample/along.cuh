@@ -13,23 +13,18 @@
 #define FC_FILTERS_RESAMPLE_ALONG_CUH
 
 #include "filters/gpu/copy_async.cuh"
-#include "filters/gpu/cuda.cuh"
 #include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/products.cuh"
 #include "filters/resample/weights.cuh"
 
 namespace {
 
-constexpr int ALONG_X = 8, ALONG_Y = 16;                 // outputs of a group: elements, rows
 constexpr int ALONG_BLOCK = 32;                          // elements of a row
 constexpr int ALONG_CHUNK = 64, ALONG_STAGES = 2;        // elements copied together; such parts of a ring
 constexpr int ALONG_FLUSH = 8;                           // groups that are stored together
-constexpr int ALONG_PITCH = ALONG_X * ALONG_FLUSH + 16;  // bytes of a staged row
+constexpr int ALONG_PITCH = GROUP_X * ALONG_FLUSH + 16;  // bytes of a staged row
 constexpr int ALONG_WARPS = 16, ALONG_SKEWED_WARPS = 12; // of a block, at most
 constexpr int ALONG_TABLE_WARPS = 4, ALONG_MOST = 192;   // taps
-constexpr int32_t ALONG_BIAS = 1 << 15;                  // of values between the passes
-constexpr int32_t ALONG_FIRST = (1 << (FC_RESAMPLE_SHIFT(0) - 1)) + ALONG_BIAS * (1 << FC_RESAMPLE_SHIFT(0));
-constexpr int32_t ALONG_LAST =
-    (1 << (FC_RESAMPLE_SHIFT(1) - 1)) - ALONG_BIAS * (1 << FC_RESAMPLE_WEIGHT_BITS);
 static_assert(FC_RESAMPLE_SHIFT(0) == 8, "the first pass takes whole bytes off");
 
 // Weights of an axis for groups of adjacent outputs, as the lanes of a warp hold them in products.
@@ -65,9 +60,9 @@ __device__ __forceinline__ void put_columns(const fc_resample_axis &a, const alo
   const int lane = static_cast<int>(threadIdx.x) % 32, channels = x.channels;
   int known = -1, start = 0;
   for (int c = 0; c < channels; c++) {
-    const int e = k * channels + c, group = e / ALONG_X, n = e % ALONG_X;
+    const int e = k * channels + c, group = e / GROUP_X, n = e % GROUP_X;
     if (group != known) {
-      const int last_pixel = min((group * ALONG_X + ALONG_X - 1) / channels, x.count - 1);
+      const int last_pixel = min((group * GROUP_X + GROUP_X - 1) / channels, x.count - 1);
       int last = first;
       const int last_taps = last_pixel == k ? taps : window_of(a, x, last_pixel, &last);
       const int end = (last + last_taps) * channels;
@@ -90,11 +85,11 @@ __device__ __forceinline__ void put_columns(const fc_resample_axis &a, const alo
 // Row k; inputs are in the order in which two halves of a load that turns them lie in a word.
 __device__ __forceinline__ void put_row(const fc_resample_axis &a, const along_axis &y, int k, int first,
                                         int taps, const int16_t *weights) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, group = k / ALONG_Y, n = k % ALONG_Y;
+  const int lane = static_cast<int>(threadIdx.x) % 32, group = k / GROUP_Y, n = k % GROUP_Y;
   int start = first;
-  if (n) window_of(a, y, group * ALONG_Y, &start);
+  if (n) window_of(a, y, group * GROUP_Y, &start);
   if (lane == 0 && n == 0) y.range[group].x = first;
-  if (lane == 0 && (n == ALONG_Y - 1 || k == y.count - 1)) y.range[group].y = first + taps;
+  if (lane == 0 && (n == GROUP_Y - 1 || k == y.count - 1)) y.range[group].y = first + taps;
   for (int i = lane; i < y.blocks * ALONG_BLOCK; i += 32) {
     const int tap = start + i - first, r = i % 16, word = i % 32 / 16 * 2 + n / 8;
     uint4 *to = y.codes + (static_cast<int64_t>(group) * y.blocks + i / 32) * 64 + n % 8 * 4 + r % 8 / 2;
@@ -153,9 +148,9 @@ __device__ __forceinline__ along_task along_task_of(const along_job &j, int i, i
   const int2 range = j.y.range[yg];
   along_task t;
   t.in = j.in + n * j.in_n + c * j.in_c + range.x * j.in_row;
-  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(yg) * ALONG_Y * j.out_row + xg * ALONG_X;
-  t.rows = range.y - range.x, t.out_rows = min(ALONG_Y, j.height - yg * ALONG_Y);
-  t.bytes = min(groups * ALONG_X, j.width - xg * ALONG_X);
+  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(yg) * GROUP_Y * j.out_row + xg * GROUP_X;
+  t.rows = range.y - range.x, t.out_rows = min(GROUP_Y, j.height - yg * GROUP_Y);
+  t.bytes = min(groups * GROUP_X, j.width - xg * GROUP_X);
   return t;
 }
 
@@ -206,7 +201,7 @@ template <int STEPS, int PITCH>
 __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], const unsigned char *at) {
   fc_matrix_sums low[4], high[4]; // of columns 16 h + 2 n + i: 2 h + i
 #pragma unroll
-  for (int i = 0; i < 4; i++) low[i] = along_sums(ALONG_FIRST), high[i] = along_sums(0);
+  for (int i = 0; i < 4; i++) low[i] = along_sums(FIRST_BIAS), high[i] = along_sums(0);
 #pragma unroll
   for (int s = 0; s < STEPS; s++) {
     uint32_t column[2][4];
@@ -245,7 +240,7 @@ __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], 
 template <int NEWEST, int BLOCKS>
 __device__ __forceinline__ void sum_group(const along_values (&v)[BLOCKS], const uint4 *weights,
                                           uint32_t &upper, uint32_t &lower) {
-  fc_matrix_sums sums[3] = {along_sums(ALONG_LAST), along_sums(0), along_sums(0)};
+  fc_matrix_sums sums[3] = {along_sums(LAST_BIAS), along_sums(0), along_sums(0)};
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     const uint4 w = weights[32 * b];
@@ -291,7 +286,7 @@ struct along_stage {
     mine[0][waiting + 1] = static_cast<unsigned char>(upper >> 8);
     mine[1][waiting] = static_cast<unsigned char>(lower);
     mine[1][waiting + 1] = static_cast<unsigned char>(lower >> 8);
-    waiting += ALONG_X;
+    waiting += GROUP_X;
   }
   // Stores what is complete: 16 bytes at multiples of 16 at once, those at the ends singly.
   __device__ __forceinline__ void flush(const along_job &j, const along_task &t, bool last) {
@@ -313,7 +308,7 @@ struct along_stage {
       }
     }
     __syncwarp();
-    if (lane < ALONG_Y)
+    if (lane < GROUP_Y)
       *reinterpret_cast<uint4 *>(rows + lane * ALONG_PITCH) =
           *reinterpret_cast<const uint4 *>(rows + lane * ALONG_PITCH + 64);
     __syncwarp();
@@ -443,7 +438,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
       sum_group<P, BLOCKS>(values, weights, upper, lower);
       weights += 32 * BLOCKS;
       out.put(upper, lower);
-      if (out.waiting == ALONG_X * ALONG_FLUSH || end == INT32_MAX) out.flush(j, t, end == INT32_MAX);
+      if (out.waiting == GROUP_X * ALONG_FLUSH || end == INT32_MAX) out.flush(j, t, end == INT32_MAX);
     }
     block++;
     return end == INT32_MAX;

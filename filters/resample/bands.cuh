@@ -16,18 +16,16 @@
 #define FC_FILTERS_RESAMPLE_BANDS_CUH
 
 #include "filters/gpu/copy_async.cuh"
-#include "filters/gpu/cuda.cuh"
 #include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/products.cuh"
 #include "filters/resample/weights.cuh"
 
 namespace {
 
 constexpr int BAND_WARPS = 8, BAND_THREADS = 32 * BAND_WARPS;
-constexpr int BAND_X = 8, BAND_Y = 16; // outputs of a group: elements, rows
-constexpr int BAND_MOST = 512;         // inputs of a group
-constexpr int BAND_ROWS = 2;           // groups of rows of a tile, at most
-constexpr int32_t BAND_BIAS = 1 << 15; // of values between the passes
-constexpr int BAND_BLOCKS = 3;         // resident on a multiprocessor
+constexpr int BAND_MOST = 512; // inputs of a group
+constexpr int BAND_ROWS = 2;   // groups of rows of a tile, at most
+constexpr int BAND_BLOCKS = 3; // resident on a multiprocessor
 
 // Weights of an axis for groups of adjacent outputs: of each, four inputs together for all outputs of the
 // group before the next four. The inputs of a group of columns begin at a multiple of 16 elements.
@@ -54,7 +52,7 @@ __device__ __forceinline__ int band_slot(int i, int n, int outputs, bool turned)
 __device__ __forceinline__ int band_start(const fc_resample_axis &a, const band &b, int group, int outputs) {
   int64_t first;
   fc_resample_window(&a, b.from + static_cast<int64_t>(group) * outputs / b.channels, &first);
-  return outputs == BAND_X ? static_cast<int>(first * b.channels) / 16 * 16 : static_cast<int>(first);
+  return outputs == GROUP_X ? static_cast<int>(first * b.channels) / 16 * 16 : static_cast<int>(first);
 }
 
 // The weights of output k, one of each channel, by a warp.
@@ -88,9 +86,9 @@ __global__ void __launch_bounds__(BAND_THREADS)
   const int warp = threadIdx.x / 32;
   const int64_t i = blockIdx.x * static_cast<int64_t>(BAND_WARPS) + warp;
   if (i < bx.count)
-    put_band(x, bx, static_cast<int>(i), BAND_X, false, weights[warp]);
+    put_band(x, bx, static_cast<int>(i), GROUP_X, false, weights[warp]);
   else if (i < static_cast<int64_t>(bx.count) + by.count)
-    put_band(y, by, static_cast<int>(i - bx.count), BAND_Y, turned != 0, weights[warp]);
+    put_band(y, by, static_cast<int>(i - bx.count), GROUP_Y, turned != 0, weights[warp]);
 }
 
 // ---- tiles --------------------------------------------------------------------
@@ -133,7 +131,8 @@ __device__ __forceinline__ void set_rows(const band_job &j, int tile, band_tile 
   const int2 first = j.y.range[t.yg], last = j.y.range[t.yg + t.ny - 1];
   t.r0 = first.x, t.r1 = last.y, t.above = last.x - first.x;
   t.in = j.in + n * j.in_n + c * j.in_c + t.r0 * j.in_row;
-  t.out = j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(t.yg) * BAND_Y * j.out_row + t.xg * BAND_X;
+  t.out =
+      j.out + n * j.out_n + c * j.out_c + static_cast<int64_t>(t.yg) * GROUP_Y * j.out_row + t.xg * GROUP_X;
 }
 
 // 16 bytes that begin anywhere, by aligned words.
@@ -180,9 +179,9 @@ __device__ __forceinline__ void part_weights(uint2 four, uint32_t &low, uint32_t
 struct row_weights {
   uint32_t low[4], high[4];
   __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
-    const uint2 *at = codes + (8 * step + t) * BAND_Y + g;
+    const uint2 *at = codes + (8 * step + t) * GROUP_Y + g;
     part_weights(at[0], low[0], high[0]), part_weights(at[8], low[1], high[1]);
-    part_weights(at[4 * BAND_Y], low[2], high[2]), part_weights(at[4 * BAND_Y + 8], low[3], high[3]);
+    part_weights(at[4 * GROUP_Y], low[2], high[2]), part_weights(at[4 * GROUP_Y + 8], low[3], high[3]);
   }
 };
 
@@ -210,8 +209,6 @@ __device__ __forceinline__ void add_rows(four_columns &s, const row_weights &w, 
   }
 }
 
-constexpr int32_t BAND_FIRST = (1 << (FC_RESAMPLE_SHIFT(0) - 1)) + BAND_BIAS * (1 << FC_RESAMPLE_SHIFT(0));
-constexpr int32_t BAND_LAST = (1 << (FC_RESAMPLE_SHIFT(1) - 1)) - BAND_BIAS * (1 << FC_RESAMPLE_WEIGHT_BITS);
 static_assert(FC_RESAMPLE_SHIFT(0) == 8, "the first pass takes whole bytes off");
 
 __device__ __forceinline__ void begin(fc_matrix_sums &s, int32_t with) {
@@ -247,7 +244,7 @@ __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &til
             steps = j.y.inputs / 32;
   for (int m = 0; m < tile.ny; m++) {
     const int group = tile.yg + m;
-    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
+    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * GROUP_Y;
     const unsigned char *raw = shared + ((m ? tile.above : 0) + lane % 16) * j.raw_pitch + lane / 16 * 16;
     row_weights kept[STEPS ? STEPS : 1];
 #pragma unroll
@@ -255,7 +252,7 @@ __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &til
     for (int x = 32 * warp; x < tile.e1 - tile.e0; x += 32 * BAND_WARPS) {
       four_columns sums;
 #pragma unroll
-      for (int i = 0; i < 4; i++) begin(sums.of[i][0], BAND_FIRST), begin(sums.of[i][1], 0);
+      for (int i = 0; i < 4; i++) begin(sums.of[i][0], FIRST_BIAS), begin(sums.of[i][1], 0);
       if constexpr (STEPS > 0) {
 #pragma unroll
         for (int s = 0; s < STEPS; s++) add_rows(sums, kept[s], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
@@ -265,7 +262,7 @@ __device__ __forceinline__ void sum_down(const band_job &j, const band_tile &til
           kept[0].load(codes, s, g, t);
           add_rows(sums, kept[0], raw + x + 32 * s * j.raw_pitch, j.raw_pitch);
         }
-      const int to = (BAND_Y * m + g) * j.mid_pitch + x + 4 * t;
+      const int to = (GROUP_Y * m + g) * j.mid_pitch + x + 4 * t;
       put_columns(sums, shared + j.mid_at + to, shared + j.high_at + to, j.mid_pitch);
     }
   }
@@ -277,7 +274,7 @@ struct parts {
 };
 
 __device__ __forceinline__ void begin(parts &p) {
-  begin(p.of[0], BAND_LAST), begin(p.of[1], 0), begin(p.of[2], 0);
+  begin(p.of[0], LAST_BIAS), begin(p.of[1], 0), begin(p.of[2], 0);
 }
 
 // Where a lane's outputs of rows g and g + 8 of a group of rows are in shared memory: rows have the offsets
@@ -306,8 +303,8 @@ __device__ __forceinline__ void put_outputs(const parts &p, unsigned char *upper
 struct column_weights {
   uint32_t low[2], high[2];
   __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
-    const uint2 *at = codes + (8 * step + t) * BAND_X + g;
-    part_weights(at[0], low[0], high[0]), part_weights(at[4 * BAND_X], low[1], high[1]);
+    const uint2 *at = codes + (8 * step + t) * GROUP_X + g;
+    part_weights(at[0], low[0], high[0]), part_weights(at[4 * GROUP_X], low[1], high[1]);
   }
 };
 
@@ -322,10 +319,10 @@ __device__ __forceinline__ void sum_across_last(const band_job &j, const band_ti
   int place[ROWS][2];
 #pragma unroll
   for (int m = 0; m < ROWS; m++)
-    place[m][0] = place_of(j, tile, BAND_Y * m + g), place[m][1] = place_of(j, tile, BAND_Y * m + g + 8);
+    place[m][0] = place_of(j, tile, GROUP_Y * m + g), place[m][1] = place_of(j, tile, GROUP_Y * m + g + 8);
   const int steps = j.x.inputs / 32;
-  const uint2 *codes = j.x.codes + static_cast<int64_t>(tile.xg + warp) * (8 * steps) * BAND_X;
-  for (int k = warp; k < tile.nx; k += BAND_WARPS, codes += BAND_WARPS * 8 * steps * BAND_X) {
+  const uint2 *codes = j.x.codes + static_cast<int64_t>(tile.xg + warp) * (8 * steps) * GROUP_X;
+  for (int k = warp; k < tile.nx; k += BAND_WARPS, codes += BAND_WARPS * 8 * steps * GROUP_X) {
     const unsigned char *low = shared + corner + j.x.range[tile.xg + k].x;
     parts sums[ROWS];
 #pragma unroll
@@ -337,8 +334,8 @@ __device__ __forceinline__ void sum_across_last(const band_job &j, const band_ti
 #pragma unroll
       for (int m = 0; m < ROWS; m++) {
         uint32_t a[4], b[4];
-        fc_matrix_load(a, low + 32 * s + m * BAND_Y * j.mid_pitch);
-        fc_matrix_load(b, low + 32 * s + m * BAND_Y * j.mid_pitch + upper);
+        fc_matrix_load(a, low + 32 * s + m * GROUP_Y * j.mid_pitch);
+        fc_matrix_load(b, low + 32 * s + m * GROUP_Y * j.mid_pitch + upper);
         sums[m].of[0] = fc_matrix_product(a, w.low[0], w.low[1], sums[m].of[0]);
         sums[m].of[1] = fc_matrix_product(a, w.high[0], w.high[1], sums[m].of[1]);
         sums[m].of[1] = fc_matrix_product(b, w.low[0], w.low[1], sums[m].of[1]);
@@ -347,7 +344,7 @@ __device__ __forceinline__ void sum_across_last(const band_job &j, const band_ti
     }
 #pragma unroll
     for (int m = 0; m < ROWS; m++)
-      put_outputs(sums[m], shared + place[m][0] + BAND_X * k, shared + place[m][1] + BAND_X * k);
+      put_outputs(sums[m], shared + place[m][0] + GROUP_X * k, shared + place[m][1] + GROUP_X * k);
   }
 }
 
@@ -358,12 +355,12 @@ __device__ __forceinline__ void sum_across(const band_job &j, const band_tile &t
   const int blocks = (tile.r1 - tile.r0 + 15) / 16, parts = (blocks + AT_ONCE - 1) / AT_ONCE;
   for (int i = warp; i < tile.nx * parts; i += BAND_WARPS) {
     const int part = i / tile.nx, k = i - part * tile.nx, group = tile.xg + k, first = part * AT_ONCE;
-    const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * BAND_X;
+    const uint2 *codes = j.x.codes + static_cast<int64_t>(group) * (j.x.inputs / 4) * GROUP_X;
     const unsigned char *raw =
         shared + lane % 16 * j.raw_pitch + lane / 16 * 16 + j.x.range[group].x - tile.e0;
     fc_matrix_sums sums[AT_ONCE][2];
 #pragma unroll
-    for (int m = 0; m < AT_ONCE; m++) begin(sums[m][0], BAND_FIRST), begin(sums[m][1], 0);
+    for (int m = 0; m < AT_ONCE; m++) begin(sums[m][0], FIRST_BIAS), begin(sums[m][1], 0);
 #pragma unroll 1
     for (int s = 0; s < j.x.inputs / 32; s++) {
       column_weights w;
@@ -387,7 +384,8 @@ __device__ __forceinline__ void sum_across(const band_job &j, const band_tile &t
                                             (static_cast<uint32_t>(sums[m][1].of[i]) << 8)),
                        j.least),
                    j.most);
-      unsigned char *to = shared + j.mid_at + (16 * (first + m) + g) * j.mid_pitch + 2 * (BAND_X * k + 2 * t);
+      unsigned char *to =
+          shared + j.mid_at + (16 * (first + m) + g) * j.mid_pitch + 2 * (GROUP_X * k + 2 * t);
       *reinterpret_cast<uint32_t *>(to) =
           __byte_perm(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]), 0x6521);
       *reinterpret_cast<uint32_t *>(to + 8 * j.mid_pitch) =
@@ -401,10 +399,10 @@ __device__ __forceinline__ void sum_across(const band_job &j, const band_tile &t
 struct pair_weights {
   uint32_t of[3][4];
   __device__ __forceinline__ void load(const uint2 *codes, int step, int g, int t) {
-    const uint32_t *at = reinterpret_cast<const uint32_t *>(codes + (4 * step + t / 2) * BAND_Y + g) + t % 2;
+    const uint32_t *at = reinterpret_cast<const uint32_t *>(codes + (4 * step + t / 2) * GROUP_Y + g) + t % 2;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const uint32_t two = at[2 * (i % 2 * 8 + i / 2 * 2 * BAND_Y)];
+      const uint32_t two = at[2 * (i % 2 * 8 + i / 2 * 2 * GROUP_Y)];
       of[0][i] = two & 0x00ff00ffu, of[1][i] = __byte_perm(two, 0, 0x2301), of[2][i] = two & 0xff00ff00u;
     }
   }
@@ -417,9 +415,9 @@ __device__ __forceinline__ void sum_down_last(const band_job &j, const band_tile
   const int pairs = (tile.nx + 1) / 2;
   for (int i = warp; i < pairs * tile.ny; i += BAND_WARPS) {
     const int m = i >= pairs ? 1 : 0, k = 2 * (i - m * pairs), group = tile.yg + m;
-    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * BAND_Y;
+    const uint2 *codes = j.y.codes + static_cast<int64_t>(group) * (j.y.inputs / 4) * GROUP_Y;
     const unsigned char *mid =
-        shared + j.mid_at + ((m ? tile.above : 0) + lane % 16) * j.mid_pitch + 2 * BAND_X * (k + lane / 16);
+        shared + j.mid_at + ((m ? tile.above : 0) + lane % 16) * j.mid_pitch + 2 * GROUP_X * (k + lane / 16);
     parts sums[2];
     begin(sums[0]), begin(sums[1]);
 #pragma unroll 2
@@ -434,18 +432,18 @@ __device__ __forceinline__ void sum_down_last(const band_job &j, const band_tile
         sums[1].of[part] = fc_matrix_product_signed(w.of[part], b[2], b[3], sums[1].of[part]);
       }
     }
-    unsigned char *one = shared + place_of(j, tile, BAND_Y * m + g) + BAND_X * k,
-                  *two = shared + place_of(j, tile, BAND_Y * m + g + 8) + BAND_X * k;
+    unsigned char *one = shared + place_of(j, tile, GROUP_Y * m + g) + GROUP_X * k,
+                  *two = shared + place_of(j, tile, GROUP_Y * m + g + 8) + GROUP_X * k;
     put_outputs(sums[0], one, two);
-    if (k + 1 < tile.nx) put_outputs(sums[1], one + BAND_X, two + BAND_X);
+    if (k + 1 < tile.nx) put_outputs(sums[1], one + GROUP_X, two + GROUP_X);
   }
 }
 
 // The tile of outputs from shared memory: 16 bytes at multiples of 16 at once, what is left at the ends
 // singly.
 __device__ __forceinline__ void store_tile(const band_job &j, const band_tile &t, const unsigned char *from) {
-  const int bytes = min(t.nx * BAND_X, j.width - t.xg * BAND_X);
-  const int rows = min(t.ny * BAND_Y, j.height - t.yg * BAND_Y), vectors = j.out_pitch / 16;
+  const int bytes = min(t.nx * GROUP_X, j.width - t.xg * GROUP_X);
+  const int rows = min(t.ny * GROUP_Y, j.height - t.yg * GROUP_Y), vectors = j.out_pitch / 16;
   for (int i = threadIdx.x; i < rows * vectors; i += BAND_THREADS) {
     const int r = j.by_out.quotient(i), q = 16 * (i - r * vectors);
     char *to = t.out + r * j.out_row;

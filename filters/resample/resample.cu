@@ -9,10 +9,9 @@
 // kernels, with the intermediate values in scratch.
 #include "filters/gpu/matrix_bytes.cuh"
 #include "filters/gpu/packs.cuh"
-#include "filters/resample/along.h"
-#include "filters/resample/bands.h"
 #include "filters/resample/few.cuh"
 #include "filters/resample/passes.cuh"
+#include "filters/resample/products.h"
 #include "filters/resample/resample.h"
 
 namespace {

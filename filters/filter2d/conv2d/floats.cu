@@ -16,8 +16,6 @@ namespace {
 // Taps column by column: those of one x are adjacent.
 template <int K> struct mask_of { alignas(8) float tap[K][(K + 1) / 2 * 2]; };
 
-constexpr int FOUR_MOST = 7; // maximum of taps per side for 4 channels
-
 // Rows per batch; batches in shared memory; groups of 4 columns per thread; minimum of resident blocks per
 // multiprocessor, which limits the registers per thread.
 template <int K> struct layout_of {
@@ -111,12 +109,12 @@ template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march 
 } // namespace
 
 fc_status fc_conv2d_floats(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_choose<3, 15>(op->nx, [&](auto k) {
+  return fc_band_choose<3, FC_CONV2D_TAPS>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);
     case 3: return launch<k(), 3>(op, m, stream);
     case 4:
-      if constexpr (k() <= FOUR_MOST) return launch<k(), 4>(op, m, stream);
+      if constexpr (k() <= FC_CONV2D_TAPS_FOUR) return launch<k(), 4>(op, m, stream);
       return FC_UNSUPPORTED;
     default: return FC_UNSUPPORTED;
     }

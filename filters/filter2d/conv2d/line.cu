@@ -129,13 +129,12 @@ fc_status launch(const fc_conv2d *op, const fc_march &line, bool column, cudaStr
 } // namespace
 
 fc_status fc_conv2d_line(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  fc_march line;
-  const fc_line_kind kind = fc_line_of(m, op->nx, op->ny, &line);
-  if (kind == FC_LINE_NONE) return FC_UNSUPPORTED;
-  return fc_band_choose<3, 15>(op->nx, [&](auto k) {
+  const fc_march line = fc_line_of(m, op->nx, op->ny);
+  const bool column = m.height > 1;
+  return fc_band_choose<3, FC_CONV2D_TAPS>(op->nx, [&](auto k) {
     switch (m.step) {
-    case 1: return launch<k(), 1>(op, line, kind == FC_LINE_COLUMN, stream);
-    case 3: return launch<k(), 3>(op, line, kind == FC_LINE_COLUMN, stream);
+    case 1: return launch<k(), 1>(op, line, column, stream);
+    case 3: return launch<k(), 3>(op, line, column, stream);
     default: return FC_UNSUPPORTED;
     }
   });

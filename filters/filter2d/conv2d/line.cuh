@@ -57,31 +57,18 @@ static inline bool fc_line_constant(const fc_march &m) {
   return m.edges.border == FC_BORDER_ZERO || m.edges.border == FC_BORDER_CONSTANT;
 }
 
-// Describes an image one pixel wide as a row with the same memory layout, for a window of ny x nx. False if
-// it is not one.
-static inline bool fc_line_turn(const fc_march &m, int64_t nx, int64_t ny, fc_march *turned) {
-  const int64_t margin = (ny - 1) * m.step, pixel = m.columns * m.in_size;
-  if (m.columns != m.step || m.in_row != pixel || m.out_row != m.columns * m.out_size ||
-      margin > FC_MARCH_MARGIN)
-    return false;
-  *turned = m;
-  turned->up = static_cast<int32_t>(nx / 2), turned->left = static_cast<int32_t>(ny / 2 * m.step);
-  turned->in = m.in + m.up * m.in_row + (m.left - turned->left) * m.in_size;
-  turned->margin = static_cast<int32_t>(margin);
-  turned->columns = m.height * m.step, turned->height = 1, turned->in_row = 0; // it has no other rows
+// An image of one row as it is, and one of one dense column as the row that it is in memory, for a window of
+// ny x nx.
+static inline fc_march fc_line_of(const fc_march &m, int64_t nx, int64_t ny) {
+  fc_march line = m;
+  if (m.height == 1) return line;
+  line.up = static_cast<int32_t>(nx / 2), line.left = static_cast<int32_t>(ny / 2 * m.step);
+  line.in = m.in + m.up * m.in_row + (m.left - line.left) * m.in_size;
+  line.margin = static_cast<int32_t>((ny - 1) * m.step);
+  line.columns = m.height * m.step, line.height = 1, line.in_row = 0; // it has no other rows
   const int64_t steps = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0);
-  turned->quads = (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % (4 * m.out_size) == 0;
-  return true;
-}
-
-// The arguments for a line of f32, if the image is one.
-enum fc_line_kind { FC_LINE_NONE, FC_LINE_ROW, FC_LINE_COLUMN };
-
-static inline fc_line_kind fc_line_of(const fc_march &m, int64_t nx, int64_t ny, fc_march *line) {
-  if (!m.edges.on || m.in_dtype != FC_F32 || m.out_dtype != FC_F32 || nx != ny) return FC_LINE_NONE;
-  *line = m;
-  if (m.height == 1) return FC_LINE_ROW;
-  return fc_line_turn(m, nx, ny, line) ? FC_LINE_COLUMN : FC_LINE_NONE;
+  line.quads = (steps | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % (4 * m.out_size) == 0;
+  return line;
 }
 
 #endif

@@ -69,9 +69,9 @@ fc_status launch(const fc_conv2d *op, const fc_march &line, cudaStream_t stream)
 } // namespace
 
 fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  fc_march line = m;
-  const bool column = m.height > 1 && fc_line_turn(m, op->nx, op->ny, &line);
-  return fc_band_choose<3, 7>(op->nx, [&](auto k) {
+  const fc_march line = fc_line_of(m, op->nx, op->ny);
+  const bool column = m.height > 1;
+  return fc_band_choose<3, FC_CONV2D_TAPS_LOW>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return column ? launch<k(), 1, true>(op, line, stream) : launch<k(), 1, false>(op, line, stream);
     case 3: return column ? launch<k(), 3, true>(op, line, stream) : launch<k(), 3, false>(op, line, stream);

@@ -7,14 +7,12 @@
 
 namespace {
 
-constexpr int MOST = 15;
-
-static_assert(MOST * MOST <= FC_CONV2D_RUN, "masks are summed in one run");
+static_assert(FC_CONV2D_TAPS * FC_CONV2D_TAPS <= FC_CONV2D_RUN, "masks are summed in one run");
 
 // Rows of 16 taps, zero beyond the mask's nx.
 struct mask {
   int nx, ny;
-  alignas(16) float tap[MOST][MOST + 1];
+  alignas(16) float tap[FC_CONV2D_TAPS][FC_CONV2D_TAPS + 1];
 };
 
 // Adds row q of a window, read from s on (aligned to 16 bytes), to a thread's outputs [low, high), which are

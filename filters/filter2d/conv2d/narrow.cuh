@@ -17,8 +17,6 @@
 #include "filters/filter2d/march.cuh"
 
 #define FC_NARROW_THREADS 128
-#define FC_NARROW_COLUMNS 256 // maximum of elements in a row: 8 per lane of a warp
-#define FC_NARROW_TAPS    31  // maximum in either direction
 #define FC_NARROW_DOWN    4   // rows of outputs per thread
 #define FC_NARROW_HEIGHT  64  // maximum per piece
 #define FC_NARROW_PIECES  32  // maximum per block

@@ -23,7 +23,6 @@
 #include "filters/filter2d/sepconv.h"
 
 constexpr int FC_DIGIT_STEPS = 5;             // of 32 bytes of a window
-constexpr int FC_DIGIT_TAPS = 121;            // maximum, horizontally
 constexpr int64_t FC_DIGIT_LARGEST = 8355000; // sum of magnitudes of integer taps
 
 // The horizontal taps.

@@ -63,7 +63,7 @@ template <int N, int STEP> fc_status launch(const fc_sepconv *op, const fc_march
 } // namespace
 
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_choose<3, 31>(op->nx, [&](auto n) {
+  return fc_band_choose<3, FC_SEPCONV_TAPS>(op->nx, [&](auto n) {
     switch (m.step) {
     case 1: return launch<n(), 1>(op, m, stream);
     case 3: return launch<n(), 3>(op, m, stream);

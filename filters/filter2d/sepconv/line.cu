@@ -74,13 +74,12 @@ fc_status launch(const fc_sepconv *op, const fc_march &line, bool column, cudaSt
 } // namespace
 
 fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_march line;
-  const fc_line_kind kind = op->rank == 1 ? fc_line_of(m, op->nx, op->ny, &line) : FC_LINE_NONE;
-  if (kind == FC_LINE_NONE) return FC_UNSUPPORTED;
-  return fc_band_choose<3, 31>(op->nx, [&](auto n) {
+  const fc_march line = fc_line_of(m, op->nx, op->ny);
+  const bool column = m.height > 1;
+  return fc_band_choose<3, FC_SEPCONV_TAPS>(op->nx, [&](auto n) {
     switch (m.step) {
-    case 1: return launch<n(), 1>(op, line, kind == FC_LINE_COLUMN, stream);
-    case 3: return launch<n(), 3>(op, line, kind == FC_LINE_COLUMN, stream);
+    case 1: return launch<n(), 1>(op, line, column, stream);
+    case 3: return launch<n(), 3>(op, line, column, stream);
     default: return FC_UNSUPPORTED;
     }
   });

@@ -255,8 +255,7 @@ fc_status run(const fc_sepconv *op, const fc_march &m, const fc_march *column, c
 } // namespace
 
 fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_march turned;
-  const fc_march *column = m.height > 1 && fc_line_turn(m, op->nx, op->ny, &turned) ? &turned : nullptr;
+  const fc_march line = fc_line_of(m, op->nx, op->ny), *column = m.height > 1 ? &line : nullptr;
   if (op->ny <= 3) return run<3>(op, m, column, stream);
   if (op->ny <= 7) return run<7>(op, m, column, stream);
   if (op->ny <= 15) return run<15>(op, m, column, stream);

@@ -11,8 +11,6 @@
 
 #include "filters/filter2d/sepconv/digits.cuh"
 
-constexpr int FC_QUADS_WINDOW = 32, FC_QUADS_OUTPUTS = 16; // bytes, and outputs of a window
-
 // Digits of T: [half][digit][register][lane].
 struct fc_quads_digits {
   uint32_t of[2][3][2][32];

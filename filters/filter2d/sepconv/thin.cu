@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// thin.cu - separable filters of f32 images of few rows (conv2d/thin.cuh): each row, and the constant, is
+// thin.cu - separable filters of f32 images of few rows (sepconv/thin.cuh): each row, and the constant, is
 // summed horizontally once; vertically, a window's rows are looked up among these sums. Also images of one
 // row, or one pixel wide, with masks that line.cu has no kernel for, since it requires as many taps
 // horizontally as vertically.
@@ -8,7 +8,7 @@
 // For masks with the same number of taps in both directions, as most have, there are kernels with the number
 // known at compile time: summing a row horizontally loads nothing but the window, and the rows of a window
 // are looked up once for all outputs.
-#include "filters/filter2d/conv2d/thin.cuh"
+#include "filters/filter2d/sepconv/thin.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 
 namespace {
@@ -17,7 +17,7 @@ namespace {
 struct taps {
   int nx, ny;
   alignas(16) float x[FC_MARCH_MARGIN + 4];
-  alignas(16) float y[FC_THIN_DOWN];
+  alignas(16) float y[FC_MARCH_MARGIN];
 };
 
 // Each thread keeps its rows' horizontal sums in shared memory. ONE: an image of one row, whose sum stays in
@@ -27,15 +27,15 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_thin_row(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
   constexpr int GROUPS = fc_thin_groups<ONE>;
   extern __shared__ __align__(16) float memory[];
-  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
-  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_MARCH_MARGIN];
+  __shared__ int sources[FC_THIN_ROWS + FC_MARCH_MARGIN];
   const fc_band_way way = fc_band_begin<4, GROUPS>(b);
   const bool constant = fc_thin_constant(b);
   const int height = ONE ? 1 : b.edges.height, mine = 4 * threadIdx.x;
   fc_thin_fetch(b, way, memory);
   fc_thin_look_up(b, sources);
   fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
-  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_thin_share(t.y, FC_MARCH_MARGIN, down);
   fc_await_copies();
   __syncthreads();
   float4 one, *all = reinterpret_cast<float4 *>(memory + fc_thin_floats(b)) + threadIdx.x;
@@ -66,13 +66,13 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_thin_column(const __grid_constant__ fc_band b, const __grid_constant__ taps t) {
   constexpr int GROUPS = fc_thin_groups<true>;
   extern __shared__ __align__(16) float memory[];
-  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_THIN_DOWN];
-  __shared__ int sources[FC_THIN_ROWS + FC_THIN_DOWN];
+  __shared__ __align__(16) float x[FC_MARCH_MARGIN + 4], down[FC_MARCH_MARGIN];
+  __shared__ int sources[FC_THIN_ROWS + FC_MARCH_MARGIN];
   const fc_band_way way = fc_band_begin<4, GROUPS>(b);
   fc_thin_fetch(b, way, memory);
   fc_thin_look_up(b, sources);
   fc_thin_share(t.x, FC_MARCH_MARGIN + 4, x);
-  fc_thin_share(t.y, FC_THIN_DOWN, down);
+  fc_thin_share(t.y, FC_MARCH_MARGIN, down);
   fc_await_copies();
   __syncthreads();
   const float constant = __uint_as_float(b.edges.code);
@@ -153,7 +153,7 @@ fc_status launch_square(const fc_sepconv *op, const fc_march &m, cudaStream_t st
 }
 
 fc_status run_square(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_choose<3, 31>(op->nx, [&](auto n) {
+  return fc_band_choose<3, FC_SEPCONV_TAPS>(op->nx, [&](auto n) {
     return m.step == 1 ? launch_square<n(), 1>(op, m, stream) : launch_square<n(), 3>(op, m, stream);
   });
 }
@@ -181,14 +181,10 @@ template <int STEP> fc_status launch(const fc_march &m, const taps &t, bool colu
 } // namespace
 
 fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_march turned;
-  if (op->rank != 1) return FC_UNSUPPORTED;
-  const bool row = fc_thin_fits(m, op->ny),
-             column = !row && fc_line_turn(m, op->nx, op->ny, &turned) && fc_thin_fits(turned, op->nx);
-  if (!row && !column) return FC_UNSUPPORTED;
-  if (row && m.height > 1 && op->nx == op->ny && op->nx % 2 == 1 && op->nx <= 31)
+  const bool column = !fc_case2d_is_thin(m.height, op->ny);
+  if (!column && m.height > 1 && op->nx == op->ny && op->nx % 2 == 1 && op->nx <= FC_SEPCONV_TAPS)
     return run_square(op, m, stream);
-  const fc_march &line = column ? turned : m;
+  const fc_march line = column ? fc_line_of(m, op->nx, op->ny) : m;
   const taps t = column ? taps_of(op->y, op->ny, op->x, op->nx) : taps_of(op->x, op->nx, op->y, op->ny);
   return m.step == 1 ? launch<1>(line, t, column, stream) : launch<3>(line, t, column, stream);
 }

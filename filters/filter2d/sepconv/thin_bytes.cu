@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// thin_bytes.cu - separable filters of u8 images of few rows (conv2d/thin.cuh): as thin.cu, with the
+// thin_bytes.cu - separable filters of u8 images of few rows (sepconv/thin.cuh): as thin.cu, with the
 // horizontal sums of bytes.cu. Each block processes several bands, since preparing the digits of the taps
 // takes as long as a band. A kernel of N rows is used for all masks of fewer, zero-padded. Short masks march
 // over the rows of windows (quads.cuh): summing a row horizontally again is cheaper for them than keeping
 // its sums.
 #include "filters/filter2d/conv2d/line_bytes.cuh"
-#include "filters/filter2d/conv2d/thin.cuh"
+#include "filters/filter2d/sepconv/thin.cuh"
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/quads.cuh"
 

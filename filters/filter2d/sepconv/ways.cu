@@ -13,7 +13,6 @@
 namespace {
 
 constexpr int BATCH = 4, STAGES = 3;
-constexpr int THREADS = 128; // maximum per block
 
 template <int N> constexpr int blocks_of = N <= 15 ? 4 : 3;
 
@@ -143,10 +142,10 @@ __device__ __forceinline__ void store_quad(char *to, int left, float4 v) {
 // DIRECT: one channel, stored 4 elements at a time from registers; otherwise interleaved through shared
 // memory.
 template <int N, bool DIRECT>
-__global__ void __launch_bounds__(THREADS, (blocks_of<N>))
+__global__ void __launch_bounds__(FC_WAYS_THREADS, (blocks_of<N>))
     sepconv_ways(const __grid_constant__ ways b, const __grid_constant__ taps_of<N> t) {
   extern __shared__ __align__(16) float memory[];
-  __shared__ part parts[THREADS];
+  __shared__ part parts[FC_WAYS_THREADS];
   const uint32_t band = blockIdx.x % b.all.bands, group = blockIdx.x / b.all.bands;
   const int mine = threadIdx.x / b.lanes, lane = threadIdx.x % b.lanes;
   const bool idle = mine >= b.all.together; // reads another thread's data, and stores nothing
@@ -243,5 +242,5 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const fc_ways_sharing 
 
 fc_status fc_sepconv_ways(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   const fc_ways_sharing s = fc_ways_share(m.columns, m.step, m.margin);
-  return fc_band_choose<3, 31>(op->nx, [&](auto n) { return launch<n()>(op, m, s, stream); });
+  return fc_band_choose<3, FC_SEPCONV_TAPS>(op->nx, [&](auto n) { return launch<n()>(op, m, s, stream); });
 }

@@ -6,13 +6,10 @@
 // rows into shared memory once, and looks up the source of each row of a window. Internal to filters/.
 //
 // The order of sums is that of the marching kernels, so the bits are.
-#ifndef FC_FILTERS_CONV2D_THIN_CUH
-#define FC_FILTERS_CONV2D_THIN_CUH
+#ifndef FC_FILTERS_SEPCONV_THIN_CUH
+#define FC_FILTERS_SEPCONV_THIN_CUH
 
 #include "filters/filter2d/conv2d/line.cuh"
-
-#define FC_THIN_ROWS 8   // maximum for the image
-#define FC_THIN_DOWN 124 // maximum for the window
 
 // The image row for row j of windows: `height` for the constant.
 __device__ __forceinline__ int fc_thin_source(const fc_band &b, int j) {
@@ -83,16 +80,6 @@ __device__ __forceinline__ void fc_thin_store(const fc_band &b, fc_band_way way,
 }
 
 // ---- launching -------------------------------------------------------------
-
-// Whether the image has few rows, and its border is made here.
-static inline bool fc_thin_is(const fc_march &m, int64_t ny) {
-  return m.edges.on && m.height <= FC_THIN_ROWS && m.height < ny && ny <= FC_THIN_DOWN;
-}
-
-// The same of floats.
-static inline bool fc_thin_fits(const fc_march &m, int64_t ny) {
-  return fc_thin_is(m, ny) && m.in_dtype == FC_F32 && m.out_dtype == FC_F32 && (m.step == 1 || m.step == 3);
-}
 
 // Groups of columns per block: as many as there is room for, to share the cost of starting.
 template <bool ONE> constexpr int fc_thin_groups = ONE ? 8 : 1;
