@@ -95,10 +95,45 @@ FC_INLINE fc_vf luma_at(const luma *l, fc_vf r, fc_vf g, fc_vf b) {
 
 /* ---- conversions --------------------------------------------------------------------- */
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* Luma of 16 pixels as 16-bit codes, its sums made of integers: products of pairs, for weights below 2^15,
+ * take three quarters of the instructions that floats do. */
+FC_INLINE __m256i gray_sixteen(const uint8_t *at, __m256i red_green, __m256i blue, const divisor *sum) {
+  const __m256i r = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)at)),
+                g = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(at + TILE))),
+                b = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(at + 2 * (int64_t)TILE)));
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i low = _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpacklo_epi16(r, g), red_green),
+                                       _mm256_madd_epi16(_mm256_unpacklo_epi16(b, zero), blue)),
+                high = _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpackhi_epi16(r, g), red_green),
+                                        _mm256_madd_epi16(_mm256_unpackhi_epi16(b, zero), blue));
+  return _mm256_packs_epi32((__m256i)rounded(divided_by((fc_vf)_mm256_cvtepi32_ps(low), sum)),
+                            (__m256i)rounded(divided_by((fc_vf)_mm256_cvtepi32_ps(high), sum)));
+}
+
+/* Whether it did. */
+static int gray_by_integers(const fc_color_conversion *c, uint8_t *to, const uint8_t *from, int64_t count) {
+  const double *n = c->numbers;
+  const divisor sum = divisor_of((float)n[3]);
+  if (n[0] > INT16_MAX || n[1] > INT16_MAX || n[2] > INT16_MAX) return 0;
+  const __m256i red_green = _mm256_set1_epi32((int32_t)n[0] | (int32_t)n[1] << 16),
+                blue = _mm256_set1_epi32((int32_t)n[2]);
+  for (int64_t i = 0; i < count; i += 32) {
+    const __m256i both = _mm256_packus_epi16(gray_sixteen(from + i, red_green, blue, &sum),
+                                             gray_sixteen(from + i + 16, red_green, blue, &sum));
+    _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_permute4x64_epi64(both, 0xd8));
+  }
+  return 1;
+}
+#else
+#define gray_by_integers(c, to, from, count) 0
+#endif
+
 static void to_gray(const fc_color_conversion *c, const float *light, uint8_t *to, const uint8_t *from,
                     int64_t count) {
   const luma l = luma_of(c);
   (void)light;
+  if (gray_by_integers(c, to, from, count)) return;
   for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES) {
     fc_vi made[4];
     FC_UNROLL
