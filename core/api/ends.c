@@ -297,10 +297,13 @@ static gboolean load_unknown(fc_opened *o, const fc_plan *plan, gboolean *loaded
   return TRUE;
 }
 
+/* Outputs of fewer bytes are written at once, which fails as early as asking for room does. */
+#define ROOM_WORTH 32768
+
 /* Refuses an output for which the file system has no room before anything is written. */
 static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **error) {
   const double bytes = fc_plan_output_bytes(plan);
-  if (!o->sink || !o->sink->room || !o->query.sample_bytes || bytes < 0) return TRUE;
+  if (!o->sink || !o->sink->room || !o->query.sample_bytes || bytes < ROOM_WORTH) return TRUE;
   const double room = o->sink->room(o->sink);
   if (room < 0 || bytes <= room) return TRUE;
   g_autofree char *size = fc_size_for_message(bytes), *left = fc_size_for_message(room);

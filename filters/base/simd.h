@@ -51,6 +51,11 @@ FC_INLINE void fc_ask_for(const void *from, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)from + i, 0, 2);
 }
 
+/* The same of memory that will be written. */
+FC_INLINE void fc_ask_to_write(const void *to, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)to + i, 1, 3);
+}
+
 /* Copies a row, and meanwhile prefetches the one that will be copied some rows later, `ahead` bytes
  * further: prefetching a whole row at once would stall. */
 FC_INLINE void fc_copy_asking(void *to, const void *from, int64_t bytes, int64_t ahead) {
@@ -156,7 +161,7 @@ FC_INLINE fc_vf fc_vf_load_u8(const uint8_t *from) {
 #endif
 }
 
-/* Four vectors of integers, all of 0 to 255, as bytes in order. */
+/* Four vectors of integers of 16 bits, limited to 0 .. 255, as bytes in order. */
 FC_INLINE fc_vb fc_vb_pack(fc_vi a, fc_vi b, fc_vi c, fc_vi d) {
 #if defined(__AVX512BW__)
   __m512i low = _mm512_packs_epi32((__m512i)a, (__m512i)b), high = _mm512_packs_epi32((__m512i)c, (__m512i)d);
@@ -170,14 +175,15 @@ FC_INLINE fc_vb fc_vb_pack(fc_vi a, fc_vi b, fc_vi c, fc_vi d) {
   __m128i low = _mm_packs_epi32((__m128i)a, (__m128i)b), high = _mm_packs_epi32((__m128i)c, (__m128i)d);
   return (fc_vb)_mm_packus_epi16(low, high);
 #elif defined(__aarch64__)
-  uint16x8_t low = vcombine_u16(vmovn_u32((uint32x4_t)a), vmovn_u32((uint32x4_t)b));
-  uint16x8_t high = vcombine_u16(vmovn_u32((uint32x4_t)c), vmovn_u32((uint32x4_t)d));
-  return (fc_vb)vcombine_u8(vmovn_u16(low), vmovn_u16(high));
+  int16x8_t low = vcombine_s16(vqmovn_s32((int32x4_t)a), vqmovn_s32((int32x4_t)b));
+  int16x8_t high = vcombine_s16(vqmovn_s32((int32x4_t)c), vqmovn_s32((int32x4_t)d));
+  return (fc_vb)vcombine_u8(vqmovun_s16(low), vqmovun_s16(high));
 #else
   fc_vb bytes;
   for (int i = 0; i < FC_LANES_F32; i++) {
-    bytes[i] = (uint8_t)a[i], bytes[i + FC_LANES_F32] = (uint8_t)b[i];
-    bytes[i + 2 * FC_LANES_F32] = (uint8_t)c[i], bytes[i + 3 * FC_LANES_F32] = (uint8_t)d[i];
+    const int32_t four[4] = {a[i], b[i], c[i], d[i]};
+    for (int k = 0; k < 4; k++)
+      bytes[i + k * FC_LANES_F32] = (uint8_t)(four[k] < 0 ? 0 : four[k] > 255 ? 255 : four[k]);
   }
   return bytes;
 #endif

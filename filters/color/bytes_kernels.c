@@ -5,6 +5,8 @@
  */
 #include "filters/color/bytes_kernels.h"
 
+#include <math.h>
+
 #include "filters/base/pixels.h"
 #include "filters/base/simd.h"
 #include "filters/color/color_math.h"
@@ -14,67 +16,59 @@
 /* ---- quotients ----------------------------------------------------------------------- */
 
 /*
- * A quotient of floats by an integer b of at most 2^16, rounded as division rounds it, at a third of the
- * time: q = a y for y close to 1 / b (to 2^-21), and then q + (a - b q) y. Few multiples of the last place of
- * q make up a - b q, so that it is exact. Before its rounding the sum is off by less than 2^-17 of the last
- * place; and since a has no finer places than q, a / b lies at least 1 / (2 b) of the last place beside any
- * place where rounding changes, unless it lies on it, which takes a multiple of 2^17 as b.
+ * Quotients of floats by integers b of at most 2^16, rounded as division rounds them, for less. Before its
+ * rounding each is off by less than 2^-17 of the last place; and since a has no finer places than the
+ * quotient, a / b lies at least 1 / (2 b) of the last place beside any place where rounding changes, unless
+ * it lies on it, which takes a multiple of 2^17 as b.
  */
 #if defined(__FMA__)
-FC_INLINE fc_vf divided_by(fc_vf a, fc_vf b, fc_vf inverse) {
-  const fc_vf q = a * inverse;
-  return FC_VF_FMA(FC_VF_FMA(-q, b, a), inverse, q);
+/* For a constant b: `near` and `rest` make 1 / b to 2^-48. */
+typedef struct divisor {
+  fc_vf near, rest;
+} divisor;
+FC_INLINE divisor divisor_of(float b) {
+  const float near = 1 / b;
+  return (divisor){fc_vf_splat(near), fc_vf_splat((float)(1 / (double)b - (double)near))};
 }
+FC_INLINE fc_vf divided_by(fc_vf a, const divisor *d) {
+  return FC_VF_FMA(a, d->near, a * d->rest);
+}
+#else
+typedef fc_vf divisor;
+FC_INLINE divisor divisor_of(float b) {
+  return fc_vf_splat(b);
+}
+FC_INLINE fc_vf divided_by(fc_vf a, const divisor *b) {
+  return a / *b;
+}
+#endif
 
-/* Close to 1 / b. */
-FC_INLINE fc_vf inverse_of(fc_vf b) {
+/* a / b and c / d. With AVX-512, where a division takes twice as long as with AVX2, one reciprocal y of the
+ * product serves for both quotients; q = a y for y close to 1 / b (to 2^-21), and then q + (a - b q) y. Few
+ * multiples of the last place of q make up a - b q, so that it is exact. */
+FC_INLINE void divide_two(fc_vf *a, fc_vf b, fc_vf *c, fc_vf d) {
 #if defined(__AVX512F__)
-  const fc_vf near = (fc_vf)_mm512_rcp14_ps((__m512)b);
+  const fc_vf both = b * d, rough = (fc_vf)_mm512_rcp14_ps((__m512)both);
+  const fc_vf inverse = FC_VF_FMA(FC_VF_FMA(-rough, both, fc_vf_splat(1)), rough, rough);
+  const fc_vf of_b = inverse * d, of_d = inverse * b, first = *a * of_b, second = *c * of_d;
+  *a = FC_VF_FMA(FC_VF_FMA(-first, b, *a), of_b, first);
+  *c = FC_VF_FMA(FC_VF_FMA(-second, d, *c), of_d, second);
 #else
-  const fc_vf near = (fc_vf)_mm256_rcp_ps((__m256)b);
+  *a /= b, *c /= d;
 #endif
-  return FC_VF_FMA(FC_VF_FMA(-near, b, fc_vf_splat(1)), near, near);
 }
-#else
-#define divided_by(a, b, inverse) ((void)(inverse), (a) / (b))
-#define inverse_of(b)             fc_vf_splat(0)
-#endif
 
 /* ---- vectors ------------------------------------------------------------------------- */
 
-#if defined(__AVX512F__)
-#define WHERE(a, is, b, x, y)                                                                                \
-  ((fc_vf)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), is), (__m512)(y), (__m512)(x)))
-#define LEAST(a, b) ((fc_vf)_mm512_min_ps((__m512)(a), (__m512)(b)))
-#define MOST(a, b)  ((fc_vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
-#define LESS        _CMP_LT_OQ
-#elif defined(__AVX2__)
-#define WHERE(a, is, b, x, y)                                                                                \
-  ((fc_vf)_mm256_blendv_ps((__m256)(y), (__m256)(x), _mm256_cmp_ps((__m256)(a), (__m256)(b), is)))
-#define LEAST(a, b) ((fc_vf)_mm256_min_ps((__m256)(a), (__m256)(b)))
-#define MOST(a, b)  ((fc_vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
-#define LESS        _CMP_LT_OQ
-#else
-#define CHOSEN(where, x, y)   ((fc_vf)(((fc_vi)(x) & (where)) | ((fc_vi)(y) & ~(where))))
-#define WHERE(a, is, b, x, y) CHOSEN((a)is(b), x, y)
-#define LEAST(a, b)           CHOSEN((a) < (b), a, b)
-#define MOST(a, b)            CHOSEN((a) > (b), a, b)
-#define LESS                  <
-#endif
-
-/* Values of 0 to 255, rounded half to even. */
+/* Values of less than 2^22, rounded half to even. */
 FC_INLINE fc_vi rounded(fc_vf v) {
 #if defined(__AVX512F__)
   return (fc_vi)_mm512_cvtps_epi32((__m512)v);
 #elif defined(__AVX2__)
   return (fc_vi)_mm256_cvtps_epi32((__m256)v);
 #else
-  return (fc_vi)(v + fc_vf_splat(0x1.8p23f)) & 255;
+  return (fc_vi)(v + fc_vf_splat(0x1.8p23f)) - 0x4b400000;
 #endif
-}
-
-FC_INLINE fc_vf limited(fc_vf v, fc_vf white) {
-  return LEAST(MOST(v, fc_vf_splat(0)), white);
 }
 
 FC_INLINE void put(uint8_t *to, const fc_vi v[4]) {
@@ -85,26 +79,61 @@ FC_INLINE void put(uint8_t *to, const fc_vi v[4]) {
 #define EACH_PART for (int q = 0; q < 4; q++)
 
 typedef struct luma {
-  fc_vf red, green, blue, sum, inverse;
+  fc_vf red, green, blue;
+  divisor sum;
 } luma;
 
 static luma luma_of(const fc_color_conversion *c) {
-  const float sum = (float)c->numbers[3];
   return (luma){fc_vf_splat((float)c->numbers[0]), fc_vf_splat((float)c->numbers[1]),
-                fc_vf_splat((float)c->numbers[2]), fc_vf_splat(sum), fc_vf_splat(1 / sum)};
+                fc_vf_splat((float)c->numbers[2]), divisor_of((float)c->numbers[3])};
 }
 
 /* The sum is an integer below 2^24, so it is exact however it is made. */
 FC_INLINE fc_vf luma_at(const luma *l, fc_vf r, fc_vf g, fc_vf b) {
-  return divided_by(FC_VF_FMA(r, l->red, FC_VF_FMA(g, l->green, b * l->blue)), l->sum, l->inverse);
+  return divided_by(FC_VF_FMA(r, l->red, FC_VF_FMA(g, l->green, b * l->blue)), &l->sum);
 }
 
 /* ---- conversions --------------------------------------------------------------------- */
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* Luma of 16 pixels as 16-bit codes, its sums made of integers: products of pairs, for weights below 2^15,
+ * take three quarters of the instructions that floats do. */
+FC_INLINE __m256i gray_sixteen(const uint8_t *at, __m256i red_green, __m256i blue, const divisor *sum) {
+  const __m256i r = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)at)),
+                g = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(at + TILE))),
+                b = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(at + 2 * (int64_t)TILE)));
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i low = _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpacklo_epi16(r, g), red_green),
+                                       _mm256_madd_epi16(_mm256_unpacklo_epi16(b, zero), blue)),
+                high = _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpackhi_epi16(r, g), red_green),
+                                        _mm256_madd_epi16(_mm256_unpackhi_epi16(b, zero), blue));
+  return _mm256_packs_epi32((__m256i)rounded(divided_by((fc_vf)_mm256_cvtepi32_ps(low), sum)),
+                            (__m256i)rounded(divided_by((fc_vf)_mm256_cvtepi32_ps(high), sum)));
+}
+
+/* Whether it did. */
+static int gray_by_integers(const fc_color_conversion *c, uint8_t *to, const uint8_t *from, int64_t count) {
+  const double *n = c->numbers;
+  const divisor sum = divisor_of((float)n[3]);
+  if (n[0] > INT16_MAX || n[1] > INT16_MAX || n[2] > INT16_MAX) return 0;
+  const __m256i red_green = _mm256_set1_epi32((int32_t)n[0] | (int32_t)n[1] << 16),
+                blue = _mm256_set1_epi32((int32_t)n[2]);
+  for (int64_t i = 0; i < count; i += 32) {
+    const __m256i both = _mm256_packus_epi16(gray_sixteen(from + i, red_green, blue, &sum),
+                                             gray_sixteen(from + i + 16, red_green, blue, &sum));
+    _mm256_storeu_si256((__m256i *)(void *)(to + i), _mm256_permute4x64_epi64(both, 0xd8));
+  }
+  return 1;
+}
+#else
+#define gray_by_integers(c, to, from, count) 0
+#endif
 
 static void to_gray(const fc_color_conversion *c, const float *light, uint8_t *to, const uint8_t *from,
                     int64_t count) {
   const luma l = luma_of(c);
   (void)light;
+  if (gray_by_integers(c, to, from, count)) return;
   for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES) {
     fc_vi made[4];
     FC_UNROLL
@@ -122,7 +151,8 @@ static void to_ycbcr(const fc_color_conversion *c, const float *light, uint8_t *
   const float n[4] = {(float)c->numbers[0], (float)c->numbers[1], (float)c->numbers[2], (float)c->numbers[3]};
   const luma l = luma_of(c);
   const fc_vf blue = fc_vf_splat(0.5f * n[3] / (n[3] - n[2])), red = fc_vf_splat(0.5f * n[3] / (n[3] - n[0]));
-  const fc_vf white = fc_vf_splat((float)c->numbers[4]), middle = fc_vf_splat((float)c->numbers[5]);
+  const fc_vf middle = fc_vf_splat((float)c->numbers[5]);
+  const uint8_t white = (uint8_t)lrintf((float)c->numbers[4]);
   (void)light;
   for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES) {
     fc_vi y[4], cb[4], cr[4];
@@ -133,27 +163,41 @@ static void to_ycbcr(const fc_color_conversion *c, const float *light, uint8_t *
                   b = fc_vf_load_u8(at + 2 * (int64_t)TILE);
       const fc_vf brightness = luma_at(&l, r, g, b);
       y[q] = rounded(brightness);
-      cb[q] = rounded(limited((b - brightness) * blue + middle, white));
-      cr[q] = rounded(limited((r - brightness) * red + middle, white));
+      cb[q] = rounded((b - brightness) * blue + middle);
+      cr[q] = rounded((r - brightness) * red + middle);
     }
     put(to + i, y), put(to + TILE + i, cb), put(to + 2 * (int64_t)TILE + i, cr);
   }
+  for (int64_t i = TILE; white < 255 && i < 3 * TILE; i++) to[i] = to[i] < white ? to[i] : white;
 }
 
-/* What hue is made of, in integers: 0 across of a colour without depth, whose red is the most. */
-static void hue_parts(const uint8_t *restrict from, uint8_t *restrict most, uint8_t *restrict depth,
-                      int16_t *restrict across, uint8_t *restrict ahead) {
-  for (int64_t i = 0; i < TILE; i++) {
+/* What hue and saturation are made of, in integers. The divisors `most` and `depth` are 1 where they are 0;
+ * `ahead` is 6 where hue would be less than red's; `hued` is 255 where there is any hue. */
+typedef struct hue_parts {
+  uint8_t most[TILE], depth[TILE], hued[TILE], ahead[TILE], over[TILE], under[TILE];
+  int16_t across[TILE]; /* over - under */
+} hue_parts;
+
+static void part_hues(const uint8_t *restrict from, uint8_t *restrict value, hue_parts *restrict p,
+                      int64_t count) {
+  FC_ROLLED
+  for (int64_t i = 0; i < count; i++) {
     const uint8_t r = from[i], g = from[i + TILE], b = from[i + 2 * TILE];
     const uint8_t high = r > g ? r : g, low = r < g ? r : g;
-    const uint8_t top = high > b ? high : b, bottom = low < b ? low : b;
-    most[i] = top, depth[i] = (uint8_t)(top - bottom);
-    ahead[i] = top == r ? 0 : top == g ? 2 : 4;
+    const uint8_t top = high > b ? high : b, bottom = low < b ? low : b, depth = (uint8_t)(top - bottom);
+    value[i] = top, p->most[i] = top > 1 ? top : 1, p->depth[i] = depth > 1 ? depth : 1;
+    p->hued[i] = depth ? 255 : 0;
   }
-  for (int64_t i = 0; i < TILE; i++) {
-    const int16_t r = from[i], g = from[i + TILE], b = from[i + 2 * TILE], top = most[i];
-    across[i] = (int16_t)(top == r ? g - b : top == g ? b - r : r - g);
+  FC_ROLLED
+  for (int64_t i = 0; i < count; i++) {
+    const uint8_t r = from[i], g = from[i + TILE], b = from[i + 2 * TILE], top = value[i];
+    const uint8_t red = top == r ? 255 : 0, green = top == g ? 255 : 0, back = b > g ? 6 : 0;
+    const uint8_t x = (uint8_t)((b & green) | (r & ~green)), y = (uint8_t)((r & green) | (g & ~green));
+    p->over[i] = (uint8_t)((g & red) | (x & ~red)), p->under[i] = (uint8_t)((b & red) | (y & ~red));
+    p->ahead[i] = (uint8_t)((back & red) | (((2 & green) | (4 & ~green)) & ~red));
   }
+  FC_ROLLED
+  for (int64_t i = 0; i < count; i++) p->across[i] = (int16_t)(p->over[i] - p->under[i]);
 }
 
 FC_INLINE fc_vf load_i16(const int16_t *from) {
@@ -166,31 +210,28 @@ FC_INLINE fc_vf load_i16(const int16_t *from) {
 #endif
 }
 
-/* One reciprocal of the product of both divisors serves for both quotients. */
 static void to_hsv(const fc_color_conversion *c, const float *light, uint8_t *to, const uint8_t *from,
                    int64_t count) {
-  const fc_vf white = fc_vf_splat((float)c->numbers[4]), one = fc_vf_splat(1), six = fc_vf_splat(6),
-              sixth = fc_vf_splat(1 / 6.0f);
-  uint8_t *most = to + 2 * (int64_t)TILE, depth[TILE], ahead[TILE];
-  int16_t across[TILE];
+  const fc_vf white = fc_vf_splat((float)c->numbers[4]);
+  const divisor six = divisor_of(6);
+  hue_parts p;
   (void)light;
-  hue_parts(from, most, depth, across, ahead);
+  part_hues(from, to + 2 * (int64_t)TILE, &p,
+            (count + FC_VECTOR_BYTES - 1) / FC_VECTOR_BYTES * FC_VECTOR_BYTES);
   for (int64_t i = 0; i < count; i += FC_VECTOR_BYTES) {
     fc_vi hue[4], saturation[4];
     FC_UNROLL
     EACH_PART {
       const int64_t at = i + q * FC_LANES_F32;
-      const fc_vf of = fc_vf_load_u8(depth + at);
-      const fc_vf share = MOST(of, one), scale = MOST(fc_vf_load_u8(most + at), one);
-      const fc_vf inverse = inverse_of(share * scale);
-      const fc_vf sector =
-          divided_by(load_i16(across + at), share, inverse * scale) + fc_vf_load_u8(ahead + at);
-      const fc_vf turn = WHERE(sector, LESS, fc_vf_splat(0), sector + six, sector);
-      hue[q] = rounded(divided_by(turn, six, sixth) * white);
-      saturation[q] = rounded(divided_by(of, scale, inverse * share) * white);
+      const fc_vf depth = fc_vf_load_u8(p.depth + at);
+      fc_vf sector = load_i16(p.across + at), share = depth;
+      divide_two(&sector, depth, &share, fc_vf_load_u8(p.most + at));
+      hue[q] = rounded(divided_by(sector + fc_vf_load_u8(p.ahead + at), &six) * white);
+      saturation[q] = rounded(share * white);
     }
     put(to + i, hue), put(to + TILE + i, saturation);
   }
+  for (int64_t i = 0; i < count; i++) to[i + TILE] &= p.hued[i];
 }
 
 /* ---- Lab, by a table of light -------------------------------------------------------- */

@@ -83,8 +83,9 @@ static char *resolve(const char *path) {
   g_autofree char *at = g_strdup(path);
   for (int links = 0; links < 40; links++) {
     struct stat info;
-    if (lstat(at, &info) != 0 && errno != ENOENT) return NULL;
-    g_autofree char *link = g_file_read_link(at, NULL);
+    const gboolean there = lstat(at, &info) == 0;
+    if (!there && errno != ENOENT) return NULL;
+    g_autofree char *link = there && S_ISLNK(info.st_mode) ? g_file_read_link(at, NULL) : NULL;
     if (!link) return absolute(at);
     g_autofree char *dir = g_path_get_dirname(at);
     char *next = g_path_is_absolute(link) ? g_strdup(link) : g_build_filename(dir, link, NULL);

@@ -31,11 +31,12 @@ static void fill_red(const signal *s, int red) {
   view_set(&s->view, at, at[3] == 0 ? red : at[3] == 3 ? (double)(at[1] ^ at[2]) : (double)at[at[3]]);
 }
 
-/* With alpha for every other red, with other weights and white for some. */
+/* With alpha for every other red, with other weights and white for some: one of them beyond 16 bits. */
 static fc_color_conversion conversion_of(int to, int red, int isa) {
-  static const double luma[3] = {2126, 7152, 722};
+  static const double luma[3] = {2126, 7152, 722}, large[3] = {13933, 46871, 4732};
   fc_color_conversion c = conversion(to, isa);
   if (to != FC_SPACE_LAB && red % 4 == 1) fc_color_set(&c, luma, red % 8 == 1 ? 255 : 100);
+  if (to != FC_SPACE_LAB && red % 4 == 3) fc_color_set(&c, large, 255);
   c.extra = red % 2;
   return c;
 }
