@@ -3,6 +3,7 @@
  * are those of filters/README.md. */
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
+#include "filters/fourier/gpu/fft_choice.h"
 #include "filters/stats/choice.h"
 #include "filters/winstat/choice.h"
 #include "tests/filters/check.h"
@@ -244,6 +245,32 @@ static void check_stats(void) {
   }
 }
 
+/* ---- Fourier transforms of lines ------------------------------------------------------------ */
+
+static void check_lines(void) {
+  static const struct {
+    fc_fft_case of; /* values, type, kernel for several lines, neighbours */
+    fc_fft_choice choice;
+  } rows[] = {
+      {{16, FC_F32, 1, 0}, {FC_FFT_TOGETHER, 64, 17, 128, 64 * (16 * 17 + 32)}},
+      {{16, FC_F32, 0, 0}, {FC_FFT_ALONE, 1, 0, 64, 16 * 16}}, /* stft */
+      {{512, FC_F32, 1, 0}, {FC_FFT_TOGETHER, 2, 513, 128, 2 * (16 * 513 + 32)}},
+      {{600, FC_F32, 1, 0}, {FC_FFT_ALONE, 1, 0, 128, 16 * 600}},
+      {{600, FC_F32, 1, 1}, {FC_FFT_TOGETHER, 4, 601, 512, 4 * (16 * 601 + 32)}},
+      {{600, FC_F64, 1, 1}, {FC_FFT_TOGETHER, 2, 601, 256, 2 * (32 * 601 + 32)}},
+      {{4096, FC_F32, 1, 1}, {FC_FFT_ALONE, 1, 0, 512, 65536}},
+      {{4097, FC_F32, 1, 1}, {FC_FFT_GLOBAL, 1, 0, 512, 16 * 4097}},
+      {{4096, FC_F64, 0, 0}, {FC_FFT_GLOBAL, 1, 0, 512, 131072}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fc_fft_choice c = fc_fft_choose(&rows[i].of), *want = &rows[i].choice;
+    CHECK(c.launch == want->launch && c.lines == want->lines && c.pitch == want->pitch &&
+              c.threads == want->threads && c.bytes == want->bytes,
+          "row %zu: launch %d, %d lines, %d threads, %lld bytes", i, (int)c.launch, c.lines, c.threads,
+          (long long)c.bytes);
+  }
+}
+
 /* ---- winstat ----------------------------------------------------------------------------- */
 
 typedef struct rowwin {
@@ -444,6 +471,7 @@ int main(void) {
   check_refusals();
   check_digits();
   check_stats();
+  check_lines();
   check_rowswin();
   check_ends();
   check_chips();
