@@ -2,10 +2,7 @@
 //
 // winstat.cu - sliding statistics on a CUDA device.
 //
-// Sums of floats and of small integers in windows of moderate size are computed in one kernel for both axes
-// (strips.cu; where its conditions hold, the faster box_march.cuh). Sums of floats along rows have their own
-// kernels (line_march.cuh, and the faster line_ring.cu and short.cu), as have means of bytes
-// (line_bytes.cu, box_bytes.cu). All else is here.
+// choice.c says which kernel makes which statistic. Those for anything are here, and the launches.
 //
 // A window is put together from blocks whose borders are fixed in the signal (van Herk 1992, Gil and Werman
 // 1993): the suffix of the block that it starts in, the whole blocks that it contains, and the prefix of the
@@ -21,6 +18,7 @@
 // Windows of several rows and columns use a table of the sums along x, computed for a band of rows at a time
 // so that scratch memory stays bounded. Each quantity that the statistics need (sums, deviations, extremes)
 // has its own kernels and its own read of the input; statistics of the same quantity share one.
+#include "filters/winstat/box/cuts.h"
 #include "filters/winstat/columns.cuh"
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/launch.cuh"
@@ -553,22 +551,11 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   });
 }
 
-// Rows of floats whose sums are results, not an intermediate table, have a kernel of their own.
-template <class P> static bool made_in_runs(const pass<typename P::real> &, cudaStream_t, fc_status *) {
-  return false;
-}
-template <> bool made_in_runs<sums<float>>(const pass<float> &p, cudaStream_t stream, fc_status *status) {
-  *status = run_runs(p, stream);
-  return true;
-}
-
 template <class P>
 static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
   const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
   const unsigned y = fc_blocks(lines, 1, GRID_Y);
-  fc_status status = FC_OK;
   if (wx <= SLIDE_MAX) {
-    if (!table && made_in_runs<P>(p, stream, &status)) return status;
     launch_slide<P>(p, lines, table, stream);
     return fc_launch_status();
   }
@@ -609,17 +596,6 @@ static void launch_columns(const pass<typename P::real> &p, P *low, P *high, con
   column_windows<P><<<dim3(x, fc_blocks(p.frames * t.starts, 1, GRID_Y)), THREADS, 0, stream>>>(p, t, table);
 }
 
-// Arguments of fc_winstat_cuda; `edges` is NULL if the caller has filled in the border.
-struct call {
-  const fc_winstat *w;
-  const fc_view *in;
-  const fc_edges *edges;
-  const fc_view *out;
-  void *scratch;
-  uint32_t *notes;
-  cudaStream_t stream;
-};
-
 // The part of the arguments that is the same for all passes. Launches need no check of grid sizes: fc_blocks
 // clamps them to the allowed maximum, and 2^31 - 1 blocks along x always suffice for the columns of all
 // channels.
@@ -632,11 +608,8 @@ template <typename R> static pass<R> pass_of(const call &c) {
   p.load = fc_dev_map_of<R>(in->kind, in->dtype), p.store = fc_dev_map_of<R>(out->kind, out->dtype);
   for (int a = 0; a < 2; a++) {
     p.before[a] = w->before[a], p.window[a] = w->before[a] + w->after[a] + 1;
-    p.origin[a] = in->origin[axes[a]];
-    p.lo[a] = -w->before[a], p.hi[a] = in->shape[axes[a]] + w->after[a];
-    if (!w->shrink) continue;
-    fc_winstat_span s = fc_winstat_inside(in, axes[a], p.lo[a], p.hi[a]);
-    p.lo[a] = s.lo, p.hi[a] = s.hi;
+    const fc_winstat_span s = fc_winstat_read(w, in, nullptr, a, axes[a]);
+    p.origin[a] = in->origin[axes[a]], p.lo[a] = s.lo, p.hi[a] = s.hi;
   }
   p.columns = in->shape[FC_AXIS_X], p.channels = in->shape[FC_AXIS_C];
   p.area = static_cast<R>(p.window[0]) * static_cast<R>(p.window[1]);
@@ -681,52 +654,6 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
-// Which statistics other than sums have kernels that handle both axes of a window at once.
-static unsigned others_taken(const call &c) {
-  return spread_bytes_take(c.w, c.in, c.edges, c.out) | (spread_takes(c.w, c.in) ? DEVIATIONS : 0) |
-         (extremes_take(c.w, c.in, c.edges, c.out) ? EXTREMES : 0);
-}
-
-static fc_status run_others(const call &c, unsigned taken) {
-  fc_status status = FC_OK;
-  for (int i = 0; i < c.w->n_stats && status == FC_OK; i++) {
-    const unsigned bit = 1u << c.w->stat[i];
-    if (taken & ~EXTREMES & bit)
-      status = (c.in->dtype == FC_U8 ? run_spread_bytes : run_spread)(c.w, c.in, c.edges, c.out, i, c.notes,
-                                                                      c.stream);
-    if (taken & EXTREMES & bit) status = run_extremes(c.w, c.in, c.edges, c.out, i, c.stream);
-  }
-  return status;
-}
-
-static unsigned wanted_of(const fc_winstat *w) {
-  unsigned wanted = 0;
-  for (int i = 0; i < w->n_stats; i++) wanted |= 1u << w->stat[i];
-  return wanted;
-}
-
-// Boxes in images of one row, if all statistics are among `taken`, those that strips.cu would compute
-// otherwise.
-static fc_status run_flat(const call &c, unsigned taken, bool *done) {
-  *done = false;
-  if (c.in->dtype != FC_F32 || c.in->shape[FC_AXIS_Y] != 1 || !taken || (wanted_of(c.w) & ~taken) ||
-      c.w->before[1] + c.w->after[1] == 0)
-    return FC_OK;
-  pass<float> p = pass_of<float>(c);
-  ask_for(&p, c.w, taken);
-  p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = 1;
-  return run_one_row(p, c.stream, done);
-}
-
-// A single sum or mean of integers in windows of one row, where the general kernels are slow.
-static fc_status run_rows(const call &c, bool *done) {
-  *done = false;
-  if (fc_dtype_is_float(c.in->dtype) || c.w->n_stats != 1 || c.w->before[1] + c.w->after[1] > 0) return FC_OK;
-  const fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, done);
-  if (status != FC_OK || *done) return status;
-  return run_boxes(c.w, c.in, c.edges, c.out, 1u << c.w->stat[0], c.notes, c.stream, done);
-}
-
 template <typename F> static fc_status run_values(const call &c, unsigned left) {
   fc_status status = run<sums<F>>(c, TOTALS & left);
   if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS & left);
@@ -741,60 +668,83 @@ static fc_status run_codes(const call &c, unsigned left) {
   return status;
 }
 
-// Computes those of the statistics that are in `mask`.
-static fc_status run_all(const call &c, unsigned mask) {
+static fc_status run_any(const call &c, unsigned mask) {
+  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c, mask);
+  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c, mask); });
+}
+
+static fc_status run_floats(const call &c, fc_winstat_kernel kernel, unsigned mask) {
+  pass<float> p = pass_of<float>(c);
+  ask_for(&p, c.w, mask);
+  p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = c.in->shape[FC_AXIS_Y];
+  // Rows beyond the only one do not count.
+  if (kernel == FC_WINSTAT_BY_FLAT && p.shrink) p.area = static_cast<float>(p.window[0]);
+  return run_runs(p, kernel, c.stream);
+}
+
+// ---- choosing ---------------------------------------------------------------
+
+// Kernels that make one statistic; NULL: those that make several at once.
+typedef fc_status (*launcher)(const call &c, int which);
+static launcher launcher_of(fc_winstat_kernel kernel) {
+  switch (kernel) {
+  case FC_WINSTAT_BY_SQUARES: return run_box_squares;
+  case FC_WINSTAT_BY_DEVIATION: return run_spread_bytes;
+  case FC_WINSTAT_BY_SPREAD: return run_spread;
+  case FC_WINSTAT_BY_CELLS: return run_peak_cells;
+  case FC_WINSTAT_BY_CREST: return run_crest;
+  case FC_WINSTAT_BY_PEAK: return run_peak;
+  case FC_WINSTAT_BY_LINE_BYTES: return run_line_bytes;
+  case FC_WINSTAT_BY_BOX_BYTES: return run_box_bytes;
+  case FC_WINSTAT_BY_BOX_PIXELS: return run_box_pixels;
+  case FC_WINSTAT_BY_BOX_MARCH: return run_box_march;
+  case FC_WINSTAT_BY_BOX_CELLS: return run_box_cells;
+  default: return nullptr;
+  }
+}
+
+// Launches kernels for the statistics of which it is the choice.
+static fc_status run_kernel(const call &c, fc_winstat_kernel kernel, const fc_winstat_kernel *chosen) {
+  unsigned mask = 0;
+  for (int i = 0; i < c.w->n_stats; i++) {
+    if (chosen[i] != kernel) continue;
+    mask |= 1u << c.w->stat[i];
+    const launcher one = launcher_of(kernel);
+    const fc_status status = one ? one(c, i) : FC_OK;
+    if (status != FC_OK) return status;
+  }
+  if (mask == 0 || launcher_of(kernel)) return FC_OK;
+  return kernel == FC_WINSTAT_BY_STRIPS ? run_strips(c, mask)
+         : kernel == FC_WINSTAT_BY_ANY  ? run_any(c, mask)
+                                        : run_floats(c, kernel, mask);
+}
+
+static bool chip_of(fc_winstat_chip *chip) {
+  int device = 0, block = 0, all = 0, reserved = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device) != cudaSuccess)
+    return fc_forget_error();
+  *chip = {block, all, reserved};
+  return true;
+}
+
+// `whole`: the border is not the host's.
+static fc_status run_chosen(const call &c, bool whole) {
+  fc_winstat_case k = {c.w, c.in, c.out, c.edges, whole, {}};
+  fc_winstat_kernel chosen[FC_WINSTAT_STATS];
   if (fc_view_count(c.out) == 0) return FC_OK;
-  const unsigned others = others_taken(c) & mask, strips = strips_take(c.w, c.in) & mask & ~others;
-  const unsigned left = mask & ~strips & ~others;
-  bool done = false;
-  fc_status status = run_rows(c, &done);
-  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
-  if (status != FC_OK || done) return status;
-  status = run_strips(c.w, c.in, c.out, strips, c.notes, c.stream);
-  if (status == FC_OK) status = run_others(c, others);
-  if (status != FC_OK) return status;
-  if (!fc_dtype_is_float(c.in->dtype)) return run_codes(c, left);
-  return fc_dispatch_compute(c.w->compute, [&](auto f) { return run_values<decltype(f)>(c, left); });
-}
-
-// Whether sums are computed by kernels for rows that handle the border themselves.
-static bool in_runs(const fc_winstat *w, const fc_view *in) {
-  return fc_dtype_is_float(in->dtype) && w->compute == FC_F32 && w->before[1] + w->after[1] == 0 &&
-         w->before[0] + w->after[0] < SLIDE_MAX;
-}
-
-// Sums of boxes with a border; `strips`: those that strips.cu would compute otherwise.
-static fc_status run_box_edges(const call &c, unsigned sums, unsigned strips) {
-  bool done = false;
-  fc_status status = run_line_bytes(c.w, c.in, c.edges, c.out, c.stream, &done);
-  if (status == FC_OK && !done) status = run_flat(c, strips, &done);
-  if (status != FC_OK || done) return status;
-  if (sums & ~strips) return FC_UNSUPPORTED;
-  status = run_boxes(c.w, c.in, c.edges, c.out, strips, c.notes, c.stream, &done);
-  return status != FC_OK || done ? status : FC_UNSUPPORTED;
-}
-
-static fc_status run_edges(const call &c) {
-  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
-    if (c.in->origin[a] != 0 || c.in->shape[a] != c.in->extent[a]) return FC_UNSUPPORTED;
-  if (fc_view_count(c.out) == 0) return FC_OK;
-  const unsigned wanted = wanted_of(c.w), others = wanted & others_taken(c), sums = wanted & ~others;
-  if (sums & ~TOTALS) return FC_UNSUPPORTED;
+  if (!chip_of(&k.chip)) return FC_DEVICE;
+  fc_winstat_choose(&k, chosen);
+  if (chosen[0] == FC_WINSTAT_BY_HOST) return FC_UNSUPPORTED;
   fc_status status = FC_OK;
-  if (sums)
-    status = in_runs(c.w, c.in) ? run_all(c, sums) : run_box_edges(c, sums, strips_take(c.w, c.in) & sums);
-  return status == FC_OK ? run_others(c, others) : status;
+  for (int kernel = 0; kernel < FC_WINSTAT_BY_HOST && status == FC_OK; kernel++)
+    status = run_kernel(c, static_cast<fc_winstat_kernel>(kernel), chosen);
+  return status;
 }
 
 // ---- images of a single column ----------------------------------------------
-
-// Such an image is processed as a row, with x and y exchanged, so that the kernels for rows apply. Only
-// windows along x alone, which have a kernel for rows already, stay as they are. This depends on the whole
-// signal, not on the part that is in view.
-static bool stands(const fc_winstat *w, const fc_view *in) {
-  return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
-         (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
-}
 
 static fc_view turned(const fc_view *v) {
   fc_view t = *v;
@@ -812,34 +762,32 @@ static fc_winstat turned(const fc_winstat *w) {
   return t;
 }
 
-// Calls f with the call, with x and y exchanged where stands() says so.
-template <class F> static fc_status lying(call c, F f) {
-  if (!stands(c.w, c.in)) return f(c);
+// run_chosen with x and y exchanged where fc_winstat_stands says so.
+static fc_status run_lying(call c, bool whole) {
+  if (!fc_winstat_stands(c.w, c.in)) return run_chosen(c, whole);
   const fc_winstat w = turned(c.w);
   const fc_view in = turned(c.in), out = turned(c.out);
   c.w = &w, c.in = &in, c.out = &out;
-  return f(c);
+  return run_chosen(c, whole);
 }
 
 } // namespace winstat
 
 extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
   // Enough for the largest piece, that of the variance in double.
-  const fc_winstat along = winstat::stands(w, in) ? winstat::turned(w) : *w;
-  const fc_view row = winstat::stands(w, in) ? winstat::turned(in) : *in;
+  const bool stands = fc_winstat_stands(w, in);
+  const fc_winstat along = stands ? winstat::turned(w) : *w;
+  const fc_view row = stands ? winstat::turned(in) : *in;
   return static_cast<size_t>(winstat::scratch_of(&along, winstat::shape_of(&row), 32));
 }
 
 extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                      void *scratch, uint32_t *notes, void *stream) {
-  using namespace winstat;
-  return lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)},
-               [](const call &c) { return run_all(c, TOTALS | DEVIATIONS | EXTREMES); });
+  return winstat::run_lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)}, false);
 }
 
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                            const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
   const fc_edges *made = w->shrink ? nullptr : edges;
-  return winstat::lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)},
-                        winstat::run_edges);
+  return winstat::run_lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)}, true);
 }

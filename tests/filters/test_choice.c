@@ -3,9 +3,10 @@
  * are those of filters/README.md. */
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
+#include "filters/fourier/gpu/fft_choice.h"
 #include "filters/pointwise/functions.h"
 #include "filters/stats/choice.h"
-#include "filters/winstat/winstat.h"
+#include "filters/winstat/choice.h"
 #include "tests/filters/check.h"
 
 static char memory[64];
@@ -245,6 +246,194 @@ static void check_stats(void) {
   }
 }
 
+/* ---- Fourier transforms of lines ------------------------------------------------------------ */
+
+static void check_lines(void) {
+  static const struct {
+    fc_fft_case of; /* values, type, kernel for several lines, neighbours */
+    fc_fft_choice choice;
+  } rows[] = {
+      {{16, FC_F32, 1, 0}, {FC_FFT_TOGETHER, 64, 17, 128, 64 * (16 * 17 + 32)}},
+      {{16, FC_F32, 0, 0}, {FC_FFT_ALONE, 1, 0, 64, 16 * 16}}, /* stft */
+      {{512, FC_F32, 1, 0}, {FC_FFT_TOGETHER, 2, 513, 128, 2 * (16 * 513 + 32)}},
+      {{600, FC_F32, 1, 0}, {FC_FFT_ALONE, 1, 0, 128, 16 * 600}},
+      {{600, FC_F32, 1, 1}, {FC_FFT_TOGETHER, 4, 601, 512, 4 * (16 * 601 + 32)}},
+      {{600, FC_F64, 1, 1}, {FC_FFT_TOGETHER, 2, 601, 256, 2 * (32 * 601 + 32)}},
+      {{4096, FC_F32, 1, 1}, {FC_FFT_ALONE, 1, 0, 512, 65536}},
+      {{4097, FC_F32, 1, 1}, {FC_FFT_GLOBAL, 1, 0, 512, 16 * 4097}},
+      {{4096, FC_F64, 0, 0}, {FC_FFT_GLOBAL, 1, 0, 512, 131072}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fc_fft_choice c = fc_fft_choose(&rows[i].of), *want = &rows[i].choice;
+    CHECK(c.launch == want->launch && c.lines == want->lines && c.pitch == want->pitch &&
+              c.threads == want->threads && c.bytes == want->bytes,
+          "row %zu: launch %d, %d lines, %d threads, %lld bytes", i, (int)c.launch, c.lines, c.threads,
+          (long long)c.bytes);
+  }
+}
+
+/* ---- winstat ----------------------------------------------------------------------------- */
+
+typedef struct rowwin {
+  const char *what;
+  int64_t nx, ny;
+  unsigned stats; /* 1 << fc_winstat_stat, in this order */
+  image of;
+  fc_winstat_kernel kernel[2],
+      edges[2]; /* of the first two, with the border made by the host, and to be made */
+} rowwin;
+
+#define BY(kernel) FC_WINSTAT_BY_##kernel
+#define OF(stat)   (1u << FC_WINSTAT_##stat)
+#define SAME(kernel)                                                                                         \
+  {BY(kernel)}, {                                                                                            \
+    BY(kernel)                                                                                               \
+  }
+#define MADE(kernel)                                                                                         \
+  {BY(kernel)}, {                                                                                            \
+    BY(HOST)                                                                                                 \
+  }
+#define TWO(a, b)                                                                                            \
+  {BY(a), BY(b)}, {                                                                                          \
+    BY(a), BY(b)                                                                                             \
+  }
+#define TWO_MADE(a, b)                                                                                       \
+  {BY(a), BY(b)}, {                                                                                          \
+    BY(HOST), BY(HOST)                                                                                       \
+  }
+#define I32 FC_I32, FC_I32
+#define F64 FC_F64, FC_F64
+static const rowwin rowswin[] = {
+    {"boxes of f32", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"boxes of f32, 31 of 40", 15, 15, OF(SUM), {F32, 100, 31, 31, 1, 9, 0}, SAME(BOX_CELLS)},
+    {"boxes of RGB", 15, 15, OF(MEAN), {F32, WIDE, 3, 0, 0}, SAME(BOX_PIXELS)},
+    {"boxes of RGBA", 17, 17, OF(MEAN), {F32, WIDE, 4, 0, 0}, SAME(BOX_PIXELS)},
+    {"boxes of RGBA, wider", 18, 17, OF(MEAN), {F32, WIDE, 4, 0, 0}, SAME(BOX_MARCH)},
+    {"boxes of 49 rows", 15, 49, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"boxes of 50 rows", 15, 50, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"boxes of 34 columns", 34, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"roots of f32", 15, 15, OF(RMS), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"two sums of f32", 15, 15, OF(SUM) | OF(MEAN), {F32, WIDE, 1, 0, 0}, TWO_MADE(STRIPS, STRIPS)},
+    {"mean and std of f32", 15, 15, OF(MEAN) | OF(STD), {F32, WIDE, 1, 0, 0}, TWO(BOX_MARCH, SPREAD)},
+    {"too large for strips", 255, 128, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"boxes of one row", 15, 15, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, {BY(BOX_MARCH)}, {BY(FLAT)}},
+    {"boxes of u8", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_BYTES)},
+    {"boxes of u8, odd rows", 15, 15, OF(MEAN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(BOX_BYTES)},
+    {"sums of u8", 15, 15, OF(SUM), {U8, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"sums of u16", 7, 7, OF(SUM), {U16, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"large sums of u16", 15, 15, OF(SUM), {U16, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"sums of i32", 15, 15, OF(SUM), {I32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"means of f64", 15, 15, OF(MEAN), {F64, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"std of u8", 15, 15, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(SQUARES)},
+    {"roots of u8", 15, 15, OF(RMS), {U8, WIDE, 3, 0, 0}, SAME(SQUARES)},
+    {"std of u8, tall", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)},
+    {"std of u8 to f32", 15, 15, OF(STD), {FC_U8, FC_F32, WIDE, 1, 0, 0}, SAME(DEVIATION)},
+    {"std of u8, 65 rows", 15, 65, OF(STD), {U8, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"std of a row of u8", 16, 1, OF(STD), {U8, 1, 1, 1 << 20, 1, 0, 0}, SAME(SQUARES)},
+    {"std of f32", 33, 33, OF(STD), {F32, WIDE, 1, 0, 0}, SAME(SPREAD)},
+    {"std of f32, wider", 34, 33, OF(STD), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"std of few rows", 5, 5, OF(STD), {F32, 1, 7, 4096, 1, 0, 0}, MADE(ANY)},
+    {"largest of f32", 15, 15, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(CELLS)},
+    {"largest of f32, wider", 34, 34, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)},
+    {"largest of 258", 258, 1, OF(MAX), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"largest of u8", 15, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(CELLS)},
+    {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
+    {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
+    {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(CELLS, CELLS)},
+    {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"rows of u8", 101, 1, OF(MEAN), {U8, WIDE, 3, 0, 0}, SAME(LINE_BYTES)},
+    {"rows of i16, narrow", 15, 1, OF(MEAN), {FC_I16, FC_I16, 1, 4096, 255, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"rows of i16", 15, 1, OF(MEAN), {FC_I16, FC_I16, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"rows of f32", 15, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(LINES)},
+    {"rows of f32, long windows", 1000, 1, OF(RMS), {F32, WIDE, 1, 0, 0}, SAME(RING)},
+    {"rows of f32, both", 1000, 1, OF(MEAN) | OF(RMS), {F32, WIDE, 1, 0, 0}, TWO(RING, RING)},
+    {"rows of f32, three", 15, 1, OF(SUM) | OF(MEAN) | OF(RMS), {F32, WIDE, 1, 0, 0}, TWO(RUNS, RUNS)},
+    {"rows of f32 to i16", 15, 1, OF(MEAN), {FC_F32, FC_I16, WIDE, 1, 0, 0}, SAME(RUNS)},
+    {"short rows of f32", 15, 1, OF(MEAN), {F32, 1, 4096, 100, 1, 0, 0}, SAME(SHORT)},
+    {"rows of f32 stereo", 15, 1, OF(MEAN), {F32, 1, 1, 1 << 20, 2, 0, 0}, SAME(SHORT)},
+    {"rows of one", 15, 1, OF(MEAN), {F32, 1, 4096, 1, 1, 0, 0}, {BY(SHORT)}, {BY(SINGLE)}},
+    {"rows of f32, longest windows", 65537, 1, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, MADE(ANY)},
+    {"columns", 1, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
+};
+
+static const fc_winstat_chip sm_90 = {232448, 233472, 1024}, sm_75 = {65536, 65536, 0};
+
+static fc_winstat window_of(const rowwin *r) {
+  fc_winstat w = {.compute = FC_F32};
+  w.before[0] = r->nx / 2, w.after[0] = (r->nx - 1) / 2, w.before[1] = r->ny / 2,
+  w.after[1] = (r->ny - 1) / 2;
+  for (int s = 0; s < FC_WINSTAT_STATS; s++)
+    if (r->stats >> s & 1) w.stat[w.n_stats++] = s;
+  return w;
+}
+
+/* Statistics are planes. */
+static void choose(const rowwin *r, const fc_winstat *w, const fc_edges *edges, int whole,
+                   fc_winstat_chip chip, fc_winstat_kernel *kernel) {
+  const fc_view in = view_of(&r->of, r->of.dtype);
+  fc_view out = view_of(&r->of, r->of.out_dtype);
+  if (w->n_stats > 1) out.stride[FC_AXIS_C] = out.stride[FC_AXIS_N] * out.shape[FC_AXIS_N];
+  out.shape[FC_AXIS_C] = out.extent[FC_AXIS_C] = w->n_stats * in.shape[FC_AXIS_C];
+  const fc_winstat_case c = {w, &in, &out, edges, whole, chip};
+  fc_winstat_choose(&c, kernel);
+}
+
+static void check_rowswin(void) {
+  unsigned seen = 0;
+  for (size_t i = 0; i < sizeof rowswin / sizeof *rowswin; i++) {
+    const rowwin *r = &rowswin[i];
+    const fc_winstat w = window_of(r);
+    fc_winstat_kernel host[FC_WINSTAT_STATS], made[FC_WINSTAT_STATS];
+    choose(r, &w, NULL, 0, sm_90, host), choose(r, &w, &replicate, 1, sm_90, made);
+    for (int s = 0; s < w.n_stats && s < 2; s++) {
+      CHECK(host[s] == r->kernel[s] && made[s] == r->edges[s], "%s: kernels %d and %d", r->what, (int)host[s],
+            (int)made[s]);
+      seen |= 1u << host[s] | 1u << made[s];
+    }
+  }
+  CHECK(seen == (2u << FC_WINSTAT_BY_HOST) - 1, "kernels without a row: %x", ~seen);
+}
+
+/* Windows that shrink have no border that anyone makes, and a part of a signal has one that no kernel knows.
+ */
+static void check_ends(void) {
+  const rowwin r = {"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)};
+  fc_winstat w = window_of(&r);
+  fc_winstat_kernel kernel[FC_WINSTAT_STATS];
+  w.shrink = 1;
+  choose(&r, &w, NULL, 1, sm_90, kernel);
+  CHECK(kernel[0] == FC_WINSTAT_BY_BOX_MARCH, "kernel %d", (int)kernel[0]);
+  w = window_of(&r);
+  fc_view part = view_of(&r.of, FC_F32);
+  const fc_view out = part;
+  part.extent[FC_AXIS_Y]++;
+  const fc_winstat_case c = {&w, &part, &out, &replicate, 1, sm_90};
+  fc_winstat_choose(&c, kernel);
+  CHECK(kernel[0] == FC_WINSTAT_BY_HOST, "kernel %d of a part", (int)kernel[0]);
+}
+
+/* With less shared memory other kernels take over, for floats those that add in the same order. */
+static void check_chips(void) {
+  static const struct {
+    rowwin row;
+    fc_winstat_kernel small;
+  } rows[] = {
+      {{"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)}, FC_WINSTAT_BY_STRIPS},
+      {{"", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_BYTES)}, FC_WINSTAT_BY_BOX_BYTES},
+      {{"", 15, 33, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(CELLS)}, FC_WINSTAT_BY_ANY},
+      {{"", 15, 33, OF(MAX), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)}, FC_WINSTAT_BY_PEAK},
+      {{"", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)}, FC_WINSTAT_BY_ANY},
+      {{"", 1000, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(RING)}, FC_WINSTAT_BY_LINES},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fc_winstat w = window_of(&rows[i].row);
+    fc_winstat_kernel large[FC_WINSTAT_STATS], small[FC_WINSTAT_STATS];
+    choose(&rows[i].row, &w, NULL, 0, sm_90, large), choose(&rows[i].row, &w, NULL, 0, sm_75, small);
+    CHECK(large[0] == rows[i].row.kernel[0] && small[0] == rows[i].small, "row %zu: kernels %d and %d", i,
+          (int)large[0], (int)small[0]);
+  }
+}
+
 /* ---- winstat, beside composed kernels ------------------------------------------------------- */
 
 static void check_winstat(void) {
@@ -321,6 +510,10 @@ int main(void) {
   check_refusals();
   check_digits();
   check_stats();
+  check_lines();
+  check_rowswin();
+  check_ends();
+  check_chips();
   check_winstat();
   check_pointwise();
   return check_result();

@@ -111,7 +111,7 @@ void describe(lines_work<F> &w, const fc_dct_fft *plan, const fc_view *in, const
   w.notes = notes;
   // Adjacent lines are processed together if there are enough, so that loads are contiguous.
   const bool beside = w.walk.n > 0 && w.walk.from[0] < in->stride[plan->axis];
-  w.across = beside && w.walk.count[0] >= FC_DFT_ACROSS;
+  w.across = beside && w.walk.count[0] >= FC_FFT_ACROSS;
 }
 
 template <typename F>
@@ -151,10 +151,7 @@ extern "C" int fc_dct_major_of(int32_t device) {
 
 extern "C" size_t fc_dct_fft_device_scratch(const fc_dct_fft *plan) {
   const fc_rfft *real = reinterpret_cast<const fc_rfft *>(reinterpret_cast<const char *>(plan) + plan->real);
-  const int64_t bytes = plan->compute == FC_F64
-                            ? fc_block_bytes(fc_dev_rfft_of<double>(real, nullptr).complex)
-                            : fc_block_bytes(fc_dev_rfft_of<float>(real, nullptr).complex);
-  return static_cast<size_t>(fc_block_global_bytes(bytes, INT64_MAX));
+  return fc_fft_global(fc_rfft_complex(real), INT64_MAX);
 }
 
 extern "C" fc_status fc_dct_fft_cuda(const fc_dct_fft *plan, const fc_view *in, const fc_view *out,

@@ -10,11 +10,6 @@
 #include "filters/fourier/dft.h"
 #include "filters/fourier/gpu/fft_block.cuh"
 
-// Complex values that lines processed together should fill, and the minimum of lines for access across: 8
-// floats are the 32 bytes of a memory transaction.
-constexpr int64_t FC_DFT_VALUES = 1024;
-constexpr int64_t FC_DFT_ACROSS = 8;
-
 // Start of a line in the input, the output or the intermediate spectra, as used by a Work. `bad` is for the
 // kernel.
 template <typename F> struct fc_dft_line {
@@ -94,59 +89,37 @@ template <typename Work, bool MANY> __global__ void fc_dft_kernel(Work w) {
 
 // ---- launching ------------------------------------------------------------------------
 
-// An odd distance of lines keeps them in different banks of shared memory.
-static inline int64_t fc_dft_pitch(int64_t values) {
-  return values | 1;
-}
-
-template <typename F> static inline int64_t fc_dft_bytes(int64_t lines, int64_t values) {
-  return lines * (2 * fc_dft_pitch(values) * static_cast<int64_t>(sizeof(fc_complex<F>)) +
-                  static_cast<int64_t>(sizeof(fc_dft_line<F>)));
-}
-
-// How many lines a block of threads processes at a time: depends only on their length, so that a line is
-// always computed by the same code.
-template <typename Work> static inline int64_t fc_dft_at_once(const Work &w) {
-  using F = typename Work::value;
-  const int64_t values = fc_block_values(w.plan);
-  int64_t lines = FC_DFT_VALUES / values;
-  if (w.across && lines < FC_DFT_ACROSS) lines = FC_DFT_ACROSS;
-  while (lines > 1 && fc_dft_bytes<F>(lines, values) > FC_BLOCK_SHARED) lines /= 2;
-  return lines < 1 ? 1 : lines;
-}
+static_assert(sizeof(fc_dft_line<float>) == FC_FFT_LINE && sizeof(fc_dft_line<double>) == FC_FFT_LINE,
+              "as counted");
 
 template <typename Work, bool MANY>
-static inline fc_status fc_dft_start(const Work &w, unsigned blocks, int64_t values, int64_t bytes,
+static inline fc_status fc_dft_start(const Work &w, const fc_fft_choice &c, int64_t most,
                                      cudaStream_t stream) {
-  if (bytes > 0 &&
-      cudaFuncSetAttribute(fc_dft_kernel<Work, MANY>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(FC_BLOCK_SHARED)) != cudaSuccess)
+  const bool shared = c.launch != FC_FFT_GLOBAL;
+  if (shared && cudaFuncSetAttribute(fc_dft_kernel<Work, MANY>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     FC_FFT_SHARED) != cudaSuccess)
     return fc_launch_status();
-  fc_dft_kernel<Work, MANY><<<blocks, fc_block_threads(values), static_cast<size_t>(bytes), stream>>>(w);
+  fc_dft_kernel<Work, MANY><<<fc_blocks(w.count, c.lines, most), static_cast<unsigned>(c.threads),
+                              shared ? static_cast<size_t>(c.bytes) : 0, stream>>>(w);
   return fc_launch_status();
 }
 
-// `global` is memory for lines that do not fit shared memory, see fc_dft_global_bytes.
+// `global` is memory for lines that do not fit shared memory, see fc_fft_global.
 template <typename Work>
 static inline fc_status fc_dft_launch(Work w, char *global, int64_t global_bytes, cudaStream_t stream) {
   using F = typename Work::value;
-  const int64_t values = fc_block_values(w.plan), bytes = fc_block_bytes(w.plan);
-  w.global = nullptr;
-  w.lines = {1, 0};
+  const fc_fft_choice c = fc_block_choose<true>(w.plan, w.across);
+  w.global = nullptr, w.lines = {c.lines, c.pitch};
   if (w.count == 0) return FC_OK;
-  if (!fc_block_is_shared(bytes)) {
-    if (global_bytes < bytes) return FC_FATAL;
+  if (c.launch == FC_FFT_GLOBAL) {
+    if (global_bytes < c.bytes) return FC_FATAL;
     w.global = reinterpret_cast<fc_complex<F> *>(global);
-    return fc_dft_start<Work, false>(w, fc_blocks(w.count, 1, global_bytes / bytes), values, 0, stream);
+    return fc_dft_start<Work, false>(w, c, global_bytes / c.bytes, stream);
   }
-  const int64_t lines = fc_dft_at_once(w);
-  if (lines == 1)
-    return fc_dft_start<Work, false>(w, fc_blocks(w.count, 1, INT32_MAX), values, bytes, stream);
-  w.lines = {static_cast<int32_t>(lines), static_cast<int32_t>(fc_dft_pitch(values))};
-  w.by_lines = fc_dev_divider_of(lines);
+  if (c.launch == FC_FFT_ALONE) return fc_dft_start<Work, false>(w, c, INT32_MAX, stream);
+  w.by_lines = fc_dev_divider_of(c.lines);
   w.by_loads = fc_dev_divider_of(w.loads), w.by_stores = fc_dev_divider_of(w.stores);
-  return fc_dft_start<Work, true>(w, fc_blocks(w.count, lines, INT32_MAX), lines * values,
-                                  fc_dft_bytes<F>(lines, values), stream);
+  return fc_dft_start<Work, true>(w, c, INT32_MAX, stream);
 }
 
 // ---- scratch memory -----------------------------------------------------------------------
@@ -175,12 +148,12 @@ template <typename F> static inline int64_t fc_dft_middle_bytes(const fc_dft *d,
   return (e.planes * e.height * e.width * static_cast<int64_t>(sizeof(fc_complex<F>)) + 255) / 256 * 256;
 }
 
-template <typename F> static inline int64_t fc_dft_scratch_bytes(const fc_dft *d, const fc_dft_extents &e) {
-  int64_t lines = e.planes * e.height * e.width; // more than there are
-  int64_t real = fc_block_global_bytes(fc_block_bytes(fc_dev_rfft_of<F>(d->real, nullptr).complex), lines);
-  int64_t complex =
-      d->complex ? fc_block_global_bytes(fc_block_bytes(fc_dev_fft_of<F>(d->complex, nullptr)), lines) : 0;
-  return fc_dft_middle_bytes<F>(d, e) + (real > complex ? real : complex);
+static inline size_t fc_dft_scratch_bytes(const fc_dft *d, const fc_dft_extents &e) {
+  const int64_t lines = e.planes * e.height * e.width, // more than there are
+      middle = d->compute == FC_F64 ? fc_dft_middle_bytes<double>(d, e) : fc_dft_middle_bytes<float>(d, e);
+  const size_t real = fc_fft_global(fc_rfft_complex(d->real), lines),
+               complex = d->complex ? fc_fft_global(d->complex, lines) : 0;
+  return static_cast<size_t>(middle) + (real > complex ? real : complex);
 }
 
 // ---- where lines lie ------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include "filters/gpu/complex.cuh"
 #include "filters/gpu/cuda.cuh"
-#include "filters/fourier/fft.h"
+#include "filters/fourier/gpu/fft_choice.h"
 
 // ---- plans as kernel arguments ------------------------------------------------
 
@@ -356,31 +356,13 @@ __device__ __forceinline__ F fc_rfft_get(const fc_dev_rfft<F> &plan, const fc_co
   return i % 2 ? -z[i / 2].im : z[i / 2].re;
 }
 
-// ---- where the buffers lie ----------------------------------------------------------------
+// ---- how lines are launched ----------------------------------------------------------------
 
-// Two buffers are in shared memory up to this size, which every chip from sm_75 on provides on request (a
-// real transform of 8192 in f32); else in global memory of the block.
-constexpr int64_t FC_BLOCK_SHARED = 64 * 1024;
-// Blocks that run concurrently in global memory.
-constexpr int64_t FC_BLOCK_GLOBAL = 256;
-
-template <typename F> static inline int64_t fc_block_bytes(const fc_dev_fft<F> &plan) {
-  return 2 * fc_block_values(plan) * static_cast<int64_t>(sizeof(fc_complex<F>));
-}
-
-static inline bool fc_block_is_shared(int64_t bytes) {
-  return bytes <= FC_BLOCK_SHARED;
-}
-
-// Bytes of global memory for `jobs` transforms.
-static inline int64_t fc_block_global_bytes(int64_t bytes, int64_t jobs) {
-  if (fc_block_is_shared(bytes)) return 0;
-  return bytes * (jobs < FC_BLOCK_GLOBAL ? jobs : FC_BLOCK_GLOBAL);
-}
-
-static inline unsigned fc_block_threads(int64_t values) {
-  int64_t wanted = values / 8;
-  return wanted <= 64 ? 64u : wanted <= 128 ? 128u : wanted <= 256 ? 256u : 512u;
+// As fft_choice.c says. MANY: there is a kernel for several lines.
+template <bool MANY, typename F>
+static inline fc_fft_choice fc_block_choose(const fc_dev_fft<F> &plan, bool across = false) {
+  const fc_fft_case c = {fc_block_values(plan), sizeof(F) == sizeof(double) ? FC_F64 : FC_F32, MANY, across};
+  return fc_fft_choose(&c);
 }
 
 #endif

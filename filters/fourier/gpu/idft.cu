@@ -180,9 +180,7 @@ fc_status run(const fc_dft *d, const fc_view *in, const fc_view *out, char *scra
 } // namespace
 
 extern "C" size_t fc_idft_device_scratch(const fc_dft *d, const fc_view *out) {
-  const fc_dft_extents e = extents_of(d, out);
-  return static_cast<size_t>(d->compute == FC_F64 ? fc_dft_scratch_bytes<double>(d, e)
-                                                  : fc_dft_scratch_bytes<float>(d, e));
+  return fc_dft_scratch_bytes(d, extents_of(d, out));
 }
 
 extern "C" fc_status fc_idft_cuda(const fc_dft *d, const fc_view *in, const fc_view *out, void *scratch,

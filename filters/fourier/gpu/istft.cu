@@ -135,18 +135,18 @@ int64_t align256(int64_t bytes) {
 
 template <typename F>
 fc_status launch_inverse(job<F> j, int64_t jobs, char *rest, int64_t rest_bytes, cudaStream_t stream) {
-  int64_t bytes = fc_block_bytes(j.plan.complex);
-  unsigned threads = fc_block_threads(fc_block_values(j.plan.complex));
-  if (!fc_block_is_shared(bytes)) {
-    if (rest_bytes < bytes) return FC_FATAL;
+  const fc_fft_choice c = fc_block_choose<false>(j.plan.complex);
+  const unsigned threads = static_cast<unsigned>(c.threads);
+  if (c.launch == FC_FFT_GLOBAL) {
+    if (rest_bytes < c.bytes) return FC_FATAL;
     j.global = reinterpret_cast<fc_complex<F> *>(rest);
-    istft_inverse<F><<<fc_blocks(jobs, 1, rest_bytes / bytes), threads, 0, stream>>>(j, jobs);
+    istft_inverse<F><<<fc_blocks(jobs, 1, rest_bytes / c.bytes), threads, 0, stream>>>(j, jobs);
     return fc_launch_status();
   }
-  if (cudaFuncSetAttribute(istft_inverse<F>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(FC_BLOCK_SHARED)) != cudaSuccess)
+  if (cudaFuncSetAttribute(istft_inverse<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, FC_FFT_SHARED) !=
+      cudaSuccess)
     return fc_launch_status();
-  istft_inverse<F><<<fc_blocks(jobs, 1, INT32_MAX), threads, static_cast<size_t>(bytes), stream>>>(j, jobs);
+  istft_inverse<F><<<fc_blocks(jobs, 1, INT32_MAX), threads, static_cast<size_t>(c.bytes), stream>>>(j, jobs);
   return fc_launch_status();
 }
 
@@ -183,9 +183,8 @@ extern "C" size_t fc_istft_device_scratch(const fc_stft *s, const fc_view *in, c
   // The maximum number of frames that can cover that many samples, wherever they begin.
   int64_t frames = (out->shape[FC_AXIS_X] + s->frame + s->hop - 1) / s->hop + 1;
   int64_t jobs = lines_of(out) * frames, size = static_cast<int64_t>(fc_dtype_size(s->compute));
-  int64_t bytes = s->compute == FC_F64 ? fc_block_bytes(fc_dev_rfft_of<double>(s->plan, nullptr).complex)
-                                       : fc_block_bytes(fc_dev_rfft_of<float>(s->plan, nullptr).complex);
-  return static_cast<size_t>(align256(jobs * s->frame * size) + fc_block_global_bytes(bytes, jobs));
+  return static_cast<size_t>(align256(jobs * s->frame * size)) +
+         fc_fft_global(fc_rfft_complex(s->plan), jobs);
 }
 
 extern "C" fc_status fc_istft_cuda(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,

@@ -134,19 +134,19 @@ fc_status run(const fc_stft *s, const fc_view *in, const fc_view *out, void *scr
               uint32_t *notes, cudaStream_t stream) {
   job<F> j = job_of<F>(s, in, out, notes);
   if (j.count == 0) return FC_OK;
-  int64_t bytes = fc_block_bytes(j.plan.complex);
-  unsigned threads = fc_block_threads(fc_block_values(j.plan.complex));
-  if (!fc_block_is_shared(bytes)) {
-    int64_t blocks = static_cast<int64_t>(scratch_bytes) / bytes;
+  const fc_fft_choice c = fc_block_choose<false>(j.plan.complex);
+  const unsigned threads = static_cast<unsigned>(c.threads);
+  if (c.launch == FC_FFT_GLOBAL) {
+    const int64_t blocks = static_cast<int64_t>(scratch_bytes) / c.bytes;
     if (blocks < 1) return FC_FATAL;
     j.global = static_cast<fc_complex<F> *>(scratch);
     stft_kernel<F><<<fc_blocks(j.count, 1, blocks), threads, 0, stream>>>(j);
     return fc_launch_status();
   }
-  if (cudaFuncSetAttribute(stft_kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(FC_BLOCK_SHARED)) != cudaSuccess)
+  if (cudaFuncSetAttribute(stft_kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, FC_FFT_SHARED) !=
+      cudaSuccess)
     return fc_launch_status();
-  stft_kernel<F><<<fc_blocks(j.count, 1, INT32_MAX), threads, static_cast<size_t>(bytes), stream>>>(j);
+  stft_kernel<F><<<fc_blocks(j.count, 1, INT32_MAX), threads, static_cast<size_t>(c.bytes), stream>>>(j);
   return fc_launch_status();
 }
 
@@ -155,9 +155,7 @@ fc_status run(const fc_stft *s, const fc_view *in, const fc_view *out, void *scr
 extern "C" size_t fc_stft_device_scratch(const fc_stft *s, const fc_view *out) {
   int64_t frames = out->shape[FC_AXIS_N] * out->shape[FC_AXIS_Y] * out->shape[FC_AXIS_X];
   int64_t jobs = frames * (out->shape[FC_AXIS_C] / fc_stft_width(s));
-  int64_t bytes = s->compute == FC_F64 ? fc_block_bytes(fc_dev_rfft_of<double>(s->plan, nullptr).complex)
-                                       : fc_block_bytes(fc_dev_rfft_of<float>(s->plan, nullptr).complex);
-  return static_cast<size_t>(fc_block_global_bytes(bytes, jobs));
+  return fc_fft_global(fc_rfft_complex(s->plan), jobs);
 }
 
 extern "C" fc_status fc_stft_cuda(const fc_stft *s, const fc_view *in, const fc_view *out, void *scratch,

@@ -223,17 +223,6 @@ __global__ void __launch_bounds__(32 * STRIP_WARPS, C == 3 ? 3 : 6)
 
 namespace winstat {
 
-constexpr int64_t SUMS_AREA = 32768; // samples per window, so that sums are below 2^23
-constexpr int SUMS_ROWS = 256;       // rows per window, so that sums of one row more fit 16 bits
-constexpr int SUMS_COLUMNS = 33;     // columns per window, at most
-
-static bool sums_fit(const fc_winstat *w, const fc_view *in, const fc_view *out) {
-  const int64_t across = w->before[0] + w->after[0] + 1, tall = w->before[1] + w->after[1] + 1;
-  return w->n_stats == 1 && w->stat[0] == FC_WINSTAT_MEAN && tall > 1 && in->dtype == FC_U8 &&
-         out->dtype == FC_U8 && in->kind == out->kind && across <= SUMS_COLUMNS && tall <= SUMS_ROWS &&
-         across * tall <= SUMS_AREA;
-}
-
 static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                               const fc_view *out, int channels) {
   sums_args a = {};
@@ -252,29 +241,28 @@ static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_e
   return a;
 }
 
-template <int C> static fc_status launch(sums_args a, int64_t frames, cudaStream_t stream, bool *done) {
+static_assert(sums_chunk<1>::bytes == FC_SUMS_CHUNK(1) && sums_chunk<3>::bytes == FC_SUMS_CHUNK(3),
+              "as counted");
+
+template <int C> static fc_status launch(sums_args a, int64_t frames, cudaStream_t stream) {
   constexpr int CHUNK = sums_chunk<C>::bytes;
   const auto kernel = a.shrink ? box_bytes<C, true> : box_bytes<C, false>;
-  if (!byte_cut_columns<C, CHUNK>(&a.b, frames, 16)) return FC_OK;
+  byte_cut_columns<C, CHUNK>(&a.b, frames, 16);
   a.far = a.b.window / CHUNK, a.rest = a.b.window % CHUNK;
   for (int k = 0; k < sums_chunk<C>::sums; k++)
     a.part[k] = 2 * k + 1 < a.rest ? ~0u : 2 * k < a.rest ? 0xffffu : 0u;
   const int64_t resident = march_resident(kernel, 32 * STRIP_WARPS, 0) * STRIP_WARPS,
                 warps = resident > 0 ? byte_cut_rows(&a.b, frames, resident) : 0;
-  if (warps == 0) return FC_OK;
+  if (warps == 0) return FC_UNSUPPORTED;
   kernel<<<fc_blocks(warps, STRIP_WARPS, INT32_MAX), 32 * STRIP_WARPS, 0, stream>>>(a);
-  *done = true;
   return fc_launch_status();
 }
 
-fc_status run_box_bytes(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                        cudaStream_t stream, bool *done) {
-  *done = false;
-  const int channels = byte_channels(in, out);
-  if (channels == 0 || !sums_fit(w, in, out)) return FC_OK;
-  const sums_args a = sums_args_of(w, in, edges, out, channels);
-  const int64_t frames = in->shape[FC_AXIS_N];
-  return with_channels(channels, [&](auto c) { return launch<decltype(c)::value>(a, frames, stream, done); });
+fc_status run_box_bytes(const call &c, int) {
+  const int channels = fc_byte_channels(c.in, c.out);
+  const sums_args a = sums_args_of(c.w, c.in, c.edges, c.out, channels);
+  return with_channels(
+      channels, [&](auto n) { return launch<decltype(n)::value>(a, c.in->shape[FC_AXIS_N], c.stream); });
 }
 
 } // namespace winstat

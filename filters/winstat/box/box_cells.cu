@@ -2,8 +2,8 @@
 //
 // box_cells.cu - sums in boxes of samples in any layout: kernel and launch.
 #include "filters/winstat/box/box_sums.cuh"
-#include "filters/winstat/box/box_launch.cuh"
 #include "filters/winstat/box/march.cuh"
+#include "filters/winstat/launch.cuh"
 
 // The same results as box_march.cuh, bit for bit, for any layout: rows of any length and alignment,
 // interleaved channels, narrow images, and integers of 8 and 16 bits, whose sums are exact in floats.
@@ -62,6 +62,7 @@ struct cell_tables {
   const char *first[CELL_SEGMENTS];    // row 0, or NULL: no item
   int y[CELL_SEGMENTS];                // the first row of samples
 };
+static_assert(sizeof(cell_tables) == FC_BOX_TABLES && CELL_PITCH == FC_BOX_CELLS, "as counted");
 constexpr int NOWHERE = INT32_MIN;
 
 // The source of position p along an axis, NOWHERE for the border's constant.
@@ -313,9 +314,11 @@ static void cut_cells(box_cell_args *a, bool together) {
   a->together = together;
 }
 
-static box_cell_args cell_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                  const fc_view *out, int which) {
+static box_cell_args cell_args_of(const call &c, int which) {
   static const int axes[2] = {FC_AXIS_X, FC_AXIS_Y};
+  const fc_winstat *w = c.w;
+  const fc_view *in = c.in, *out = c.out;
+  const fc_edges *edges = c.edges;
   box_cell_args a = {};
   a.columns = static_cast<int32_t>(in->shape[FC_AXIS_X]), a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
   a.planes = static_cast<int32_t>(in->shape[FC_AXIS_C]);
@@ -323,10 +326,8 @@ static box_cell_args cell_args_of(const fc_winstat *w, const fc_view *in, const 
   a.x0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_X] - w->before[0], RUN));
   a.y0 = static_cast<int32_t>(-floor_mod(in->origin[FC_AXIS_Y], RUN));
   for (int i = 0; i < 2; i++) {
-    const int64_t extent = in->shape[axes[i]];
+    const fc_winstat_span s = fc_winstat_read(w, in, edges, i, axes[i]);
     a.before[i] = static_cast<int32_t>(w->before[i]);
-    fc_winstat_span s = {edges ? 0 : -w->before[i], edges ? extent : extent + w->after[i]};
-    if (w->shrink) s = fc_winstat_inside(in, axes[i], -w->before[i], extent + w->after[i]);
     a.lo[i] = static_cast<int32_t>(s.lo), a.hi[i] = static_cast<int32_t>(s.hi);
   }
   a.edges = ends_of(edges), a.outside = outside_of(edges, in), a.shrink = w->shrink;
@@ -366,33 +367,28 @@ static void split_rows(box_cell_args *a, int64_t frames, int64_t resident) {
   }
 }
 
-template <typename T>
-static fc_status launch(box_cell_args a, int64_t frames, cudaStream_t stream, bool *done) {
+template <typename T> static fc_status launch(box_cell_args a, int64_t frames, cudaStream_t stream) {
   const auto kernel = box_cells<T>;
-  const int64_t bytes =
-      static_cast<int64_t>(sizeof(float)) * a.slots * (CELL_SLOT + (a.y.segments > 1 ? BOX_THREADS : 0));
-  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
-  if (resident == 0) return FC_OK;
+  const int64_t bytes = fc_box_bytes(CELL_PITCH, a.y.reach + 1),
+                resident = march_resident(kernel, BOX_THREADS, bytes);
+  if (resident == 0) return FC_DEVICE;
   split_rows(&a, frames, resident);
   const int64_t items = frames * a.planes * a.splits, blocks = (items + a.cells - 1) / a.cells * a.strips;
-  if (items > INT32_MAX - CELL_SEGMENTS || blocks > INT32_MAX) return FC_OK;
+  if (items > FC_BOX_UNITS || blocks > INT32_MAX) return FC_UNSUPPORTED;
   a.items = static_cast<uint32_t>(items);
   kernel<<<static_cast<unsigned>(blocks), BOX_THREADS, bytes, stream>>>(a);
-  *done = true;
   return fc_launch_status();
 }
 
-fc_status run_cells(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                    int which, uint32_t *notes, cudaStream_t stream, bool *done) {
-  *done = false;
-  box_cell_args a = cell_args_of(w, in, edges, out, which);
-  const int64_t frames = in->shape[FC_AXIS_N];
-  a.notes = notes;
-  switch (in->dtype) {
-  case FC_U8: return launch<uint8_t>(a, frames, stream, done);
-  case FC_I16: return launch<int16_t>(a, frames, stream, done);
-  case FC_U16: return launch<uint16_t>(a, frames, stream, done);
-  default: return launch<float>(a, frames, stream, done);
+fc_status run_box_cells(const call &c, int which) {
+  box_cell_args a = cell_args_of(c, which);
+  const int64_t frames = c.in->shape[FC_AXIS_N];
+  a.notes = c.notes;
+  switch (c.in->dtype) {
+  case FC_U8: return launch<uint8_t>(a, frames, c.stream);
+  case FC_I16: return launch<int16_t>(a, frames, c.stream);
+  case FC_U16: return launch<uint16_t>(a, frames, c.stream);
+  default: return launch<float>(a, frames, c.stream);
   }
 }
 

@@ -4,16 +4,18 @@
 #ifndef FC_FILTERS_WINSTAT_BOX_MARCH_LAUNCH_CUH
 #define FC_FILTERS_WINSTAT_BOX_MARCH_LAUNCH_CUH
 
-#include "filters/winstat/box/box_launch.cuh"
 #include "filters/winstat/box/box_march.cuh"
 #include "filters/winstat/box/march.cuh"
+#include "filters/winstat/launch.cuh"
 
 namespace winstat {
 
 // `channels` interleaved channels are read together; 1: each separately.
-static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                   const fc_view *out, int which, int channels) {
+static inline box_args box_args_of(const call &c, int which, int channels) {
   box_args a = {};
+  const fc_winstat *w = c.w;
+  const fc_view *in = c.in, *out = c.out;
+  const fc_edges *edges = c.edges;
   const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
   a.x = extent16_of(columns), a.y = extent16_of(rows);
   a.columns = static_cast<int32_t>(in->shape[FC_AXIS_X]), a.rows = static_cast<int32_t>(in->shape[FC_AXIS_Y]);
@@ -25,19 +27,13 @@ static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const
   a.pixels = runs * RUN - (a.skew > 0 ? RUN : 0), a.before = static_cast<int32_t>(w->before[1]);
   a.wide = (runs + a.x.warm) * RUN, a.slots = a.y.warm + 2;
   const int64_t first = a.x0 - w->before[0] - a.skew;
-  a.lo[0] = static_cast<int32_t>((edges ? 0 : -w->before[0]) - first);
-  a.lo[1] = static_cast<int32_t>(edges ? 0 : -w->before[1]);
-  a.hi[0] = static_cast<int32_t>(a.columns + (edges ? 0 : w->after[0]) - first);
-  a.hi[1] = static_cast<int32_t>(a.rows + (edges ? 0 : w->after[1]));
+  const fc_winstat_span x = fc_winstat_read(w, in, edges, 0, FC_AXIS_X),
+                        y = fc_winstat_read(w, in, edges, 1, FC_AXIS_Y);
+  a.lo[0] = static_cast<int32_t>(x.lo - first), a.hi[0] = static_cast<int32_t>(x.hi - first);
+  a.lo[1] = static_cast<int32_t>(y.lo), a.hi[1] = static_cast<int32_t>(y.hi);
   a.seen[0] = static_cast<int32_t>(-w->before[0] - first);
   a.seen[1] = static_cast<int32_t>(a.columns + w->after[0] - first);
   a.edges = ends_of(edges), a.shrink = w->shrink;
-  if (w->shrink) {
-    const fc_winstat_span x = fc_winstat_inside(in, FC_AXIS_X, -w->before[0], a.columns + w->after[0]),
-                          y = fc_winstat_inside(in, FC_AXIS_Y, -w->before[1], a.rows + w->after[1]);
-    a.lo[0] = static_cast<int32_t>(x.lo - first), a.hi[0] = static_cast<int32_t>(x.hi - first);
-    a.lo[1] = static_cast<int32_t>(y.lo), a.hi[1] = static_cast<int32_t>(y.hi);
-  }
   a.in = static_cast<const char *>(in->data) + first * in->stride[FC_AXIS_X];
   a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
   a.plane_in = in->stride[FC_AXIS_C], a.plane_out = out->stride[FC_AXIS_C];
@@ -57,19 +53,15 @@ static inline box_args box_args_of(const fc_winstat *w, const fc_view *in, const
   return a;
 }
 
-// If only one block fits a multiprocessor the general kernel, whose strips may be narrower, is as fast.
-template <class L>
-static fc_status launch_march(box_args a, int64_t frames, cudaStream_t stream, bool *done) {
+template <class L> static fc_status launch_march(box_args a, int64_t frames, cudaStream_t stream) {
   const auto kernel = box_march<L>;
-  const int64_t bytes = sizeof(float) * a.slots * (RUN * L::pitch + (a.y.segments > 1 ? BOX_THREADS : 0));
-  const int64_t resident = march_resident(kernel, BOX_THREADS, bytes, 2);
-  if (resident == 0) return FC_OK;
-  const int64_t strips = a.strips * frames * a.planes;
+  const int64_t bytes = fc_box_bytes(L::pitch, a.y.reach + 1),
+                resident = march_resident(kernel, BOX_THREADS, bytes), strips = a.strips * frames * a.planes;
+  if (resident == 0) return FC_DEVICE;
   const march_splits s = march_splits_of((a.rows - a.y0 + RUN - 1) / RUN, a.y.warm, strips, resident);
   a.blocks = s.steps, a.splits = s.splits;
-  if (strips * a.splits > INT32_MAX) return FC_OK;
+  if (strips * a.splits > INT32_MAX) return FC_UNSUPPORTED;
   kernel<<<static_cast<unsigned>(strips * a.splits), BOX_THREADS, bytes, stream>>>(a);
-  *done = true;
   return fc_launch_status();
 }
 

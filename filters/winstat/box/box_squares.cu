@@ -2,7 +2,7 @@
 //
 // box_squares.cu - variances, standard deviations and root mean squares of bytes in boxes: kernel and launch.
 #include "filters/winstat/box/byte_strips.cuh"
-#include "filters/winstat/number.cuh"
+#include "filters/winstat/box/number.cuh"
 
 #include <cmath>
 
@@ -29,8 +29,6 @@
 
 namespace winstat {
 
-constexpr int SQUARES_ROWS = 16, SQUARES_COLUMNS = 33; // of a window, at most
-constexpr int SQUARES_AREA = 514;                      // samples, so that deviation sums are below 2^32
 constexpr int SQUARES_CODES = 256;
 
 struct squares_args {
@@ -304,25 +302,12 @@ static squares_rule rule_of(const fc_winstat *w, const fc_view *in, int which) {
           fc_dev_map_of<double>(in->kind, in->dtype).inverse, w->stat[which]};
 }
 
-// ---- what it takes -------------------------------------------------------------------
+// ---- arguments -------------------------------------------------------------------
 
 // Whether the image has one row and the border above and below is a constant.
 static bool alone(const fc_winstat *w, const fc_view *in, const fc_edges *edges) {
   return edges && in->shape[FC_AXIS_Y] == 1 && w->before[1] + w->after[1] > 0 &&
          (edges->border == FC_BORDER_ZERO || edges->border == FC_BORDER_CONSTANT);
-}
-
-static bool squares_fit(const fc_winstat *w, const fc_view *in, const fc_view *out, int which) {
-  const int64_t across = w->before[0] + w->after[0] + 1, tall = w->before[1] + w->after[1] + 1;
-  if (in->dtype != FC_U8 || out->dtype != FC_U8 || in->kind != out->kind || w->shrink ||
-      across > SQUARES_COLUMNS || tall > SQUARES_ROWS || across * tall > SQUARES_AREA || across * tall == 1)
-    return false;
-  const squares_rule rule = rule_of(w, in, which);
-  const double bias = static_cast<double>(fc_scaling_of(in->kind, in->dtype).bias);
-  if (rule.stat != FC_WINSTAT_STD && rule.stat != FC_WINSTAT_VAR &&
-      (rule.stat != FC_WINSTAT_RMS || bias != 0))
-    return false;
-  return byte_channels(in, out) > 0;
 }
 
 static squares_args squares_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
@@ -348,17 +333,17 @@ static squares_args squares_args_of(const fc_winstat *w, const fc_view *in, cons
 // balances the load.
 constexpr int64_t WAVES = 4;
 
-template <int C>
-static fc_status launch(squares_args a, int64_t frames, bool only_ask, cudaStream_t stream, bool *done) {
+static_assert(squares_chunk<1>::BYTES == FC_SQUARES_CHUNK(1) &&
+                  squares_chunk<3>::BYTES == FC_SQUARES_CHUNK(3),
+              "as counted");
+
+template <int C> static fc_status launch(squares_args a, int64_t frames, cudaStream_t stream) {
   constexpr int CHUNK = squares_chunk<C>::BYTES;
   const auto kernel = box_squares<C>;
-  *done = false;
-  if (!byte_cut_columns<C, CHUNK>(&a.b, frames, CHUNK)) return FC_OK;
+  byte_cut_columns<C, CHUNK>(&a.b, frames, CHUNK);
   const int64_t resident = march_resident(kernel, 32 * STRIP_WARPS, 0) * STRIP_WARPS,
                 warps = resident > 0 ? byte_cut_rows(&a.b, frames, WAVES * resident) : 0;
-  if (warps == 0) return FC_OK;
-  *done = true;
-  if (only_ask) return FC_OK;
+  if (warps == 0) return FC_UNSUPPORTED;
   a.far = a.b.across / squares_chunk<C>::PIXELS, a.rest = a.b.across % squares_chunk<C>::PIXELS;
   kernel<<<fc_blocks(warps, STRIP_WARPS, INT32_MAX), 32 * STRIP_WARPS, 0, stream>>>(a);
   return fc_launch_status();
@@ -379,35 +364,25 @@ static squares_args part_of(squares_args a, int from, int to, int channels) {
 
 // A long row: its two ends are processed as such, the middle as an image of shorter rows that follow one
 // another in memory; windows still span one row.
-template <int C>
-static fc_status launch_row(const squares_args &a, bool only_ask, cudaStream_t stream, bool *done) {
-  constexpr int64_t WIDE = 32 * squares_chunk<C>::BYTES * 8, ROWS = 64;
-  const byte_strips &b = a.b;
-  const int64_t middle = (b.bytes / WIDE - 2) * WIDE;
-  if (b.rows * b.planes != 1 || b.tall != 1 || middle < ROWS * WIDE || b.edges.border == FC_BORDER_WRAP)
-    return launch<C>(a, 1, only_ask, stream, done);
-  const int from = static_cast<int>(WIDE), to = static_cast<int>(WIDE + middle);
-  squares_args rows = part_of(a, from, from + static_cast<int>(WIDE), C);
-  rows.b.row_in = rows.b.row_out = WIDE, rows.b.rows = rows.b.hi[1] = static_cast<int32_t>(middle / WIDE);
-  for (const squares_args &part : {rows, part_of(a, 0, from, C), part_of(a, to, b.bytes, C)}) {
-    const fc_status status = launch<C>(part, 1, only_ask, stream, done);
-    if (status != FC_OK || !*done) return status;
+template <int C> static fc_status launch_row(const squares_args &a, int32_t middle, cudaStream_t stream) {
+  constexpr int32_t WIDE = FC_SQUARES_WIDE(C);
+  squares_args rows = part_of(a, WIDE, 2 * WIDE, C);
+  rows.b.row_in = rows.b.row_out = WIDE, rows.b.rows = rows.b.hi[1] = middle / WIDE;
+  for (const squares_args &part : {rows, part_of(a, 0, WIDE, C), part_of(a, WIDE + middle, a.b.bytes, C)}) {
+    const fc_status status = launch<C>(part, 1, stream);
+    if (status != FC_OK) return status;
   }
   return FC_OK;
 }
 
-fc_status run_box_squares(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                          int which, bool only_ask, uint32_t *notes, cudaStream_t stream, bool *done) {
-  *done = false;
-  if (!squares_fit(w, in, out, which)) return FC_OK;
-  const int channels = byte_channels(in, out);
-  squares_args a = squares_args_of(w, in, edges, out, which, channels, notes);
-  for (int k = 0; k < SQUARES_CODES && !only_ask; k++) a.least[k] = rule_of(w, in, which).least(k);
-  const int64_t frames = in->shape[FC_AXIS_N];
-  return with_channels(channels, [&](auto c) {
-    constexpr int C = decltype(c)::value;
-    return frames == 1 ? launch_row<C>(a, only_ask, stream, done)
-                       : launch<C>(a, frames, only_ask, stream, done);
+fc_status run_box_squares(const call &c, int which) {
+  const int channels = fc_byte_channels(c.in, c.out);
+  squares_args a = squares_args_of(c.w, c.in, c.edges, c.out, which, channels, c.notes);
+  for (int k = 0; k < SQUARES_CODES; k++) a.least[k] = rule_of(c.w, c.in, which).least(k);
+  const int32_t middle = static_cast<int32_t>(fc_squares_middle(c.w, c.in, c.edges, channels));
+  return with_channels(channels, [&](auto n) {
+    constexpr int C = decltype(n)::value;
+    return middle > 0 ? launch_row<C>(a, middle, c.stream) : launch<C>(a, c.in->shape[FC_AXIS_N], c.stream);
   });
 }
 

@@ -8,12 +8,13 @@
 #ifndef FC_FILTERS_WINSTAT_BYTE_STRIPS_CUH
 #define FC_FILTERS_WINSTAT_BYTE_STRIPS_CUH
 
-#include "filters/winstat/bytes.cuh"
+#include "filters/winstat/box/cuts.h"
+#include "filters/winstat/rows/bytes.cuh"
 
 namespace winstat {
 
-constexpr int STRIP_WARPS = 4;  // per block
-constexpr int STRIP_ENDS = 512; // maximum of columns beyond the ends in a warp's cells
+constexpr int STRIP_WARPS = 4;           // per block
+constexpr int STRIP_ENDS = FC_BYTE_ENDS; // maximum of columns beyond the ends in a warp's cells
 
 // Bytes of a row are counted from its column 0.
 struct byte_strips {
@@ -156,35 +157,12 @@ __device__ __forceinline__ int byte_list_ends(const byte_strips &a, byte_end *li
 
 // ---- on the host ---------------------------------------------------------------------
 
-constexpr int64_t STRIP_MOST = 1 << 30; // columns, and rows
-
-// How many channels are processed together: the interleaved ones, or 1. 0: the layout is not supported.
-static inline int byte_channels(const fc_view *in, const fc_view *out) {
-  const int64_t channels = in->shape[FC_AXIS_C];
-  bool packed = channels <= 4 && out->shape[FC_AXIS_C] == channels, planes = true;
-  for (const fc_view *v : {in, out}) {
-    packed = packed && v->stride[FC_AXIS_X] == channels && (channels == 1 || v->stride[FC_AXIS_C] == 1);
-    planes = planes && v->stride[FC_AXIS_X] == 1;
-  }
-  if (in->shape[FC_AXIS_X] * 4 >= STRIP_MOST || in->shape[FC_AXIS_Y] >= STRIP_MOST ||
-      (in->shape[FC_AXIS_Y] > 1 && in->stride[FC_AXIS_Y] < in->shape[FC_AXIS_X]))
-    return 0;
-  return packed ? static_cast<int>(channels) : planes ? 1 : 0;
-}
-
-// The readable part of an axis: positions of the view.
-static inline fc_winstat_span byte_seen(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                        int axis, int of_view) {
-  const int64_t extent = in->shape[of_view];
-  if (w->shrink) return fc_winstat_inside(in, of_view, -w->before[axis], extent + w->after[axis]);
-  return {edges ? 0 : -w->before[axis], edges ? extent : extent + w->after[axis]};
-}
-
 // Everything except how it is cut.
 static inline byte_strips byte_strips_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                          const fc_view *out, int which, int channels) {
   byte_strips a = {};
-  const fc_winstat_span x = byte_seen(w, in, edges, 0, FC_AXIS_X), y = byte_seen(w, in, edges, 1, FC_AXIS_Y);
+  const fc_winstat_span x = fc_winstat_read(w, in, edges, 0, FC_AXIS_X),
+                        y = fc_winstat_read(w, in, edges, 1, FC_AXIS_Y);
   a.in = static_cast<const char *>(in->data);
   a.out = static_cast<char *>(out->data) + which * in->shape[FC_AXIS_C] * out->stride[FC_AXIS_C];
   a.row_in = in->stride[FC_AXIS_Y], a.row_out = out->stride[FC_AXIS_Y];
@@ -205,22 +183,13 @@ static inline byte_strips byte_strips_of(const fc_winstat *w, const fc_view *in,
   return a;
 }
 
-// Lanes, cells and strips; `pad` is for rows of results that are not aligned to 16 bytes. Returns whether the
-// columns beyond the ends of rows are in a warp.
-template <int C, int CHUNK> static inline bool byte_cut_columns(byte_strips *a, int64_t frames, int pad) {
-  const int skew = bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0,
-                              frames > 1 ? a->frame_out : 0),
-            needed = (a->bytes + skew + CHUNK - 1) / CHUNK;
-  a->pad = skew > 0 ? pad : 0;
-  const int more = (a->pad + a->window - C + CHUNK - 1) / CHUNK, most = 32 - more;
-  a->strips = (needed + most - 1) / most;
-  const int each = (needed + a->strips - 1) / a->strips;
-  a->made = each * CHUNK, a->lanes = each + more;
-  a->cells = a->strips > 1 ? 1 : 32 / a->lanes;
-  while (a->cells > 1 && a->all * a->cells > STRIP_ENDS) a->cells--;
-  if (a->strips == 1) return a->all <= STRIP_ENDS;
-  return a->all <= STRIP_ENDS && a->made >= 2 * (a->window + a->pad) &&
-         (!a->edges.on || a->edges.border != FC_BORDER_WRAP);
+// Lanes, cells and strips; `pad` is for rows of results that are not aligned to 16 bytes.
+template <int C, int CHUNK> static inline void byte_cut_columns(byte_strips *a, int64_t frames, int pad) {
+  fc_byte_cut c = {};
+  c.channels = C, c.chunk = CHUNK, c.pad = pad, c.bytes = a->bytes, c.window = a->window, c.all = a->all;
+  c.skew = fc_byte_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0, frames > 1 ? a->frame_out : 0);
+  fc_byte_cut_columns(&c);
+  a->pad = c.pad, a->lanes = c.lanes, a->cells = c.cells, a->made = c.made, a->strips = c.strips;
 }
 
 // Splits of rows: enough for all warps, unless more rows would be read twice than are made. Returns the

@@ -57,35 +57,13 @@ template <int K> __device__ __forceinline__ cell_spot cell_spot_of(const cell_ar
 
 // ---- on the host ----------------------------------------------------------------------
 
-// An alternative description of an image: one row or column that windows would cover repeatedly is covered
-// once, rows of many images become one image if windows cover one row, and a column becomes a row. `times` is
-// how often a window covers each sample along x.
-struct seen {
-  fc_winstat w;
-  fc_view in, out;
-  int32_t times;
-  bool filled; // windows also cover the border's constant, whose value extremes need
-  // If, in windows of `alone` rows, only one is not the constant, `at` is its number (for variances); else 0.
-  int32_t alone, at;
-};
-seen seen_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-             bool extremes);
-
-// Whether border elements are one constant.
-static inline bool constant(int border) {
-  return border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
-}
-
-// The number of interleaved channels, or 0 for layouts that no kernel here supports.
-int channels_of(const seen &s);
-
-// A row of shared memory: segments, lanes per row, elements per thread.
-struct cell_shape {
-  int32_t segments, lanes, elements;
-};
+typedef fc_winstat_seen seen;
 
 // Sets c->p, strips, runs and cells; x0 and y0 and strides. False if nothing fits.
-bool cells_fit(cell_args *c, const seen &s, const cell_shape &shape);
+bool cells_fit(cell_args *c, const seen &s, const fc_cell_shape &shape);
+
+// peak_args_of an image seen so; the value beyond its ends is the border's.
+peak_args seen_args_of(const seen &s, const fc_edges *edges, int which, int step);
 
 // Steps of a piece: few enough that blocks end together, enough that little is computed twice. Returns the
 // blocks of threads.

@@ -15,7 +15,8 @@
 #define FC_FILTERS_WINSTAT_EXTREMES_CUH
 
 #include "filters/gpu/copy_async.cuh"
-#include "filters/winstat/number.cuh"
+#include "filters/winstat/box/cuts.h"
+#include "filters/winstat/box/number.cuh"
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/slide16.cuh"
 
@@ -100,12 +101,12 @@ struct peak_args {
   int32_t strips, splits, blocks, planes, warm, slots;
 };
 
-// For rows of adjacent elements, interleaved or planar: how many channels are interleaved, or 0.
-int side_by_side(const fc_view *v);
-
 // Everything except strips and splits, for statistic number `which` and `step` interleaved channels.
 peak_args peak_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
                        int which, int step);
+
+// Sets runs and strips, which must fit, for `frames` images. Returns the strips of all.
+int64_t strips_of(peak_args *a, fc_peak_row row, int64_t frames);
 
 // ---- shared memory: extremes along y ------------------------------------------------
 
@@ -399,15 +400,6 @@ __global__ void __launch_bounds__(peak<T>::WORDS, peak<T>::BLOCKS)
     row += PEAK_ROWS, to += PEAK_ROWS * a.row_out;
   }
 }
-
-} // namespace winstat
-
-namespace winstat {
-
-// For `frames` images; `filled`: windows also cover the value beyond the ends; `sole`: pixels are p.step
-// bytes apart, and have one byte each. Otherwise like run_peak_cells.
-fc_status run_peak_bytes(const peak_args &p, int64_t frames, bool filled, bool sole, bool only_ask,
-                         cudaStream_t stream, bool *done);
 
 } // namespace winstat
 

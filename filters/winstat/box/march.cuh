@@ -4,21 +4,24 @@
 #ifndef FC_FILTERS_WINSTAT_MARCH_CUH
 #define FC_FILTERS_WINSTAT_MARCH_CUH
 
+#include <cstring>
+
 #include "filters/gpu/cuda.cuh"
+#include "filters/winstat/box/cuts.h"
+#include "filters/winstat/samples.cuh"
 
 namespace winstat {
 
-// Concurrent blocks of a kernel on the device; 0 if a multiprocessor does not have enough shared memory, or
-// runs fewer than `least`.
-template <typename K>
-static inline int64_t march_resident(K kernel, int threads, int64_t bytes, int least = 1) {
+// Concurrent blocks of a kernel on the device, by which work is split; 0 if there is none of it for the
+// device.
+template <typename K> static inline int64_t march_resident(K kernel, int threads, int64_t bytes) {
   int each = 0, device = 0, processors = 1;
   if (fc_allow_shared(kernel, bytes) &&
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, static_cast<size_t>(bytes)) ==
           cudaSuccess &&
       cudaGetDevice(&device) == cudaSuccess &&
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
-    return each < least ? 0 : static_cast<int64_t>(processors) * each;
+    return static_cast<int64_t>(processors) * each;
   fc_forget_error();
   return 0;
 }
@@ -37,6 +40,21 @@ static inline march_splits march_splits_of(int32_t steps, int32_t warm, int64_t 
     if (cost < least) least = cost, best = {each, real};
   }
   return best;
+}
+
+// The border's constant as a sample of the sums.
+static inline float outside_of(const fc_edges *edges, const fc_view *in) {
+  if (!edges) return 0;
+  float value = 0;
+  int32_t code = 0;
+  const int32_t bias = static_cast<int32_t>(fc_scaling_of(in->kind, in->dtype).bias);
+  switch (in->dtype) {
+  case FC_U8: code = static_cast<uint8_t>(edges->code); break;
+  case FC_I16: code = static_cast<int16_t>(edges->code); break;
+  case FC_U16: code = static_cast<uint16_t>(edges->code); break;
+  default: memcpy(&value, &edges->code, sizeof value); return value;
+  }
+  return static_cast<float>(code - bias);
 }
 
 } // namespace winstat

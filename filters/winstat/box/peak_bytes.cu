@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // peak_bytes.cu - launches the kernel of peak_bytes.cuh.
+#include "filters/winstat/box/cells.cuh"
 #include "filters/winstat/box/peak_bytes.cuh"
 #include "filters/winstat/launch.cuh"
 #include "filters/winstat/box/march.cuh"
@@ -29,7 +30,7 @@ static void join(crest_bytes_args *a, int window, int channels) {
 static void cut(crest_bytes_args *a, const peak_args &p, bool frames) {
   const int before = p.before[0] * p.step;
   const int skew =
-                bytes_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0, frames ? a->frame_out : 0),
+                fc_byte_skew(a->out, a->row_out, a->planes > 1 ? a->plane_out : 0, frames ? a->frame_out : 0),
             pad = skew > 0 ? 16 : 0;
   // Strips begin at the alignment of rows, if all rows have the same.
   a->lead = pad, a->ahead = pad + before;
@@ -90,40 +91,34 @@ static crest_bytes_args args_of(const peak_args &p, int64_t frames, bool filled,
   return a;
 }
 
-template <bool MOST, int C>
-static fc_status launch(crest_bytes_args a, int64_t frames, bool only_ask, cudaStream_t stream, bool *done) {
+static_assert(CREST_WARPS == FC_CREST_WARPS && CREST_ROW == FC_CREST_ROW && CREST_AHEAD == FC_CREST_AHEAD &&
+                  CREST_SLACK == FC_CREST_SLACK,
+              "as counted");
+
+template <bool MOST, int C> static fc_status launch(crest_bytes_args a, int64_t frames, cudaStream_t stream) {
   const auto kernel = crest_march<MOST, C>;
-  const int64_t bytes = static_cast<int64_t>(sizeof(uint32_t)) * CREST_WARPS *
-                        ((a.tall + CREST_AHEAD + 1) * CREST_ROW + CREST_SLACK),
+  const int64_t bytes = fc_crest_bytes(a.tall),
                 resident = march_resident(kernel, 32 * CREST_WARPS, bytes) * CREST_WARPS;
-  if (resident == 0) return FC_OK;
+  if (resident == 0) return FC_DEVICE;
   split(&a, frames * a.planes, resident);
   const int64_t units = frames * a.planes * a.splits, warps = (units + a.cells - 1) / a.cells * a.strips;
-  if (units > INT32_MAX - 32 || warps > INT32_MAX - CREST_WARPS) return FC_OK;
-  *done = true;
-  if (only_ask) return FC_OK;
+  if (units > FC_BYTE_UNITS || warps > INT32_MAX - CREST_WARPS) return FC_UNSUPPORTED;
   a.units = static_cast<uint32_t>(units);
   kernel<<<fc_blocks(warps, CREST_WARPS, INT32_MAX), 32 * CREST_WARPS, static_cast<size_t>(bytes), stream>>>(
       a);
   return fc_launch_status();
 }
 
-template <bool MOST>
-static fc_status launch(const crest_bytes_args &a, int channels, int64_t frames, bool only_ask,
-                        cudaStream_t stream, bool *done) {
-  switch (channels) {
-  case 1: return launch<MOST, 1>(a, frames, only_ask, stream, done);
-  case 2: return launch<MOST, 2>(a, frames, only_ask, stream, done);
-  case 3: return launch<MOST, 3>(a, frames, only_ask, stream, done);
-  default: return launch<MOST, 4>(a, frames, only_ask, stream, done);
-  }
-}
-
-fc_status run_peak_bytes(const peak_args &p, int64_t frames, bool filled, bool sole, bool only_ask,
-                         cudaStream_t stream, bool *done) {
-  if (p.row_in < 0) return FC_OK;
-  const crest_bytes_args a = args_of(p, frames, filled, sole);
-  return (p.flip ? launch<true> : launch<false>)(a, p.step, frames, only_ask, stream, done);
+fc_status run_crest(const call &c, int which) {
+  const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out, true);
+  const int apart = fc_cell_apart(&s);
+  const peak_args p = seen_args_of(s, c.edges, which, apart ? apart : fc_winstat_channels(&s));
+  const int64_t frames = s.in.shape[FC_AXIS_N];
+  const crest_bytes_args a = args_of(p, frames, s.filled, apart > 0);
+  return with_channels(p.step, [&](auto n) {
+    constexpr int C = decltype(n)::value;
+    return p.flip ? launch<true, C>(a, frames, c.stream) : launch<false, C>(a, frames, c.stream);
+  });
 }
 
 } // namespace winstat

@@ -7,18 +7,6 @@
 
 namespace winstat {
 
-static bool short_enough(const fc_winstat *w) {
-  return w->before[0] + w->after[0] < SPREAD_MOST && w->before[1] + w->after[1] < SPREAD_MOST;
-}
-
-bool spread_takes(const fc_winstat *w, const fc_view *in) {
-  // A step processes SPREAD_ROWS rows, and signals of few rows would leave most of it unused. A single row is
-  // folded into several.
-  const int64_t rows = in->extent[FC_AXIS_Y];
-  if (rows != FC_UNKNOWN && rows != 1 && rows < SPREAD_ROWS / 2) return false;
-  return in->dtype == FC_F32 && w->compute == FC_F32 && !w->shrink && short_enough(w);
-}
-
 static spread_shares shares_of(int window) {
   spread_shares s = {};
   for (int k = 0; k < SPREAD_ROWS; k++) {
@@ -77,19 +65,18 @@ template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cuda
   return fc_launch_status();
 }
 
-fc_status run_spread(const fc_winstat *w, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                     int which, uint32_t *notes, cudaStream_t stream) {
+fc_status run_spread(const call &c, int which) {
   typedef spread_room room;
-  const seen s = seen_of(w, in, edges, out, false);
-  const cell_shape shape = {room::SEGMENTS, room::LANES, 1};
-  const int step = channels_of(s);
+  const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out, false);
+  const fc_cell_shape shape = {room::SEGMENTS, room::LANES, 1};
+  const int step = fc_winstat_channels(&s);
   if (step == 0) return FC_UNSUPPORTED;
-  spread_args d = spread_args_of(s, edges, which, step, notes);
+  spread_args d = spread_args_of(s, c.edges, which, step, c.notes);
   if (!cells_fit(&d.c, s, shape)) { // too many channels for one block
-    d = spread_args_of(s, edges, which, 1, notes);
+    d = spread_args_of(s, c.edges, which, 1, c.notes);
     if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
   }
-  return s.alone > 0 ? launch<true>(d, s, stream) : launch<false>(d, s, stream);
+  return s.alone > 0 ? launch<true>(d, s, c.stream) : launch<false>(d, s, c.stream);
 }
 
 } // namespace winstat

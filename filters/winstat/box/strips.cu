@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// strips.cu - sums and sums of squares in windows of up to STRIP_COLUMNS x STRIP_ROWS, in one kernel for both
-// axes: of floats in single precision, and of integers whose sums fit 32 bits; of integers also along rows
-// alone.
+// strips.cu - sums and sums of squares in windows of up to FC_STRIPS_COLUMNS x FC_STRIPS_ROWS, in one kernel
+// for both axes: of floats in single precision, and of integers whose sums fit 32 bits; of integers also
+// along rows alone.
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/slide16.cuh"
+#include "filters/winstat/box/cuts.h"
 #include "filters/winstat/launch.cuh"
 
 #include <type_traits>
@@ -24,9 +25,8 @@
 
 namespace winstat {
 
-constexpr int STRIP_THREADS = 256; // at most; a thread per column
-constexpr int STRIP_COLUMNS = 256, STRIP_ROWS = 128;
-constexpr int WIDEST = STRIP_THREADS + STRIP_COLUMNS; // samples per row and channel of a tile, at most
+constexpr int STRIP_THREADS = 256;                        // at most; a thread per column
+constexpr int WIDEST = STRIP_THREADS + FC_STRIPS_COLUMNS; // samples per row and channel of a tile, at most
 
 // Arguments of a launch. Rows and columns are those of the folded view: row y begins `fold` columns after row
 // y - 1.
@@ -47,7 +47,7 @@ struct strip_args {
   int32_t pitch, plane, held, slots;      // words: row of samples, one channel of it, row of sums
   int32_t stages;                         // tiles of samples: 2 to copy one while the other is used
   int32_t shrink, exact;                  // exact: integers small enough for statistics in float
-  int32_t n_stats, slot[4], stat[4];
+  int32_t n_stats, slot[FC_STRIPS_LISTED], stat[FC_STRIPS_LISTED];
   int32_t area, bias;
   float over; // 1 / area
   double scale;
@@ -640,76 +640,24 @@ __global__ void __launch_bounds__(STRIP_THREADS, 2) strip_march(const __grid_con
 
 namespace winstat {
 
-// ---- which windows -------------------------------------------------------------
+// ---- arguments -------------------------------------------------------------
 
 constexpr int SMALL = STRIP_THREADS / 2;
 constexpr unsigned PLAIN = 1u << FC_WINSTAT_SUM | 1u << FC_WINSTAT_MEAN,
                    SQUARED = 1u << FC_WINSTAT_SUMSQ | 1u << FC_WINSTAT_RMS;
-constexpr int CHANNELS = 4; // interleaved channels in a strip, at most
-constexpr int LISTED = sizeof(strip_args::stat) / sizeof(int32_t);
+constexpr int CHANNELS = 4;       // interleaved channels in a strip, at most
+constexpr int THREADS_LEAST = 32; // where there is little shared memory
 
-// Pitch of rows such that threads in eight neighbouring rows access different banks.
-static int64_t pitch_of(int64_t words) {
-  return words / 32 * 32 + (words % 32 > 4 ? 36 : 4);
-}
-
-// Layout of shared memory for strips of so many interleaved channels, and as many columns as threads.
-// Segments of floats begin at multiples of RUN samples in the signal, so that whole segments can be copied.
-// Outputs begin at such multiples too; where these differ from the windows' (skew), one more run of sums is
-// needed.
-static void size_strips(strip_args *a, int channels, int threads) {
-  a->channels = channels;
-  a->runs = threads / channels / RUN;
-  a->pixels = (a->runs - (a->skew > 0)) * RUN;
-  a->plane = RUN * (a->runs + a->x.warm);
-  a->pitch = static_cast<int32_t>(pitch_of(static_cast<int64_t>(a->plane) * channels));
-  a->held = static_cast<int32_t>(pitch_of(static_cast<int64_t>(a->runs) * RUN * channels));
-  a->slots = a->y.warm + 1;
-}
-
-// Of the samples and of sums, or of what several launches would need together.
-static int64_t bytes_of(const strip_args &a, int quantities) {
-  const int64_t tile = RUN * static_cast<int64_t>(a.pitch) + RUN;
-  const int64_t sums = static_cast<int64_t>(a.slots) * RUN * a.held,
-                totals = a.y.segments > 1 ? static_cast<int64_t>(a.slots) * a.held : 0,
-                segments = a.x.segments > 1 ? static_cast<int64_t>(RUN) * a.channels * (a.plane / RUN) : 0;
-  return 4 * (a.stages * tile + quantities * (sums + totals + segments));
-}
-
-static int64_t area_of(const fc_winstat *w) {
-  return (w->before[0] + w->after[0] + 1) * (w->before[1] + w->after[1] + 1);
-}
-
-// Limit of shared memory in bytes for a block of SMALL threads; windows that need more are not summed here.
-// The value is that of sm_90, but a constant for all devices: the order in which floats are added must depend
-// neither on the chip nor on the view. With one channel and THREADS_LEAST threads all such windows also fit
-// the 64 KB of sm_75 (they need 62,688 bytes at most).
-constexpr int64_t SHARED_MOST = 227 << 10;
-constexpr int THREADS_LEAST = 32;
-
-// Decided by the largest memory that any view needs, with both quantities at once, so that the choice depends
-// neither on the view nor on what else is asked for.
-unsigned strips_take(const fc_winstat *w, const fc_view *in) {
-  const int64_t columns = w->before[0] + w->after[0] + 1, rows = w->before[1] + w->after[1] + 1;
-  if (columns > STRIP_COLUMNS || rows > STRIP_ROWS || columns == 1) return 0;
-  // row_slide is faster for rows of floats; single columns have kernels of their own.
-  if (rows == 1 && in->dtype == FC_F32) return 0;
-  if (in->dtype == FC_I32 || in->dtype == FC_F64 || (in->dtype == FC_F32 && w->compute != FC_F32)) return 0;
-  int listed = 0;
-  for (int i = 0; i < w->n_stats; i++) listed += (PLAIN | SQUARED) >> w->stat[i] & 1;
-  if (listed > LISTED) return 0; // the same statistic is requested more than once
-  strip_args a;
-  a.x = extent16_of(columns), a.y = extent16_of(rows), a.stages = 2, a.skew = 0;
-  size_strips(&a, 1, SMALL);
-  int64_t most = bytes_of(a, 2);
-  a.stages = 1, size_strips(&a, CHANNELS, SMALL);
-  if (bytes_of(a, 2) > most) most = bytes_of(a, 2);
-  if (most > SHARED_MOST) return 0;
-  if (in->dtype == FC_F32) return PLAIN | SQUARED;
-  const int64_t size = magnitude_of(in->dtype), area = area_of(w);
-  unsigned taken = area <= INT32_MAX / size ? PLAIN : 0;
-  if (in->dtype == FC_U8 && area <= UINT32_MAX / (size * size)) taken |= SQUARED;
-  return taken;
+// The layout of shared memory for strips of so many interleaved channels, and as many columns as threads.
+// Returns the bytes.
+static int64_t size_strips(strip_args *a, int channels, int threads) {
+  fc_strip_cut c = {};
+  c.across = a->x.reach + 1, c.tall = a->y.reach + 1, c.channels = channels, c.threads = threads;
+  c.skew = a->skew, c.stages = a->stages;
+  fc_strips_cut(&c);
+  a->channels = channels, a->runs = c.runs, a->pixels = c.pixels, a->plane = c.plane;
+  a->pitch = c.pitch, a->held = c.held, a->slots = c.slots;
+  return fc_strips_bytes(&c, 1);
 }
 
 // ---- launching -----------------------------------------------------------------
@@ -757,22 +705,19 @@ static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cud
   int channels = a.channels, threads = 0, each = 0, device = 0, processors = 1;
   a.stages = a.words ? 2 : 1;
   for (int t = SMALL; t <= STRIP_THREADS; t *= 2) { // prefers large blocks of equal occupancy
-    size_strips(&a, channels, t);
-    const int64_t bytes = bytes_of(a, 1);
+    const int64_t bytes = size_strips(&a, channels, t);
     const int more = bytes <= INT32_MAX ? resident_of(kernel, t, bytes) : 0;
     if (more * t >= each * threads && more > 0) threads = t, each = more;
   }
   if (each == 0) { // little shared memory: one channel and one warp per block
     a.planes *= channels, channels = 1, a.stages = 1, threads = THREADS_LEAST;
-    size_strips(&a, channels, threads);
-    each = resident_of(kernel, threads, bytes_of(a, 1));
+    each = resident_of(kernel, threads, size_strips(&a, channels, threads));
   }
   cudaGetLastError(); // clears the error of a size that was refused
   if (each == 0 || cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
     return FC_DEVICE;
-  size_strips(&a, channels, threads);
-  const int64_t bytes = bytes_of(a, 1);
+  const int64_t bytes = size_strips(&a, channels, threads);
   if (resident_of(kernel, threads, bytes) == 0) return FC_DEVICE;
   fold_rows(&a, in, out);
   const int64_t strips = a.strips * a.planes * in->shape[FC_AXIS_N];
@@ -801,18 +746,16 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
   a.channels = together ? static_cast<int32_t>(channels) : 1, a.planes = together ? 1 : channels;
   int64_t origin[2];
   for (int i = 0; i < 2; i++) {
+    const fc_winstat_span s = fc_winstat_read(w, in, nullptr, i, axes[i]);
     a.before[i] = w->before[i], origin[i] = in->origin[axes[i]];
-    a.lo[i] = -w->before[i], a.hi[i] = in->shape[axes[i]] + w->after[i];
-    if (!w->shrink) continue;
-    fc_winstat_span s = fc_winstat_inside(in, axes[i], a.lo[i], a.hi[i]);
     a.lo[i] = s.lo, a.hi[i] = s.hi;
   }
   a.x = extent16_of(w->before[0] + w->after[0] + 1), a.y = extent16_of(w->before[1] + w->after[1] + 1);
   a.x0 = -floor_mod(origin[0], RUN), a.y0 = -floor_mod(origin[1], RUN);
-  const int64_t area = area_of(w);
+  const int64_t area = fc_winstat_across(w) * fc_winstat_tall(w);
   a.skew = in->dtype == FC_F32 ? static_cast<int32_t>(floor_mod(-w->before[0], RUN)) : 0;
   a.area = static_cast<int32_t>(area), a.over = 1.0f / static_cast<float>(area), a.shrink = w->shrink;
-  a.exact = in->dtype != FC_F32 && area * magnitude_of(in->dtype) < 1 << 23;
+  a.exact = in->dtype != FC_F32 && area * fc_winstat_magnitude(in->dtype) < 1 << 23;
   const fc_scaling scaling = fc_scaling_of(in->kind, in->dtype);
   a.bias = static_cast<int32_t>(scaling.bias), a.scale = scaling.scale;
   a.store = fc_dev_map_of<float>(out->kind, out->dtype),
@@ -822,20 +765,14 @@ static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view 
   return a;
 }
 
-fc_status run_strips(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,
-                     uint32_t *notes, cudaStream_t stream) {
-  bool done = false;
-  const fc_status status = run_boxes(w, in, nullptr, out, mask, notes, stream, &done);
-  if (status != FC_OK || done) return status;
-  strip_args a = args_of(w, in, out, mask, notes);
-  unsigned wanted = 0;
-  for (int i = 0; i < a.n_stats; i++) wanted |= 1u << a.stat[i];
-  if (wanted == 0) return FC_OK;
-  if (in->dtype != FC_F32) return launch_each<int32_t>(a, wanted, in, out, stream);
+fc_status run_strips(const call &c, unsigned mask) {
+  const fc_view *in = c.in, *out = c.out;
+  strip_args a = args_of(c.w, in, out, mask, c.notes);
+  if (in->dtype != FC_F32) return launch_each<int32_t>(a, mask, in, out, c.stream);
   a.words = in->stride[FC_AXIS_X] == sizeof(float) && a.channels == 1 && in->stride[FC_AXIS_Y] % 4 == 0 &&
             in->stride[FC_AXIS_N] % 4 == 0 && in->stride[FC_AXIS_C] % 4 == 0 &&
             reinterpret_cast<uintptr_t>(in->data) % 4 == 0;
-  return launch_each<float>(a, wanted, in, out, stream);
+  return launch_each<float>(a, mask, in, out, c.stream);
 }
 
 } // namespace winstat

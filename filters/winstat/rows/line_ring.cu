@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // line_ring.cu - sums of floats in windows of more than a group of 512 samples along rows: kernel and launch.
+#include "filters/winstat/box/march.cuh"
+#include "filters/winstat/rows/cuts.h"
 #include "filters/winstat/rows/line_march.cuh"
 #include "filters/winstat/launch.cuh"
 
@@ -31,11 +33,6 @@ struct ring_args {
   int32_t groups, each, stretches; // groups per row that windows begin in, and per stretch; stretches
   int32_t sums;                    // number of group sums that are kept
 };
-
-static inline int64_t ring_bytes(const ring_args &a, int quantities) {
-  return sizeof(float) * ((RING_SLOTS + RING_ROOMS * RING_WARPS) * static_cast<int64_t>(GROUP_SAMPLES) +
-                          quantities * (RING_SLOTS * GROUP + a.sums));
-}
 
 // ---- samples into shared memory -----------------------------------------------------
 
@@ -333,7 +330,6 @@ __global__ void __launch_bounds__(32 * RING_WARPS, 4) line_ring(const __grid_con
 namespace winstat {
 
 constexpr int64_t RING_STRETCHES = 4096; // stretches per row, at most
-constexpr int RING_BLOCKS = 2;           // blocks per multiprocessor, at least
 
 // Chooses the number of stretches per row: enough that all blocks end together, but each stretch reads u + 1
 // groups that its neighbour reads too.
@@ -348,38 +344,30 @@ static void split_rows(ring_args *a, int64_t lines, int64_t resident) {
   a->stretches = (a->groups + a->each - 1) / a->each;
 }
 
+static_assert(RING_WARPS == FC_RING_WARPS && RING_SLOTS == FC_RING_SLOTS && RING_ROOMS == FC_RING_ROOMS,
+              "as counted");
+
 template <bool SUMS, bool SQUARES>
-static fc_status launch(ring_args a, int64_t lines, cudaStream_t stream, bool *done) {
+static fc_status launch(ring_args a, int64_t bytes, int64_t lines, cudaStream_t stream) {
   const auto kernel = line_ring<SUMS, SQUARES>;
-  const int64_t bytes = ring_bytes(a, SUMS + SQUARES);
-  int each = 0, device = 0, processors = 1;
-  if (!fc_allow_shared(kernel, bytes)) return FC_OK; // another kernel may do with less shared memory
-  if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, 32 * RING_WARPS,
-                                                    static_cast<size_t>(bytes)) != cudaSuccess ||
-      cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
-    fc_forget_error();
-    return FC_OK;
-  }
-  if (each < RING_BLOCKS) return FC_OK;
-  split_rows(&a, lines, static_cast<int64_t>(processors) * each);
-  if (lines > INT32_MAX / a.stretches) return FC_OK;
+  const int64_t resident = march_resident(kernel, 32 * RING_WARPS, bytes);
+  if (resident == 0) return FC_DEVICE;
+  split_rows(&a, lines, resident);
+  if (lines > INT32_MAX / a.stretches) return FC_UNSUPPORTED;
   kernel<<<static_cast<unsigned>(lines * a.stretches), 32 * RING_WARPS, bytes, stream>>>(a);
-  *done = true;
   return fc_launch_status();
 }
 
-fc_status run_ring(const line_args &line, int64_t lines, bool sums, bool squares, cudaStream_t stream,
-                   bool *done) {
-  *done = false;
-  if (line.s.bits < 5) return FC_OK; // the window is shorter than a group of the largest size
+fc_status run_ring(const line_args &line, int64_t lines, bool sums, bool squares, cudaStream_t stream) {
   ring_args a = {};
   a.line = line;
   a.groups = static_cast<int32_t>((line.columns - line.x + GROUP_SAMPLES - 1) / GROUP_SAMPLES);
   a.sums = line.s.u + 1 + 2 * RING_WARPS;
-  return !squares ? launch<true, false>(a, lines, stream, done)
-         : sums   ? launch<true, true>(a, lines, stream, done)
-                  : launch<false, true>(a, lines, stream, done);
+  const fc_line_groups g = fc_line_groups_of(line.s.x.reach + 1);
+  const int64_t bytes = fc_line_ring_bytes(&g, sums + squares);
+  return !squares ? launch<true, false>(a, bytes, lines, stream)
+         : sums   ? launch<true, true>(a, bytes, lines, stream)
+                  : launch<false, true>(a, bytes, lines, stream);
 }
 
 } // namespace winstat

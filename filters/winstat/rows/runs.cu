@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: MIT
 //
-// runs.cu - sums of floats in windows along rows: chooses and launches a kernel of line_march.cuh or a faster
-// one.
+// runs.cu - sums of floats in windows along rows: launches a kernel of line_march.cuh or a faster one.
+#include "filters/winstat/rows/cuts.h"
 #include "filters/winstat/rows/line_march.cuh"
 #include "filters/winstat/launch.cuh"
 
 namespace winstat {
 
-// A launch should have at least this many blocks before a block is given a second tile.
-constexpr int64_t RUN_BLOCKS = 4096;
+static_assert(RUN_THREADS == FC_LINE_THREADS && GROUP == FC_LINE_GROUP, "as counted");
 constexpr int64_t TILE = RUN_THREADS * RUN;
 constexpr int32_t EACH = RUN_THREADS / GROUP; // groups of the largest size per tile
+
+static fc_line line_of(const pass<float> &p) {
+  return {p.columns, p.origin[0], p.before[0], p.window[0]};
+}
+
+static int64_t lines_of(const pass<float> &p) {
+  return p.frames * p.rows * p.channels;
+}
 
 // Lays out in shared memory what windows of q segments and more begin and end with.
 static void place_ends(runs *s) {
   const int32_t q = s->x.segments;
-  while (s->bits < 5 && 2 << s->bits <= q) s->bits++;
-  s->u = q >> s->bits, s->v = q & ((1 << s->bits) - 1);
-  s->pieces = q > RUN_NEAR ? 2 : 1, s->near_segments = RUN_THREADS;
+  const fc_line_groups g = fc_line_groups_of(s->x.reach + 1);
+  s->bits = g.bits, s->u = g.u, s->v = g.v;
+  s->pieces = g.pieces, s->near_segments = RUN_THREADS;
   if (s->pieces == 2) {
     s->apart = RUN_THREADS + s->v, s->scanned = RUN_THREADS, s->scan = FAR_SEGMENTS;
     s->warm = (s->u - 1 + EACH - 1) / EACH;
@@ -29,20 +36,15 @@ static void place_ends(runs *s) {
   s->scan = s->near_segments, s->totals = s->scan >> s->bits;
 }
 
-static runs runs_of(const pass<float> &p, int64_t rows) {
+static runs runs_of(const pass<float> &p) {
   runs s = {};
+  const fc_line l = line_of(p);
+  const fc_line_tiles t = fc_line_tiles_of(&l, lines_of(p));
   s.x = extent16_of(p.window[0]);
   place_ends(&s);
-  s.first = -p.before[0] - floor_mod(p.origin[0] - p.before[0], GROUP * RUN);
+  s.first = t.first, s.tiles = t.tiles, s.stretches = t.stretches;
   s.over = 1 / p.area;
   s.floats = p.out.dtype == FC_F32 && p.out.stride[FC_AXIS_X] == sizeof(float);
-  const int64_t tiles = (p.columns - p.before[0] - s.first + TILE - 1) / TILE,
-                spare = rows * tiles / RUN_BLOCKS;
-  int64_t each = s.pieces == 2 ? 4 * p.window[0] / TILE + 1 : RUN_TILES;
-  if (each > spare) each = spare;
-  if (each > tiles) each = tiles;
-  s.tiles = static_cast<int32_t>(each < 1 ? 1 : each);
-  s.stretches = (tiles + s.tiles - 1) / s.tiles;
   if (s.pieces == 2) s.totals = s.tiles * (RUN_THREADS / GROUP) + s.u + 2;
   s.words = p.in.dtype == FC_F32 && p.in.stride[FC_AXIS_X] == sizeof(float);
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(p.in.data)) +
@@ -66,29 +68,21 @@ static int64_t lines_bytes(const runs &s) {
                           2 * static_cast<int64_t>(s.scanned + s.scan + s.totals));
 }
 
-template <bool SQUARES> static fc_status launch(const pass<float> &p, cudaStream_t stream) {
-  const int64_t rows = p.frames * p.rows * p.channels;
-  const runs s = runs_of(p, rows);
+template <bool SQUARES> static fc_status launch(const pass<float> &p, const runs &s, cudaStream_t stream) {
   const auto kernel = row_runs<SQUARES>;
   if (!fc_allow_shared(kernel, bytes_of(s))) return FC_DEVICE;
-  kernel<<<fc_blocks(rows * s.stretches, 1, INT32_MAX), RUN_THREADS, bytes_of(s), stream>>>(p, s);
+  kernel<<<fc_blocks(lines_of(p) * s.stretches, 1, INT32_MAX), RUN_THREADS, bytes_of(s), stream>>>(p, s);
   return fc_launch_status();
 }
 
-// Whether at most one statistic is a sum or mean and at most one is of squares, and 32 bits can number all
-// columns and rows. Returns the indices of these statistics, -1 where there is none.
-static bool few_statistics(const pass<float> &p, const runs &s, int *sum, int *square) {
+// The indices of a sum or mean and of a statistic of squares, -1 where there is none.
+static void indices_of(const pass<float> &p, int *sum, int *square) {
   *sum = *square = -1;
-  for (int i = 0; i < p.n_stats; i++) {
-    int *which = p.stat[i] == FC_WINSTAT_SUM || p.stat[i] == FC_WINSTAT_MEAN ? sum : square;
-    if (*which >= 0) return false;
-    *which = i;
-  }
-  return p.columns < 1 << 30 && p.hi[0] < 1 << 30 &&
-         p.frames * p.rows * p.channels <= INT32_MAX / s.stretches;
+  for (int i = 0; i < p.n_stats; i++)
+    *(p.stat[i] == FC_WINSTAT_SUM || p.stat[i] == FC_WINSTAT_MEAN ? sum : square) = i;
 }
 
-static line_args lines_of(const pass<float> &p, const runs &s, int sum, int square) {
+static line_args args_of(const pass<float> &p, const runs &s, int sum, int square) {
   line_args a = {};
   a.s = s, a.area = p.area, a.shrink = p.shrink;
   a.inside[0] = static_cast<int32_t>(p.lo[0]), a.inside[1] = static_cast<int32_t>(p.hi[0]);
@@ -125,57 +119,24 @@ static fc_status launch_lines(const pass<float> &p, const line_args &a, cudaStre
   const auto kernel = line_march<SUMS, SQUARES>;
   const int64_t bytes = lines_bytes(a.s);
   if (!fc_allow_shared(kernel, bytes)) return FC_DEVICE;
-  kernel<<<static_cast<unsigned>(p.frames * p.rows * p.channels * a.s.stretches), RUN_THREADS, bytes,
-           stream>>>(a);
+  kernel<<<static_cast<unsigned>(lines_of(p) * a.s.stretches), RUN_THREADS, bytes, stream>>>(a);
   return fc_launch_status();
 }
 
-static fc_status launch_any(const pass<float> &p, cudaStream_t stream) {
-  bool sums = false, squares = false;
-  for (int i = 0; i < p.n_stats; i++) {
-    const bool square = p.stat[i] == FC_WINSTAT_SUMSQ || p.stat[i] == FC_WINSTAT_RMS;
-    squares = squares || square, sums = sums || !square;
-  }
-  const fc_status status = sums ? launch<false>(p, stream) : FC_OK;
-  return status == FC_OK && squares ? launch<true>(p, stream) : status;
-}
-
-// Tries the faster kernels, which ask for more of the layout.
-static fc_status run_lines(const pass<float> &p, const runs &s, cudaStream_t stream, bool *done) {
+fc_status run_runs(const pass<float> &p, fc_winstat_kernel kernel, cudaStream_t stream) {
+  const runs s = runs_of(p);
   int sum = -1, square = -1;
-  *done = false;
-  if (!few_statistics(p, s, &sum, &square)) return FC_OK;
-  const line_args a = lines_of(p, s, sum, square);
-  fc_status status = run_short(p, a, sum, square, stream, done);
-  if (status != FC_OK || *done) return status;
-  if (!s.words || !s.floats) return FC_OK;
-  status = run_ring(ring_line(a), p.frames * p.rows * p.channels, sum >= 0, square >= 0, stream, done);
-  if (status != FC_OK || *done) return status;
-  *done = true;
+  indices_of(p, &sum, &square);
+  if (kernel == FC_WINSTAT_BY_RUNS) {
+    const fc_status status = sum >= 0 ? launch<false>(p, s, stream) : FC_OK;
+    return status == FC_OK && square >= 0 ? launch<true>(p, s, stream) : status;
+  }
+  const line_args a = args_of(p, s, sum, square);
+  if (kernel == FC_WINSTAT_BY_RING) return run_ring(ring_line(a), lines_of(p), sum >= 0, square >= 0, stream);
+  if (kernel != FC_WINSTAT_BY_LINES) return run_short(p, a, kernel, sum, square, stream);
   return square < 0 ? launch_lines<true, false>(p, a, stream)
          : sum >= 0 ? launch_lines<true, true>(p, a, stream)
                     : launch_lines<false, true>(p, a, stream);
-}
-
-fc_status run_one_row(pass<float> p, cudaStream_t stream, bool *done) {
-  constexpr int64_t MOST = 2 * RUN; // longest window whose sums do not depend on the order of segments
-  int sum = -1, square = -1;
-  *done = false;
-  const bool alone = p.shrink && p.lo[1] == 0 && p.hi[1] == 1;
-  const bool constant = p.edges.border == FC_BORDER_CONSTANT && p.edges.code != 0;
-  if (p.rows != 1 || p.window[0] > MOST || p.window[1] > MOST || (!alone && (!p.edges.on || constant)))
-    return FC_OK;
-  if (p.shrink) p.area = static_cast<float>(p.window[0]); // rows outside do not count
-  const runs s = runs_of(p, p.frames * p.channels);
-  if (!few_statistics(p, s, &sum, &square)) return FC_OK;
-  return run_short(p, lines_of(p, s, sum, square), sum, square, stream, done);
-}
-
-fc_status run_runs(const pass<float> &p, cudaStream_t stream) {
-  bool done = false;
-  const fc_status status = run_lines(p, runs_of(p, p.frames * p.rows * p.channels), stream, &done);
-  if (status != FC_OK || done) return status;
-  return launch_any(p, stream);
 }
 
 } // namespace winstat

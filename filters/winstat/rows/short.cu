@@ -2,6 +2,7 @@
 //
 // short.cu - sums of floats in windows along short rows: kernel and launch.
 #include "filters/winstat/launch.cuh"
+#include "filters/winstat/rows/cuts.h"
 #include "filters/winstat/rows/line_march.cuh"
 
 // ---- one column ------------------------------------------------------------------------
@@ -389,98 +390,23 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
 
 namespace winstat {
 
-constexpr int32_t SHORT_SEGMENTS = 384; // segments per block that windows begin in, at most
-constexpr int32_t SHORT_WORDS = 6500;   // words per tile, so that eight blocks fit, unless one row needs more
-constexpr int32_t SHORT_ALONG = 512;    // from this many columns on, threads go along rows
-constexpr int32_t SHORT_CHANNELS = 16;  // interleaved channels, at most
-constexpr int64_t SHORT_COLUMNS = 2048; // longer rows of one channel fill a block
-constexpr int64_t SHORT_IN_LONG = 400;  // the same, where windows are longer than a group
-constexpr int64_t SHORT_STEP = 1 << 12; // distance of columns in words, at most
-
-static bool in_words(const fc_dev_view &v) {
-  for (int a = 0; a < FC_AXES; a++)
-    if (v.stride[a] % static_cast<int64_t>(sizeof(float)) != 0) return false;
-  return v.dtype == FC_F32 && reinterpret_cast<uintptr_t>(v.data) % sizeof(float) == 0 &&
-         v.stride[FC_AXIS_X] > 0 && v.stride[FC_AXIS_X] <= SHORT_STEP * static_cast<int64_t>(sizeof(float));
-}
-
-static int32_t up_to(int32_t v, int32_t multiple) {
-  return (v + multiple - 1) / multiple * multiple;
-}
-
-// Segments per line, in whole groups. Where threads go down rows, padded until a thread's step from row to
-// row is a multiple of 128 words: the swizzle of short_word repeats after 128 words, so that the step is a
-// constant.
-static int32_t segments_of(const short_args &a, int32_t lanes, int32_t size) {
-  const int32_t abreast = RUN_THREADS >> lanes, even = abreast >= 8 ? 1 : 8 / abreast;
-  int32_t whole = up_to(a.each + a.line.s.x.segments + 1, size);
-  while (!a.along && whole * a.channels % even != 0) whole += size;
-  return whole;
-}
-
-static int32_t rows_of(const short_args &a, int32_t whole, int32_t lanes, int32_t quantities) {
-  const int32_t abreast = a.along ? 1 : RUN_THREADS >> lanes;
-  int32_t rows = a.pieces > 1 ? 1 : SHORT_SEGMENTS / (a.channels * a.each);
-  const int32_t room = SHORT_WORDS / (quantities * a.channels * whole * RUN);
-  if (rows > room) rows = room;
-  if (rows > a.lines) rows = static_cast<int32_t>(a.lines);
-  if (rows < 1) rows = 1;
-  return rows > abreast ? rows / abreast * abreast : rows;
-}
-
-// log2 of the number of threads per row: few enough that most have work. The first word of each start costs
-// about three times as much as the words that follow down the rows.
-static int32_t lanes_of(const short_args &a, int32_t columns, int32_t size, int32_t quantities) {
-  const int32_t inside = columns * a.channels, beyond = a.line.s.x.reach * a.channels;
-  int32_t best = 7;
-  double least = 0;
-  for (int32_t lanes = 7; lanes >= 2; lanes--) {
-    const int32_t rows = rows_of(a, segments_of(a, lanes, size), lanes, quantities), each = 1 << lanes,
-                  abreast = RUN_THREADS / each;
-    const double turns = (inside + each - 1) / each + 2 * ((beyond + each - 1) / each),
-                 cost = turns * (3 + (rows + abreast - 1) / abreast) / rows;
-    if (lanes == 7 || cost < 0.95 * least) least = cost, best = lanes;
-  }
-  return best;
-}
-
 // Cuts rows into pieces and groups them into blocks.
-static void cut_rows(short_args *a, int32_t quantities) {
+static void cut_rows(short_args *a, const fc_short_cut &c) {
   runs &s = a->line.s;
-  const int32_t size = 1 << s.bits, c = a->channels,
-                segments = up_to((a->line.columns - a->line.x + RUN - 1) / RUN, size);
-  const int32_t pieces =
-      static_cast<int32_t>((static_cast<int64_t>(segments) * c + SHORT_SEGMENTS - 1) / SHORT_SEGMENTS);
-  a->each = up_to((segments + pieces - 1) / pieces, size);
-  a->pieces = (segments + a->each - 1) / a->each;
-  const int32_t columns = a->line.columns < a->each * RUN ? a->line.columns : a->each * RUN;
-  a->along = columns >= SHORT_ALONG || a->pieces > 1;
-  a->lanes = a->along ? 7 : lanes_of(*a, columns, size, quantities);
-  const int32_t whole = segments_of(*a, a->lanes, size);
-  a->plane = whole * RUN, a->rows = rows_of(*a, whole, a->lanes, quantities);
-  a->turns = c == 1 ? 0 : whole % 2 == 0 ? 24 : 8; // 24 swaps pairs of segments too
-  a->by_line = fc_dev_divider_of(whole), a->by_channels = fc_dev_divider_of(c);
-  s.scan = s.x.segments < 2 ? 0 : up_to(a->rows * c * whole, GROUP), s.totals = s.scan >> s.bits;
-  a->words = a->rows * c * a->plane;
-  if (a->words < s.scan * RUN) a->words = s.scan * RUN;
+  a->pieces = c.pieces, a->each = c.each, a->along = c.along, a->lanes = c.lanes;
+  a->plane = c.whole * RUN, a->rows = c.rows, a->words = c.words;
+  a->turns = c.channels == 1 ? 0 : c.whole % 2 == 0 ? 24 : 8; // 24 swaps pairs of segments too
+  a->by_line = fc_dev_divider_of(c.whole), a->by_channels = fc_dev_divider_of(c.channels);
+  s.scan = c.scan, s.totals = c.totals;
 }
 
 template <bool SUMS, bool SQUARES, bool TALL>
-static fc_status launch(const short_args &a, int64_t planes, cudaStream_t stream, bool *done) {
+static fc_status launch(const short_args &a, int64_t bytes, int64_t planes, cudaStream_t stream) {
   const auto kernel = short_lines<SUMS, SQUARES, TALL>;
-  const int64_t blocks = (a.lines + a.rows - 1) / a.rows * planes,
-                bytes = sizeof(float) * (SUMS + SQUARES) *
-                        (static_cast<int64_t>(a.words) + a.line.s.scan + a.line.s.totals);
-  if (blocks > INT32_MAX / a.pieces || !fc_allow_shared(kernel, bytes)) return FC_OK;
+  const int64_t blocks = (a.lines + a.rows - 1) / a.rows * planes;
+  if (!fc_allow_shared(kernel, bytes)) return FC_DEVICE;
   kernel<<<static_cast<unsigned>(blocks * a.pieces), RUN_THREADS, static_cast<size_t>(bytes), stream>>>(a);
-  *done = true;
   return fc_launch_status();
-}
-
-// Whether 32 bits can number the words of a row.
-static bool near(const fc_dev_view &v, int64_t columns) {
-  return columns * (v.stride[FC_AXIS_X] / static_cast<int64_t>(sizeof(float))) < INT32_MAX / 2 &&
-         v.stride[FC_AXIS_C] / static_cast<int64_t>(sizeof(float)) < INT32_MAX;
 }
 
 // Whether all rows are equally far apart, across frames too.
@@ -496,8 +422,8 @@ static bool repeated(const pass<float> &p) {
 }
 
 // Fills in the arguments. Columns count from the view's first; lines begin at a whole group.
-static short_args short_args_of(const pass<float> &p, const line_args &line, bool together, int sum,
-                                int square) {
+static short_args short_args_of(const pass<float> &p, const line_args &line, int sum, int square,
+                                int64_t *bytes) {
   short_args a = {};
   line_args &l = a.line;
   l = line;
@@ -505,7 +431,7 @@ static short_args short_args_of(const pass<float> &p, const line_args &line, boo
   const int32_t first = line.x - line.before, quantities = (sum >= 0) + (square >= 0);
   l.lo += first, l.hi += first;
   l.in -= first * p.in.stride[FC_AXIS_X];
-  l.x = static_cast<int32_t>(-floor_mod(p.origin[0] - p.before[0], RUN << l.s.bits));
+  const bool together = p.channels > 1 && p.channels <= FC_SHORT_CHANNELS && p.in.stride[FC_AXIS_C] == size;
   a.channels = together ? static_cast<int32_t>(p.channels) : 1;
   l.planes = static_cast<int32_t>(p.channels / a.channels);
   a.over_channels = static_cast<uint32_t>((1ull << 32) / a.channels + 1);
@@ -519,17 +445,14 @@ static short_args short_args_of(const pass<float> &p, const line_args &line, boo
     a.lines *= p.frames, l.frame_in = l.frame_out = 0;
   a.tall = extent16_of(p.window[1]), a.tall_before = static_cast<int32_t>(p.before[1]);
   a.repeated = repeated(p);
-  cut_rows(&a, quantities);
+  const fc_line row = {p.columns, p.origin[0], p.before[0], p.window[0]};
+  const fc_short_cut c = fc_short_cut_of(&row, a.channels, quantities, a.lines);
+  l.x = c.x, *bytes = fc_short_bytes(&c);
+  cut_rows(&a, c);
   return a;
 }
 
 // ---- a single column -----------------------------------------------------------------
-
-// Whether the image has a single column and its windows span few segments, so that each holds its one sample
-// and the border only.
-static bool single(const pass<float> &p, const line_args &line) {
-  return p.columns == 1 && line.s.x.segments < 2 && (p.edges.on || (p.lo[0] == 0 && p.hi[0] == 1));
-}
 
 template <bool SUMS, bool SQUARES> static fc_status launch_single(const single_args &a, cudaStream_t stream) {
   single_columns<SUMS, SQUARES>
@@ -557,36 +480,24 @@ static fc_status run_single(const pass<float> &p, const line_args &line, bool su
                   : launch_single<false, true>(a, stream);
 }
 
-// ---- which rows ------------------------------------------------------------------------
+// ---- which quantities ------------------------------------------------------------------
 
 template <bool TALL>
-static fc_status launch_any(const short_args &a, int64_t planes, bool sums, bool squares, cudaStream_t stream,
-                            bool *done) {
-  return !squares ? launch<true, false, TALL>(a, planes, stream, done)
-         : sums   ? launch<true, true, TALL>(a, planes, stream, done)
-                  : launch<false, true, TALL>(a, planes, stream, done);
+static fc_status launch_any(const short_args &a, int64_t bytes, int64_t planes, bool sums, bool squares,
+                            cudaStream_t stream) {
+  return !squares ? launch<true, false, TALL>(a, bytes, planes, stream)
+         : sums   ? launch<true, true, TALL>(a, bytes, planes, stream)
+                  : launch<false, true, TALL>(a, bytes, planes, stream);
 }
 
-fc_status run_short(const pass<float> &p, const line_args &line, int sum, int square, cudaStream_t stream,
-                    bool *done) {
-  *done = false;
-  const int64_t size = sizeof(float);
-  const bool tall = p.window[1] > 1,
-             together = p.channels > 1 && p.channels <= SHORT_CHANNELS && p.in.stride[FC_AXIS_C] == size,
-             apart = p.n_stats * p.channels > 1 && p.out.stride[FC_AXIS_X] != size;
-  const int64_t most = line.s.bits < 5 ? SHORT_COLUMNS : SHORT_IN_LONG;
-  if ((!tall && !together && !apart && p.columns > most) || line.s.pieces > 1 || !in_words(p.in) ||
-      !in_words(p.out) || p.frames * p.rows > INT32_MAX / 2 / p.channels || !near(p.in, p.columns) ||
-      !near(p.out, p.columns))
-    return FC_OK;
-  if (!tall && single(p, line) && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames)) {
-    *done = true;
-    return run_single(p, line, sum >= 0, square >= 0, stream);
-  }
-  const short_args a = short_args_of(p, line, together, sum, square);
+fc_status run_short(const pass<float> &p, const line_args &line, fc_winstat_kernel kernel, int sum,
+                    int square, cudaStream_t stream) {
+  if (kernel == FC_WINSTAT_BY_SINGLE) return run_single(p, line, sum >= 0, square >= 0, stream);
+  int64_t bytes = 0;
+  const short_args a = short_args_of(p, line, sum, square, &bytes);
   const int64_t planes = a.line.planes * (p.frames * p.rows / a.lines);
-  return tall ? launch_any<true>(a, planes, sum >= 0, square >= 0, stream, done)
-              : launch_any<false>(a, planes, sum >= 0, square >= 0, stream, done);
+  return kernel == FC_WINSTAT_BY_FLAT ? launch_any<true>(a, bytes, planes, sum >= 0, square >= 0, stream)
+                                      : launch_any<false>(a, bytes, planes, sum >= 0, square >= 0, stream);
 }
 
 } // namespace winstat

@@ -2,8 +2,8 @@
 //
 // number.cuh - converts small kernel arguments to compile-time constants: loops over them can be unrolled,
 // and arrays stay in registers.
-#ifndef FC_FILTERS_WINSTAT_NUMBER_CUH
-#define FC_FILTERS_WINSTAT_NUMBER_CUH
+#ifndef FC_FILTERS_WINSTAT_BOX_NUMBER_CUH
+#define FC_FILTERS_WINSTAT_BOX_NUMBER_CUH
 
 #include <type_traits>
 

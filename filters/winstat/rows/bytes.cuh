@@ -2,20 +2,14 @@
 //
 // bytes.cuh - code shared by kernels for sums of bytes: bytes from shared memory, codes of means, and
 // results.
-#ifndef FC_FILTERS_WINSTAT_BYTES_CUH
-#define FC_FILTERS_WINSTAT_BYTES_CUH
+#ifndef FC_FILTERS_WINSTAT_ROWS_BYTES_CUH
+#define FC_FILTERS_WINSTAT_ROWS_BYTES_CUH
 
 #include <type_traits>
 
 #include "filters/winstat/samples.cuh"
 
 namespace winstat {
-
-// Maximum offset of a row of results from a multiple of 16 bytes.
-static inline int bytes_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
-  const uint64_t steps = static_cast<uint64_t>(row | plane | frame | 16), least = steps & (~steps + 1);
-  return static_cast<int>(16 - least + reinterpret_cast<uintptr_t>(out) % least);
-}
 
 // Calls f(std::integral_constant<int, n>) for n interleaved channels, up to four.
 template <class F> static inline fc_status with_channels(int channels, F f) {

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuts.h - how the GPU kernels of box/ see images, cut them into strips and cells, and what shared memory
+ * they need: plain C, for the table of choice.c and for the launchers. Nothing here touches a device.
+ * Internal to filters/.
+ */
+#ifndef FC_FILTERS_WINSTAT_BOX_CUTS_H
+#define FC_FILTERS_WINSTAT_BOX_CUTS_H
+
+#include "core/contract/edges.h"
+#include "filters/winstat/winstat.h"
+#include "filters/winstat/winstat_math.h"
+
+FC_BEGIN_DECLS
+
+#define FC_WINSTAT_RUN 16 /* rows of a step, and positions of a segment (slide16.cuh) */
+
+static inline int64_t fc_winstat_across(const fc_winstat *w) {
+  return w->before[0] + w->after[0] + 1;
+}
+static inline int64_t fc_winstat_tall(const fc_winstat *w) {
+  return w->before[1] + w->after[1] + 1;
+}
+/* Segments after the first that windows of one segment cover. */
+static inline int32_t fc_winstat_warm(int64_t window) {
+  return (int32_t)((window - 1 + FC_WINSTAT_RUN - 1) / FC_WINSTAT_RUN);
+}
+
+/* The part of axis of_view that a kernel reads, of `edges` the signal, else what the host has filled too. */
+fc_winstat_span fc_winstat_read(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int axis,
+                                int of_view);
+
+/* Whether border elements are one constant. */
+static inline int fc_winstat_constant(int border) {
+  return border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
+}
+
+/* ---- images seen otherwise ---------------------------------------------------------------- */
+
+/* An alternative description of an image: one row or column that windows would cover repeatedly is covered
+ * once, rows of many images become one image if windows cover one row, and a column becomes a row. */
+typedef struct fc_winstat_seen {
+  fc_winstat w;
+  fc_view in, out;
+  int32_t times;  /* how often a window covers each sample along x */
+  int32_t filled; /* windows also cover the border's constant, whose value extremes need */
+  /* If, in windows of `alone` rows, only one is not the constant, `at` is its number (for variances); else 0.
+   */
+  int32_t alone, at;
+} fc_winstat_seen;
+fc_winstat_seen fc_winstat_see(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
+                               const fc_view *out, int extremes);
+
+/* The number of interleaved channels, or 0 for layouts that no kernel of cells supports. */
+int fc_winstat_channels(const fc_winstat_seen *s);
+
+/* For rows of adjacent elements, interleaved or planar: how many channels are interleaved, or 0. */
+int fc_winstat_side_by_side(const fc_view *v);
+
+/* ---- strips of words: peak_march, deviation_march ------------------------------------------ */
+
+/* A row of shared memory: runs of 16 pixels in which windows begin, and that they cover, at most; samples. */
+typedef struct fc_peak_row {
+  int32_t lanes, held, samples;
+} fc_peak_row;
+#define FC_PEAK_ROW_F32                                                                                      \
+  { 16, 18, 280 }
+#define FC_PEAK_ROW_U16                                                                                      \
+  { 32, 34, 560 }
+#define FC_PEAK_ROW_U8                                                                                       \
+  { 32, 38, 640 }
+#define FC_DEVIATION_ROW                                                                                     \
+  { 32, 38, 640 }
+fc_peak_row fc_peak_row_of(int dtype);
+fc_peak_row fc_deviation_row(void);
+
+/* The largest number of runs that leaves room for the columns that windows reach beyond them; 0 if these are
+ * too few. `skew`: of fc_peak_skew. */
+int32_t fc_peak_runs(fc_peak_row row, int step, int64_t window, int skew);
+
+/* Elements from the start of a strip's first word to the start of its windows. Rows that begin at different
+ * places of a word are `ragged`, and copied otherwise. */
+int fc_peak_ragged(const fc_view *in, int step);
+int fc_peak_skew(const fc_winstat *w, const fc_view *in, int step);
+
+/* Shared memory in bytes of a block: of peak_march, deviation_march. */
+int64_t fc_peak_bytes(int dtype, int64_t tall);
+int64_t fc_deviation_bytes(int64_t tall);
+
+/* ---- cells of words: cell_march, spread_march ----------------------------------------------- */
+
+/* A row of shared memory: segments, lanes per row, elements per thread. */
+typedef struct fc_cell_shape {
+  int32_t segments, lanes, elements;
+} fc_cell_shape;
+
+typedef struct fc_cell_cut {
+  int32_t step, skew, warm, x0; /* in: channels side by side, of fc_peak_skew, of the window, at most 0 */
+  int32_t flat;                 /* in: one image, windows of one row */
+  int32_t columns, rows; /* in and out: of outputs; a long row is cut into several that follow each other */
+  int32_t follow;        /* pixels from one of these to the next, else 0 */
+  int32_t runs, strips;  /* segments of a strip in which windows begin */
+  int32_t plane, cells;  /* segments of a channel of a cell; cells of a block */
+} fc_cell_cut;
+
+/* False if nothing fits. */
+int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape);
+
+/* Words of a row, for so many samples a word; blocks of rows beyond those that windows cover. */
+#define FC_CELL_WORDS(each) ((each) == 4 ? 144 : 288)
+#define FC_CELL_SPARE(each) ((each) == 1 ? 2 : 4)
+
+/* Of cell_march, for interleaved channels and for one. */
+fc_cell_shape fc_cell_shape_of(int dtype, int many);
+int64_t fc_cell_bytes(int dtype, int many, int64_t tall);
+
+/* Whether rows of results can be stored as words. */
+int fc_cell_words(const fc_view *out);
+
+/* Bytes between pixels where only one byte of a pixel of up to four is processed (one channel of an image, or
+ * one column treated as a row), else 0. */
+int fc_cell_apart(const fc_winstat_seen *s);
+
+/* ---- strips of bytes, a warp each: box_bytes, box_squares, crest_march ------------------------ */
+
+/* How many channels are processed together: the interleaved ones, or 1. 0: the layout is not supported. */
+int fc_byte_channels(const fc_view *in, const fc_view *out);
+
+/* Bytes of a lane: of box_squares, of box_bytes. */
+#define FC_SQUARES_CHUNK(channels) ((channels) == 3 ? 24 : 16)
+#define FC_SUMS_CHUNK(channels)    ((channels) == 3 ? 48 : 16)
+
+#define FC_BYTE_ENDS 512 /* columns beyond the ends of rows in a warp's cells, at most */
+
+typedef struct fc_byte_cut {
+  int32_t channels, chunk;    /* in: bytes of a lane */
+  int32_t skew, pad;          /* in: of rows of results that are not aligned to 16; out: space for them */
+  int32_t bytes, window, all; /* in: of a row, of a window; columns beyond the ends of a row */
+  int32_t wraps;              /* in: the kernel makes a border that wraps */
+  int32_t lanes, cells, made, strips; /* of a cell; of a warp; bytes of results per cell row */
+} fc_byte_cut;
+
+/* Returns whether the columns beyond the ends of rows are in a warp. */
+int fc_byte_cut_columns(fc_byte_cut *c);
+
+/* box_squares cuts a long row in three: its ends are of `wide` bytes, the middle is an image of such rows; 0:
+ * as it is. */
+#define FC_SQUARES_WIDE(channels) (32 * 8 * FC_SQUARES_CHUNK(channels))
+int64_t fc_squares_middle(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int channels);
+
+/* Offset of rows of results from a multiple of what all of them are aligned to, up to 16. */
+int fc_byte_skew(const char *out, int64_t row, int64_t plane, int64_t frame);
+
+#define FC_BYTE_UNITS (INT32_MAX - 32) /* planes of all frames, at most */
+
+/* Shared memory of a block of crest_march: warps, words of a row, rows in flight beyond those covered, words
+ * at the end. */
+enum { FC_CREST_WARPS = 2, FC_CREST_ROW = 256, FC_CREST_AHEAD = 2, FC_CREST_SLACK = 48 };
+int64_t fc_crest_bytes(int64_t tall);
+
+/* ---- boxes of floats: box_march, box_cells ------------------------------------------------------- */
+
+/* Words of a row of box_march, of RGB and RGBA, of box_cells. */
+enum { FC_BOX_PITCH = 288, FC_BOX_RGB = 364, FC_BOX_RGBA = 368, FC_BOX_CELLS = 352, FC_BOX_THREADS = 256 };
+#define FC_BOX_TABLES 5896             /* bytes that box_cells declares */
+#define FC_BOX_UNITS  (INT32_MAX - 22) /* images and planes that it takes, at most */
+
+/* Shared memory of a block, but for what box_cells declares. */
+int64_t fc_box_bytes(int pitch, int64_t tall);
+
+/* ---- sums in boxes: strip_march ------------------------------------------------------------------- */
+
+#define FC_STRIPS_COLUMNS 256 /* of a window, at most */
+#define FC_STRIPS_ROWS    128
+#define FC_STRIPS_LISTED  4 /* statistics of a launch */
+
+typedef struct fc_strip_cut {
+  int64_t across, tall; /* in: the window */
+  int32_t channels, threads, skew,
+      stages;           /* in: of a strip; of a block; samples before the first window; tiles */
+  int32_t runs, pixels; /* of sums; columns of a strip */
+  int32_t pitch, plane, held,
+      slots; /* words: row of samples, one channel of it, row of sums; blocks of rows */
+} fc_strip_cut;
+void fc_strips_cut(fc_strip_cut *c);
+
+/* Shared memory of a block: of the samples and of sums, or of what several launches would need together. */
+int64_t fc_strips_bytes(const fc_strip_cut *c, int quantities);
+
+/* Whether any view of such windows can be summed, on all chips. */
+int fc_strips_fit(int64_t across, int64_t tall);
+
+/* The largest magnitude of a sample of 8 or 16 bits. */
+static inline int64_t fc_winstat_magnitude(int dtype) {
+  return dtype == FC_U8 ? 255 : dtype == FC_I16 ? 32768 : 65535;
+}
+
+FC_END_DECLS
+
+#endif

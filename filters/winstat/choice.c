@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/* choice.c - see choice.h. */
+#include "filters/winstat/choice.h"
+
+#include "filters/winstat/box/cuts.h"
+#include "filters/winstat/rows/cuts.h"
+
+#define BIT(stat) (1u << FC_WINSTAT_##stat)
+#define PLAIN     (BIT(SUM) | BIT(MEAN))
+#define SQUARED   (BIT(SUMSQ) | BIT(RMS))
+#define SPREADS   (BIT(VAR) | BIT(STD))
+#define EXTREMES  (BIT(MIN) | BIT(MAX))
+
+enum { RUN = FC_WINSTAT_RUN };
+
+/* A case, and what it says of the statistics for which no earlier kernel was found. */
+typedef struct pick {
+  const fc_winstat_case *c;
+  const fc_winstat *w;
+  const fc_view *in, *out;
+  const fc_edges *edges;
+  int64_t across, tall; /* the window */
+  unsigned left;        /* their bits */
+  int totals;           /* number of those of sums and squares */
+  unsigned strips;      /* bits of those that strips.cu can make */
+  int listed;           /* their number */
+} pick;
+
+/* Whether so many blocks with so much memory each fit a multiprocessor. Registers are bounded for that by the
+ * kernels. */
+static int fits(const pick *k, int64_t bytes, int blocks) {
+  const fc_winstat_chip *chip = &k->c->chip;
+  const int64_t granule = 128, each = (bytes + chip->reserved + granule - 1) / granule * granule;
+  return bytes <= chip->block && blocks * each <= chip->all;
+}
+
+static int64_t images_of(const fc_view *in, int step) {
+  return in->shape[FC_AXIS_N] * (step > 1 ? 1 : in->shape[FC_AXIS_C]);
+}
+
+static int is_constant(const fc_edges *edges) {
+  return edges && fc_winstat_constant(edges->border);
+}
+
+/* ---- deviations and roots ------------------------------------------------------------------- */
+
+static int cut_squares(const pick *k, int channels, int64_t bytes, const char *out, int64_t row,
+                       int64_t plane, int64_t ends) {
+  const int32_t chunk = FC_SQUARES_CHUNK(channels);
+  fc_byte_cut c = {.channels = channels, .chunk = chunk, .pad = chunk, .bytes = (int32_t)bytes};
+  c.window = (int32_t)k->across * channels, c.all = (int32_t)ends;
+  c.skew = fc_byte_skew(out, row, plane, k->in->shape[FC_AXIS_N] > 1 ? k->out->stride[FC_AXIS_N] : 0);
+  c.wraps = k->edges && k->edges->border == FC_BORDER_WRAP;
+  return fc_byte_cut_columns(&c);
+}
+
+/* A long row: its two ends are processed as such, the middle as an image of shorter rows (launch_row). */
+static int cuts_squares(const pick *k, int which, int channels) {
+  const int64_t before = k->w->before[0] * channels, after = k->w->after[0] * channels,
+                bytes = k->in->shape[FC_AXIS_X] * channels, wide = FC_SQUARES_WIDE(channels),
+                middle = fc_squares_middle(k->w, k->in, k->edges, channels), row = k->out->stride[FC_AXIS_Y],
+                plane = channels > 1 || k->in->shape[FC_AXIS_C] == 1 ? 0 : k->out->stride[FC_AXIS_C];
+  const char *out = (const char *)k->out->data + which * k->in->shape[FC_AXIS_C] * k->out->stride[FC_AXIS_C];
+  const int64_t ahead = k->edges ? before : 0, behind = k->edges ? after : 0;
+  if (middle == 0) return cut_squares(k, channels, bytes, out, row, plane, ahead + behind);
+  return cut_squares(k, channels, wide, out + wide, wide, 0, 0) &&
+         cut_squares(k, channels, wide, out, row, 0, ahead) &&
+         cut_squares(k, channels, bytes - wide - middle, out + wide + middle, row, 0, behind);
+}
+
+static int takes_squares(const pick *k, int which) {
+  enum { ROWS = 16, COLUMNS = 33, AREA = 514 }; /* of a window, at most */
+  const fc_view *in = k->in, *out = k->out;
+  const int64_t area = k->across * k->tall;
+  if (in->dtype != FC_U8 || out->dtype != FC_U8 || in->kind != out->kind || k->w->shrink ||
+      k->across > COLUMNS || k->tall > ROWS || area > AREA || area == 1 ||
+      (k->w->stat[which] == FC_WINSTAT_RMS && fc_scaling_of(in->kind, in->dtype).bias != 0))
+    return 0;
+  const int channels = fc_byte_channels(in, out);
+  return channels > 0 && images_of(in, channels) <= FC_BYTE_UNITS && cuts_squares(k, which, channels);
+}
+
+/* Layout and size of images for strips of words; `rows` of them at least. */
+static int suits_words(const pick *k, int64_t rows) {
+  const int step = fc_winstat_side_by_side(k->in);
+  const int64_t most = 1 << 28;
+  return k->in->shape[FC_AXIS_Y] >= rows && step > 0 && fc_winstat_side_by_side(k->out) == step &&
+         (step == 1 || k->w->n_stats == 1) && k->in->shape[FC_AXIS_X] * step <= most &&
+         k->in->shape[FC_AXIS_Y] <= most && k->in->shape[FC_AXIS_C] <= most;
+}
+
+static int runs_of(const pick *k, fc_peak_row row) {
+  const int step = fc_winstat_side_by_side(k->in);
+  return fc_peak_runs(row, step, k->across, fc_peak_skew(k->w, k->in, step));
+}
+
+static int takes_deviation(const pick *k, int which) {
+  enum { ROWS = 8, MOST = 64 }; /* of a step; of a window */
+  (void)which;
+  return k->in->dtype == FC_U8 && suits_words(k, ROWS) && k->in->kind == k->out->kind && !k->w->shrink &&
+         k->across <= MOST && k->tall <= MOST && runs_of(k, fc_deviation_row()) > 0 &&
+         fits(k, fc_deviation_bytes(k->tall), 1);
+}
+
+/* A step has as many rows as a segment; signals of few would leave most of it unused. A single row is folded
+ * into several. */
+static int takes_spread(const pick *k, int which) {
+  enum { MOST = 33 };
+  const int64_t rows = k->in->extent[FC_AXIS_Y];
+  (void)which;
+  return k->in->dtype == FC_F32 && k->w->compute == FC_F32 && !k->w->shrink && k->across <= MOST &&
+         k->tall <= MOST && (rows == FC_UNKNOWN || rows == 1 || rows >= RUN / 2);
+}
+
+/* ---- extremes --------------------------------------------------------------------------------- */
+
+/* Whether samples are compared as they are stored, and results stored the same way. */
+static int is_compared(const pick *k) {
+  return k->in->dtype == k->out->dtype && k->in->dtype != FC_I32 && k->in->dtype != FC_F64 &&
+         (k->in->dtype != FC_F32 || k->w->compute == FC_F32);
+}
+
+/* Whether the border along an axis only repeats samples that the window contains anyway, so that it can be
+ * ignored for extremes. */
+static int repeats(const fc_winstat *w, int axis, int border) {
+  const int64_t before = w->before[axis], after = w->after[axis];
+  switch (border) {
+  case FC_BORDER_REPLICATE: return 1;
+  case FC_BORDER_REFLECT: return before <= after + 1 && after <= before + 1;
+  case FC_BORDER_REFLECT101: return before == after;
+  default: return before + after == 0;
+  }
+}
+
+/* Images as cells and strips of warps see them, in windows that they take; their channels side by side, or 0.
+ */
+static int cells_of(const pick *k, fc_winstat_seen *s) {
+  enum { MOST = 33 };
+  if (!is_compared(k)) return 0;
+  *s = fc_winstat_see(k->w, k->in, k->edges, k->out, 1);
+  for (int a = 0; a < 2; a++) {
+    if (s->w.before[a] + s->w.after[a] >= MOST) return 0;
+    if (k->edges && !is_constant(k->edges) && !repeats(&s->w, a, k->edges->border)) return 0;
+  }
+  const int apart = fc_cell_apart(s);
+  return apart ? apart : fc_winstat_channels(s);
+}
+
+/* Whether bytes are faster here than in strips of warps: tall images whose rows are aligned to words. */
+static int suits_cells(const fc_winstat_seen *s, int step, int which) {
+  enum { TALL = 64 };
+  const int64_t at = which * s->in.shape[FC_AXIS_C] * s->out.stride[FC_AXIS_C];
+  const uintptr_t begin = (uintptr_t)s->in.data | (uintptr_t)((const char *)s->out.data + at);
+  return !fc_cell_apart(s) && begin % 4 == 0 && !fc_peak_ragged(&s->in, step) && fc_cell_words(&s->out) &&
+         step != 3 && s->in.shape[FC_AXIS_Y] >= TALL;
+}
+
+static int takes_cells(const pick *k, int which) {
+  enum { ROWS = 4 }; /* at least, as sixteen are processed at once */
+  fc_winstat_seen s;
+  const int step = cells_of(k, &s), dtype = k->in->dtype, many = dtype != FC_F32 && step > 1;
+  if (step == 0 || (dtype == FC_U8 && !suits_cells(&s, step, which))) return 0;
+  const int64_t tall = fc_winstat_tall(&s.w), images = images_of(&s.in, step);
+  fc_cell_cut c = {.step = step, .skew = fc_peak_skew(&s.w, &s.in, step)};
+  c.warm = fc_winstat_warm(fc_winstat_across(&s.w)), c.flat = tall == 1 && images == 1;
+  c.columns = (int32_t)s.in.shape[FC_AXIS_X], c.rows = (int32_t)s.in.shape[FC_AXIS_Y];
+  return fc_cells_cut(&c, fc_cell_shape_of(dtype, many)) && c.rows >= ROWS &&
+         fits(k, fc_cell_bytes(dtype, many, tall), 1);
+}
+
+static int takes_crest(const pick *k, int which) {
+  fc_winstat_seen s;
+  (void)which;
+  if (k->in->dtype != FC_U8) return 0;
+  const int step = cells_of(k, &s);
+  return step > 0 && s.in.stride[FC_AXIS_Y] >= 0 && images_of(&s.in, step) <= FC_BYTE_UNITS &&
+         fits(k, fc_crest_bytes(fc_winstat_tall(&s.w)), 1);
+}
+
+static int takes_peak(const pick *k, int which) {
+  (void)which;
+  return is_compared(k) && suits_words(k, RUN / 2) && k->across <= FC_WINSTAT_ROW_BLOCK + 1 &&
+         k->tall <= FC_WINSTAT_ROW_BLOCK + 1 && runs_of(k, fc_peak_row_of(k->in->dtype)) > 0 &&
+         fits(k, fc_peak_bytes(k->in->dtype, k->tall), 1);
+}
+
+/* ---- boxes -------------------------------------------------------------------------------------- */
+
+/* The statistics that strips.cu makes. Decided by the window and the type of samples alone: by the largest
+ * memory that any view needs, with both quantities at once, and a constant for all chips, so that the order
+ * in which floats are added depends neither on the view nor on the chip nor on what else is asked for. */
+static unsigned strips_of(const pick *k) {
+  const fc_winstat *w = k->w;
+  const int dtype = k->in->dtype;
+  if (k->across > FC_STRIPS_COLUMNS || k->tall > FC_STRIPS_ROWS || k->across == 1) return 0;
+  /* Rows of floats have kernels that are faster; single columns have kernels of their own. */
+  if (k->tall == 1 && dtype == FC_F32) return 0;
+  if (dtype == FC_I32 || dtype == FC_F64 || (dtype == FC_F32 && w->compute != FC_F32)) return 0;
+  int listed = 0;
+  for (int i = 0; i < w->n_stats; i++) listed += (PLAIN | SQUARED) >> w->stat[i] & 1;
+  if (listed > FC_STRIPS_LISTED || !fc_strips_fit(k->across, k->tall)) return 0;
+  if (dtype == FC_F32) return PLAIN | SQUARED;
+  const int64_t size = fc_winstat_magnitude(dtype), area = k->across * k->tall;
+  return (area <= INT32_MAX / size ? PLAIN : 0) |
+         (dtype == FC_U8 && area <= UINT32_MAX / (size * size) ? SQUARED : 0);
+}
+
+static int is_small(int64_t v) {
+  return v > -(1 << 30) && v < 1 << 30;
+}
+
+/* Elements are aligned to their type, in an order that 32 bits can number. */
+static int is_near(const fc_view *v, int64_t columns) {
+  const int64_t size = (int64_t)fc_dtype_size(v->dtype), step = v->stride[FC_AXIS_X];
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->stride[a] % size != 0 || !is_small(v->shape[a])) return 0;
+  return (uintptr_t)v->data % (uintptr_t)size == 0 && step > 0 && step < 1 << 16 && is_small(step * columns);
+}
+
+/* Whether sums computed in floats give the required results: either exact, or with the rounding that the
+ * definition has too. */
+static int is_summed_in_floats(const pick *k) {
+  const int dtype = k->in->dtype;
+  if (dtype == FC_F32) return k->w->compute == FC_F32;
+  return (dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16) &&
+         k->across * k->tall * fc_winstat_magnitude(dtype) < 1 << 23;
+}
+
+/* Windows along rows alone: sixteen rows are processed at once, and from so many columns on kernels for rows
+ * are faster. Only those whose segments are added in the same order as in other kernels. */
+static int suits_rows(const pick *k) {
+  enum { LEAST = 8, FLOATS = 1024, CODES = 256 };
+  return (k->across - 1) / RUN <= 1 && k->in->shape[FC_AXIS_Y] >= LEAST &&
+         k->in->shape[FC_AXIS_X] < (k->in->dtype == FC_F32 ? FLOATS : CODES);
+}
+
+/* A single sum or mean; in rows of integers, where the general kernels are slow, also of windows that
+ * strips.cu does not take. */
+static int is_box(const pick *k, int which) {
+  enum { SEGMENTS = 2 };
+  const int alone = !k->c->whole && k->w->n_stats == 1 && k->tall == 1 && !fc_dtype_is_float(k->in->dtype);
+  if (!alone && (k->listed != 1 || !(k->strips >> k->w->stat[which] & 1))) return 0;
+  return k->in->dtype == k->out->dtype && k->in->kind == k->out->kind &&
+         fc_winstat_warm(k->across) <= SEGMENTS && is_summed_in_floats(k) &&
+         is_near(k->in, k->in->shape[FC_AXIS_X] + k->across - 1) &&
+         is_near(k->out, k->in->shape[FC_AXIS_X]) && (k->tall > 1 || suits_rows(k));
+}
+
+static int takes_box_bytes(const pick *k, int which) {
+  enum { AREA = 32768, ROWS = 256, COLUMNS = 33 }; /* sums below 2^23; of one row more they fit 16 bits */
+  const fc_view *in = k->in, *out = k->out;
+  if (!is_box(k, which) || k->w->n_stats != 1 || k->tall == 1 || in->dtype != FC_U8 || k->across > COLUMNS ||
+      k->tall > ROWS || k->across * k->tall > AREA)
+    return 0;
+  const int channels = fc_byte_channels(in, out);
+  if (channels == 0) return 0;
+  const fc_winstat_span x = fc_winstat_read(k->w, in, k->edges, 0, FC_AXIS_X);
+  fc_byte_cut c = {.channels = channels, .chunk = FC_SUMS_CHUNK(channels), .pad = 16};
+  c.bytes = (int32_t)in->shape[FC_AXIS_X] * channels, c.window = (int32_t)k->across * channels;
+  c.all = (int32_t)(x.lo + in->shape[FC_AXIS_X] - x.hi + k->across - 1) * channels;
+  c.skew = fc_byte_skew(out->data, out->stride[FC_AXIS_Y],
+                        channels > 1 || in->shape[FC_AXIS_C] == 1 ? 0 : out->stride[FC_AXIS_C],
+                        in->shape[FC_AXIS_N] > 1 ? out->stride[FC_AXIS_N] : 0);
+  c.wraps = k->edges && k->edges->border == FC_BORDER_WRAP;
+  return images_of(in, channels) <= FC_BYTE_UNITS && fc_byte_cut_columns(&c);
+}
+
+/* If only one block fits a multiprocessor strips.cu, whose strips may be narrower, is as fast. */
+static int takes_box_pixels(const pick *k, int which) {
+  enum { LEAST = 40 }; /* columns for which a separate strip is worthwhile */
+  const int64_t size = sizeof(float), channels = k->in->shape[FC_AXIS_C];
+  const int warm = fc_winstat_warm(k->across);
+  return is_box(k, which) && k->in->dtype == FC_F32 &&
+         (channels == 3 ? warm <= 2 : channels == 4 && warm <= 1) && k->across > 1 && k->tall > 1 &&
+         k->in->shape[FC_AXIS_X] >= LEAST && k->in->stride[FC_AXIS_X] == channels * size &&
+         k->in->stride[FC_AXIS_C] == size && k->out->stride[FC_AXIS_C] == size &&
+         fits(k, fc_box_bytes(channels == 3 ? FC_BOX_RGB : FC_BOX_RGBA, k->tall), 2);
+}
+
+static int takes_box_march(const pick *k, int which) {
+  return is_box(k, which) && k->in->shape[FC_AXIS_X] >= FC_BOX_THREADS / 2 &&
+         fits(k, fc_box_bytes(FC_BOX_PITCH, k->tall), 2);
+}
+
+static int takes_box_cells(const pick *k, int which) {
+  return is_box(k, which) && images_of(k->in, 1) <= FC_BOX_UNITS &&
+         fits(k, fc_box_bytes(FC_BOX_CELLS, k->tall) + FC_BOX_TABLES, 2);
+}
+
+static int takes_strips(const pick *k, int which) {
+  return !k->c->whole && k->strips >> k->w->stat[which] & 1;
+}
+
+/* ---- rows of floats ------------------------------------------------------------------------------- */
+
+static fc_line line_of(const pick *k) {
+  return (fc_line){k->in->shape[FC_AXIS_X], k->in->origin[FC_AXIS_X], k->w->before[0], k->across};
+}
+
+/* At most one statistic is a sum or mean and at most one is of squares, and 32 bits can number all columns
+ * and rows. The number of these two, or 0. */
+static int quantities_of(const pick *k, int64_t lines) {
+  int sums = 0, squares = 0;
+  for (int i = 0; i < k->w->n_stats; i++) {
+    const unsigned bit = k->left & 1u << k->w->stat[i];
+    sums += (bit & PLAIN) != 0, squares += (bit & SQUARED) != 0;
+  }
+  const fc_line l = line_of(k);
+  const fc_line_tiles t = fc_line_tiles_of(&l, lines);
+  const fc_winstat_span x = fc_winstat_read(k->w, k->in, NULL, 0, FC_AXIS_X);
+  return sums <= 1 && squares <= 1 && k->in->shape[FC_AXIS_X] < 1 << 30 && x.hi < 1 << 30 &&
+                 lines <= INT32_MAX / t.stretches
+             ? sums + squares
+             : 0;
+}
+
+static int64_t lines_of(const pick *k) {
+  return k->in->shape[FC_AXIS_N] * k->in->shape[FC_AXIS_Y] * k->in->shape[FC_AXIS_C];
+}
+
+/* Whether elements are floats, and 32 bits can number the words of a row. */
+static int suits_short(const fc_view *v, int64_t columns) {
+  const int64_t size = sizeof(float), most = 1 << 12; /* words from column to column, at most */
+  for (int a = 0; a < FC_AXES; a++)
+    if (v->stride[a] % size != 0) return 0;
+  return v->dtype == FC_F32 && (uintptr_t)v->data % sizeof(float) == 0 && v->stride[FC_AXIS_X] > 0 &&
+         v->stride[FC_AXIS_X] <= most * size && columns * (v->stride[FC_AXIS_X] / size) < INT32_MAX / 2 &&
+         v->stride[FC_AXIS_C] / size < INT32_MAX;
+}
+
+/* Whether all rows are equally far apart, across frames too. */
+static int follow(const pick *k) {
+  const int64_t frames = k->in->shape[FC_AXIS_N], rows = k->in->shape[FC_AXIS_Y];
+  return frames == 1 || (k->in->stride[FC_AXIS_N] == rows * k->in->stride[FC_AXIS_Y] &&
+                         k->out->stride[FC_AXIS_N] == rows * k->out->stride[FC_AXIS_Y]);
+}
+
+static int is_interleaved(const pick *k) {
+  const int64_t channels = k->in->shape[FC_AXIS_C];
+  return channels > 1 && channels <= FC_SHORT_CHANNELS && k->in->stride[FC_AXIS_C] == sizeof(float);
+}
+
+/* Rows, or boxes in images of one, with so many quantities. */
+static int fits_short(const pick *k, int quantities) {
+  const fc_line l = line_of(k);
+  const int64_t channels = k->in->shape[FC_AXIS_C], frames = k->in->shape[FC_AXIS_N],
+                rows = k->in->shape[FC_AXIS_Y], columns = k->in->shape[FC_AXIS_X];
+  if (fc_line_groups_of(k->across).pieces > 1 || frames * rows > INT32_MAX / 2 / channels ||
+      !suits_short(k->in, columns) || !suits_short(k->out, columns))
+    return 0;
+  const int together = is_interleaved(k);
+  const fc_short_cut c =
+      fc_short_cut_of(&l, together ? (int)channels : 1, quantities, follow(k) ? frames * rows : rows);
+  const int64_t planes = channels / c.channels * (frames * rows / c.lines);
+  return (c.lines + c.rows - 1) / c.rows * planes <= INT32_MAX / c.pieces && fits(k, fc_short_bytes(&c), 1);
+}
+
+/* Boxes in images of one row: the border above and below repeats it, is zero or does not count. */
+static int takes_flat(const pick *k, int which) {
+  enum { MOST = 2 * RUN }; /* longest window whose sums do not depend on the order of segments */
+  const fc_winstat_span y = fc_winstat_read(k->w, k->in, NULL, 1, FC_AXIS_Y);
+  const int alone = k->w->shrink && y.lo == 0 && y.hi == 1,
+            filled = k->edges && k->edges->border == FC_BORDER_CONSTANT && k->edges->code != 0;
+  (void)which;
+  if (k->in->dtype != FC_F32 || k->in->shape[FC_AXIS_Y] != 1 || k->tall == 1 || k->across > MOST ||
+      k->tall > MOST || (!alone && (!k->edges || filled)) || k->listed != k->w->n_stats)
+    return 0;
+  const int quantities = quantities_of(k, k->in->shape[FC_AXIS_N] * k->in->shape[FC_AXIS_C]);
+  return quantities > 0 && fits_short(k, quantities);
+}
+
+static int is_row(const pick *k) {
+  return fc_dtype_is_float(k->in->dtype) && k->w->compute == FC_F32 && k->tall == 1 &&
+         k->across <= FC_WINSTAT_SLIDE_MAX;
+}
+
+/* Short rows, where windows are longer than a group still shorter ones; channels that are interleaved, and
+ * results that are. */
+static int is_short(const pick *k) {
+  enum { COLUMNS = 2048, IN_LONG = 400 };
+  const int64_t channels = k->in->shape[FC_AXIS_C], size = sizeof(float);
+  return is_row(k) &&
+         (is_interleaved(k) || (k->totals * channels > 1 && k->out->stride[FC_AXIS_X] != size) ||
+          k->in->shape[FC_AXIS_X] <= (fc_line_groups_of(k->across).bits < 5 ? COLUMNS : IN_LONG));
+}
+
+static int takes_short(const pick *k, int which) {
+  (void)which;
+  if (!is_short(k)) return 0;
+  const int quantities = quantities_of(k, lines_of(k));
+  return quantities > 0 && fits_short(k, quantities);
+}
+
+/* Images of a single column whose windows span few segments, so that each holds its one sample and the border
+ * only. */
+static int takes_single(const pick *k, int which) {
+  const fc_winstat_span x = fc_winstat_read(k->w, k->in, NULL, 0, FC_AXIS_X);
+  (void)which;
+  return k->in->shape[FC_AXIS_X] == 1 && is_row(k) && fc_line_groups_of(k->across).segments < 2 &&
+         (k->edges || (x.lo == 0 && x.hi == 1)) && follow(k) && quantities_of(k, lines_of(k)) > 0 &&
+         suits_short(k->in, 1) && suits_short(k->out, 1) && lines_of(k) <= INT32_MAX / 2;
+}
+
+/* Samples and results are adjacent floats. */
+static int takes_lines(const pick *k, int which) {
+  const int64_t size = sizeof(float);
+  const fc_view *in = k->in;
+  (void)which;
+  return is_row(k) && in->dtype == FC_F32 && in->stride[FC_AXIS_X] == size && (uintptr_t)in->data % 4 == 0 &&
+         in->stride[FC_AXIS_Y] % size == 0 && in->stride[FC_AXIS_N] % size == 0 &&
+         in->stride[FC_AXIS_C] % size == 0 && k->out->dtype == FC_F32 && k->out->stride[FC_AXIS_X] == size &&
+         quantities_of(k, lines_of(k)) > 0;
+}
+
+static int takes_ring(const pick *k, int which) {
+  const fc_line_groups g = fc_line_groups_of(k->across);
+  return g.bits == 5 && takes_lines(k, which) &&
+         fits(k, fc_line_ring_bytes(&g, quantities_of(k, lines_of(k))), 2);
+}
+
+static int takes_runs(const pick *k, int which) {
+  (void)which;
+  return is_row(k);
+}
+
+/* ---- rows of bytes ---------------------------------------------------------------------------------- */
+
+static int takes_line_bytes(const pick *k, int which) {
+  enum { CHANNELS = 4, WINDOW = 4096 };
+  const int64_t most = 1 << 30;
+  const fc_view *in = k->in, *out = k->out;
+  (void)which;
+  if (k->w->n_stats != 1 || k->tall > 1 || in->dtype != FC_U8 || out->dtype != FC_U8 ||
+      in->kind != out->kind || in->shape[FC_AXIS_X] * CHANNELS >= most ||
+      in->shape[FC_AXIS_Y] >= most / (in->shape[FC_AXIS_N] + 1) || k->across * CHANNELS >= WINDOW)
+    return 0;
+  for (int a = 0; a < 2; a++) {
+    const fc_view *v = a ? out : in;
+    if (v->stride[FC_AXIS_X] < 1 || v->stride[FC_AXIS_X] > 1 << 15 ||
+        v->shape[FC_AXIS_X] > most / v->stride[FC_AXIS_X])
+      return 0;
+  }
+  int64_t frames = 0;
+  const fc_line_bytes_cut c = fc_line_bytes_cut_of(k->w, in, out, &frames);
+  return (int64_t)c.pieces * c.groups * images_of(in, c.channels) / in->shape[FC_AXIS_N] <=
+         INT32_MAX / frames;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+static const struct {
+  fc_winstat_kernel kernel;
+  unsigned stats;
+  int (*takes)(const pick *k, int which);
+} choices[] = {
+    /* Of copy on an H200, by 15 x 15 unless said otherwise; times of 16384^2, of bytes of 134 MB. */
+    {FC_WINSTAT_BY_SQUARES, SPREADS | BIT(RMS), takes_squares}, /* 0.28; the next 0.067 */
+    {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation},        /* 0.067; general ones 0.009 */
+    {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},              /* 0.43; general ones 0.033 */
+    {FC_WINSTAT_BY_CELLS, EXTREMES, takes_cells},               /* 0.71; peak_march 0.38 */
+    {FC_WINSTAT_BY_CREST, EXTREMES, takes_crest},               /* odd rows 0.40 */
+    {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},                 /* 0.26, to 257 */
+    {FC_WINSTAT_BY_LINE_BYTES, BIT(MEAN), takes_line_bytes},    /* 0.135 ms; general ones 0.635 */
+    {FC_WINSTAT_BY_FLAT, PLAIN | SQUARED, takes_flat},          /* 1.14 times the aligned time; strips 21 */
+    {FC_WINSTAT_BY_BOX_BYTES, BIT(MEAN), takes_box_bytes},      /* 0.217 ms; box_march 0.283 */
+    {FC_WINSTAT_BY_BOX_PIXELS, PLAIN, takes_box_pixels}, /* 1.34 times the aligned time; box_march 2.95 */
+    {FC_WINSTAT_BY_BOX_MARCH, PLAIN, takes_box_march},   /* 0.90, of the table */
+    {FC_WINSTAT_BY_BOX_CELLS, PLAIN, takes_box_cells},   /* 32 x 32 3.0 times the aligned time; strips 6.45 */
+    {FC_WINSTAT_BY_STRIPS, PLAIN | SQUARED, takes_strips}, /* 63 x 17 0.37 */
+    {FC_WINSTAT_BY_SINGLE, PLAIN | SQUARED, takes_single}, /* 1.44 times the aligned time; rows 59 */
+    {FC_WINSTAT_BY_SHORT, PLAIN | SQUARED, takes_short},   /* stereo 0.21; row_runs 0.88 */
+    {FC_WINSTAT_BY_RING, PLAIN | SQUARED, takes_ring},     /* of 1000 0.841 ms; line_march 0.943 */
+    {FC_WINSTAT_BY_LINES, PLAIN | SQUARED, takes_lines},   /* of 15 0.877 ms; row_runs 1.09 */
+    {FC_WINSTAT_BY_RUNS, PLAIN | SQUARED, takes_runs},
+};
+
+static pick pick_of(const fc_winstat_case *c) {
+  pick k = {.c = c, .w = c->w, .in = c->in, .out = c->out, .edges = c->edges};
+  k.across = fc_winstat_across(c->w), k.tall = fc_winstat_tall(c->w);
+  return k;
+}
+
+/* The statistics without a kernel so far. */
+static void count_left(pick *k, const fc_winstat_kernel *kernel, unsigned strips) {
+  k->left = k->strips = 0, k->totals = k->listed = 0;
+  for (int i = 0; i < k->w->n_stats; i++) {
+    const unsigned bit = 1u << k->w->stat[i];
+    if (kernel[i] != FC_WINSTAT_BY_ANY) continue;
+    k->left |= bit, k->totals += (bit & (PLAIN | SQUARED)) != 0;
+    k->strips |= bit & strips, k->listed += (bit & strips) != 0;
+  }
+}
+
+static int is_whole(const fc_view *in) {
+  for (int a = FC_AXIS_Y; a <= FC_AXIS_X; a++)
+    if (in->origin[a] != 0 || in->shape[a] != in->extent[a]) return 0;
+  return 1;
+}
+
+void fc_winstat_choose(const fc_winstat_case *c, fc_winstat_kernel kernel[FC_WINSTAT_STATS]) {
+  pick k = pick_of(c);
+  const unsigned strips = strips_of(&k);
+  int some = 0; /* that the host has to make the border for */
+  for (int i = 0; i < c->w->n_stats; i++) kernel[i] = FC_WINSTAT_BY_ANY;
+  for (unsigned row = 0; row < sizeof choices / sizeof *choices; row++) {
+    count_left(&k, kernel, strips);
+    for (int i = 0; i < c->w->n_stats; i++)
+      if (kernel[i] == FC_WINSTAT_BY_ANY && choices[row].stats >> c->w->stat[i] & 1 &&
+          choices[row].takes(&k, i))
+        kernel[i] = choices[row].kernel;
+  }
+  for (int i = 0; i < c->w->n_stats; i++) some |= c->whole && kernel[i] == FC_WINSTAT_BY_ANY;
+  for (int i = 0; i < c->w->n_stats; i++)
+    if (some || (c->whole && !is_whole(c->in))) kernel[i] = FC_WINSTAT_BY_HOST;
+}
+
+int fc_winstat_stands(const fc_winstat *w, const fc_view *in) {
+  return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
+         (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
+}
