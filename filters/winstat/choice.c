@@ -46,7 +46,7 @@ static int is_constant(const fc_edges *edges) {
 
 static int cut_squares(const pick *k, int channels, int64_t bytes, const char *out, int64_t row,
                        int64_t plane, int64_t ends) {
-  const int32_t chunk = channels == 3 ? 24 : 16;
+  const int32_t chunk = FC_SQUARES_CHUNK(channels);
   fc_byte_cut c = {.channels = channels, .chunk = chunk, .pad = chunk, .bytes = (int32_t)bytes};
   c.window = (int32_t)k->across * channels, c.all = (int32_t)ends;
   c.skew = fc_byte_skew(out, row, plane, k->in->shape[FC_AXIS_N] > 1 ? k->out->stride[FC_AXIS_N] : 0);
@@ -255,7 +255,7 @@ static int takes_box_bytes(const pick *k, int which) {
   const int channels = fc_byte_channels(in, out);
   if (channels == 0) return 0;
   const fc_winstat_span x = fc_winstat_read(k->w, in, k->edges, 0, FC_AXIS_X);
-  fc_byte_cut c = {.channels = channels, .chunk = channels == 3 ? 48 : 16, .pad = 16};
+  fc_byte_cut c = {.channels = channels, .chunk = FC_SUMS_CHUNK(channels), .pad = 16};
   c.bytes = (int32_t)in->shape[FC_AXIS_X] * channels, c.window = (int32_t)k->across * channels;
   c.all = (int32_t)(x.lo + in->shape[FC_AXIS_X] - x.hi + k->across - 1) * channels;
   c.skew = fc_byte_skew(out->data, out->stride[FC_AXIS_Y],

@@ -241,6 +241,9 @@ static sums_args sums_args_of(const fc_winstat *w, const fc_view *in, const fc_e
   return a;
 }
 
+static_assert(sums_chunk<1>::bytes == FC_SUMS_CHUNK(1) && sums_chunk<3>::bytes == FC_SUMS_CHUNK(3),
+              "as counted");
+
 template <int C> static fc_status launch(sums_args a, int64_t frames, cudaStream_t stream) {
   constexpr int CHUNK = sums_chunk<C>::bytes;
   const auto kernel = a.shrink ? box_bytes<C, true> : box_bytes<C, false>;

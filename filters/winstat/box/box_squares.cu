@@ -333,6 +333,10 @@ static squares_args squares_args_of(const fc_winstat *w, const fc_view *in, cons
 // balances the load.
 constexpr int64_t WAVES = 4;
 
+static_assert(squares_chunk<1>::BYTES == FC_SQUARES_CHUNK(1) &&
+                  squares_chunk<3>::BYTES == FC_SQUARES_CHUNK(3),
+              "as counted");
+
 template <int C> static fc_status launch(squares_args a, int64_t frames, cudaStream_t stream) {
   constexpr int CHUNK = squares_chunk<C>::BYTES;
   const auto kernel = box_squares<C>;

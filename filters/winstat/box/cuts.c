@@ -107,13 +107,13 @@ int fc_winstat_channels(const fc_winstat_seen *s) {
 /* ---- strips of words ------------------------------------------------------------------------ */
 
 fc_peak_row fc_peak_row_of(int dtype) {
-  return dtype == FC_F32  ? (fc_peak_row){16, 18, 280}
-         : dtype == FC_U8 ? (fc_peak_row){32, 38, 640}
-                          : (fc_peak_row){32, 34, 560};
+  return dtype == FC_F32  ? (fc_peak_row)FC_PEAK_ROW_F32
+         : dtype == FC_U8 ? (fc_peak_row)FC_PEAK_ROW_U8
+                          : (fc_peak_row)FC_PEAK_ROW_U16;
 }
 
 fc_peak_row fc_deviation_row(void) {
-  return (fc_peak_row){32, 38, 640};
+  return (fc_peak_row)FC_DEVIATION_ROW;
 }
 
 int32_t fc_peak_runs(fc_peak_row row, int step, int64_t window, int skew) {
@@ -187,13 +187,13 @@ int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape) {
 
 /* A cell of several channels has one more word, for the bytes before its first pixel. */
 fc_cell_shape fc_cell_shape_of(int dtype, int many) {
-  const int32_t each = 4 / (int32_t)fc_dtype_size(dtype), words = each == 4 ? 144 : 288;
+  const int32_t each = 4 / (int32_t)fc_dtype_size(dtype), words = FC_CELL_WORDS(each);
   return (fc_cell_shape){(words - (each > 1 && many)) / (RUN / each), each == 1 ? 16 : 32, each};
 }
 
 int64_t fc_cell_bytes(int dtype, int many, int64_t tall) {
-  const int64_t each = 4 / (int64_t)fc_dtype_size(dtype), words = each == 4 ? 144 : 288;
-  return 4 * (fc_winstat_warm(tall) + (each == 1 ? 2 : 4)) * RUN * (words + (each > 1 && many));
+  const int64_t each = 4 / (int64_t)fc_dtype_size(dtype), words = FC_CELL_WORDS(each);
+  return 4 * (fc_winstat_warm(tall) + FC_CELL_SPARE(each)) * RUN * (words + (each > 1 && many));
 }
 
 int fc_cell_words(const fc_view *v) {
@@ -254,8 +254,7 @@ int fc_byte_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
 }
 
 int64_t fc_crest_bytes(int64_t tall) {
-  enum { WARPS = 2, ROW = 256, AHEAD = 2, SLACK = 48 }; /* words; rows in flight beyond those covered */
-  return 4 * WARPS * ((tall + AHEAD + 1) * ROW + SLACK);
+  return 4 * FC_CREST_WARPS * ((tall + FC_CREST_AHEAD + 1) * FC_CREST_ROW + FC_CREST_SLACK);
 }
 
 /* ---- boxes of floats ------------------------------------------------------------------------------ */

@@ -63,6 +63,14 @@ int fc_winstat_side_by_side(const fc_view *v);
 typedef struct fc_peak_row {
   int32_t lanes, held, samples;
 } fc_peak_row;
+#define FC_PEAK_ROW_F32                                                                                      \
+  { 16, 18, 280 }
+#define FC_PEAK_ROW_U16                                                                                      \
+  { 32, 34, 560 }
+#define FC_PEAK_ROW_U8                                                                                       \
+  { 32, 38, 640 }
+#define FC_DEVIATION_ROW                                                                                     \
+  { 32, 38, 640 }
 fc_peak_row fc_peak_row_of(int dtype);
 fc_peak_row fc_deviation_row(void);
 
@@ -98,6 +106,10 @@ typedef struct fc_cell_cut {
 /* False if nothing fits. */
 int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape);
 
+/* Words of a row, for so many samples a word; blocks of rows beyond those that windows cover. */
+#define FC_CELL_WORDS(each) ((each) == 4 ? 144 : 288)
+#define FC_CELL_SPARE(each) ((each) == 1 ? 2 : 4)
+
 /* Of cell_march, for interleaved channels and for one. */
 fc_cell_shape fc_cell_shape_of(int dtype, int many);
 int64_t fc_cell_bytes(int dtype, int many, int64_t tall);
@@ -114,6 +126,10 @@ int fc_cell_apart(const fc_winstat_seen *s);
 /* How many channels are processed together: the interleaved ones, or 1. 0: the layout is not supported. */
 int fc_byte_channels(const fc_view *in, const fc_view *out);
 
+/* Bytes of a lane: of box_squares, of box_bytes. */
+#define FC_SQUARES_CHUNK(channels) ((channels) == 3 ? 24 : 16)
+#define FC_SUMS_CHUNK(channels)    ((channels) == 3 ? 48 : 16)
+
 #define FC_BYTE_ENDS 512 /* columns beyond the ends of rows in a warp's cells, at most */
 
 typedef struct fc_byte_cut {
@@ -129,7 +145,7 @@ int fc_byte_cut_columns(fc_byte_cut *c);
 
 /* box_squares cuts a long row in three: its ends are of `wide` bytes, the middle is an image of such rows; 0:
  * as it is. */
-#define FC_SQUARES_WIDE(channels) ((channels) == 3 ? 6144 : 4096)
+#define FC_SQUARES_WIDE(channels) (32 * 8 * FC_SQUARES_CHUNK(channels))
 int64_t fc_squares_middle(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int channels);
 
 /* Offset of rows of results from a multiple of what all of them are aligned to, up to 16. */
@@ -137,7 +153,9 @@ int fc_byte_skew(const char *out, int64_t row, int64_t plane, int64_t frame);
 
 #define FC_BYTE_UNITS (INT32_MAX - 32) /* planes of all frames, at most */
 
-/* Shared memory of a block of crest_march. */
+/* Shared memory of a block of crest_march: warps, words of a row, rows in flight beyond those covered, words
+ * at the end. */
+enum { FC_CREST_WARPS = 2, FC_CREST_ROW = 256, FC_CREST_AHEAD = 2, FC_CREST_SLACK = 48 };
 int64_t fc_crest_bytes(int64_t tall);
 
 /* ---- boxes of floats: box_march, box_cells ------------------------------------------------------- */

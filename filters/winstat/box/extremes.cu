@@ -54,6 +54,13 @@ peak_args peak_args_of(const fc_winstat *w, const fc_view *in, const fc_edges *e
   return a;
 }
 
+template <typename T> constexpr bool is_counted(fc_peak_row r) {
+  return r.lanes == peak<T>::LANES && r.held == peak<T>::HELD && r.samples == peak<T>::WORDS * peak<T>::K;
+}
+static_assert(is_counted<float>(FC_PEAK_ROW_F32) && is_counted<uint16_t>(FC_PEAK_ROW_U16) &&
+                  is_counted<uint8_t>(FC_PEAK_ROW_U8),
+              "as counted");
+
 int64_t strips_of(peak_args *a, fc_peak_row row, int64_t frames) {
   a->runs = fc_peak_runs(row, a->step, a->window[0], a->skew), a->held = a->runs + a->x.warm;
   a->strips = (a->columns + a->runs * PEAK_ROWS - 1) / (a->runs * PEAK_ROWS);

@@ -91,6 +91,10 @@ static crest_bytes_args args_of(const peak_args &p, int64_t frames, bool filled,
   return a;
 }
 
+static_assert(CREST_WARPS == FC_CREST_WARPS && CREST_ROW == FC_CREST_ROW && CREST_AHEAD == FC_CREST_AHEAD &&
+                  CREST_SLACK == FC_CREST_SLACK,
+              "as counted");
+
 template <bool MOST, int C> static fc_status launch(crest_bytes_args a, int64_t frames, cudaStream_t stream) {
   const auto kernel = crest_march<MOST, C>;
   const int64_t bytes = fc_crest_bytes(a.tall),

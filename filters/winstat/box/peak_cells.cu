@@ -49,6 +49,12 @@ int64_t cells_split(cell_args *c, const seen &s, int64_t resident) {
   return (c->units + c->cells - 1) / c->cells * a->strips;
 }
 
+template <typename T> constexpr bool is_counted() {
+  typedef cell_room<T, false> room;
+  return room::WORDS == FC_CELL_WORDS(room::K) && room::SPARE == FC_CELL_SPARE(room::K);
+}
+static_assert(is_counted<float>() && is_counted<uint16_t>() && is_counted<uint8_t>(), "as counted");
+
 // ---- launching --------------------------------------------------------------------------
 
 // The value outside the image: the border's constant, or one that is never an extreme.

@@ -22,6 +22,9 @@ static deviation_args deviation_args_of(const fc_winstat *w, const fc_view *in, 
   return d;
 }
 
+constexpr fc_peak_row COUNTED = FC_DEVIATION_ROW;
+static_assert(COUNTED.held == deviation_room::RUNS && COUNTED.samples == 4 * DEVIATION_WORDS, "as counted");
+
 template <bool BYTES> static fc_status launch(deviation_args d, int64_t frames, cudaStream_t stream) {
   peak_args *a = &d.p;
   a->warm = (a->window[1] - 1 + DEVIATION_ROWS - 1) / DEVIATION_ROWS, a->slots = a->warm + 2;

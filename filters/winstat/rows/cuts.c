@@ -6,9 +6,9 @@
 #include "filters/winstat/box/cuts.h"
 
 enum {
-  RUN = 16,      /* samples of a segment */
-  THREADS = 128, /* of a block, and segments of a tile */
-  GROUP = 32,    /* segments of the largest group; tiles are anchored at these */
+  RUN = 16, /* samples of a segment */
+  THREADS = FC_LINE_THREADS,
+  GROUP = FC_LINE_GROUP, /* tiles are anchored at these */
   TILE = THREADS * RUN
 };
 
@@ -41,21 +41,20 @@ static int32_t skew_of(const fc_view *out, int channels, int64_t frames) {
 
 fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                        int64_t *frames) {
-  enum { THREADS_OF_BYTES = 256 };
   const int64_t rows = in->shape[FC_AXIS_Y];
   const int joined = in->shape[FC_AXIS_N] == 1 || (in->stride[FC_AXIS_N] == rows * in->stride[FC_AXIS_Y] &&
                                                    out->stride[FC_AXIS_N] == rows * out->stride[FC_AXIS_Y]);
   fc_line_bytes_cut c = {.channels = channels_of(in, out)};
   *frames = joined ? 1 : in->shape[FC_AXIS_N];
   c.rows = (int32_t)(joined ? rows * in->shape[FC_AXIS_N] : rows);
-  const int32_t chunk = c.channels == 3 ? 48 : 32,
+  const int32_t chunk = FC_LINE_BYTES_CHUNK(c.channels),
                 window = (int32_t)(w->before[0] + w->after[0] + 1) * c.channels,
                 bytes = (int32_t)in->shape[FC_AXIS_X] * c.channels + skew_of(out, c.channels, *frames);
   c.far = window / chunk, c.rest = window % chunk;
-  const int32_t all = (bytes + chunk - 1) / chunk, most = THREADS_OF_BYTES - c.far;
+  const int32_t all = (bytes + chunk - 1) / chunk, most = FC_LINE_BYTES_THREADS - c.far;
   c.pieces = (all + most - 1) / most;
   c.made = (all + c.pieces - 1) / c.pieces;
-  c.each = c.pieces > 1 ? 1 : THREADS_OF_BYTES / (c.made + c.far);
+  c.each = c.pieces > 1 ? 1 : FC_LINE_BYTES_THREADS / (c.made + c.far);
   if (c.each > c.rows) c.each = c.rows;
   c.groups = (c.rows + c.each - 1) / c.each;
   return c;
@@ -87,13 +86,9 @@ fc_line_tiles fc_line_tiles_of(const fc_line *l, int64_t lines) {
 }
 
 int64_t fc_line_ring_bytes(const fc_line_groups *g, int quantities) {
-  enum {
-    WARPS = 6,
-    SLOTS = 2 * WARPS + 1,
-    ROOMS = 2
-  }; /* groups of samples that windows see, and begin with */
-  const int64_t sums = g->u + 1 + 2 * WARPS;
-  return 4 * ((SLOTS + ROOMS * WARPS) * GROUP * RUN + quantities * (SLOTS * GROUP + sums));
+  const int64_t sums = g->u + 1 + 2 * FC_RING_WARPS;
+  return 4 * ((FC_RING_SLOTS + FC_RING_ROOMS * FC_RING_WARPS) * GROUP * RUN +
+              quantities * (FC_RING_SLOTS * GROUP + sums));
 }
 
 /* ---- floats: short_lines -------------------------------------------------------------------- */

@@ -14,6 +14,10 @@ FC_BEGIN_DECLS
 
 /* ---- bytes: line_bytes ----------------------------------------------------------------- */
 
+/* Bytes of a thread, and threads of a block. */
+#define FC_LINE_BYTES_CHUNK(channels) ((channels) == 3 ? 48 : 32)
+#define FC_LINE_BYTES_THREADS         256
+
 /* Rows of all frames are one image where they are equally far apart. */
 typedef struct fc_line_bytes_cut {
   int32_t channels, rows;       /* side by side; of a plane */
@@ -24,6 +28,9 @@ fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, c
                                        int64_t *frames);
 
 /* ---- floats: groups of segments ----------------------------------------------------------- */
+
+/* Threads of a block, and segments of a tile; segments of the largest group. */
+enum { FC_LINE_THREADS = 128, FC_LINE_GROUP = 32 };
 
 /* A row of a channel: outputs, the position of the first in the signal; of windows, the samples before an
  * output's own and all. */
@@ -46,7 +53,9 @@ typedef struct fc_line_tiles {
 } fc_line_tiles;
 fc_line_tiles fc_line_tiles_of(const fc_line *l, int64_t lines);
 
-/* Shared memory in bytes of a block of line_ring, for sums, squares or both. */
+/* Shared memory in bytes of a block of line_ring: groups of samples that windows see, and that each warp's
+ * begin with; for sums, squares or both. */
+enum { FC_RING_WARPS = 6, FC_RING_SLOTS = 13, FC_RING_ROOMS = 2 };
 int64_t fc_line_ring_bytes(const fc_line_groups *g, int quantities);
 
 /* ---- floats: short_lines --------------------------------------------------------------------- */

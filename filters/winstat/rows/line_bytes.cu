@@ -298,6 +298,10 @@ __global__ void __launch_bounds__(BYTES_THREADS, C == 3 ? 4 : 5)
 
 namespace winstat {
 
+static_assert(BYTES_THREADS == FC_LINE_BYTES_THREADS && chunk_of<1>::bytes == FC_LINE_BYTES_CHUNK(1) &&
+                  chunk_of<3>::bytes == FC_LINE_BYTES_CHUNK(3),
+              "as counted");
+
 // Divides rows into pieces, or groups several rows into one block.
 template <int C> static void cut_bytes(bytes_args *a, const fc_line_bytes_cut &cut) {
   constexpr int CHUNK = chunk_of<C>::bytes;

@@ -344,6 +344,9 @@ static void split_rows(ring_args *a, int64_t lines, int64_t resident) {
   a->stretches = (a->groups + a->each - 1) / a->each;
 }
 
+static_assert(RING_WARPS == FC_RING_WARPS && RING_SLOTS == FC_RING_SLOTS && RING_ROOMS == FC_RING_ROOMS,
+              "as counted");
+
 template <bool SUMS, bool SQUARES>
 static fc_status launch(ring_args a, int64_t bytes, int64_t lines, cudaStream_t stream) {
   const auto kernel = line_ring<SUMS, SQUARES>;
