@@ -3,8 +3,8 @@
  * batch.c - many files, several at a time. Each worker has its own instance of the chain and runs whole
  * files, on a device several together (gather.h). Results are reported, and outputs put in place, in input
  * order. One worker at a time fetches the next file; it does so without holding the mutex, because the file
- * may come through a pipe. Of the last files large ones are begun first, so that all workers end at a time.
- * A file for which the others left no memory is run once more, while none of them runs.
+ * may come through a pipe. A file for which the others left no memory is run once more, while none of them
+ * runs.
  */
 #include "core/api/batch.h"
 
@@ -22,8 +22,6 @@
 #define AHEAD_EACH  4
 #define AHEAD_MOST  256
 #define AHEAD_BYTES ((gsize)64 << 20)
-/* Files per worker at the end of a batch of which large ones are begun first. */
-#define LAST_EACH 64
 /* Files that a worker takes at a time where it is not known how many there are. */
 #define TOGETHER_UNKNOWN 16
 /* The fewest images for a device that it takes, where they are decoded on the CPU or on the device. */
@@ -34,12 +32,6 @@ typedef struct slot {
   fc_task *task;
   gboolean ready;
 } slot;
-
-/* A file that is fetched and not begun. */
-typedef struct held {
-  fc_task *task;
-  gsize index;
-} held;
 
 typedef struct batch {
   fc_chain **chains; /* one for each worker */
@@ -58,8 +50,7 @@ typedef struct batch {
   gboolean stop, ended, fetching;
   gint64 failed;
   guint running, lonely; /* lonely: they run, or wait to run, while no other does */
-  slot *slots;           /* ring buffer of all files fetched and not yet reported */
-  GArray *fetched;       /* of held, in order */
+  slot *slots;           /* ring buffer of all files begun and not yet reported */
   gsize ahead, memory;
   gboolean devices_begun;
   fc_starting **starting; /* by the worker that has begun it; `n_starting` of them */
@@ -105,17 +96,12 @@ static void tell(batch *b) {
   }
 }
 
-/* Whether results of `waiting` files, which are not reported, leave memory for those of another file. With
- * the mutex held. */
-static gboolean has_memory(const batch *b, gsize waiting) {
-  const gsize few = (gsize)b->workers * AHEAD_EACH * b->together;
-  return waiting == 0 || b->memory < (waiting < few ? b->memory_most : MIN(b->memory_most, AHEAD_BYTES));
-}
-
-/* Whether another file may be fetched. With the mutex held. */
+/* Whether another file may be fetched: not while too many results, or too many bytes, wait to be reported.
+ * With the mutex held. */
 static gboolean has_room(const batch *b) {
-  const gsize waiting = b->next - b->told;
-  return !b->fetching && waiting < b->ahead && has_memory(b, waiting);
+  const gsize waiting = b->next - b->told, few = (gsize)b->workers * AHEAD_EACH * b->together;
+  const gsize most = waiting < few ? b->memory_most : MIN(b->memory_most, AHEAD_BYTES);
+  return !b->fetching && waiting < b->ahead && (waiting == 0 || b->memory < most);
 }
 
 /* How many of the files that are left one worker takes: towards the end fewer, so that all end at a time.
@@ -131,63 +117,6 @@ static guint share(const batch *b) {
   return n;
 }
 
-static gboolean is_cancelled(const batch *b) {
-  return b->options.cancel && g_atomic_int_get(b->options.cancel);
-}
-
-/* Whether those that are left are few enough to begin large ones first. With the mutex held. */
-static gboolean at_end(const batch *b) {
-  const guint64 all = (guint64)b->tasks->most;
-  return b->workers > 1 && b->together == 1 && b->next + (guint64)b->workers * LAST_EACH >= all && all;
-}
-
-/* Fetches what a worker takes, or all that are left; less where there is no room. With the mutex held, which
- * is released meanwhile. */
-static void fetch(batch *b) {
-  const guint most = at_end(b) ? G_MAXUINT : share(b);
-  while (b->fetched->len < most && !b->stop && !b->ended && !is_cancelled(b) && has_room(b)) {
-    held one = {NULL, b->next};
-    b->fetching = TRUE;
-    pthread_mutex_unlock(&b->mutex);
-    one.task = b->tasks->next(b->tasks->data);
-    pthread_mutex_lock(&b->mutex);
-    b->fetching = FALSE;
-    b->ended = one.task == NULL;
-    if (b->ended) return;
-    g_array_append_val(b->fetched, one);
-    b->next++, b->memory += memory_of(one.task);
-  }
-}
-
-/* The largest of the fetched files, of equal ones the first, if it alone keeps a worker busy for half as long
- * as what is left would keep each; else the first. */
-static guint most_urgent(const batch *b) {
-  guint largest = 0;
-  gint64 all = 0, most = 0;
-  for (guint i = 0; i < b->fetched->len; i++) {
-    const gint64 bytes = g_array_index(b->fetched, held, i).task->bytes;
-    all += bytes;
-    if (bytes > most) largest = i, most = bytes;
-  }
-  return most > all / (2 * (gint64)b->workers) ? largest : 0;
-}
-
-/* Takes all that are fetched; at the end one, where results leave no memory only the one that is reported
- * next, for which they wait. 0: none may be begun. With the mutex held. */
-static guint take_fetched(batch *b, fc_task **taken, gsize *index) {
-  guint first = 0, n = b->fetched->len;
-  if (b->fetching || !n) return 0;
-  if (at_end(b)) {
-    const gboolean any = has_memory(b, b->next - b->told - n);
-    if (!any && g_array_index(b->fetched, held, 0).index != b->told) return 0;
-    first = any ? most_urgent(b) : 0, n = 1;
-  }
-  *index = g_array_index(b->fetched, held, first).index;
-  for (guint i = 0; i < n; i++) taken[i] = g_array_index(b->fetched, held, first + i).task;
-  g_array_remove_range(b->fetched, first, n);
-  return n;
-}
-
 /* The next files, at least one; 0 at the end. `index`: the number of the first. */
 static guint take(batch *b, fc_task **taken, gsize *index) {
   const gboolean teller = g_thread_self() == b->caller;
@@ -195,10 +124,20 @@ static guint take(batch *b, fc_task **taken, gsize *index) {
   pthread_mutex_lock(&b->mutex);
   for (;;) {
     if (teller) tell(b);
-    fetch(b);
-    if (b->stop || is_cancelled(b) || (n = take_fetched(b, taken, index)) || (b->ended && !b->fetched->len))
-      break;
+    if (b->stop || b->ended || has_room(b)) break;
     fc_cond_wait(&b->changed, &b->mutex);
+  }
+  const guint most = share(b);
+  *index = b->next;
+  while (n < most && !b->stop && !b->ended && has_room(b) &&
+         !(b->options.cancel && g_atomic_int_get(b->options.cancel))) {
+    b->fetching = TRUE;
+    pthread_mutex_unlock(&b->mutex);
+    fc_task *task = b->tasks->next(b->tasks->data);
+    pthread_mutex_lock(&b->mutex);
+    b->fetching = FALSE;
+    b->ended = task == NULL;
+    if (task) taken[n++] = task, b->next++, b->memory += memory_of(task);
   }
   pthread_cond_broadcast(&b->changed);
   pthread_mutex_unlock(&b->mutex);
@@ -227,21 +166,17 @@ static void run(batch *b, guint number, fc_gather *gather, fc_task *const *tasks
                       &tasks[0]->why);
 }
 
-/* Looks at an input's file. Options may follow its name. */
-static gboolean look_at(const char *input, struct stat *info) {
-  g_autofree char *path = g_strdup(input);
-  while (stat(path, info) != 0) {
+/* Whether its file can be opened again: it is a file, or in memory. Options may follow its name. */
+static gboolean is_lasting(const fc_task *task) {
+  g_autofree char *path = g_strdup(task->input);
+  struct stat info;
+  if (task->content) return TRUE;
+  while (stat(path, &info) != 0) {
     char *options = strrchr(path, ':');
     if (!options) return FALSE;
     *options = '\0';
   }
-  return TRUE;
-}
-
-/* Whether its file can be opened again: it is a file, or in memory. */
-static gboolean is_lasting(const fc_task *task) {
-  struct stat info;
-  return task->content || (look_at(task->input, &info) && S_ISREG(info.st_mode));
+  return S_ISREG(info.st_mode);
 }
 
 /* Waits until no other runs, whose memory is then given back. */
@@ -357,13 +292,6 @@ static void spread(batch *b, guint workers, const char *device) {
   for (guint i = 0; n > 1 && i < workers; i++) b->devices[i] = g_strdup_printf("cuda:%s", names[i % n]);
 }
 
-/* What was fetched and not begun when the batch was stopped, and the results behind it. */
-static void drop(batch *b) {
-  for (guint i = 0; i < b->fetched->len; i++) fc_task_free(g_array_index(b->fetched, held, i).task);
-  for (gsize i = b->told; i < b->next; i++) fc_task_free(b->slots[i % b->ahead].task);
-  g_array_set_size(b->fetched, 0);
-}
-
 static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_init(&b->mutex, NULL);
   pthread_mutex_init(&b->first, NULL);
@@ -378,7 +306,6 @@ static void run_all(batch *b, fc_context *context, guint workers) {
   pthread_mutex_lock(&b->mutex);
   tell(b);
   pthread_mutex_unlock(&b->mutex);
-  drop(b);
   pthread_mutex_destroy(&b->mutex);
   pthread_cond_destroy(&b->changed);
   pthread_mutex_destroy(&b->first);
@@ -410,7 +337,6 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   b.together = on_device(&b.options) ? FC_GATHER_MOST : 1;
   b.ahead = (gsize)workers * (b.together > 1 ? AHEAD_EACH * b.together : AHEAD_MOST);
   b.slots = g_new0(slot, b.ahead);
-  b.fetched = g_array_new(FALSE, FALSE, sizeof(held));
   b.chains = g_new0(fc_chain *, workers);
   b.devices = g_new0(char *, workers + 1);
   for (guint i = 0; i < workers && ok; i++) ok = (b.chains[i] = fc_chain_worker(chain, i, error)) != NULL;
@@ -420,7 +346,6 @@ gint64 fc_chain_run_tasks(fc_chain *chain, const fc_tasks *tasks, const fc_optio
   }
   for (guint i = 0; i < workers; i++) g_free(b.devices[i]);
   g_free(b.slots);
-  g_array_free(b.fetched, TRUE);
   g_free(b.chains);
   g_free(b.devices);
   return ok ? b.failed : -1;
@@ -442,8 +367,6 @@ static fc_task *next_listed(void *data) {
   task->index = (gint64)l->next;
   task->input = g_strdup(l->files[l->next]->input);
   task->output = g_strdup(l->files[l->next++]->output);
-  struct stat info;
-  if (task->input && look_at(task->input, &info)) task->bytes = (gint64)info.st_size;
   return task;
 }
 

@@ -18,8 +18,7 @@ typedef struct fc_task {
   char *random_name;    /* as in fc_options; NULL: derived from the input */
   gboolean keep;        /* the output is not a file: its bytes are stored in `made` */
   gboolean pass;        /* there is nothing to run; the task is only passed to `done` */
-  gint64 index;         /* for the creator's use */
-  gint64 bytes;         /* how large the input is; 0: not known */
+  gint64 index, bytes;  /* for the creator's use */
 
   GBytes *made;
   fc_result *result;

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- folders ------------------------------------------------------------------ */
 
@@ -43,15 +42,10 @@ static gboolean is_ours(const fc_batch *b, gint64 index) {
   return b->spec.parts <= 1 || index % b->spec.parts == b->spec.part;
 }
 
-static gint64 size_of(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 ? (gint64)info.st_size : 0;
-}
-
 /* A file that takes its place where the archive or the list has told that it comes to nothing. */
 static fc_task *failed_task(gint64 index, const char *input, GError *why) {
   fc_task *task = g_new0(fc_task, 1);
-  task->index = index, task->input = g_strdup(input), task->bytes = size_of(input), task->why = why;
+  task->index = index, task->input = g_strdup(input), task->why = why;
   return task;
 }
 
@@ -170,7 +164,7 @@ static fc_task *open_archive(fc_batch *b, const fc_entry *entry) {
 static fc_task *listed_task(fc_batch *b, const fc_entry *entry, gint64 index) {
   const fc_named named = {.path = entry->path, .root = entry->root, .index = index};
   fc_task *task = task_of(b, &named, entry->options, entry->found, FALSE);
-  task->input = fc_entry_text(entry), task->bytes = size_of(entry->path);
+  task->input = fc_entry_text(entry);
   return checked(b, task);
 }
 

@@ -156,6 +156,13 @@ static void collect(fc_batch *b, fc_task *task) {
     b->error = why;
 }
 
+static gint64 size_of(const fc_task *task) {
+  struct stat info;
+  if (task->bytes) return task->bytes;
+  g_autofree char *path = fc_file_split(task->input, TRUE, NULL);
+  return stat(path, &info) == 0 ? (gint64)info.st_size : 0;
+}
+
 static gboolean is_done(fc_task *task, void *data) {
   fc_batch *b = data;
   const gboolean was_failed = task->why != NULL;
@@ -170,7 +177,7 @@ static gboolean is_done(fc_task *task, void *data) {
                               .index = task->index,
                               .input = task->input,
                               .output = task->output,
-                              .bytes = task->bytes,
+                              .bytes = size_of(task),
                               .result = task->result,
                               .why = task->why};
   return b->done(&file, b->data) && !b->error;
