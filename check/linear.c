@@ -141,7 +141,7 @@ static void check_numbers(case_setting *s, trial *t, verdict *v) {
   const double each = map.form == FC_LINEAR_PIXELS ? (double)map.columns : (double)map.nx * (double)map.ny;
   g_autofree double *numbers = g_new0(double, map.count);
   if (!describe(t, numbers, map.count, &again) || again.numbers != numbers || again.count != map.count ||
-      again.form != map.form) {
+      again.form != map.form || !is_sound(t, &again)) {
     blame(v, FAULT_LINEAR, "%s: its map is another one when it is asked again", t->who);
   } else if ((double)s->signals[0].count * each < MOST_PRODUCTS) {
     if (trial_run(t, s->signals, &how, &r, v)) compare(t, &again, &s->signals[0], &r, v);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void outcome_free(outcome *o) {
   g_free(o->output);
@@ -259,8 +260,14 @@ void report_spill(json *j, FILE **spilled) {
   if (j->text->len < SPILL_FROM) return;
   if (!*spilled) *spilled = tmpfile();
   if (!*spilled) return;
-  fwrite(j->text->str, 1, j->text->len, *spilled); /* an error is looked for at the end */
-  g_string_truncate(j->text, 0);
+  const long before = ftell(*spilled);
+  if (fwrite(j->text->str, 1, j->text->len, *spilled) == j->text->len && fflush(*spilled) == 0) {
+    g_string_truncate(j->text, 0);
+    return;
+  }
+  clearerr(*spilled); /* there is no room: the text stays */
+  (void)!ftruncate(fileno(*spilled), before);
+  fseek(*spilled, before, SEEK_SET);
 }
 
 static gboolean fail(GError **error, const char *path) {

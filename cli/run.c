@@ -591,14 +591,16 @@ static gboolean write_report(const work *w, const char *text, gsize size, GError
 
 /* A long one, of which `rest` is the end. */
 static gboolean write_spilled(const work *w, const char *rest, GError **error) {
-  g_autoptr(GMappedFile) file = NULL;
-  fputs(rest, w->spilled);
-  if (fflush(w->spilled) != 0 || ferror(w->spilled) ||
-      !(file = g_mapped_file_new_from_fd(fileno(w->spilled), FALSE, NULL))) {
-    g_set_error(error, FC_ERROR, FC_IO, "the report cannot be written: its temporary file has no room");
-    return FALSE;
-  }
-  return write_report(w, g_mapped_file_get_contents(file), g_mapped_file_get_length(file), error);
+  const size_t begin = (size_t)ftell(w->spilled);
+  const gboolean fits = fputs(rest, w->spilled) >= 0 && fflush(w->spilled) == 0;
+  g_autoptr(GMappedFile) file = g_mapped_file_new_from_fd(fileno(w->spilled), FALSE, error);
+  if (!file) return FALSE;
+  if (fits) return write_report(w, g_mapped_file_get_contents(file), g_mapped_file_get_length(file), error);
+  GString *all = g_string_new_len(g_mapped_file_get_contents(file), (gssize)begin); /* it has no room */
+  g_string_append(all, rest);
+  const gboolean written = write_report(w, all->str, all->len, error);
+  g_string_free(all, TRUE);
+  return written;
 }
 
 static gboolean write_reports(work *w, GError **error) {

@@ -272,7 +272,8 @@ static inline fc_status fc_describe_samples(const fc_setup *setup, fc_device_fun
 static inline fc_status fc_describe_window(const fc_setup *setup, fc_device_function *f, int64_t nx,
                                            int64_t ny, const double *x, const double *y) {
   const int64_t most = FC_FUNCTION_BYTES / (int64_t)sizeof(float);
-  if (setup->compute != FC_F32 || nx > most || ny > most || (y ? nx + ny : nx * ny) > most)
+  if (setup->compute != FC_F32 || nx < 1 || ny < 1 || nx > most || ny > most ||
+      (y ? nx + ny : nx * ny) > most)
     return FC_UNSUPPORTED;
   const int64_t first = y ? nx : nx * ny, count = first + (y ? ny : 0);
   float *to = (float *)f->bytes;

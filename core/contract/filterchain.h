@@ -365,8 +365,8 @@ FC_API void fc_batch_names(const fc_batch *batch, gint64 i, char **input, char *
 /* The name of this file as an input or, with `as_output`, as an output of the batch; NULL: it is not in
  * it. */
 FC_API const char *fc_batch_has(const fc_batch *batch, const char *path, gboolean as_output);
-/* How many files were skipped: in folders, because they are not inputs, and because an earlier run has
- * made them. */
+/* How many were skipped because they are not inputs: files of folders, links and devices of archives; and
+ * how many because an earlier run has made them. */
 FC_API gint64 fc_batch_skipped(const fc_batch *batch);
 FC_API gint64 fc_batch_resumed(const fc_batch *batch);
 /* Runs it; once only. Returns how many failed (with those that an earlier run recorded in archives); -1

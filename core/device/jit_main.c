@@ -156,15 +156,17 @@ static int warps_to_ask(int registers) {
  * ran in place of 12, a chain with it took 0.73 ms for 0.64 (H200). Told of all kernels, it takes as many
  * registers as it may where it could do with fewer. So where the text lets it be told (window.cuh), and it
  * took more than leave room for 12 warps, or a few more than for 16, it is told then, and the result is kept
- * if it neither spills nor is longer.
+ * if it neither spills nor is longer. Both have to end within the time of one.
  */
 static int compile_twice(const nvrtc *n, request *r) {
+  const gint64 begun = g_get_monotonic_time();
   result made = compile(n, r);
+  const gboolean quick = g_get_monotonic_time() - begun < FC_JIT_TIMEOUT_MS / 4 * G_TIME_SPAN_MILLISECOND;
   const char *bounds = g_strrstr(r->text, "__launch_bounds__(");
   int threads = 0, length = 0;
   if (bounds) sscanf(bounds, "__launch_bounds__(%d FC_AT_LEAST)%n", &threads, &length);
   const int warps = made.failed || !length ? 0 : warps_to_ask(made.registers);
-  if (warps && 32 * warps % threads == 0 && r->options < MOST_PARTS) {
+  if (warps && quick && 32 * warps % threads == 0 && r->options < MOST_PARTS) {
     char option[32];
     snprintf(option, sizeof option, "-DFC_AT_LEAST=,%d", 32 * warps / threads);
     r->option[r->options++] = option;

@@ -213,7 +213,8 @@ void fc_made_want(fc_made *made, gboolean compile, gboolean wait) {
   for (;;) {
     const gboolean look = made->stage == UNASKED || (made->stage == ABSENT && compile);
     if (look) made->stage = compile ? COMPILING : LOOKING;
-    if (look && !g_thread_pool_push(s->threads, made, NULL)) made->stage = REFUSED; /* there is no thread */
+    if (look && !g_thread_pool_push(s->threads, made, NULL) && !g_thread_pool_get_num_threads(s->threads))
+      made->stage = REFUSED; /* it is queued, and there is no thread to take it */
     if (!wait || (made->stage != LOOKING && made->stage != COMPILING)) break;
     /* another thread that was asked to look only may leave it to be compiled */
     fc_cond_wait(&s->changed, &s->mutex);

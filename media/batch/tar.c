@@ -214,11 +214,14 @@ int fc_tar_next(fc_tar_reader *tar, char **path, gint64 *size, GError **error) {
     const char type = (char)block[156];
     if (got < 0) return -1;
     set_size(tar, tar->left);
-    if (type == 'x' || type == 'L' || type == 'g') {
+    if (type == 'x' || type == 'L' || type == 'g' || type == 'K' || type == 'V') {
+      const gboolean sparse = tar->sparse;
+      tar->sparse = FALSE; /* that is of the member, not of this header */
       g_free(tar->path);
       tar->path = g_strdup("a header");
       g_autoptr(GBytes) extra = fc_tar_content(tar, EXTRA_MOST, error);
       if (!extra) return -1;
+      tar->sparse = sparse;
       if (type == 'x' && !read_pax(tar, extra, &long_path, &long_size, error)) return -1;
       if (type != 'L') continue;
       g_free(long_path);

@@ -76,7 +76,8 @@ static tiff_form form_of(TIFF *tiff) {
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &f.sample_format);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &f.planar);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
-  TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &f.photometric);
+  if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &f.photometric)) /* as libtiff guesses */
+    f.photometric = f.samples >= extras + 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
   f.colors = f.photometric == PHOTOMETRIC_RGB ? 3 : 1;
   /* A single channel of which nothing is said is taken for alpha, as many programs write it. */
   const uint16_t kind = extras ? kinds[0] : EXTRASAMPLE_UNSPECIFIED;
@@ -103,7 +104,8 @@ typedef struct tiff_blocks {
   guint8 *bytes;     /* one of them */
 } tiff_blocks;
 
-static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_task *task, tiff_blocks *b) {
+static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_task *task,
+                             fc_decode_report *report, tiff_blocks *b) {
   const gsize sample = f->bits / 8u;
   *b = (tiff_blocks){.tiled = TIFFIsTiled(tiff) != 0,
                      .apart = f->planar == PLANARCONFIG_SEPARATE && f->samples > 1,
@@ -120,9 +122,9 @@ static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_tas
   b->pixel = b->apart ? sample : sample * f->samples, b->size = (gsize)size;
   if (!b->width || !b->height || size <= 0 || b->size / b->pixel / b->width < b->height ||
       b->size > BLOCK_MOST + 4 * task->room)
-    return FALSE;
+    return fc_decode_fail(report, FC_CORRUPTED, "the size of its strips or tiles is wrong");
   b->bytes = calloc(1, b->size);
-  return b->bytes != NULL;
+  return b->bytes || fc_decode_fail(report, FC_CORRUPTED, "out of memory");
 }
 
 /* The block at row y and column x, and with samples apart that of channel c. */
@@ -174,14 +176,11 @@ static void straighten(const tiff_form *f, guint8 *pixels) {
   }
 }
 
-static gboolean read_plain(TIFF *tiff, const tiff_form *f, const fc_decode_task *task) {
-  tiff_blocks b;
-  if (!begin_blocks(tiff, f, task, &b)) return FALSE;
+static gboolean read_plain(TIFF *tiff, const tiff_form *f, const fc_decode_task *task, const tiff_blocks *b) {
   gboolean whole = TRUE;
-  for (int c = 0; c < (b.apart ? f->channels : 1); c++)
-    for (gsize y = 0; y < f->height; y += b.height)
-      for (gsize x = 0; x < f->width; x += b.width) whole &= read_block(tiff, f, task, &b, y, x, c);
-  free(b.bytes);
+  for (int c = 0; c < (b->apart ? f->channels : 1); c++)
+    for (gsize y = 0; y < f->height; y += b->height)
+      for (gsize x = 0; x < f->width; x += b->width) whole &= read_block(tiff, f, task, b, y, x, c);
   if (f->inverted || f->premultiplied) straighten(f, task->pixels);
   return whole;
 }
@@ -223,7 +222,11 @@ static gboolean decode(TIFF *tiff, const fc_decode_task *task, fc_decode_report 
   if (!TIFFIsCODECConfigured(coding)) return fc_decode_fail(report, FC_FOREIGN, "its compression");
   if (!plain && !TIFFRGBAImageOK(tiff, words)) return fc_decode_fail(report, FC_FOREIGN, words);
   if (!fc_decode_shape(task, report, f.width, f.height, channels, plain ? f.bits : 8)) return FALSE;
-  if (plain ? read_plain(tiff, &f, task) : read_converted(tiff, &f, task, channels)) return TRUE;
+  tiff_blocks b = {0};
+  if (plain && !begin_blocks(tiff, &f, task, report, &b)) return FALSE;
+  const gboolean whole = plain ? read_plain(tiff, &f, task, &b) : read_converted(tiff, &f, task, channels);
+  free(b.bytes);
+  if (whole) return TRUE;
   fc_decode_fail(report, FC_CORRUPTED_IN_PARTS, "some of its strips or tiles cannot be decoded");
   return task->lenient;
 }
