@@ -8,9 +8,8 @@
 #include "plugins/single.h"
 
 static fc_status create(const fc_host *host, const fc_arg *const *args, void **self) {
-  const loudness_meter meter = {0};
   (void)args;
-  return state_keep(host, &meter, sizeof meter, self);
+  return state_new(host, sizeof(loudness_meter), self);
 }
 
 static void destroy(void *self) {

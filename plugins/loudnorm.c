@@ -11,9 +11,9 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **s
   if (!args[LOUDNESS]->count && !args[PEAK]->count)
     return host->fail(host, FC_INVALID,
                       "give loudness, as in loudnorm:loudness=-23LUFS, or peak, as in loudnorm:peak=-1dBFS");
-  loudnorm op = {0};
-  loudnorm_init(&op, "loudnorm", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
-  return state_keep(host, &op, sizeof op, self);
+  const fc_status status = state_new(host, sizeof(loudnorm), self);
+  if (status == FC_OK) loudnorm_init(*self, "loudnorm", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
+  return status;
 }
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {

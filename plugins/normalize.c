@@ -57,14 +57,16 @@ static fc_status create(const fc_host *host, const fc_arg *const *args, void **i
                       args[PRESET]->text);
   fc_status status = check_std(host, args[STD]);
   if (status == FC_OK) status = check_subject(host, args);
+  if (status == FC_OK) status = state_new(host, sizeof(normalize), instance);
   if (status != FC_OK) return status;
-  normalize self = {.white = args[WHITE]};
-  loudnorm_init(&self.sound, "normalize", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
-  self.mean = presets[preset].mean, self.std = presets[preset].std;
-  self.n_mean = self.n_std = presets[preset].count;
-  if (args[MEAN]->given) self.mean = args[MEAN]->floats, self.n_mean = args[MEAN]->count;
-  if (args[STD]->given) self.std = args[STD]->floats, self.n_std = args[STD]->count;
-  return state_keep(host, &self, sizeof self, instance);
+  normalize *self = *instance;
+  self->white = args[WHITE];
+  loudnorm_init(&self->sound, "normalize", args[LOUDNESS], args[PEAK], args[TRUE_PEAK]);
+  self->mean = presets[preset].mean, self->std = presets[preset].std;
+  self->n_mean = self->n_std = presets[preset].count;
+  if (args[MEAN]->given) self->mean = args[MEAN]->floats, self->n_mean = args[MEAN]->count;
+  if (args[STD]->given) self->std = args[STD]->floats, self->n_std = args[STD]->count;
+  return FC_OK;
 }
 
 /* ---- negotiate --------------------------------------------------------------- */

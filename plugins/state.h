@@ -19,6 +19,12 @@ static inline fc_status state_keep(const fc_host *host, const void *state, size_
   return FC_OK;
 }
 
+/* An instance of zeros that is too large for a stack; free gives it back. */
+static inline fc_status state_new(const fc_host *host, size_t bytes, void **kept) {
+  *kept = calloc(1, bytes);
+  return *kept ? FC_OK : host->fail(host, FC_NO_MEMORY, "out of memory");
+}
+
 static inline void state_release(const fc_host *host, void *prepared) {
   (void)host;
   free(prepared);

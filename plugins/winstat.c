@@ -181,8 +181,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 /* ---- device function -------------------------------------------------------------- */
 
 /* Variances of floats in windows up to this size are combined in another order
- * (filters/winstat/box/spread.cuh, SPREAD_MOST), which composed kernels do not have. */
-enum { OTHER_ORDER = 33 };
+ * (filters/winstat/box/spread.cuh), which composed kernels do not have. */
 
 /* One statistic along rows or time; a window that shrinks at the ends has no border. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
@@ -196,7 +195,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const int is_float = fc_dtype_is_float(in->dtype),
             spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
-      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= OTHER_ORDER))
+      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
     return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE |
              (fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_C], stat, taps)

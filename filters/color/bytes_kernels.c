@@ -168,7 +168,9 @@ static void to_ycbcr(const fc_color_conversion *c, const float *light, uint8_t *
     }
     put(to + i, y), put(to + TILE + i, cb), put(to + 2 * (int64_t)TILE + i, cr);
   }
-  for (int64_t i = TILE; white < 255 && i < 3 * TILE; i++) to[i] = to[i] < white ? to[i] : white;
+  for (int p = 1; white < 255 && p < 3; p++)
+    for (uint8_t *at = to + p * (int64_t)TILE, *end = at + count; at < end; at++)
+      *at = *at < white ? *at : white;
 }
 
 /* What hue and saturation are made of, in integers. The divisors `most` and `depth` are 1 where they are 0;

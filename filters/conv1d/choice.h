@@ -18,7 +18,8 @@ FC_BEGIN_DECLS
 #define FC_CONV1D_BYTES_A_TAP 64  /* elements of a row for each tap, below which its ends take too long */
 
 /* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
- * room, or sizes beyond 32 bits, returns FC_UNSUPPORTED, then the next one is asked. */
+ * room, or sizes beyond 32 bits (bytes.cu also codes that are no values, and sums beyond its range), returns
+ * FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel1d {
   FC_KERNEL1D_QUADS,   /* quads.cu: long rows of f32 */
   FC_KERNEL1D_SINGLE,  /* single.cu: an axis of one sample */

@@ -71,9 +71,8 @@ static int cuts_squares(const pick *k, int which, int channels) {
 static int takes_squares(const pick *k, int which) {
   enum { ROWS = 16, COLUMNS = 33, AREA = 514 }; /* of a window, at most */
   const fc_view *in = k->in, *out = k->out;
-  const int64_t area = k->across * k->tall;
   if (in->dtype != FC_U8 || out->dtype != FC_U8 || in->kind != out->kind || k->w->shrink ||
-      k->across > COLUMNS || k->tall > ROWS || area > AREA || area == 1 ||
+      k->across > COLUMNS || k->tall > ROWS || k->across * k->tall > AREA || k->across * k->tall == 1 ||
       (k->w->stat[which] == FC_WINSTAT_RMS && fc_scaling_of(in->kind, in->dtype).bias != 0))
     return 0;
   const int channels = fc_byte_channels(in, out);
@@ -105,7 +104,7 @@ static int takes_deviation(const pick *k, int which) {
 /* A step has as many rows as a segment; signals of few would leave most of it unused. A single row is folded
  * into several. */
 static int takes_spread(const pick *k, int which) {
-  enum { MOST = 33 };
+  enum { MOST = FC_WINSTAT_SPREAD_MOST };
   const int64_t rows = k->in->extent[FC_AXIS_Y];
   (void)which;
   return k->in->dtype == FC_F32 && k->w->compute == FC_F32 && !k->w->shrink && k->across <= MOST &&
@@ -226,12 +225,11 @@ static int is_summed_in_floats(const pick *k) {
          k->across * k->tall * fc_winstat_magnitude(dtype) < 1 << 23;
 }
 
-/* Windows along rows alone: sixteen rows are processed at once, and from so many columns on kernels for rows
- * are faster. Only those whose segments are added in the same order as in other kernels. */
+/* Windows along rows of integers alone: sixteen rows are processed at once, and from so many columns on
+ * kernels for rows are faster. Only those whose segments are added in the same order as in other kernels. */
 static int suits_rows(const pick *k) {
-  enum { LEAST = 8, FLOATS = 1024, CODES = 256 };
-  return (k->across - 1) / RUN <= 1 && k->in->shape[FC_AXIS_Y] >= LEAST &&
-         k->in->shape[FC_AXIS_X] < (k->in->dtype == FC_F32 ? FLOATS : CODES);
+  enum { LEAST = 8, COLUMNS = 256 };
+  return (k->across - 1) / RUN <= 1 && k->in->shape[FC_AXIS_Y] >= LEAST && k->in->shape[FC_AXIS_X] < COLUMNS;
 }
 
 /* A single sum or mean; in rows of integers, where the general kernels are slow, also of windows that

@@ -23,6 +23,10 @@
 
 FC_BEGIN_DECLS
 
+/* Columns and rows of a window, at most, of which one kernel makes the deviations of floats, in an order of
+ * its own. */
+#define FC_WINSTAT_SPREAD_MOST 33
+
 /* On a device windows slide along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than
  * SLIDE_MAX columns are combined from blocks of ROW_BLOCK. */
 #define FC_WINSTAT_SLIDE_MAX    65536

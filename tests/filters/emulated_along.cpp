@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// emulated_along.cpp - along.h as C++ for the host: for test_emulated_kernels.c.
+// emulated_along.cpp - along.cu as C++ for the host: for test_emulated_kernels.c.
 #include "tests/device/emulated/matrix.h"
 
 // Of a block: blocks run one after the other, on one thread.

@@ -62,7 +62,9 @@ struct cell_tables {
   const char *first[CELL_SEGMENTS];    // row 0, or NULL: no item
   int y[CELL_SEGMENTS];                // the first row of samples
 };
-static_assert(sizeof(cell_tables) == FC_BOX_TABLES && CELL_PITCH == FC_BOX_CELLS, "as counted");
+static_assert(sizeof(cell_tables) == FC_BOX_TABLES && CELL_PITCH == FC_BOX_CELLS &&
+                  FC_BOX_UNITS == INT32_MAX - CELL_SEGMENTS,
+              "as counted");
 constexpr int NOWHERE = INT32_MIN;
 
 // The source of position p along an axis, NOWHERE for the border's constant.

@@ -5,6 +5,9 @@
 
 namespace winstat {
 
+static_assert(BOX_PITCH == FC_BOX_PITCH && BOX_THREADS == FC_BOX_THREADS && RUN == FC_WINSTAT_RUN,
+              "as counted");
+
 static bool quarters(const fc_view *v) {
   return v->stride[FC_AXIS_X] == sizeof(float) && v->stride[FC_AXIS_Y] % 16 == 0 &&
          v->stride[FC_AXIS_N] % 16 == 0 && (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] % 16 == 0);

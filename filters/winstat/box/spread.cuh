@@ -19,11 +19,12 @@
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/sample_words.cuh"
 #include "filters/winstat/box/cells.cuh"
+#include "filters/winstat/winstat.h"
 
 namespace winstat {
 
 constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns per lane
-constexpr int SPREAD_MOST = 33;
+constexpr int SPREAD_MOST = FC_WINSTAT_SPREAD_MOST;
 
 // For 16 rows: a distance for 16 pixels such that neither lanes with 16 pixels each nor those with one often
 // use the same bank. LANES: per row.

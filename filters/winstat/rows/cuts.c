@@ -63,11 +63,10 @@ fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, c
 /* ---- floats: groups of segments ------------------------------------------------------------ */
 
 fc_line_groups fc_line_groups_of(int64_t window) {
-  enum { NEAR = 64 }; /* segments from one end of a window to the other, in one piece */
   fc_line_groups g = {.segments = (int32_t)((window - 1) / RUN)};
   while (g.bits < 5 && 2 << g.bits <= g.segments) g.bits++;
   g.u = g.segments >> g.bits, g.v = g.segments & ((1 << g.bits) - 1);
-  g.pieces = g.segments > NEAR ? 2 : 1;
+  g.pieces = g.segments > FC_LINE_NEAR ? 2 : 1;
   return g;
 }
 

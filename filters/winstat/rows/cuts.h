@@ -29,8 +29,9 @@ fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, c
 
 /* ---- floats: groups of segments ----------------------------------------------------------- */
 
-/* Threads of a block, and segments of a tile; segments of the largest group. */
-enum { FC_LINE_THREADS = 128, FC_LINE_GROUP = 32 };
+/* Threads of a block, and segments of a tile; segments of the largest group; those from one end of a window
+ * to the other, in one piece. */
+enum { FC_LINE_THREADS = 128, FC_LINE_GROUP = 32, FC_LINE_NEAR = 64 };
 
 /* A row of a channel: outputs, the position of the first in the signal; of windows, the samples before an
  * output's own and all. */

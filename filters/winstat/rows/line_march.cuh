@@ -26,7 +26,6 @@ constexpr int GROUP = 32;        // segments of the largest group; tiles are anc
 constexpr int RUN_NEAR = 64;     // segments from one end of a window to the other, in one piece
 constexpr int RUN_COPIES = (RUN_THREADS + RUN_NEAR + GROUP) * RUN / (4 * RUN_THREADS); // maximum per thread
 constexpr int FAR_SEGMENTS = RUN_THREADS + 32;                                         // of the second piece
-constexpr int RUN_TILES = 16;                                                          // maximum per block
 
 static_assert(RUN_NEAR >= GROUP, "where ends are far apart groups are the largest");
 static_assert(SLIDE_ANCHOR % (GROUP * RUN) == 0, "groups begin where views may");

@@ -7,7 +7,8 @@
 
 namespace winstat {
 
-static_assert(RUN_THREADS == FC_LINE_THREADS && GROUP == FC_LINE_GROUP, "as counted");
+static_assert(RUN_THREADS == FC_LINE_THREADS && GROUP == FC_LINE_GROUP && RUN_NEAR == FC_LINE_NEAR,
+              "as counted");
 constexpr int64_t TILE = RUN_THREADS * RUN;
 constexpr int32_t EACH = RUN_THREADS / GROUP; // groups of the largest size per tile
 
