@@ -628,14 +628,15 @@ class Archives(Batch):
         self.assertEqual(self.outputs("o"), ["a/0-1.bmp", "a/1-README", "a/2-.hidden", "a/3-1.json"])
 
     def test_links_are_counted(self):
-        with tarfile.open(self.path("in.tar"), "w") as archive:
-            for path, kind in (("d", tarfile.DIRTYPE), ("l.png", tarfile.SYMTYPE), ("h.png", tarfile.LNKTYPE), ("p", tarfile.FIFOTYPE)):
+        with tarfile.open(self.path("in.tar"), "w", format=tarfile.GNU_FORMAT) as archive:
+            for path, kind, target in (("d", tarfile.DIRTYPE, ""), ("l.png", tarfile.SYMTYPE, "a.png"), ("h.png", tarfile.LNKTYPE, "a.png"),
+                                       ("p", tarfile.FIFOTYPE, ""), ("long.png", tarfile.SYMTYPE, "a" * 200)):
                 info = tarfile.TarInfo(path)
-                info.type, info.linkname = kind, "a.png"
+                info.type, info.linkname = kind, target
                 archive.addfile(info)
         done = self.run_command("-i", "in.tar", "-o", "o/", "-v", "--report", "r.json")
-        self.assertIn("3 files skipped: not sound, image or array, or a link or device in an archive", done.stderr)
-        self.assertEqual(json.loads(self.read("r.json"))["totals"]["skipped"], 3)
+        self.assertIn("4 files skipped: not sound, image or array, or a link or device in an archive", done.stderr)
+        self.assertEqual(json.loads(self.read("r.json"))["totals"]["skipped"], 4)
 
     def test_sparse_members(self):
         """As GNU tar makes them, in each of its forms; those behind them are read."""

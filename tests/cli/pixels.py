@@ -112,8 +112,9 @@ class Tiff(harness.Case):
                     there = [pixels[j * self.WIDTH + i] if j < self.HEIGHT and i < self.WIDTH else (0,) * samples for j, i in inside]
                     values = [v for pixel in there for v in (pixel[plane:plane + 1] if apart else pixel)]
                     blocks.append(struct.pack(f"<{len(values)}{code}", *values))
-        fields = {256: [self.WIDTH], 257: [self.HEIGHT], 258: [bits] * samples, 259: [coding], 262: [photometric], 277: [samples],
+        fields = {256: [self.WIDTH], 257: [self.HEIGHT], 258: [bits] * samples, 259: [coding], 277: [samples],
                   284: [2 if apart else 1]}
+        fields.update({262: [photometric]} if photometric is not None else {})
         fields.update({338: extra} if extra else {})
         fields.update({339: [sample_format] * samples} if sample_format else {})
         sizes, offsets = [len(b) for b in blocks], [8 + sum(map(len, blocks[:i])) for i in range(len(blocks))]
@@ -162,6 +163,12 @@ class Tiff(harness.Case):
             pixels = self.pixels(1, bits)
             self.store(pixels, bits, 0)
             self.assertEqual(self.read_back(bits), [(1 << bits) - 1 - v for v, in pixels])
+
+    def test_without_a_colour_model(self):
+        for samples in (1, 3, 4):
+            pixels = self.pixels(samples, 16)
+            self.store(pixels, 16, None, [2] if samples == 4 else None)
+            self.assertEqual(self.read_back(16), [v for pixel in pixels for v in pixel], samples)
 
     def test_colours_weighed_by_alpha(self):
         """As Pillow and OpenCV read them: divided by it."""

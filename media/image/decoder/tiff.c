@@ -66,6 +66,14 @@ typedef struct tiff_form {
   gboolean inverted, premultiplied; /* 0 is white; colours are weighed by alpha */
 } tiff_form;
 
+/* Where the file does not say it. libtiff, which takes 0 as white then, adds channels beyond the first to
+ * those of which nothing is known. */
+static uint16_t guess_photometric(uint16_t samples, uint16_t extras, const uint16_t *kinds) {
+  int known = 0;
+  for (uint16_t i = 0; i < extras; i++) known += kinds[i] != EXTRASAMPLE_UNSPECIFIED;
+  return samples >= known + 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+}
+
 static tiff_form form_of(TIFF *tiff) {
   uint16_t extras = 0, *kinds = NULL;
   tiff_form f = {0};
@@ -76,8 +84,8 @@ static tiff_form form_of(TIFF *tiff) {
   TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &f.sample_format);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &f.planar);
   TIFFGetFieldDefaulted(tiff, TIFFTAG_EXTRASAMPLES, &extras, &kinds);
-  if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &f.photometric)) /* as libtiff guesses */
-    f.photometric = f.samples >= extras + 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+  if (!TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &f.photometric))
+    f.photometric = guess_photometric(f.samples, extras, kinds);
   f.colors = f.photometric == PHOTOMETRIC_RGB ? 3 : 1;
   /* A single channel of which nothing is said is taken for alpha, as many programs write it. */
   const uint16_t kind = extras ? kinds[0] : EXTRASAMPLE_UNSPECIFIED;
