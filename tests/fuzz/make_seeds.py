@@ -366,8 +366,11 @@ def archives():
     plain = archive(pair)
     binary = bytearray(plain)
     binary[124:136] = b"\x80" + (10).to_bytes(11, "big")
+    holes = bytearray(plain)  # GNU's own form: more of the map of holes in a block behind the header
+    holes[156:157], holes[482:483], holes[512:512] = b"S", b"\1", bytes(512)
     return {"plain": plain, "pax": archive(long, tarfile.PAX_FORMAT), "gnu": archive(long, tarfile.GNU_FORMAT), "ustar": archive(long[1:] + pair),
             "prefix": archive([("p/" * 60 + "name", b"content")]), "other": archive(other), "global": archive(pair, tarfile.PAX_FORMAT, {"comment": "words"}),
+            "sparse": archive(pair, tarfile.PAX_FORMAT, {"GNU.sparse.major": "1"}), "holes": bytes(holes),
             "size": archive([("sized", b"seven b")], tarfile.PAX_FORMAT, {"size": "7"}), "binary": bytes(binary), "cut": plain[:1500],
             "several": plain + archive(other), "large": archive([("large", bytes(range(256)) * 24), ("behind", b"it")]), "empty": archive([])}
 
