@@ -37,15 +37,17 @@ enum { IN_PLANES = 1, ALIGNED = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH 
 /* Of march.cuh: rows begin at multiples of so many bytes. */
 enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
-#define OF_8(name)  name, name, name, name, name, name, name, name
-#define OF_32(name) OF_8(name), OF_8(name), OF_8(name), OF_8(name)
-const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS] = {
-    "packs",        "table",         "strided",       "planes",       "tiles",   "tiles",
-    OF_32("march"), OF_32("march"),  OF_32("march"),  OF_32("march"), "row",     "row",
-    "row",          "row",           OF_8("slide"),   "overlap",      "overlap", "overlap",
-    "overlap",      OF_32("series"), OF_32("series"), OF_32("series")};
-#undef OF_32
-#undef OF_8
+G_STATIC_ASSERT(SERIES + 3 * LENGTH == FC_COMPOSE_VARIANTS);
+
+const char *fc_compose_skeleton(guint variant) {
+  static const char *const of_map[MARCH] = {"packs", "table", "strided", "planes", "tiles", "tiles"};
+  return variant < MARCH     ? of_map[variant]
+         : variant < ROW     ? "march"
+         : variant < SLIDE   ? "row"
+         : variant < OVERLAP ? "slide"
+         : variant < SERIES  ? "overlap"
+                             : "series";
+}
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
@@ -315,7 +317,7 @@ static void append_kernel(GString *text, guint variant, const shape *s) {
       text,
       "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
       "  fc_map_%s<%s, %s, %d, %s, %d, ",
-      (int)threads, fc_compose_skeletons[variant], types[s->compute], types[s->in_dtype], s->in_kind,
+      (int)threads, fc_compose_skeleton(variant), types[s->compute], types[s->in_dtype], s->in_kind,
       types[s->out_dtype], s->out_kind);
   if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
   if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
@@ -728,10 +730,6 @@ static void append_window_arguments(GString *text, const window *w, guint varian
   if (w->row) g_string_append(text, w->sorted ? ", true" : ", false");
 }
 
-static const char *window_skeleton(const window *w) {
-  return w->overlap ? "overlap" : w->slide ? "slide" : w->row ? "row" : "march";
-}
-
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
   const gboolean march = variant < ROW;
@@ -766,7 +764,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
       "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
-      bounds, window_skeleton(&w), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
+      bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
@@ -864,13 +862,9 @@ gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *o
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "#include \"filters/%s.cuh\"\n",
-                         c->window == c->n   ? "gpu/map"
-                         : variant < ROW     ? "gpu/march"
-                         : variant < SLIDE   ? "gpu/row"
-                         : variant < OVERLAP ? "gpu/slide"
-                         : variant < SERIES  ? "conv1d/overlap"
-                                             : "gpu/series");
+  g_string_append_printf(text, "#include \"filters/%s/%s.cuh\"\n",
+                         variant >= OVERLAP && variant < SERIES ? "conv1d" : "gpu",
+                         variant < MARCH ? "map" : fc_compose_skeleton(variant));
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->windows > 1) {
     append_series(text, c, in, out, variant);

@@ -116,7 +116,9 @@ typedef struct fc_composed {
 } fc_composed;
 
 #define FC_COMPOSE_VARIANTS 246
-extern const char *const fc_compose_skeletons[FC_COMPOSE_VARIANTS];
+
+/* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
+const char *fc_compose_skeleton(guint variant);
 
 /* Whether a kernel exists for such a composition and a signal of this many channels. */
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);

@@ -99,7 +99,7 @@ static void test_skeletons(void) {
     c.layout = cases[i].layout;
     g_autoptr(launch) x = compose(&c);
     g_assert_nonnull(x);
-    g_assert_cmpstr(fc_compose_skeletons[x->composed.variant], ==, cases[i].skeleton);
+    g_assert_cmpstr(fc_compose_skeleton(x->composed.variant), ==, cases[i].skeleton);
   }
   const struct {
     int in, out;
@@ -109,7 +109,7 @@ static void test_skeletons(void) {
     chain c = images(curve, clip, powers[i].in, powers[i].out, 3);
     g_autoptr(launch) x = compose(&c);
     g_assert_nonnull(x);
-    g_assert_cmpstr(fc_compose_skeletons[x->composed.variant], ==, powers[i].skeleton);
+    g_assert_cmpstr(fc_compose_skeleton(x->composed.variant), ==, powers[i].skeleton);
   }
 }
 
@@ -244,7 +244,7 @@ static void run_task(task *t) {
     t->complaint = g_strdup(error->message);
   else if (frame != 0 || registers < 8)
     t->complaint = g_strdup_printf("%s: %d bytes of local memory, %d registers",
-                                   fc_compose_skeletons[composed->composed.variant], frame, registers);
+                                   fc_compose_skeleton(composed->composed.variant), frame, registers);
   g_clear_error(&error);
   g_clear_pointer(&code, g_bytes_unref);
 }

@@ -225,7 +225,7 @@ static char *describe(const trial *t) {
   static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix"};
   GString *s = g_string_new(NULL);
   g_string_append_printf(s, "%s, kind %d, %s, layouts %d %d, %dx%dx%dx%d %s",
-                         t->launch ? fc_compose_skeletons[t->launch->composed.variant] : "?", t->kind,
+                         t->launch ? fc_compose_skeleton(t->launch->composed.variant) : "?", t->kind,
                          t->compute == FC_F64 ? "f64" : "f32", t->in_layout, t->out_layout, (int)t->shape[0],
                          (int)t->shape[1], (int)t->shape[2], (int)t->shape[3], fc_dtype_name(t->in_dtype));
   for (guint i = 0; i < t->n; i++)

@@ -799,7 +799,7 @@ static char *describe(const trial *t) {
                                       "color", "mix",       "placed", "placed_pixels"};
   GString *s = g_string_new(NULL);
   g_string_printf(s, "%s %u, %s to %s, kind %d, %dx%dx%dx%d from row %d of %d, element %d of %d, border %d:",
-                  fc_compose_skeletons[t->launch.variant], t->launch.variant, fc_dtype_name(t->in.dtype),
+                  fc_compose_skeleton(t->launch.variant), t->launch.variant, fc_dtype_name(t->in.dtype),
                   fc_dtype_name(t->out.dtype), t->in.kind, (int)t->out.shape[0], (int)t->out.shape[1],
                   (int)t->out.shape[2], (int)t->in.shape[3], (int)t->out.origin[1], (int)t->in.extent[1],
                   (int)t->out.origin[2], (int)t->in.extent[2], t->what.border);
