@@ -256,18 +256,31 @@ char *report_end(json *j, const totals *t) {
 
 #define SPILL_FROM ((gsize)1 << 20) /* bytes */
 
-void report_spill(json *j, FILE **spilled) {
-  if (j->text->len < SPILL_FROM) return;
-  if (!*spilled) *spilled = tmpfile();
-  if (!*spilled) return;
-  const long before = ftell(*spilled);
-  if (fwrite(j->text->str, 1, j->text->len, *spilled) == j->text->len && fflush(*spilled) == 0) {
+/* Without a name, in $TMPDIR; or NULL. */
+static FILE *open_unnamed(void) {
+  g_autofree char *path = NULL;
+  const int fd = g_file_open_tmp("filterchain-XXXXXX", &path, NULL);
+  if (fd < 0) return NULL;
+  unlink(path);
+  FILE *file = fdopen(fd, "w+");
+  if (!file) close(fd);
+  return file;
+}
+
+void report_spill(json *j, spill *to) {
+  if (j->text->len < SPILL_FROM || to->full) return;
+  if (!to->file) to->file = open_unnamed();
+  to->full = !to->file;
+  if (to->full) return;
+  const long before = ftell(to->file);
+  if (fwrite(j->text->str, 1, j->text->len, to->file) == j->text->len && fflush(to->file) == 0) {
     g_string_truncate(j->text, 0);
     return;
   }
-  clearerr(*spilled); /* there is no room: the text stays */
-  (void)!ftruncate(fileno(*spilled), before);
-  fseek(*spilled, before, SEEK_SET);
+  to->full = TRUE;
+  clearerr(to->file); /* the text stays */
+  (void)!ftruncate(fileno(to->file), before);
+  fseek(to->file, before, SEEK_SET);
 }
 
 static gboolean fail(GError **error, const char *path) {

@@ -43,9 +43,15 @@ json report_begin(void);
 void report_add(json *j, const outcome *o, const fc_result *result, const GError *why);
 char *report_end(json *j, const totals *t);
 
+/* What has been moved out of memory of a long report: the text ahead of the rest. */
+typedef struct spill {
+  FILE *file;    /* or NULL */
+  gboolean full; /* nothing more is moved: the file has no room, or none could be made */
+} spill;
+
 /* Of a report that has become long, moves the text to a file without a name, which is made when it is first
- * needed: the memory of a batch does not grow with its files. Where none can be made it stays. */
-void report_spill(json *j, FILE **spilled);
+ * needed: the memory of a batch does not grow with its files. */
+void report_spill(json *j, spill *to);
 
 /* Writes a file atomically: under a temporary name, then renamed. Files that are not regular (/dev/stdout)
  * are written directly; "-" is standard output. */

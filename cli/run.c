@@ -37,7 +37,7 @@ typedef struct work {
   progress bar;
   totals totals;
   json report;   /* text NULL: no report is wanted */
-  FILE *spilled; /* of a long one, what is ahead of that text; or NULL */
+  spill spilled; /* of a long one, what is ahead of that text */
   guint done, failed;
   exit_status failure; /* of a run of one file, if it failed */
   gboolean result;     /* the failed run has a result */
@@ -591,9 +591,9 @@ static gboolean write_report(const work *w, const char *text, gsize size, GError
 
 /* A long one, of which `rest` is the end. */
 static gboolean write_spilled(const work *w, const char *rest, GError **error) {
-  const size_t begin = (size_t)ftell(w->spilled);
-  const gboolean fits = fputs(rest, w->spilled) >= 0 && fflush(w->spilled) == 0;
-  g_autoptr(GMappedFile) file = g_mapped_file_new_from_fd(fileno(w->spilled), FALSE, error);
+  const size_t begin = (size_t)ftell(w->spilled.file);
+  const gboolean fits = !w->spilled.full && fputs(rest, w->spilled.file) >= 0 && fflush(w->spilled.file) == 0;
+  g_autoptr(GMappedFile) file = g_mapped_file_new_from_fd(fileno(w->spilled.file), FALSE, error);
   if (!file) return FALSE;
   if (fits) return write_report(w, g_mapped_file_get_contents(file), g_mapped_file_get_length(file), error);
   GString *all = g_string_new_len(g_mapped_file_get_contents(file), (gssize)begin); /* it has no room */
@@ -614,7 +614,7 @@ static gboolean write_reports(work *w, GError **error) {
     w->totals.resumed = fc_batch_resumed(w->batch), w->totals.skipped = fc_batch_skipped(w->batch);
   g_autofree char *text = report_end(&w->report, w->batch ? &w->totals : NULL);
   w->report.text = NULL;
-  return w->spilled ? write_spilled(w, text, error) : write_report(w, text, strlen(text), error);
+  return w->spilled.file ? write_spilled(w, text, error) : write_report(w, text, strlen(text), error);
 }
 
 /* Whether several inputs share an output. */
@@ -763,7 +763,7 @@ static exit_status run_chain(work *w) {
   g_free(w->followers);
   if (w->joined) g_ptr_array_unref(w->joined);
   if (w->report.text) g_string_free(w->report.text, TRUE);
-  if (w->spilled) fclose(w->spilled);
+  if (w->spilled.file) fclose(w->spilled.file);
   g_free(w->plot);
   g_ptr_array_unref(w->outcomes);
   fc_batch_free(w->batch);

@@ -7,6 +7,7 @@ The test runs itself again in a mount namespace of its own, where the machine le
 one; else what needs mounts is skipped, and what needs a superuser likewise.
 """
 import array
+import json
 import os
 import random
 import signal
@@ -41,6 +42,12 @@ def enter_namespace():
 
 
 MAY_MOUNT = enter_namespace()
+
+
+def written():
+    """Bytes that this process and those that it waited for have written."""
+    with open("/proc/self/io", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("wchar:")).split()[1])
 
 
 class Places(harness.Case):
@@ -187,6 +194,29 @@ class FullDisks(Places):
         self.assertRegex(done.stderr, r"\Afilterchain: standard input: brings more than the [0-9.]+ MB that may be kept of it "
                                       r"in a temporary file \(set TMPDIR to a larger disk\)\n\Z")
         self.assertEqual(os.listdir(self.path("disk")), [])
+
+    def test_a_long_report(self):
+        """Its text goes to a temporary file; where that has no room the rest stays in memory, after one attempt."""
+        os.mkdir(self.path("many"))
+        for i in range(160):
+            harness.write_png(self.path(f"many/{i:03}.png"), [[i] * 24] * 8, 3)
+
+        def report(folder):
+            os.makedirs(self.path(folder), exist_ok=True)
+            before = written()
+            done = self.run_command("-i", "many", "-p", "histogram", "--report", f"{folder}.json", "-j", "1",
+                                    env={**harness.fixed_environment(), "TMPDIR": self.path(folder)})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(self.path(f"{folder}.json"), encoding="utf-8") as file:
+                files = json.load(file)["files"]
+            self.assertEqual(os.listdir(self.path(folder)), [])
+            return [(f["input"], f["measurements"]) for f in files], written() - before
+
+        self.tmpfs("small", 3 << 19)
+        roomy, small = report("roomy"), report("small")
+        self.assertEqual((len(small[0]), small[0]), (160, roomy[0]))
+        self.assertGreater(os.stat(self.path("roomy.json")).st_size, 2 << 20)
+        self.assertLess(small[1], roomy[1])
 
 
 class MountPoints(Places):
