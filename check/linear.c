@@ -56,6 +56,12 @@ static gboolean is_sound(const trial *t, const fc_linear_map *m) {
          m->count == m->masks * taps_of(m);
 }
 
+static gboolean is_finite(const fc_linear_map *m) {
+  for (gint64 i = 0; i < m->count; i++)
+    if (!isfinite(m->numbers[i])) return FALSE;
+  return TRUE;
+}
+
 /* ---- sums ----------------------------------------------------------------------------- */
 
 /* A sum of products, and of their magnitudes. */
@@ -143,6 +149,8 @@ static void check_numbers(case_setting *s, trial *t, verdict *v) {
   if (!describe(t, numbers, map.count, &again) || again.numbers != numbers || again.count != map.count ||
       again.form != map.form || !is_sound(t, &again)) {
     blame(v, FAULT_LINEAR, "%s: its map is another one when it is asked again", t->who);
+  } else if (!is_finite(&again)) {
+    blame(v, FAULT_LINEAR, "%s: a number of its map is not finite", t->who);
   } else if ((double)s->signals[0].count * each < MOST_PRODUCTS) {
     if (trial_run(t, s->signals, &how, &r, v)) compare(t, &again, &s->signals[0], &r, v);
     result_free(&r);

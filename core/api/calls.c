@@ -113,7 +113,7 @@ static GBytes *key_of(const attempt *a, const fc_opened *o, const fc_plan *plan)
                                           : NULL;
 }
 
-/* For -v: what is joined by algebra, and why something is not. */
+/* For -v: what is joined by algebra, and why something is not, be it that an operator is at fault. */
 static void tell_joined(const fc_plan *plan) {
   for (guint s = 0; s < plan->n; s++) {
     const fc_plan_stage *ps = &plan->stages[s];
@@ -123,6 +123,9 @@ static void tell_joined(const fc_plan *plan) {
     if (ps->apart)
       fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: not joined to the next stage: %s",
                      ps->stage->text, ps->apart);
+    if (ps->unsound)
+      fc_context_log(plan->chain->context, FC_LOG_INFO, "%s: its map for --fuse=algebra is not used: %s",
+                     ps->stage->text, ps->unsound);
   }
 }
 

@@ -80,9 +80,8 @@ static gboolean is_growth_of(const fc_format *in, const fc_format *out, const fc
 }
 
 /* One call of `describe`, with room for so many numbers; FALSE: it refuses, or has broken its contract. */
-static gboolean call_describe(const fc_plan *plan, guint s, double *numbers, gint64 room,
-                              fc_linear_map *map) {
-  const fc_plan_stage *ps = &plan->stages[s];
+static gboolean call_describe(fc_plan *plan, guint s, double *numbers, gint64 room, fc_linear_map *map) {
+  fc_plan_stage *ps = &plan->stages[s];
   const fc_linear *linear = linear_of(plan, s);
   const fc_format *in = &plan->links[s], *out = in + 1;
   told t;
@@ -92,19 +91,25 @@ static gboolean call_describe(const fc_plan *plan, guint s, double *numbers, gin
   fc_stage_host_check(&ps->stage->host, ps->name, "describing its sums", FC_OK, NULL);
   const gboolean kept = map->numbers == numbers && (room == 0 || map->count == room);
   map->size = sizeof *map, map->numbers = numbers, map->room = room;
-  return status == FC_OK && kept && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C]);
+  if (status != FC_OK) return FALSE;
+  if (kept && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C])) return TRUE;
+  ps->unsound = "it is not what linear/1 allows";
+  return FALSE;
 }
 
-/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. */
-static gboolean describe(const fc_plan *plan, guint s, fc_linear_map *map) {
+/* The map of a stage, whose numbers are the caller's; FALSE: it is not linear with these arguments. A map
+ * that breaks its contract is not used, which the plan says. */
+static gboolean describe(fc_plan *plan, guint s, fc_linear_map *map) {
+  fc_plan_stage *ps = &plan->stages[s];
   const fc_format *in = &plan->links[s], *out = in + 1;
   *map = (fc_linear_map){.size = sizeof *map};
   if (!linear_of(plan, s) || !call_describe(plan, s, NULL, 0, map)) return FALSE;
   const gint64 room = map->count;
   double *numbers = g_try_new0(double, (gsize)room);
-  if (numbers && call_describe(plan, s, numbers, room, map) && is_reach_of(&plan->stages[s], map, FALSE) &&
-      is_growth_of(in, out, map))
-    return TRUE;
+  if (numbers && call_describe(plan, s, numbers, room, map)) {
+    if (is_reach_of(ps, map, FALSE) && is_growth_of(in, out, map)) return TRUE;
+    ps->unsound = "it is not what negotiate asks for";
+  }
   map->numbers = NULL;
   g_free(numbers);
   return FALSE;
@@ -348,7 +353,7 @@ done:
 
 fc_plan *fc_plan_algebra(fc_plan *plan) {
   double budget = PRODUCTS_MOST;
-  for (guint s = 0; s + 1 < plan->n; s++) {
+  for (guint s = 0; s < plan->n && plan->n > 1; s++) { /* the last one only to say if its map is unsound */
     fc_plan *joined = linear_of(plan, s) ? best_from(plan, s, &budget) : NULL;
     if (!joined) continue;
     fc_plan_unref(plan);

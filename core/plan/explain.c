@@ -85,6 +85,7 @@ static void append_stage(GString *s, const fc_plan *plan, guint i) {
     g_string_append(s, "; measures its whole input first, so the input is read twice");
   if (ps->made) g_string_append_printf(s, "; %u stages joined by algebra: %s", ps->made->n, ps->made->text);
   if (ps->apart) g_string_append_printf(s, "; not joined to the next stage: %s", ps->apart);
+  if (ps->unsound) g_string_append_printf(s, "; its map for --fuse=algebra is not used: %s", ps->unsound);
   if (ps->joined)
     g_string_append_printf(s, "; one cascade with the %u stage%s behind it", ps->joined - 1,
                            ps->joined > 2 ? "s" : "");
@@ -216,6 +217,8 @@ static void append_json_stage(GString *s, const fc_plan *plan, guint i) {
   append_json_string(s, ps->made ? ps->made->text : "");
   g_string_append(s, ",\"apart\":");
   append_json_string(s, ps->apart ? ps->apart : "");
+  g_string_append(s, ",\"unsound\":");
+  append_json_string(s, ps->unsound ? ps->unsound : "");
   g_string_append_printf(s, ",\"fused\":%u,\"out\":", ps->fused + (ps->through ? 1 : 0));
   append_json_format(s, &plan->links[i + 1]);
   g_string_append_c(s, '}');

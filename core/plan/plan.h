@@ -43,6 +43,7 @@ typedef struct fc_plan_stage {
   const fc_joined
       *made;           /* of this stage and some behind it by algebra; its op, name and self; NULL: its own */
   const char *apart;   /* why the next stage is not joined to it; static; NULL: nothing was to be joined */
+  const char *unsound; /* what is wrong with its map (FC_LINEAR), which is not used; static; or NULL */
   gboolean turned;     /* goes through its input from the end to the beginning, along the cut axis */
   gboolean any_size;   /* what prepare makes serves other extents too, whatever its backend says */
   gboolean host_only;  /* the operator says so: what is wanted of it has no version for a device */

@@ -56,6 +56,7 @@ enum defect {
   window_misplaced,
   linear_differs,
   linear_misplaced,
+  linear_infinite,
   writes_side,
   reads_side_beyond,
   ignores_stride,
@@ -75,7 +76,7 @@ enum defect {
 #define HAS_FUNCTION                                                                                         \
   (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere))
 #define HAS_WINDOW (IS(window_differs) || IS(window_misplaced))
-#define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced))
+#define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced) || IS(linear_infinite))
 
 static float shared_weight; /* of shares_instances */
 static int64_t last_size;   /* of remembers_size */
@@ -371,13 +372,15 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
 }
 FC_FUSIBLE(extension, describe)
 
-/* The weights of the neighbours as if there were one only; or in another place than negotiate says. */
+/* The weights of the neighbours as if there were one only; or in another place than negotiate says; or none
+ * that is a number. */
 static fc_status map_of(const fc_host *host, void *self, const fc_setup *setup, fc_linear_map *map) {
   const double weight = ((const fc_arg *const *)self)[0]->floats[0];
   map->form = FC_LINEAR_SEPARABLE, map->masks = map->ny = 1, map->nx = 3, map->count = 4;
   map->before_x = IS(linear_misplaced) ? 2 : 1;
   if (map->room < map->count) return FC_OK;
-  map->numbers[0] = weight, map->numbers[1] = 1 - weight, map->numbers[3] = 1;
+  map->numbers[0] = IS(linear_infinite) ? __builtin_inf() : weight;
+  map->numbers[1] = 1 - weight, map->numbers[3] = 1;
   return FC_OK;
 }
 static fc_status make(const fc_host *host, void *self, const fc_setup *setup, const fc_linear_map *map,

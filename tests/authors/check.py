@@ -56,6 +56,7 @@ EXPECTED = {
     "window_misplaced": ("function", "function"),
     "linear_differs": ("linear", "linear"),
     "linear_misplaced": ("linear", "linear"),
+    "linear_infinite": ("linear", "linear"),
     "writes_side": ("results", "input"),
     "reads_side_beyond": ("halo", "halo"),
     "ignores_stride": ("results", "unwritten"),
@@ -97,6 +98,25 @@ class Check(harness.Case):
         for defect, (status, report) in zip(defects, reports):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
+
+    def test_a_map_that_is_not_used_is_named(self):
+        """Where a run would join stages: each of them once, with the reason."""
+        harness.write_png(self.path("in.png"), [[7] * 30] * 20, 1)
+        for defect, why in (("linear_misplaced", "it is not what negotiate asks for"), ("linear_infinite", "it is not what linear/1 allows"),
+                            ("linear_differs", None)):
+            folder = self.path(defect)
+            os.mkdir(folder)
+            shutil.copy(os.path.join(MODULES, defect + ".so"), folder)
+            command = ("--plugin-dir", folder, "-i", "in.png", "-p", "gain:2", "-p", "mean3:0.25", "-o", "out.png")
+            for chain, options, times in ((("-p", "mean3:0.125"), ("--fuse", "algebra", "-v"), 2), (("-p", "gain:3"), ("--fuse", "algebra", "-v"), 1),
+                                          ((), ("--fuse", "algebra", "-v"), 1), ((), ("--fuse", "algebra", "--dry-run"), 1),
+                                          ((), ("--fuse", "auto", "-v"), 0)):
+                done = self.run_command(*command, *chain, *options)
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, 0, said)
+                self.assertEqual(said.count("its map for --fuse=algebra is not used"), times if why else 0, said)
+                if why and times and "-v" in options:
+                    self.assertIn(f"mean3:0.25: its map for --fuse=algebra is not used: {why}\n", said)
 
     def test_the_engine_runs_sound_at_a_rate(self):
         for name in ("compand", "equalizer", "fir", "limiter", "loudness", "resample", "spectrogram"):
