@@ -23,6 +23,23 @@ static int64_t row_bits(const fc_view *v) {
                      : 0);
 }
 
+/* Whether codes from 0 to 255 are values. */
+static int is_plain_byte(const fc_view *v) {
+  const fc_scaling s = fc_scaling_of(v->kind, v->dtype);
+  return v->dtype == FC_U8 && s.scale == 1.0 && s.bias == 0;
+}
+
+/* Whether no sum of bytes can exceed what bytes.cu stores, or lose bits. */
+static int is_tame(const fc_conv1d *c) {
+  float sum = 0;
+  for (int64_t j = 0; j < c->taps; j++) {
+    const float w = ((const float *)c->mask)[j], size = w < 0 ? -w : w;
+    if (!(size < FC_CONV1D_BYTES_SUM) || (w != 0 && size < 0x1p-40f)) return 0;
+    sum += size;
+  }
+  return sum * 255.f < FC_CONV1D_BYTES_SUM;
+}
+
 fc_case1d fc_conv1d_case(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out) {
   const int64_t channels = out->shape[FC_AXIS_C];
   fc_case1d k = {.compute = c->compute, .in_dtype = in->dtype, .out_dtype = out->dtype};
@@ -30,6 +47,8 @@ fc_case1d fc_conv1d_case(const fc_conv1d *c, const fc_view *in, const fc_edges *
   k.samples = is_adjacent(in, 1) && is_adjacent(out, 1), k.channels = channels;
   k.pixels = is_adjacent(in, channels) && is_adjacent(out, channels);
   k.low = (int32_t)((row_bits(in) | row_bits(out)) & 15);
+  k.bytes = is_plain_byte(in) && is_plain_byte(out) && c->compute == FC_F32 && c->masks == 1 &&
+            c->taps <= FC_CONV1D_BYTES_TAPS && is_tame(c);
   k.length = out->shape[c->axis];
   if (k.length == 1 && in->shape[c->axis] != 1) k.length = 2; /* a cut of one sample */
   return k;
@@ -59,8 +78,8 @@ static int takes_rows(const fc_case1d *k) {
 }
 
 static int takes_bytes(const fc_case1d *k) {
-  return k->along_x && k->in_dtype == FC_U8 && k->out_dtype == FC_U8 && k->pixels && k->channels <= 4 &&
-         k->taps <= FC_CONV1D_BYTES_TAPS && k->length * k->channels >= FC_CONV1D_BYTES_A_TAP * k->taps;
+  return k->along_x && k->bytes && k->pixels && k->channels <= 4 &&
+         k->length * k->channels >= FC_CONV1D_BYTES_A_TAP * k->taps;
 }
 
 static int takes_vectors(const fc_case1d *k) {

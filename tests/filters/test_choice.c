@@ -97,12 +97,39 @@ static const row1d rows1d[] = {
     {"u16 to u8 down", FC_AXIS_Y, 5, {FC_U16, FC_U8, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
 };
 
+/* Sums as large as bytes.cu stores, beyond that, and a number too small for it. */
+static void check_masks1d(void) {
+  static const struct {
+    float mask[3];
+    fc_kernel1d kernel;
+  } cases[] = {{{0.25f, 0.5f, 0.25f}, FC_KERNEL1D_BYTES}, {{-60, 0, 65}, FC_KERNEL1D_BYTES},
+               {{-60, 0, 66}, FC_KERNEL1D_ANY},           {{0x1p-40f, 1, 0}, FC_KERNEL1D_BYTES},
+               {{0x1p-41f, 1, 0}, FC_KERNEL1D_ANY},       {{NAN, 1, 0}, FC_KERNEL1D_ANY},
+               {{40000, 1, 0}, FC_KERNEL1D_ANY}};
+  const image rgb = {U8, WIDE, 3, 0, 0};
+  const fc_view in = view_of(&rgb, FC_U8), out = in;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fc_conv1d c = {.axis = FC_AXIS_X, .compute = FC_F32, .taps = 3, .before = 1, .masks = 1};
+    c.mask = cases[i].mask;
+    const fc_case1d k = fc_conv1d_case(&c, &in, NULL, &out);
+    CHECK(fc_case1d_choose(&k, 0) == cases[i].kernel, "mask %zu: kernel %d", i, (int)fc_case1d_choose(&k, 0));
+  }
+  fc_view sound = in;
+  sound.kind = FC_AUDIO;
+  const fc_conv1d c = {
+      .axis = FC_AXIS_X, .compute = FC_F32, .taps = 3, .before = 1, .masks = 1, .mask = cases[0].mask};
+  const fc_case1d k = fc_conv1d_case(&c, &sound, NULL, &sound);
+  CHECK(fc_case1d_choose(&k, 0) == FC_KERNEL1D_ANY, "codes of sound: kernel %d",
+        (int)fc_case1d_choose(&k, 0));
+}
+
 static void check_rows1d(void) {
+  static const float mask[FC_CONV1D_BLOCK + 1] = {1};
   for (size_t i = 0; i < sizeof rows1d / sizeof *rows1d; i++) {
     const row1d *r = &rows1d[i];
     const fc_view in = view_of(&r->of, r->of.dtype), out = view_of(&r->of, r->of.out_dtype);
     const fc_conv1d c = {
-        .axis = r->axis, .compute = FC_F32, .taps = r->taps, .before = r->taps / 2, .masks = 1};
+        .axis = r->axis, .compute = FC_F32, .taps = r->taps, .before = r->taps / 2, .masks = 1, .mask = mask};
     const fc_case1d host = fc_conv1d_case(&c, &in, NULL, &out),
                     made = fc_conv1d_case(&c, &in, &replicate, &out);
     const int got[] = {(int)fc_case1d_choose(&host, 0), (int)fc_case1d_choose(&made, 0)};
@@ -505,6 +532,7 @@ static void check_pointwise(void) {
 
 int main(void) {
   check_rows1d();
+  check_masks1d();
   check_sound();
   check_rows2d();
   check_refusals();
