@@ -100,25 +100,26 @@ class Tiff(harness.Case):
     """Samples that lie in the file otherwise than in a picture; nothing is read with fewer bits than it has."""
     WIDTH, HEIGHT = 7, 5
 
-    def store(self, pixels, bits=8, photometric=2, extra=None, apart=False, tile=None, coding=1, sample_format=None):
-        """Pixels are tuples, row after row; `tile` is a side: else strips of two rows."""
+    def store(self, pixels, bits=8, photometric=2, extra=None, apart=False, tile=None, coding=1, sample_format=None, strip=2):
+        """Pixels are tuples, row after row; `tile` is a side: else strips of so many rows."""
         samples, code = len(pixels[0]), {8: "B", 16: "H"}.get(bits, "I")
         side = tile or max(self.WIDTH, 2)
         blocks = []
         for plane in range(samples) if apart else [slice(None)]:
-            for y in range(0, self.HEIGHT, tile or 2):
+            for y in range(0, self.HEIGHT, tile or strip):
                 for x in range(0, self.WIDTH, side):
-                    inside = [(j, i) for j in range(y, y + (tile or 2)) for i in range(x, x + side) if tile or j < self.HEIGHT]
+                    inside = [(j, i) for j in range(y, y + (tile or strip)) for i in range(x, x + side) if tile or j < self.HEIGHT]
                     there = [pixels[j * self.WIDTH + i] if j < self.HEIGHT and i < self.WIDTH else (0,) * samples for j, i in inside]
                     values = [v for pixel in there for v in (pixel[plane:plane + 1] if apart else pixel)]
-                    blocks.append(struct.pack(f"<{len(values)}{code}", *values))
+                    packed = struct.pack(f"<{len(values)}{code}", *values)
+                    blocks.append(zlib.compress(packed, 1) if coding == 8 else packed)
         fields = {256: [self.WIDTH], 257: [self.HEIGHT], 258: [bits] * samples, 259: [coding], 277: [samples],
                   284: [2 if apart else 1]}
         fields.update({262: [photometric]} if photometric is not None else {})
         fields.update({338: extra} if extra else {})
         fields.update({339: [sample_format] * samples} if sample_format else {})
         sizes, offsets = [len(b) for b in blocks], [8 + sum(map(len, blocks[:i])) for i in range(len(blocks))]
-        fields.update({322: [tile], 323: [tile], 324: offsets, 325: sizes} if tile else {273: offsets, 278: [2], 279: sizes})
+        fields.update({322: [tile], 323: [tile], 324: offsets, 325: sizes} if tile else {273: offsets, 278: [strip], 279: sizes})
         data, entries = b"II*\0" + struct.pack("<I", 8 + sum(sizes)) + b"".join(blocks), b""
         after = len(data) + 2 + 12 * len(fields) + 4
         beyond = b""
@@ -157,6 +158,15 @@ class Tiff(harness.Case):
             self.assertEqual(self.read_back(16), [v for pixel in pixels for v in pixel[:3]])
             self.store(pixels, 16, 2, [2, 0, 0], apart)
             self.assertEqual(self.read_back(16), [v for pixel in pixels for v in pixel[:4]])
+
+    def test_many_channels(self):
+        """Their strips are larger than the memory of the decoder, and read row by row."""
+        self.WIDTH, self.HEIGHT = 500, 400
+        for samples in (15, 70):
+            rows = [[(y * 100 + x + c) % 65536 for c in range(samples)] for y in range(4) for x in range(self.WIDTH)]
+            for extra in (None, [0]):
+                self.store(rows * 100, 16, 1, extra, coding=8, strip=self.HEIGHT)
+                self.assertEqual(self.read_back(16), [pixel[0] for pixel in rows] * 100)
 
     def test_where_0_is_white(self):
         for bits in (8, 16):

@@ -27,9 +27,10 @@ static const struct {
     [FC_IMAGE_WEBP] = {fc_decode_webp, 16, 1},
 #endif
 #ifdef FC_WITH_TIFF
-    [FC_IMAGE_TIFF] = {fc_decode_tiff, 24, 1},
+    [FC_IMAGE_TIFF] = {fc_decode_tiff, FC_TIFF_HEAP, 1},
 #endif
-    [FC_IMAGE_BMP] = {fc_decode_stb, 8, 0},    [FC_IMAGE_TGA] = {fc_decode_stb, 8, 0},
+    [FC_IMAGE_BMP] = {fc_decode_stb, 8, 0},
+    [FC_IMAGE_TGA] = {fc_decode_stb, 8, 0},
 };
 
 gsize fc_decode_heap(fc_image_kind kind, gsize pixels, gsize file_size) {

@@ -57,6 +57,9 @@ void fc_decode(const fc_decode_task *task, fc_decode_report *report);
 /* Bytes of malloc's that the decoder of this kind takes at most for so many pixels of a file of this size. */
 gsize fc_decode_heap(fc_image_kind kind, gsize pixels, gsize file_size);
 
+/* Of TIFF: bytes of the heap for each pixel. */
+#define FC_TIFF_HEAP 24
+
 /* Notes what is wrong; returns FALSE. */
 gboolean fc_decode_fail(fc_decode_report *report, fc_damage damage, const char *reason);
 /* Notes the picture's form; FALSE if the pixels have no room for it. */

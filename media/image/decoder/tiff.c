@@ -104,9 +104,9 @@ static gboolean is_plain(const tiff_form *f) {
          (f->sample_format == SAMPLEFORMAT_UINT || f->sample_format == SAMPLEFORMAT_VOID);
 }
 
-/* Strips or tiles, of all samples or of one each. */
+/* Strips or tiles, of all samples or of one each; or the rows of strips. */
 typedef struct tiff_blocks {
-  gboolean tiled, apart;
+  gboolean tiled, apart, rows;
   uint32_t width, height;
   gsize pixel, size; /* bytes */
   guint8 *bytes;     /* one of them */
@@ -126,13 +126,25 @@ static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_tas
     TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &b->height);
     b->height = MIN(b->height, f->height);
   }
-  const tmsize_t size = b->tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
+  tmsize_t size = b->tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
+  /* Strips of many channels may have no room: they are read row by row. */
+  b->rows = !b->tiled && size > 0 && (gsize)size / f->width / f->height >= FC_TIFF_HEAP;
+  if (b->rows) b->height = 1, size = TIFFScanlineSize(tiff);
   b->pixel = b->apart ? sample : sample * f->samples, b->size = (gsize)size;
   if (!b->width || !b->height || size <= 0 || b->size / b->pixel / b->width < b->height ||
-      b->size > BLOCK_MOST + 4 * task->room)
+      (!b->tiled && b->size > BLOCK_MOST + 4 * task->room))
     return fc_decode_fail(report, FC_CORRUPTED, "the size of its strips or tiles is wrong");
   b->bytes = calloc(1, b->size);
-  return b->bytes || fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+  if (b->bytes) return TRUE;
+  return b->tiled ? fc_decode_fail(report, FC_FOREIGN, "tiles much larger than the pixels read of them")
+                  : fc_decode_fail(report, FC_CORRUPTED, "out of memory");
+}
+
+/* FALSE: not all of it can be decoded. */
+static gboolean fetch(TIFF *tiff, const tiff_blocks *b, uint32_t y, uint32_t x, uint16_t c, tmsize_t size) {
+  if (b->rows) return TIFFReadScanline(tiff, b->bytes, y, c) == 1;
+  return size == (b->tiled ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, x, y, 0, c), b->bytes, size)
+                           : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, y, c), b->bytes, size));
 }
 
 /* The block at row y and column x, and with samples apart that of channel c. */
@@ -144,11 +156,7 @@ static gboolean read_block(TIFF *tiff, const tiff_form *f, const fc_decode_task 
               size = b->tiled ? b->size : rows * b->width * b->pixel;
   /* What can be read of a damaged one is used. */
   if (task->lenient) memset(b->bytes, 0, b->size);
-  const tmsize_t got =
-      b->tiled ? TIFFReadEncodedTile(tiff, TIFFComputeTile(tiff, (uint32_t)x, (uint32_t)y, 0, (uint16_t)c),
-                                     b->bytes, (tmsize_t)size)
-               : TIFFReadEncodedStrip(tiff, TIFFComputeStrip(tiff, (uint32_t)y, (uint16_t)c), b->bytes,
-                                      (tmsize_t)size);
+  const gboolean whole = fetch(tiff, b, (uint32_t)y, (uint32_t)x, (uint16_t)c, (tmsize_t)size);
   for (gsize i = 0; i < rows; i++) {
     const guint8 *from = b->bytes + i * b->width * b->pixel;
     guint8 *to = task->pixels + ((y + i) * f->width + x) * pixel + (gsize)c * sample;
@@ -156,7 +164,7 @@ static gboolean read_block(TIFF *tiff, const tiff_form *f, const fc_decode_task 
     for (gsize k = 0; k < columns && (taken != b->pixel || taken != pixel); k++)
       memcpy(to + k * pixel, from + k * b->pixel, taken);
   }
-  return got == (tmsize_t)size;
+  return whole;
 }
 
 static unsigned get(const guint8 *samples, gsize i, int bits) {
