@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * winstat_box_kernels.c - the loops of winstat_box_kernels.h, for one instruction set and each type of sums:
+ * winstat_box_kernels.c - the loops of winstat_box.h, for one instruction set and each type of sums:
  * with vectors, and cell by cell for shorter rows.
  */
-#include "filters/winstat/winstat_box_kernels.h"
+#include "filters/winstat/winstat_box.h"
 #include "filters/base/simd.h"
 
 #define PASTE2(f, suffix) f##_##suffix

@@ -9,7 +9,7 @@
 #define FC_FILTERS_WINSTAT_BYTE_STRIPS_CUH
 
 #include "filters/winstat/box/cuts.h"
-#include "filters/winstat/rows/bytes.cuh"
+#include "filters/winstat/bytes.cuh"
 
 namespace winstat {
 

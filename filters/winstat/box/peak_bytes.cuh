@@ -16,7 +16,7 @@
 #define FC_FILTERS_WINSTAT_PEAK_BYTES_CUH
 
 #include "filters/gpu/copy_async.cuh"
-#include "filters/winstat/rows/bytes.cuh"
+#include "filters/winstat/bytes.cuh"
 
 namespace winstat {
 

@@ -3,7 +3,7 @@
 // line_bytes.cu - means of bytes in windows along rows: kernel and launch.
 #include "filters/gpu/copy_async.cuh"
 #include "filters/winstat/box/cuts.h"
-#include "filters/winstat/rows/bytes.cuh"
+#include "filters/winstat/bytes.cuh"
 #include "filters/winstat/rows/cuts.h"
 #include "filters/winstat/launch.cuh"
 
@@ -20,6 +20,13 @@
 // shared memory.
 
 namespace winstat {
+
+// The sum of the products of four bytes and four signed weights, and `sum`.
+__device__ __forceinline__ uint32_t weighed(uint32_t bytes, uint32_t weights, uint32_t sum) {
+  uint32_t r;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(bytes), "r"(weights), "r"(sum));
+  return r;
+}
 
 constexpr int BYTES_THREADS = 256, BYTES_WARPS = BYTES_THREADS / 32;
 

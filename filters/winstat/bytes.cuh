@@ -2,8 +2,8 @@
 //
 // bytes.cuh - code shared by kernels for sums of bytes: bytes from shared memory, codes of means, and
 // results.
-#ifndef FC_FILTERS_WINSTAT_ROWS_BYTES_CUH
-#define FC_FILTERS_WINSTAT_ROWS_BYTES_CUH
+#ifndef FC_FILTERS_WINSTAT_BYTES_CUH
+#define FC_FILTERS_WINSTAT_BYTES_CUH
 
 #include <type_traits>
 
@@ -55,13 +55,6 @@ __device__ __forceinline__ void bytes_take(uint32_t (&v)[WORDS], const unsigned 
     x[4 * k] = q.x, x[4 * k + 1] = q.y, x[4 * k + 2] = q.z, x[4 * k + 3] = q.w;
   }
   bytes_shift(v, x, at);
-}
-
-// The sum of the products of four bytes and four signed weights, and `sum`.
-__device__ __forceinline__ uint32_t weighed(uint32_t bytes, uint32_t weights, uint32_t sum) {
-  uint32_t r;
-  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(bytes), "r"(weights), "r"(sum));
-  return r;
 }
 
 // 2^23 and a number below that, as a float: the number is its last bits.
