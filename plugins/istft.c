@@ -89,13 +89,6 @@ static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
 
 /* ---- running -------------------------------------------------------------------- */
 
-static void release(const fc_host *host, void *prepared) {
-  stft_state *t = prepared;
-  if (!t) return;
-  stft_state_clear(host, t);
-  free(t);
-}
-
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   const instance *op = self;
   stft_state *t = calloc(1, sizeof *t);
@@ -104,7 +97,7 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   if (status == FC_OK)
     *prepared = t;
   else
-    release(host, t);
+    stft_state_release(host, t);
   return status;
 }
 
@@ -115,11 +108,6 @@ static size_t scratch(const void *prepared, const fc_job *job) {
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
   (void)host;
   return fc_istft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
-}
-
-static size_t scratch_reference(const void *prepared, const fc_job *job) {
-  (void)job;
-  return fc_stft_ref_scratch(&((const stft_state *)prepared)->s);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
@@ -182,9 +170,10 @@ static const fc_operator istft = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch_reference, process_reference),
+    .backends =
+        BACKENDS(FC_ON_CPU(prepare, stft_state_release, scratch, process_cpu),
+                 FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, stft_state_release, scratch_cuda, process_cuda)),
+    .reference = FC_ON_CPU(prepare, stft_state_release, stft_state_scratch_reference, process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("istft", istft)

@@ -199,43 +199,38 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
 
 static size_t scratch(const void *prepared, const fc_job *job) {
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : fc_stft_scratch(&s->t.s, job->out);
+  return s->from == FROM_SPECTRUM ? fc_matrix_scratch(&s->m) : stft_state_scratch(&s->t, job);
 }
 
 static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
   const state *s = prepared;
   if (s->from == FROM_SPECTRUM) return fc_matrix_cpu(&s->m, job->in[0], job->out, job->scratch, job->notes);
-  return fc_stft_cpu(&s->t.s, job->in[0], job->out, job->scratch, job->notes);
+  return stft_state_process(host, &s->t, job);
 }
 
 static size_t scratch_reference(const void *prepared, const fc_job *job) {
-  (void)job;
   const state *s = prepared;
-  return s->from == FROM_SPECTRUM ? 0 : fc_stft_ref_scratch(&s->t.s);
+  return s->from == FROM_SPECTRUM ? 0 : stft_state_scratch_reference(&s->t, job);
 }
 
 static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
   const state *s = prepared;
   if (s->from == FROM_SPECTRUM) return fc_matrix_ref(&s->m, job->in[0], job->out, job->notes);
-  return fc_stft_ref(&s->t.s, job->in[0], job->out, job->scratch, job->notes);
+  return stft_state_process_reference(host, &s->t, job);
 }
 
 #if FC_HAVE_CUDA
 static size_t scratch_cuda(const void *prepared, const fc_job *job) {
   const state *s = prepared;
   return s->from == FROM_SPECTRUM ? fc_matrix_device_scratch(&s->m, job->out)
-                                  : fc_stft_device_scratch(&s->t.s, job->out);
+                                  : stft_state_scratch_cuda(&s->t, job);
 }
 
 static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
   const state *s = prepared;
   if (s->from == FROM_SPECTRUM)
     return fc_matrix_cuda(&s->m, job->in[0], job->out, job->scratch, job->notes, job->stream);
-  return fc_stft_cuda(&s->t.s, job->in[0], job->out, job->scratch, job->scratch_bytes, job->notes,
-                      job->stream);
+  return stft_state_process_cuda(host, &s->t, job);
 }
 #endif
 

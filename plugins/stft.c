@@ -71,13 +71,6 @@ static double scale_of(const instance *op, double rate) {
   return op->scale == SCALE_PSD ? 1 / sqrt(rate * squares) : 1 / sum;
 }
 
-static void release(const fc_host *host, void *prepared) {
-  stft_state *t = prepared;
-  if (!t) return;
-  stft_state_clear(host, t);
-  free(t);
-}
-
 static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup, void **prepared) {
   const instance *op = self;
   double scale = scale_of(op, setup->in[0]->rate);
@@ -92,40 +85,9 @@ static fc_status prepare(const fc_host *host, void *self, const fc_setup *setup,
   if (status == FC_OK)
     *prepared = t;
   else
-    release(host, t);
+    stft_state_release(host, t);
   return status;
 }
-
-static size_t scratch(const void *prepared, const fc_job *job) {
-  return fc_stft_scratch(&((const stft_state *)prepared)->s, job->out);
-}
-
-static fc_status process_cpu(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
-  return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
-}
-
-static size_t scratch_reference(const void *prepared, const fc_job *job) {
-  (void)job;
-  return fc_stft_ref_scratch(&((const stft_state *)prepared)->s);
-}
-
-static fc_status process_reference(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
-  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
-}
-
-#if FC_HAVE_CUDA
-static size_t scratch_cuda(const void *prepared, const fc_job *job) {
-  return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out);
-}
-
-static fc_status process_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
-  (void)host;
-  return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
-                      job->scratch_bytes, job->notes, job->stream);
-}
-#endif
 
 /* ---- the descriptor --------------------------------------------------------------- */
 
@@ -189,9 +151,11 @@ static const fc_operator stft = {
     .create = create,
     .destroy = destroy,
     .negotiate = negotiate,
-    .backends = BACKENDS(FC_ON_CPU(prepare, release, scratch, process_cpu),
-                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, release, scratch_cuda, process_cuda)),
-    .reference = FC_ON_CPU(prepare, release, scratch_reference, process_reference),
+    .backends = BACKENDS(FC_ON_CPU(prepare, stft_state_release, stft_state_scratch, stft_state_process),
+                         FC_ON_CUDA(FC_BACKEND_GRAPH, prepare, stft_state_release, stft_state_scratch_cuda,
+                                    stft_state_process_cuda)),
+    .reference =
+        FC_ON_CPU(prepare, stft_state_release, stft_state_scratch_reference, stft_state_process_reference),
 };
 
 SINGLE_OPERATOR_PLUGIN("stft", stft)

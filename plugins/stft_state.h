@@ -63,7 +63,6 @@ static inline fc_status frames_read(const fc_host *host, const fc_arg *const *ar
                     (long long)f->frame);
 }
 
-/* As many frames as cover `length` samples. */
 /* Spectra that stft wrote to an .npy file are an array with two axes, which is read as an image. */
 static inline fc_status frames_check_axes(const fc_host *host, const fc_format *in, int64_t values) {
   const int64_t *extent = in->extent;
@@ -74,6 +73,7 @@ static inline fc_status frames_check_axes(const fc_host *host, const fc_format *
                     "third in front, array[None] in NumPy");
 }
 
+/* As many frames as cover `length` samples. */
 static inline int64_t frames_count(const frames *f, int64_t length) {
   if (length < 0) return FC_UNKNOWN;
   if (length == 0) return 0;
@@ -122,6 +122,11 @@ static inline void stft_state_set(void *to, int compute, int64_t at, double v) {
     ((float *)to)[at] = (float)v;
 }
 
+static inline void stft_state_release(const fc_host *host, void *prepared) {
+  if (prepared) stft_state_clear(host, prepared);
+  free(prepared);
+}
+
 /* Window and plan; `scale` multiplies the window. On failure, stft_state_clear. */
 static inline fc_status stft_state_make(const fc_host *host, const fc_setup *setup, const frames *f,
                                         double scale, stft_state *t) {
@@ -151,5 +156,41 @@ static inline fc_status stft_state_make(const fc_host *host, const fc_setup *set
   return host->fail(host, FC_NO_MEMORY, "no device memory for a transform of %lld samples",
                     (long long)f->size);
 }
+
+/* ---- the forward transform as a backend's functions --------------------------------- */
+
+static inline size_t stft_state_scratch(const void *prepared, const fc_job *job) {
+  return fc_stft_scratch(&((const stft_state *)prepared)->s, job->out);
+}
+
+static inline fc_status stft_state_process(const fc_host *host, const void *prepared, const fc_job *job) {
+  (void)host;
+  return fc_stft_cpu(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
+}
+
+/* Of the inverse's reference too. */
+static inline size_t stft_state_scratch_reference(const void *prepared, const fc_job *job) {
+  (void)job;
+  return fc_stft_ref_scratch(&((const stft_state *)prepared)->s);
+}
+
+static inline fc_status stft_state_process_reference(const fc_host *host, const void *prepared,
+                                                     const fc_job *job) {
+  (void)host;
+  return fc_stft_ref(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch, job->notes);
+}
+
+#if FC_HAVE_CUDA
+static inline size_t stft_state_scratch_cuda(const void *prepared, const fc_job *job) {
+  return fc_stft_device_scratch(&((const stft_state *)prepared)->s, job->out);
+}
+
+static inline fc_status stft_state_process_cuda(const fc_host *host, const void *prepared,
+                                                const fc_job *job) {
+  (void)host;
+  return fc_stft_cuda(&((const stft_state *)prepared)->s, job->in[0], job->out, job->scratch,
+                      job->scratch_bytes, job->notes, job->stream);
+}
+#endif
 
 #endif
