@@ -4,35 +4,9 @@
  * device: the bits of the CPU's versions, on views of all types, layouts and sizes, whole and cut; nothing
  * written beyond the elements. Skipped without a device.
  */
-#include <cuda_runtime_api.h>
-
 #include "filters/resample/resample.h"
+#include "tests/filters/device_signals.h"
 #include "tests/filters/geometry.h"
-
-#define SKIPPED 77
-
-static void *to_device(const void *from, size_t bytes) {
-  void *to = NULL;
-  if (cudaMalloc(&to, bytes ? bytes : 1) != cudaSuccess) abort();
-  if (cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) != cudaSuccess) abort();
-  return to;
-}
-
-/* The view of a copy of a signal, guard bands and all; and back. */
-static fc_view view_on_device(const signal *s) {
-  char *base = to_device(s->memory.base, s->memory.bytes + 2 * GUARD_BYTES);
-  fc_view v = s->view;
-  v.device = FC_CUDA_DEVICE(0);
-  v.data = base + ((unsigned char *)s->view.data - s->memory.base);
-  return v;
-}
-
-static void view_from_device(const signal *s, const fc_view *v) {
-  char *base = (char *)v->data - ((unsigned char *)s->view.data - s->memory.base);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess, "the kernel failed");
-  cudaMemcpy(s->memory.base, base, s->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
-  cudaFree(base);
-}
 
 static void check_same(const signal *want, const signal *got, const char *what) {
   int64_t at[FC_AXES], off = 0;

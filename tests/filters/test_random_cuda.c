@@ -4,30 +4,8 @@
  * on views of all types, layouts and sizes, whole and cut; nothing written beyond the elements. Skipped
  * without a device.
  */
-#include <cuda_runtime_api.h>
-
+#include "tests/filters/device_signals.h"
 #include "tests/filters/randoms.h"
-
-#define SKIPPED 77
-
-/* The view of a copy of a signal, guard bands and all; and back. */
-static fc_view view_on_device(const signal *s) {
-  void *base = NULL;
-  fc_view v = s->view;
-  const size_t bytes = s->memory.bytes + 2 * GUARD_BYTES;
-  if (cudaMalloc(&base, bytes) != cudaSuccess) abort();
-  if (cudaMemcpy(base, s->memory.base, bytes, cudaMemcpyHostToDevice) != cudaSuccess) abort();
-  v.device = FC_CUDA_DEVICE(0);
-  v.data = (char *)base + ((unsigned char *)s->view.data - s->memory.base);
-  return v;
-}
-
-static void view_from_device(const signal *s, const fc_view *v) {
-  char *base = (char *)v->data - ((unsigned char *)s->view.data - s->memory.base);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess, "the kernel failed");
-  cudaMemcpy(s->memory.base, base, s->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
-  cudaFree(base);
-}
 
 static fc_status run(const trial *t, const fc_view *in, const fc_view *out, uint32_t *notes) {
   return t->twists ? fc_twist_cuda(&t->twist, in, out, NULL, notes)

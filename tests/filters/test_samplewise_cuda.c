@@ -4,34 +4,8 @@
  * vectorised versions: the same values to the bit (but for what a NaN carries), the same
  * notes, nothing written beyond the elements. Skipped without a device.
  */
-#include <cuda_runtime_api.h>
-
+#include "tests/filters/device_signals.h"
 #include "tests/filters/samplewise.h"
-
-#define SKIPPED 77
-
-/* A device copy of host memory. */
-static void *to_device(const void *from, size_t bytes) {
-  void *to = NULL;
-  if (cudaMalloc(&to, bytes ? bytes : 1) != cudaSuccess) abort();
-  if (cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) != cudaSuccess) abort();
-  return to;
-}
-
-/* The view of a copy of a signal, guard bands and all. */
-static fc_view view_on_device(const signal *s) {
-  char *base = to_device(s->memory.base, s->memory.bytes + 2 * GUARD_BYTES);
-  fc_view v = s->view;
-  v.device = FC_CUDA_DEVICE(0);
-  v.data = base + ((unsigned char *)s->view.data - s->memory.base);
-  return v;
-}
-
-static void view_from_device(const signal *s, const fc_view *v) {
-  char *base = (char *)v->data - ((unsigned char *)s->view.data - s->memory.base);
-  cudaMemcpy(s->memory.base, base, s->memory.bytes + 2 * GUARD_BYTES, cudaMemcpyDeviceToHost);
-  cudaFree(base);
-}
 
 static fc_status run_on_device(const trial *t, const fc_view *in, const fc_view *out, uint32_t *notes) {
   fc_pointwise p = t->pointwise;
