@@ -51,6 +51,8 @@ exit_status design_command(const arguments *a) {
   plugins_release_stdout();
   gsize count = 0;
   g_autofree double *taps = chain ? fc_chain_mask(chain, 0, (double)a->rate, &count, &error) : NULL;
+  if (!taps && chain && !a->rate && strstr(error->message, "sample rate"))
+    g_prefix_error(&error, "--rate is missing: ");
   if (!taps) return say_gerror(error);
   g_autofree char *text = mask_text(a, taps, count);
   return write_mask(a, text, &error) ? EXIT_DONE : error ? say_gerror(error) : EXIT_FAILED;

@@ -115,30 +115,43 @@ static void print_help(const command *c) {
   if (c->help) printf("\n%s", c->help);
 }
 
+static const command *named(const char *name) {
+  for (const command *c = commands + 1; c->usage; c++)
+    if (strcmp(c->name, name) == 0) return c;
+  return NULL;
+}
+
+/* Of "help", "help list" and "help gain": a command explains itself, an operator is inspected. */
+static const command *find_help(char ***argv) {
+  const char *of = (*argv)[1];
+  const command *c = of ? named(of) : NULL;
+  if (of) ++*argv;
+  if (of && !c && of[0] != '-') return named("inspect");
+  (*argv)[0] = "--help";
+  return c ? c : &commands[0];
+}
+
 /* Which command argv names, with *argv moved to its options; NULL after an error message. */
 static const command *find_command(char ***argv) {
   const char *word = (*argv)[1];
   ++*argv;
   if (!word || word[0] == '-') return &commands[0];
-  if (strcmp(word, "help") == 0) {
-    (*argv)[0] = "--help";
-    return &commands[0];
+  if (strcmp(word, "help") == 0) return find_help(argv);
+  const command *found = named(word);
+  if (found) {
+    ++*argv;
+    return found;
   }
   const char *names[G_N_ELEMENTS(commands)];
   gsize n = 0;
-  for (const command *c = commands + 1; c->usage; c++) {
-    if (strcmp(c->name, word) == 0) {
-      ++*argv;
-      return c;
-    }
-    names[n++] = c->name;
-  }
+  for (const command *c = commands + 1; c->usage; c++) names[n++] = c->name;
   names[n] = NULL;
   g_autofree char *hint = fc_did_you_mean(word, names);
   if (*hint)
     say_error("no command \"%s\"%s", word, hint);
   else
-    say_error("no command \"%s\"; files are named with -i and -o (see filterchain --help)", word);
+    say_error("no command \"%s\"; files are named with -i and -o, operators with -p (see filterchain --help)",
+              word);
   return NULL;
 }
 

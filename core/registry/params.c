@@ -214,6 +214,14 @@ static gboolean parse_time(value *v, double seconds) {
   return TRUE;
 }
 
+/* 0x10 in a list: the 0 is at fault, or it is not told from a hexadecimal number. */
+static gboolean fail_zero_by(const parsing *p, const char *word, gsize length, GError **error) {
+  const gboolean zero = check_int(p, 0, word, length, NULL);
+  return fail_value(p, word, length,
+                    zero ? "is not a number (write two with a comma)" : "has a 0, which is out of range",
+                    error);
+}
+
 /* Integers may be written as 48000 or 48e3. */
 static gboolean parse_int(const parsing *p, value *v, const char *word, gsize length, GError **error) {
   double number = 0;
@@ -224,6 +232,8 @@ static gboolean parse_int(const parsing *p, value *v, const char *word, gsize le
     number = (double)whole;
   } else {
     const char *after = fc_number_scan(word, word + length, &number);
+    if (p->param->flags & FC_PARAM_LIST && length > 2 && strncmp(word, "0x", 2) == 0)
+      return fail_zero_by(p, word, length, error);
     if (after != word + length) {
       const gboolean time =
           after && g_ascii_isalpha(*after) && *after != 'x' && has_unit(p->param, "samples");

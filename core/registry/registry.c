@@ -461,6 +461,18 @@ static char *colon_hint(const GPtrArray *all, const char *name) {
   return g_strdup_printf(": did you mean \"%.*s:%.40s\"?", (int)length, name, name + length + 1);
 }
 
+/* For "flip|rotate": ": did you mean stages of their own, "flip" and "rotate"?"; NULL: there are no two
+ * names. g_free. */
+static char *chain_hint(const GPtrArray *all, const char *name) {
+  static const char between[] = "|;, ";
+  const gsize length = strcspn(name, between);
+  const char *next = name + length + strspn(name + length, between);
+  const gsize rest = strcspn(next, between);
+  if (!is_operator(all, name, length) || !is_operator(all, next, rest)) return NULL;
+  return g_strdup_printf(": did you mean stages of their own, \"%.*s\" and \"%.*s\"?", (int)length, name,
+                         (int)rest, next);
+}
+
 /* The same for the nearest word by its spelling, of names, choices and keywords; "": none is near. */
 static char *spelling_hint(const GPtrArray *all, const char *typed) {
   g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
@@ -486,7 +498,8 @@ static char *spelling_hint(const GPtrArray *all, const char *typed) {
 
 static void fail_find(fc_registry *r, const char *name, GError **error) {
   g_autoptr(GPtrArray) all = all_operators(r);
-  g_autofree char *hint = colon_hint(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  g_autofree char *hint = chain_hint(all, name), *shown = g_strndup(name, 64), *why = why_unfit(r, name);
+  if (!hint) hint = colon_hint(all, name);
   if (!hint) hint = hint_for(all, name);
   if (!hint) hint = spelling_hint(all, name);
   if (strchr(name, '/'))

@@ -288,6 +288,7 @@ static gboolean apply_factor(gather *g, const char *p, const char *end, GError *
   if ((sign != '/' && sign != '*') || p + 1 == end)
     return fail_here(g, error, "after \"]\" only /NUMBER or *NUMBER may follow");
   if (fc_number_scan(p + 1, end, &n) != end) return fail_word(g, p + 1, (gsize)(end - p - 1), error);
+  if (sign == '/' && n == 0) return fail_here(g, error, "%s divides by zero", p);
   for (gint64 i = 0; i < g->count; i++) {
     g->values[i] = sign == '/' ? g->values[i] / n : g->values[i] * n;
     if (too_large(g->values[i])) return fail_here(g, error, "%s makes a number larger than 3.4e38", p);

@@ -80,8 +80,13 @@ char *fc_given_options_parse(const char *file, gboolean reading, fc_given_option
     g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
     if (equals) *equals = 0;
     if (is_key(word)) continue;
-    fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is not an option (a colon in a file's name is written \\:)",
-            file, word);
+    if (strstr(file, "://"))
+      fc_fail(error, FC_INVALID, "\"%s\" is an address, not a file: %s", file,
+              reading ? "download it first, or pipe it in, as in curl -s URL | filterchain -i -"
+                      : "pipe the output, -o -, to a program that sends it");
+    else
+      fc_fail(error, FC_INVALID, "\"%s\": \"%s\" is not an option (a colon in a file's name is written \\:)",
+              file, word);
     return NULL;
   }
   *options = g_steal_pointer(&given);

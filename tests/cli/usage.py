@@ -69,7 +69,33 @@ class Mistakes(harness.Case):
 
     def test_unknown_command(self):
         self.expect('no command "lst": did you mean "list"?', "lst")
-        self.expect('no command "in.wav"; files are named with -i and -o (see filterchain --help)', "in.wav")
+        for word in ("in.wav", "gain"):
+            self.expect(f'no command "{word}"; files are named with -i and -o, operators with -p (see filterchain --help)', word)
+
+    def test_several_stages_as_one(self):
+        for text in ("gain|clip", "gain;clip:0.9", "gain, clip"):
+            name = text.split(":")[0]
+            self.expect(f'no operator "{name}": did you mean stages of their own, "gain" and "clip"?', "-i", "in.wav", "-p", text, "-o", "out.wav")
+
+    def test_addresses(self):
+        url = "http://example.org/in.wav"
+        self.expect(f'"{url}" is an address, not a file: download it first, or pipe it in, as in curl -s URL | filterchain -i -',
+                    "-i", url, "-o", "out.wav")
+        self.expect(f'"{url}" is an address, not a file: pipe the output, -o -, to a program that sends it', "-p", "tone:sine", "-o", url)
+
+    def test_a_side_of_nothing(self):
+        for size, said in (("0x5", "0x5 has a 0, which"), ("0x10", "0x10 has a 0, which"), ("5x0", "0")):
+            self.expect(f"crop: size: {said} is out of range: expected 1 to 2147483647 pixels", "-i", "in.png", "-p", f"crop:{size}", "-o", "out.png")
+
+    def test_help_of_something(self):
+        self.assertEqual(self.succeed("help", "list"), self.succeed("list", "--help"))
+        self.assertEqual(self.succeed("help", "gain"), self.succeed("inspect", "gain"))
+        self.assertEqual(self.succeed("help", "bench"), self.succeed("bench", "--help"))
+        self.assertEqual(self.succeed("help", "--help"), self.succeed("--help"))
+        self.expect('no operator "gian": did you mean "gain"?', "help", "gian")
+
+    def test_a_design_without_a_rate(self):
+        self.expect("--rate is missing: fir: the sample rate is not known, so frequencies cannot be used", "design", "-p", "fir:lowpass=1k")
 
     def test_unknown_option(self):
         self.expect('no option "--dryrun": did you mean "--dry-run"?', "--dryrun")
