@@ -9,13 +9,19 @@
 
 FC_ISA_DECLARE(fc_samples_kernels, fc_samples_kernels);
 
+#ifndef FC_ISA_MOST /* by the option isa of the build */
+#define FC_ISA_MOST FC_ISA_AVX512
+#endif
+
 fc_isa fc_rows_isa(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+  if (FC_ISA_MOST == FC_ISA_BASE || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi2"))
     return FC_ISA_BASE;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (FC_ISA_MOST == FC_ISA_AVX512 && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
     return FC_ISA_AVX512;
   return FC_ISA_AVX2;
 #else

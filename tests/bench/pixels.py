@@ -5,8 +5,10 @@
     PYTHONPATH=BUILD/python pixels.py [--rounds N] [--only NAME] [--json FILE]
 
 Times are of the processor, medians and least of N rounds (15): what else runs on the machine shows in the medians, as it
-takes part of the caches and of the core. Results are compared first. Needs NumPy; opencv-python-headless and Pillow where they are to be the rivals."""
+takes part of the caches and of the core. Ours uses what BUILD allows (meson setup -Disa=avx2), OpenCV what OPENCV_CPU_DISABLE leaves
+(AVX512-SKX is what it calls AVX-512); both are in the record. Results are compared first. Needs NumPy; opencv-python-headless and Pillow where they are to be the rivals."""
 import argparse
+import ctypes
 import os
 import statistics
 import time
@@ -71,6 +73,14 @@ def spent(call):
     return (time.process_time() - start) * 1e3
 
 
+def instruction_set():
+    """Of the library that has been loaded."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        library = ctypes.CDLL(next(line.split()[-1] for line in maps if "libfilterchain-filters" in line))
+    library.fc_isa_name.restype = ctypes.c_char_p
+    return library.fc_isa_name(library.fc_isa_best()).decode()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
@@ -80,7 +90,8 @@ def main():
     run = rivals_cpu.circumstances(1)
     cv2.setNumThreads(1)
     rows = []
-    print(f"{WIDTH} x {HEIGHT} of 8 bits, one core\n{'work':22}{'ours':>10}  {'rival':8}{'its time':>10}  ratio  of the least")
+    fc.chain("flip", device="cpu")
+    print(f"{WIDTH} x {HEIGHT} of 8 bits, one core, ours by {instruction_set()}\n{'work':22}{'ours':>10}  {'rival':8}{'its time':>10}  ratio  of the least")
     for name, stage, channels, rival, make, most in WORK:
         if args.only and args.only not in name:
             continue
@@ -103,7 +114,8 @@ def main():
         rows.append({"work": name, "stage": stage, "channels": channels, "ms": round(mine, 3), "rival": rival, "rival_ms": round(its, 3),
                      "ratio": round(its / mine, 2), "least_ms": round(least[0], 3), "rival_least_ms": round(least[1], 3),
                      "ratio_of_least": round(least[1] / least[0], 2), "largest_difference": int(off.max())})
-    rivals_cpu.store(args.json, run, opencv=cv2.__version__, size=[WIDTH, HEIGHT], rows=rows)
+    rivals_cpu.store(args.json, run, opencv=cv2.__version__, isa=instruction_set(), opencv_without=os.environ.get("OPENCV_CPU_DISABLE", ""),
+                     size=[WIDTH, HEIGHT], rows=rows)
 
 
 if __name__ == "__main__":
