@@ -141,6 +141,34 @@ static int64_t look_up_vectors(uint8_t *to, const uint8_t *from, int64_t count, 
   }
   return i;
 }
+#elif defined(__AVX2__)
+/* 128 codes at a time: of each 16 entries those whose codes, less the first one's, are below 16. From others
+ * a saturated sum leaves a high bit, for which the shuffle gives 0. */
+static int64_t look_up_vectors(uint8_t *to, const uint8_t *from, int64_t count, const uint8_t *table) {
+  enum { VECTORS = 4 };
+  int64_t i = 0;
+  for (; i + 32 * VECTORS <= count; i += 32 * VECTORS) {
+    __m256i code[VECTORS], found[VECTORS];
+    FC_UNROLL
+    for (int j = 0; j < VECTORS; j++) {
+      code[j] = _mm256_loadu_si256((const __m256i *)(const void *)(from + i + 32 * j));
+      found[j] = _mm256_setzero_si256();
+    }
+    for (int first = 0; first < 256; first += 16) {
+      const __m256i entries =
+          _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(table + first)));
+      FC_UNROLL
+      for (int j = 0; j < VECTORS; j++) {
+        const __m256i low = _mm256_adds_epu8(code[j], _mm256_set1_epi8(0x70));
+        found[j] = _mm256_or_si256(found[j], _mm256_shuffle_epi8(entries, low));
+        code[j] = _mm256_sub_epi8(code[j], _mm256_set1_epi8(16));
+      }
+    }
+    FC_UNROLL
+    for (int j = 0; j < VECTORS; j++) _mm256_storeu_si256((__m256i *)(void *)(to + i + 32 * j), found[j]);
+  }
+  return i;
+}
 #else
 #define look_up_vectors(to, from, count, table) 0
 #endif

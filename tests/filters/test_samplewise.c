@@ -209,6 +209,35 @@ static void check_gather(void) {
   CHECK(memcmp(out, want, sizeof want) == 0, "gathers elsewhere");
 }
 
+/* Curves of bytes by a table: every code at every place of a vector, and what is left behind the last one. */
+static void check_byte_tables(void) {
+  uint8_t in[700], want[700], got[700];
+  float table[256];
+  fc_pointwise p = {.form = FC_POINTWISE_CURVE,
+                    .compute = FC_F32,
+                    .factor = 1.0 / 255,
+                    .high = 1,
+                    .exponent = 0.45,
+                    .span = 255};
+  fc_pointwise_table(&p, FC_IMAGE, FC_U8, table);
+  p.table = table;
+  guarded scratch = guarded_new(fc_pointwise_cpu_scratch(&p));
+  for (int isa = FC_ISA_BASE; isa <= (int)fc_isa_best(); isa++)
+    for (int from = 0; from < 256; from++) {
+      const int count = 700 - from;
+      uint32_t notes[2] = {0, 0};
+      p.isa = (fc_isa)isa;
+      for (int i = 0; i < count; i++) in[i] = (uint8_t)(from + i);
+      fc_view a = line_of(in, FC_IMAGE, FC_U8, count), b = line_of(want, FC_IMAGE, FC_U8, count),
+              c = line_of(got, FC_IMAGE, FC_U8, count);
+      fc_pointwise_ref(&p, &a, &b, notes);
+      fc_pointwise_cpu(&p, &a, &c, scratch.data, notes);
+      CHECK(memcmp(want, got, (size_t)count) == 0, "a table by %s, codes from %d on", fc_isa_name(p.isa),
+            from);
+    }
+  guarded_free(&scratch);
+}
+
 int main(void) {
   random_start(20240611);
   check_code_ranges();
@@ -216,6 +245,7 @@ int main(void) {
   check_stores();
   check_stretch();
   check_gather();
+  check_byte_tables();
   for (int i = 0; i < 1500; i++) {
     trial *t = trial_new((trial_kind)(i % TRIAL_KINDS));
     check_trial(t);
