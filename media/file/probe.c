@@ -6,6 +6,7 @@
 #include "media/audio/id3.h"
 #include "media/file/formats.h"
 
+#include <sndfile.h>
 #include <string.h>
 
 /* A signature: bytes at an offset. */
@@ -191,13 +192,32 @@ static const fc_file_format *format_behind_tags(fc_input *input, GError **error)
   return NULL;
 }
 
+/* Files that one library reads as one kind: FLAC, Ogg, sound in chunks, others. */
+static int family_of(const fc_file_format *format) {
+  const gboolean alone = format->sndfile == SF_FORMAT_FLAC || format->sndfile == SF_FORMAT_OGG;
+  return format->open != fc_audio_open ? -1 : alone ? format->sndfile : 0;
+}
+
+/* A sound that is said to be of a format which its first bytes contradict: some readers would take it for
+ * what it is, others give a false reason. The two bytes of MP3 are no sign of anything. */
+static const fc_file_format *check_named(const fc_input *input, const fc_file_format *named, GError **error) {
+  const fc_file_format *format = format_at(input);
+  if (named->open != fc_audio_open || named->sndfile == FC_SF_MPEG || !format ||
+      format->sndfile == FC_SF_MPEG || family_of(named) == family_of(format))
+    return named;
+  fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title,
+          format->title);
+  return NULL;
+}
+
 const fc_file_format *fc_probe_input(fc_input *input, const fc_media_options *options, GError **error) {
   const fc_file_format *format = format_at(input);
   gboolean tagged = format && memcmp(input->head, "ID3", 3) == 0;
   if (options->in_format) {
     format = format_named(options->in_format, FALSE, error);
     tagged = tagged && format && format->open == fc_audio_open;
-    return tagged && !fc_id3_pass(input, error) ? NULL : format;
+    if (tagged && !fc_id3_pass(input, error)) return NULL;
+    return format ? check_named(input, format, error) : NULL;
   }
   const fc_file_format *named = input->path ? fc_format_by_extension(input->path) : NULL;
   if (options->in_raw) return format_named("raw", FALSE, error);

@@ -90,6 +90,12 @@ class Inputs(Bad):
     def test_another_kind_than_was_said(self):
         for name, said in (("npy", "not an .npy"), ("png", "not a PNG"), ("jpg", "not a JPEG"), ("bmp", "not a BMP")):
             self.expect(1, f"in.wav: is {said} file", "-i", self.sound, "--in-format", name, output="out.npy")
+        for name, said in (("flac", "a FLAC"), ("ogg", "an Ogg"), ("opus", "an Opus")):
+            self.expect(1, f"in.wav: is not {said} file but WAV", "-i", self.sound, "--in-format", name, output="out.npy")
+        self.succeed("-i", self.sound, "-o", "in.flac")
+        for name, said in (("wav", "a WAV"), ("aiff", "an AIFF"), ("ogg", "an Ogg")):
+            self.expect(1, f"in.flac: is not {said} file but FLAC", "-i", "in.flac", "--in-format", name, output="out.npy")
+        self.succeed("-i", self.sound, "--in-format", "rf64", "-o", "out.npy")
 
     def test_a_few_bytes(self):
         """Of a mark that is cut off, of a character, and of text."""
