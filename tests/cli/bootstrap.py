@@ -62,7 +62,7 @@ class Bootstrap(harness.Case):
 
     def test_a_gpu(self):
         """The first result comes from the CPU; then what runs on this GPU is built in the same folder, without the kernels that
-        take half an hour; an installation has them, and a demo after it keeps them."""
+        take many minutes; an installation has them, and a demo after it keeps them."""
         self.assertEqual(self.run_bootstrap("demo", "9.0"), [CPU, "build", "filter", H200, "build", "gpu"])
         self.assertEqual(self.run_bootstrap("demo", "9.0"), ["build", "gpu"])
         self.assertEqual(self.run_bootstrap("install prefix", "9.0"), [ALL, "build"])
