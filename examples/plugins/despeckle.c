@@ -28,8 +28,7 @@ static fc_status despeckle_numbers(const fc_host *host, void *self, const fc_set
 
 FC_AROUND_FUNCTION(despeckle, SIDE, SIDE, (amount), {
   const real here = FC_AT(0, 0);
-  real least = FC_AT(-1, 0);
-  real most = least;
+  real least = FC_AT(-1, 0), most = least;
   for (int i = 0; i < SIDE * SIDE; i++) {
     const real v = FC_AT(i % SIDE - 1, i / SIDE - 1);
     if (i == SIDE * SIDE / 2) continue;

@@ -20,7 +20,7 @@ class Examples(Installed):
     def build(self, *options):
         self.call(MESON, "setup", "build", "--werror", *options, cwd=self.path("plugins"))
         self.call("ninja", "-C", "build", cwd=self.path("plugins"))
-        self.assertIn("Ok:                 5", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
+        self.assertIn("Ok:                 6", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
 
     def test_with_nvcc(self):
         if not has_nvcc():
