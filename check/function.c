@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function.c - device functions without a device: the text is compiled by the installed C++ compiler, for the
- * compute type, and compared with process on samples of that type, to the bit. Of a window the text is the
- * host's, so its sums are made here, by the definition in device_function.h, where it lies within the signal.
- * Statistics and transforms are left to the library's own tests.
+ * compute type, and compared with process on samples of that type, to the bit; a function of neighbours with
+ * the border that was chosen. Of other windows the text is the host's, so its sums are made here, by the
+ * definition in device_function.h, where it lies within the signal. Statistics and transforms are left to the
+ * library's own tests.
  */
 #include "check/probes.h"
 
@@ -34,6 +35,15 @@ static const char begin_text[] =
     "inline double __hiloint2double(int high, int low) {\n"
     "  const unsigned long long b = (unsigned long long)(unsigned)high << 32 | (unsigned)low;\n"
     "  double v; memcpy(&v, &b, 8); return v;\n}\n";
+static const char around_text[] =
+    "struct neighbours {\n  const %s *middle; long column, row;\n"
+    "  %s operator()(int dx, int dy) const { return middle[dy * row + dx * column]; }\n};\n";
+/* Of samples with a border of NX - 1 columns and NY - 1 rows. */
+static const char neighbours_text[] =
+    "    const long c = i %% channels, x = i / channels %% width, y = i / channels / width,\n"
+    "               row = (width + %u - 1) * channels, n = y / height;\n"
+    "    to[i] = f(stage::fc_around{from + (y + n * (%u - 1) + %u / 2) * row + (x + %u / 2) * channels + c,\n"
+    "                               channels, row});\n";
 static const char samples_text[] = "    to[i] = f(from[i]%s);\n";
 static const char pixels_text[] = "    real x[%u], y[%u];\n"
                                   "    for (int c = 0; c < %u; c++) x[c] = from[i * %u + c];\n"
@@ -59,9 +69,12 @@ const char *function_compiler(void) {
 
 static char *text_of(const fc_device_function *f, int compute) {
   GString *text = g_string_new(begin_text);
+  const char *real = fc_dtype_is_float(compute) && compute == FC_F64 ? "double" : "float";
+  const gboolean around = (f->flags & FC_FUNCTION_AROUND) != 0;
+  if (around) g_string_append_printf(text, around_text, real, real);
   g_string_append_printf(
-      text, "namespace stage {\ntypedef %s real;\n#line 1 \"device function\"\n%s\n}\nusing stage::real;\n",
-      fc_dtype_is_float(compute) && compute == FC_F64 ? "double" : "float", f->source);
+      text, "namespace stage {\ntypedef %s real;\n%s#line 1 \"device function\"\n%s\n}\nusing stage::real;\n",
+      real, around ? "typedef neighbours fc_around;\n" : "", f->source);
   g_string_append_printf(
       text,
       "static_assert(sizeof(stage::%s) == %u, \"the members are not laid out as the bytes are\");\n"
@@ -75,7 +88,9 @@ static char *text_of(const fc_device_function *f, int compute) {
       "    (void)at;\n",
       f->entry, MAX(f->n_bytes, 1), f->entry, f->n_bytes);
   const char *at = f->flags & FC_FUNCTION_POSITION ? ", at" : "";
-  if (f->in)
+  if (around)
+    g_string_append_printf(text, neighbours_text, f->window_x, f->window_y, f->window_y, f->window_x);
+  else if (f->in)
     g_string_append_printf(text, pixels_text, f->in, f->out, f->in, f->in, at, f->out, f->out);
   else
     g_string_append_printf(text, samples_text, at);
@@ -159,6 +174,19 @@ static gboolean is_sound(const trial *t, const fc_device_function *f, const char
   return TRUE;
 }
 
+/* The input with what a window sees beyond its ends. */
+static void *with_border(const case_setting *s, const trial *t, const fc_device_function *f) {
+  const gint64 *extent = s->signals[0].format.extent, size = (gint64)fc_dtype_size(t->compute);
+  range where[FC_AXES] = {{0, extent[FC_AXIS_N]}, {0}, {0}, {0, extent[FC_AXIS_C]}};
+  gint64 stride[FC_AXES] = {0, 0, 0, size};
+  where[FC_AXIS_Y] = (range){-(gint64)(f->window_y / 2), extent[FC_AXIS_Y] + (f->window_y - 1) / 2};
+  where[FC_AXIS_X] = (range){-(gint64)(f->window_x / 2), extent[FC_AXIS_X] + (f->window_x - 1) / 2};
+  for (int a = FC_AXIS_X; a >= 0; a--) stride[a] = stride[a + 1] * (where[a + 1].hi - where[a + 1].lo);
+  void *to = g_malloc0((gsize)(stride[FC_AXIS_N] * extent[FC_AXIS_N] + size));
+  source_write(&s->signals[0], where, t->needs[0].border, t->needs[0].border_value, to, stride);
+  return to;
+}
+
 static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, verdict *v) {
   g_autofree char *text = text_of(f, t->compute), *why = NULL;
   const gint64 samples = s->signals[0].count, count = f->in ? samples / f->in : samples;
@@ -172,7 +200,8 @@ static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, 
   gboolean ok = trial_run(t, s->signals, &how, &r, v);
   unsigned char *made = g_malloc((gsize)r.count * size + 1);
   const gint64 *extent = t->out.extent;
-  fn(f->bytes, s->signals[0].codes, made, (long)count, f->in ? 1 : (long)extent[FC_AXIS_C],
+  g_autofree void *seen = f->flags & FC_FUNCTION_AROUND ? with_border(s, t, f) : NULL;
+  fn(f->bytes, seen ? seen : s->signals[0].codes, made, (long)count, f->in ? 1 : (long)extent[FC_AXIS_C],
      (long)extent[FC_AXIS_X], (long)extent[FC_AXIS_Y]);
   if (ok && !compare_bits(&t->out, r.codes, made, &at))
     ok = blame(v, FAULT_FUNCTION,
@@ -200,16 +229,35 @@ static gboolean window_of(const fc_device_function *f, window *w) {
   return w->dense || sscanf(f->entry, "fc_separable<%d,%d>", &w->nx, &w->ny) == 2;
 }
 
+/* Whether negotiate asks for a window of nx columns and ny rows. */
+static gboolean asks_for(const trial *t, gint64 nx, gint64 ny) {
+  const fc_reach *x = &t->needs[0].reach[FC_AXIS_X], *y = &t->needs[0].reach[FC_AXIS_Y];
+  return x->before == nx / 2 && x->after == nx - 1 - nx / 2 && y->before == ny / 2 &&
+         y->after == ny - 1 - ny / 2;
+}
+
+static gboolean is_around_sound(const trial *t, const fc_device_function *f, verdict *v) {
+  const gint64 nx = f->window_x, ny = f->window_y;
+  if (f->in || !(f->flags & FC_FUNCTION_WINDOW) || f->flags & FC_FUNCTION_POSITION || MIN(nx, ny) < 1 ||
+      MAX(nx, ny) > FC_FUNCTION_AROUND_MOST)
+    return blame(v, FAULT_FUNCTION,
+                 "%s: a function of neighbours has a window of 1 x 1 to %d x %d, and takes samples; this one "
+                 "has %u x %u, flags 0x%x and %u channels",
+                 t->who, FC_FUNCTION_AROUND_MOST, FC_FUNCTION_AROUND_MOST, f->window_x, f->window_y, f->flags,
+                 f->in);
+  return asks_for(t, nx, ny) ||
+         blame(v, FAULT_FUNCTION, "%s: the device function %s does not read what negotiate asks for", t->who,
+               f->entry);
+}
+
 static gboolean is_window_sound(const trial *t, const fc_device_function *f, const window *w, verdict *v) {
   const gint64 numbers = w->dense ? (gint64)w->nx * w->ny : (gint64)w->nx + w->ny;
-  const fc_reach *x = &t->needs[0].reach[FC_AXIS_X], *y = &t->needs[0].reach[FC_AXIS_Y];
   if (w->nx < 1 || w->ny < 1 || (gint64)f->window_x != w->nx || (gint64)f->window_y != w->ny ||
       (gint64)f->n_bytes != numbers * (gint64)sizeof(float))
     return blame(v, FAULT_FUNCTION,
                  "%s: the device function %s has a window of %u x %u and %u bytes of members", t->who,
                  f->entry, f->window_x, f->window_y, f->n_bytes);
-  if (x->before != w->nx / 2 || x->after != w->nx - 1 - w->nx / 2 || y->before != w->ny / 2 ||
-      y->after != w->ny - 1 - w->ny / 2)
+  if (!asks_for(t, w->nx, w->ny))
     return blame(v, FAULT_FUNCTION, "%s: the device function %s does not read what negotiate asks for",
                  t->who, f->entry);
   return TRUE;
@@ -287,7 +335,9 @@ static void compare_function(case_setting *s, trial *t, verdict *v) {
   fc_device_function f;
   window w;
   if (!is_plain(t) || !describe(t, &f, entry, bytes) || !is_sound(t, &f, entry, bytes, v)) return;
-  if (!(f.flags & FC_FUNCTION_WINDOW)) {
+  if (f.flags & FC_FUNCTION_AROUND) {
+    if (is_around_sound(t, &f, v) && t->needs[0].border < FC_BORDER_NONE) compare(s, t, &f, v);
+  } else if (!(f.flags & FC_FUNCTION_WINDOW)) {
     if (is_still(t)) compare(s, t, &f, v);
   } else if (t->compute == FC_F32 && window_of(&f, &w) && is_window_sound(t, &f, &w, v)) {
     compare_window(s, t, &w, v);

@@ -5,8 +5,9 @@
 #include "core/compose/compose.h"
 
 #include "core/base/demand.h"
-#include "core/compose/series.h"
+#include "core/compose/around.h"
 #include "core/compose/ranges.h"
+#include "core/compose/series.h"
 #include "core/compose/vectors.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
  * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
  * in its place where rows of the inputs begin, and those of the outputs; of both how many warps a block has;
- * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short. */
+ * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
+ * whether channels are planar, and whether there is one row. */
 enum {
   PACKS,
   TABLE,
@@ -31,13 +33,14 @@ enum {
   ROW = MARCH + 128,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
-  SERIES = OVERLAP + 4
+  SERIES = OVERLAP + 4,
+  AROUND = SERIES + 96
 };
-enum { IN_PLANES = 1, ALIGNED = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
+enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
 /* Of march.cuh: rows begin at multiples of so many bytes. */
 enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
-G_STATIC_ASSERT(SERIES + 3 * LENGTH == FC_COMPOSE_VARIANTS);
+G_STATIC_ASSERT(AROUND + 2 * ONE_ROW == FC_COMPOSE_VARIANTS);
 
 const char *fc_compose_skeleton(guint variant) {
   static const char *const of_map[MARCH] = {"packs", "table", "strided", "planes", "tiles", "tiles"};
@@ -46,7 +49,8 @@ const char *fc_compose_skeleton(guint variant) {
          : variant < SLIDE   ? "row"
          : variant < OVERLAP ? "slide"
          : variant < SERIES  ? "overlap"
-                             : "series";
+         : variant < AROUND  ? "series"
+                             : "around";
 }
 
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
@@ -246,6 +250,10 @@ static gboolean is_fit(const fc_compose_stage *s, gint64 channels) {
          s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT;
 }
 
+static gboolean is_around(const fc_device_function *f) {
+  return (f->flags & FC_FUNCTION_AROUND) != 0;
+}
+
 /* A stage's text in its own namespace, with #line so that compiler messages name the operator and count
  * from the text's first line. */
 static void append_function(GString *text, guint i, const fc_composition *c, int in_dtype) {
@@ -255,7 +263,9 @@ static void append_function(GString *text, guint i, const fc_composition *c, int
   if (fc_ranges_nan_free(c, i, in_dtype))
     g_string_append(text, "FC_DEVICE real fc_at_least(real v, real low) { return fc_larger(v, low); }\n"
                           "FC_DEVICE real fc_at_most(real v, real high) { return fc_smaller(v, high); }\n");
-  g_string_append_printf(text, "#line 1 \"%s\"\n%s\n}\n", name, s->function->source);
+  g_string_append_printf(text, "%s#line 1 \"%s\"\n%s\n}\n",
+                         is_around(s->function) ? "typedef ::fc_neighbours<real> fc_around;\n" : "", name,
+                         s->function->source);
   g_string_append_printf(
       text,
       "#line 1 \"parameters of %s\"\nstatic_assert(sizeof(stage%u::%s) == %u, \"the text's members "
@@ -388,6 +398,7 @@ static int together_of(const fc_device_function *f) {
 static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
+  if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
   if (w->overlap) return y == 1;
   return x <= (w->row   ? ROW_WINDOW
@@ -405,12 +416,13 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
-  const int together = together_of(f);
-  w->slide = is_statistic(f), w->overlap = together ? f->bytes : NULL;
-  w->row = !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
-  if (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype) || c->border == FC_BORDER_NONE ||
-      c->border == FC_BORDER_UNSET || !may_see(w))
-    return FALSE;
+  w->around = is_around(f);
+  const int together = w->around ? 0 : together_of(f);
+  w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
+  w->row =
+      !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
+  if (!w->around && (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype))) return FALSE;
+  if (c->border == FC_BORDER_NONE || c->border == FC_BORDER_UNSET || !may_see(w)) return FALSE;
   for (guint i = 0; i < c->n; i++) {
     if (c->stages[i].function->out == 0) continue;
     w->pixels = TRUE, out = c->stages[i].function->out;
@@ -423,6 +435,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = 4 * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
+  if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
   return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
 }
 
@@ -432,28 +445,6 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
   if (c->windows > 1) return fc_series_describe(&k, c, in_dtype, channels, FALSE, 0);
   if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, WHOLE);
-}
-
-/* Whether the samples of each row are contiguous; sets whether channels are planes. */
-static gboolean lies_in_rows(const fc_view *v, gboolean *planar) {
-  const gint64 size = (gint64)fc_dtype_size(v->dtype), channels = v->shape[FC_AXIS_C];
-  *planar = channels > 1 && v->stride[FC_AXIS_X] == size;
-  if (v->shape[FC_AXIS_X] > 1 && v->stride[FC_AXIS_X] != (*planar ? size : size * channels)) return FALSE;
-  return *planar || channels == 1 || v->stride[FC_AXIS_C] == size;
-}
-
-/* Whether the view has all of the signal that these outputs read along an axis, borders included, with a
- * window of this many taps. */
-static gboolean has_all(const fc_view *in, const fc_view *out, int along, gint64 taps, int border) {
-  const gint64 extent = in->extent[along], lo = in->origin[along], hi = lo + in->shape[along];
-  const gint64 from = out->origin[along] - taps / 2, to = from + out->shape[along] + taps - 1;
-  if (extent < 0 || MAX(from, 0) < lo || MIN(to, extent) > hi) return FALSE;
-  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* positions beyond the ends */
-    const gint64 source = p < 0 || p >= extent ? fc_border_map(border, p, extent) : lo;
-    if (source >= 0 && (source < lo || source >= hi)) return FALSE;
-    if (p >= 0 && p < extent) p = extent - 1;
-  }
-  return TRUE;
 }
 
 /* A power of two, to 16: rows begin at multiples of so many bytes. */
@@ -537,7 +528,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
   if (in->shape[other] != across || in->origin[other] != out->origin[other] || across > far ||
       total > far - taps || planes_of(l) > far ||
       (l->c->border == FC_BORDER_WRAP && in->extent[along] > far) ||
-      !has_all(in, out, along, taps, l->c->border))
+      !fc_window_has_all(in, out, along, taps, l->c->border))
     return FALSE;
   char *data = (char *)in->data + (origin - in->origin[along]) * in->stride[along];
   l->in.data = data + first * in->stride[along];
@@ -661,7 +652,7 @@ static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gi
   gint64 *first = &whole.origin[FC_AXIS_X], end = *first + out->shape[FC_AXIS_X];
   *first -= *first % hop, end = (end + hop - 1) / hop * hop;
   whole.shape[FC_AXIS_X] = MIN(end, in->extent[FC_AXIS_X]) - *first;
-  return has_all(in, &whole, FC_AXIS_X, taps, border);
+  return fc_window_has_all(in, &whole, FC_AXIS_X, taps, border);
 }
 
 /* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
@@ -700,6 +691,17 @@ static gboolean launch_march(lines *l, fc_composed *to) {
                       split_lines(l, rows, each), to);
 }
 
+static gboolean launch_around(lines *l, fc_composed *to) {
+  fc_around_args args;
+  const gboolean one = l->out->shape[FC_AXIS_Y] == 1;
+  if (!fc_around_set(&l->w, l->c->compute, one) ||
+      !fc_around_launch(&l->w, l->c, &l->in, l->out, l->planar, &args, to))
+    return FALSE;
+  args.notes = l->notes;
+  to->variant = AROUND + (l->planar ? IN_PLANES : 0) + (one ? ONE_ROW : 0);
+  return set_params(to, &args, sizeof args, NULL, l->c);
+}
+
 static gboolean launch_window(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                               guint processors, guint resident, fc_composed *to) {
   lines l = {.c = c,
@@ -710,9 +712,11 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
              .along = FC_AXIS_X,
              .notes = notes};
   gboolean out_planar = FALSE;
-  if (!lies_in_rows(in, &l.planar) || !lies_in_rows(out, &out_planar) || l.planar != out_planar ||
+  if (!fc_window_lies_in_rows(in, &l.planar) || !fc_window_lies_in_rows(out, &out_planar) ||
+      l.planar != out_planar ||
       !describe_window(&l.w, c, in->dtype, in->shape[FC_AXIS_C], (l.planar ? IN_PLANES : 0) | WHOLE))
     return FALSE;
+  if (l.w.around) return launch_around(&l, to);
   if (l.w.slide) return launch_slide(&l, to);
   if (l.w.overlap) return launch_overlap(&l, to);
   if (l.w.row) return launch_row(&l, to);
@@ -722,7 +726,10 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 
 /* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
-  if (w->slide)
+  if (w->around)
+    g_string_append_printf(text, ", %u, %u, %d, %d, %d", w->f->window_x, w->f->window_y, (int)w->width,
+                           (int)w->v, (int)w->threads);
+  else if (w->slide)
     g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
   else if (!w->overlap)
     g_string_append_printf(text, ", %d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads,
@@ -738,12 +745,13 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], march ? flags : (flags & IN_PLANES) | WHOLE);
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   if (w.overlap) w.threads = w.overlap->threads;
+  if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
   if (march) w.threads = 32 * ((gint64)(variant - MARCH) / MARCH_WARP + 1);
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
-  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_window_args args;\n",
-                         c->window, w.f->entry);
+  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
+                         w.f->entry, w.around ? "around" : "window");
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
@@ -759,7 +767,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
       march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-            : g_strdup(flags & ALIGNED ? "true" : "false");
+            : g_strdup(w.around          ? types[c->compute]
+                       : flags & ALIGNED ? "true"
+                                         : "false");
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
@@ -780,7 +790,8 @@ static gboolean launch_series(const fc_composition *c, const fc_view *in, const 
   fc_series_args args;
   fc_view first, last = *out;
   gboolean planar = FALSE, out_planar = FALSE;
-  if (!lies_in_rows(in, &planar) || !lies_in_rows(out, &out_planar) || planar != out_planar ||
+  if (!fc_window_lies_in_rows(in, &planar) || !fc_window_lies_in_rows(out, &out_planar) ||
+      planar != out_planar ||
       !fc_series_describe(&k, c, in->dtype, in->shape[FC_AXIS_C], planar, out->shape[FC_AXIS_X]) ||
       !fc_series_launch(&k, c, in, out, planar, processors, resident, &args, to))
     return FALSE;

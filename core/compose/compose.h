@@ -3,9 +3,9 @@
  * compose.h - composes stages that read one sample or pixel each, with some among them that read
  * windows, into the text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh, row.cuh, slide.cuh or, of several windows, series.cuh of
- * filters/gpu, or overlap.cuh of filters/conv1d, embedded here when the library is built, the stages' device
- * functions (device_function.h), each in its own namespace, and structs that hold them:
+ * The text is the skeleton map.cuh, march.cuh, row.cuh, slide.cuh, around.cuh or, of several windows,
+ * series.cuh of filters/gpu, or overlap.cuh of filters/conv1d, embedded here when the library is built, the
+ * stages' device functions (device_function.h), each in its own namespace, and structs that hold them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -56,7 +56,7 @@ static inline fc_window_views fc_window_views_of(const void *first, const fc_vie
 }
 
 /* The same as struct fc_window_args of window.cuh, where the fields are explained, and fc_series_args of
- * series.cuh, with as many windows at most. */
+ * series.cuh, with as many windows at most, and of around.cuh. */
 typedef struct fc_window_args {
   fc_window_views views;
   gint32 across, planes;
@@ -73,6 +73,14 @@ typedef struct fc_series_args {
   float constant[FC_SERIES_WINDOWS];
   guint32 *notes;
 } fc_series_args;
+
+typedef struct fc_around_args {
+  fc_window_views views;
+  gint32 begin[2], extent[2], total[2];
+  gint32 planes;
+  double constant;
+  guint32 *notes;
+} fc_around_args;
 
 typedef struct fc_compose_stage {
   const char *name;                   /* the operator's name, for messages of the compiler */
@@ -98,7 +106,7 @@ gsize fc_compose_bytes(const fc_device_function *function);
 typedef struct fc_composition {
   const fc_compose_stage *stages;
   guint n;
-  int compute;         /* FC_F32 or FC_F64; with a window FC_F32 */
+  int compute;         /* FC_F32 or FC_F64; with sums of products or statistics FC_F32 */
   guint window;        /* which stage reads a window (FC_FUNCTION_WINDOW), the first; n: none */
   int border;          /* of that stage: fc_border; the kernel makes the border */
   double border_value; /* as a real value */
@@ -115,7 +123,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 246
+#define FC_COMPOSE_VARIANTS 250
 
 /* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
 const char *fc_compose_skeleton(guint variant);

@@ -35,7 +35,8 @@ static gboolean is_dense(const fc_device_function *f) {
 static gboolean has_window(const fc_compose_stage *s) {
   const fc_device_function *f = s->function;
   const gint64 x = f->window_x, y = f->window_y;
-  if (s->border == FC_BORDER_NONE || s->border == FC_BORDER_UNSET || s->border == FC_BORDER_WRAP)
+  if (s->border == FC_BORDER_NONE || s->border == FC_BORDER_UNSET || s->border == FC_BORDER_WRAP ||
+      f->flags & FC_FUNCTION_AROUND)
     return FALSE;
   if (is_extreme(f)) return y == 1 && x >= 2 && x <= EXTREME;
   if (is_dense(f)) return x <= TAPS && y <= ROWS && (y == 1 || x * y <= DENSE);

@@ -18,6 +18,7 @@ typedef struct fc_vectors {
   gboolean row;                          /* along lines of sound: row.cuh is used */
   gboolean slide;                        /* statistics: slide.cuh is used */
   const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
+  gboolean around;                       /* any function of neighbours: around.cuh is used */
   gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;

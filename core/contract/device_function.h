@@ -9,7 +9,9 @@
  *     FC_DEVICE void operator()(const real (&x)[IN], real (&y)[OUT]) const;       a pixel
  *
  * With FC_FUNCTION_POSITION either has one more parameter, `const fc_position &at`: the position of the
- * sample or pixel.
+ * sample or pixel. With FC_FUNCTION_AROUND it is a function of neighbours, at(dx, dy) columns and rows away:
+ *
+ *     FC_DEVICE real operator()(const fc_around &at) const;                       at(0, 0): the sample itself
  *
  * `real` is the compute type, float or double, and the type of the struct's members. fc_at_least, fc_at_most
  * and fc_fma are available; sums and products are not contracted. To choose between two numbers by comparing
@@ -21,16 +23,17 @@
 #include <stdint.h>
 
 #define FC_FUNCTION_SELECTS 1u /* each result is one of the arguments, unchanged */
-/* The operator reads a window of each channel, in f32; NX / 2 columns and NY / 2 rows of it lie before the
- * output. Either sums of products (fc_describe_window of fc_helpers.h): fc_separable<NX, NY>, whose members
- * are NX horizontal and NY vertical taps, or fc_dense<NX, NY>, whose members are NY rows of NX taps. Each sum
- * is made from 0 on by fc_fma(tap, value, sum), in the order of the members; of fc_separable first that of
- * each row, then that of the rows from the top. (A `process` that has the columns first agrees to rounding
- * only.) Up to 31 x 31 and 256 taps, or 128 in a row. Or statistics:
- * fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees them
- * (filters/winstat). Or sums of products along X by Fourier transforms of N complex values, of TOGETHER
- * channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
- * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_STATISTIC_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
+/* The operator reads a window of each channel; NX / 2 columns and NY / 2 rows of it lie before the output.
+ * Either any function of it (FC_FUNCTION_AROUND). Or, in f32, sums of products (fc_describe_window of
+ * fc_helpers.h): fc_separable<NX, NY>, whose members are NX horizontal and NY vertical taps, or
+ * fc_dense<NX, NY>, whose members are NY rows of NX taps. Each sum is made from 0 on by
+ * fc_fma(tap, value, sum), in the order of the members; of fc_separable first that of each row, then that of
+ * the rows from the top. (A `process` that has the columns first agrees to rounding only.) Up to 31 x 31 and
+ * 256 taps, or 128 in a row. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of
+ * the samples as the operator sees them (filters/winstat). Or sums of products along X by Fourier transforms
+ * of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members are an
+ * fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_STATISTIC_TEXT or
+ * FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_STATISTIC_TEXT  "using ::fc_statistic;\n"
@@ -44,6 +47,10 @@
 /* With FC_FUNCTION_SELECTS: each argument is among the results. Integers are then rounded behind the stage.
  */
 #define FC_FUNCTION_KEEPS_ALL 32u
+/* With FC_FUNCTION_WINDOW: the text is the operator's own, a function of the neighbours of a sample in its
+ * channel (FC_AROUND_FUNCTION of fc_helpers.h), -NX / 2 <= dx < NX - NX / 2. in = out = 0. */
+#define FC_FUNCTION_AROUND      64u
+#define FC_FUNCTION_AROUND_MOST 31 /* columns, and rows */
 
 /* Position of a sample in the whole signal, whichever part of it is computed: column or time, row and
  * channel (0 for a pixel), with the number of columns and rows. Width is -1 for a stream whose end is not

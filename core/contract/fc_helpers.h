@@ -286,6 +286,19 @@ static inline fc_status fc_describe_window(const fc_setup *setup, fc_device_func
   return FC_OK;
 }
 
+/* For `describe`: that the text is a function of neighbours in a window of nx columns and ny rows. */
+static inline void fc_describe_around(fc_device_function *f, int64_t nx, int64_t ny) {
+  f->flags |= FC_FUNCTION_WINDOW | FC_FUNCTION_AROUND;
+  f->window_x = (uint32_t)nx, f->window_y = (uint32_t)ny;
+}
+
+/* For `negotiate`: of such a window, or of another one with device functions, what is read. */
+static inline void fc_need_window(fc_need *need, int64_t nx, int64_t ny, int32_t border) {
+  need->reach[FC_AXIS_X].before = nx / 2, need->reach[FC_AXIS_X].after = nx - 1 - nx / 2;
+  need->reach[FC_AXIS_Y].before = ny / 2, need->reach[FC_AXIS_Y].after = ny - 1 - ny / 2;
+  need->border = border;
+}
+
 /* Defines `extension`, the operator's field of that name, for an operator whose only extension is a device
  * function. */
 #define FC_FUSIBLE(extension, describe) FC_FUSIBLE_BOUND(extension, describe, NULL)
@@ -356,19 +369,21 @@ static inline fc_status fc_describe_window(const fc_setup *setup, fc_device_func
     fc_h->free(fc_h, FC_HOST, state);                                                                        \
   }
 
-/* NAME_extension: a struct with these members, whose operator() has these parameters. */
-#define FC_FUNCTION_DESCRIBE(name, members, parameters, its_flags, ...)                                      \
+/* NAME_extension: a struct with these members, whose operator() has these parameters and this body; `more`
+ * says what else there is to f. */
+#define FC_FUNCTION_DESCRIBE(name, members, parameters, more, ...)                                           \
   static fc_status name##_describe(const fc_host *fc_h, void *fc_self, const fc_setup *setup,                \
                                    fc_device_function *f) {                                                  \
     static const char text[] = "struct " #name " {\n  real " FC_MACRO_TEXT(                                  \
-        FC_MACRO_UNPACK members) ";\n"                                                                       \
-                                 "  FC_DEVICE real operator()" FC_MACRO_TEXT(                                \
-                                     parameters) " const {\n"                                                \
-                                                 "    const auto *self = this;\n    (void)self;\n    "       \
-                                                 "return " FC_MACRO_TEXT((__VA_ARGS__)) ";\n  }\n};\n";      \
+        FC_MACRO_UNPACK                                                                                      \
+            members) ";\n"                                                                                   \
+                     "  FC_DEVICE real operator()" FC_MACRO_TEXT(                                            \
+                         parameters) " const {\n"                                                            \
+                                     "    const auto *self = this;\n    (void)self;\n    " FC_MACRO_TEXT(    \
+                                         __VA_ARGS__) "\n  }\n};\n";                                         \
     double numbers[name##_count] = {0};                                                                      \
     const fc_status status = name##_numbers(fc_h, fc_self, setup, numbers);                                  \
-    f->flags |= its_flags;                                                                                   \
+    more;                                                                                                    \
     return status == FC_OK ? fc_describe_samples(setup, f, #name, text, numbers, name##_count) : status;     \
   }                                                                                                          \
   FC_FUSIBLE(name##_extension, name##_describe)
@@ -397,7 +412,7 @@ static inline fc_status fc_describe_window(const fc_setup *setup, fc_device_func
   static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
     return fc_map_samples(fc_h, job, state, name##_f32, name##_f64);                                         \
   }                                                                                                          \
-  FC_FUNCTION_DESCRIBE(name, members, (real x), 0, __VA_ARGS__)
+  FC_FUNCTION_DESCRIBE(name, members, (real x), (void)0, return (__VA_ARGS__);)
 
 typedef void (*fc_position_f32)(const void *state, float *values, int64_t count, const fc_position *first);
 typedef void (*fc_position_f64)(const void *state, double *values, int64_t count, const fc_position *first);
@@ -462,7 +477,117 @@ static inline fc_status fc_map_positions(const fc_host *host, const fc_job *job,
   static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
     return fc_map_positions(fc_h, job, state, name##_f32, name##_f64);                                       \
   }                                                                                                          \
-  FC_FUNCTION_DESCRIBE(name, members, (real sample, const fc_position &position), FC_FUNCTION_POSITION,      \
-                       __VA_ARGS__)
+  FC_FUNCTION_DESCRIBE(name, members, (real sample, const fc_position &position),                            \
+                       f->flags |= FC_FUNCTION_POSITION, return (__VA_ARGS__);)
+
+/* What a function of neighbours is given: the sample, and elements from one neighbour to the next. */
+typedef struct fc_around_f32 {
+  const float *middle;
+  int64_t column, row;
+} fc_around_f32;
+typedef struct fc_around_f64 {
+  const double *middle;
+  int64_t column, row;
+} fc_around_f64;
+
+/* Outputs of `count` samples side by side, of which `first` is the first one's. */
+typedef void (*fc_neighbours_f32)(const void *state, const fc_around_f32 *first, float *made, int64_t count);
+typedef void (*fc_neighbours_f64)(const void *state, const fc_around_f64 *first, double *made, int64_t count);
+
+/* Samples in the first-level cache at a time, and rows of outputs made of them. */
+#define FC_AROUND_BYTES 32768
+#define FC_AROUND_ROWS  8
+
+/* A stretch of so many pixels of all rows of an image, from column x of channel c on: of that channel, or
+ * `step` channels side by side. Of rows that are seen again the samples stay. */
+#define FC_AROUND_STRETCH(name, F, type, apply, load, store)                                                 \
+  static inline void name(const fc_host *host, const fc_job *job, const void *state, int64_t nx, int64_t ny, \
+                          apply f, int64_t step, int64_t n, int64_t x, int64_t c, int64_t pixels) {          \
+    const fc_view *in = job->in[0], *out = job->out;                                                         \
+    F samples[FC_AROUND_BYTES / sizeof(F)], made[FC_ROW_VALUES];                                             \
+    const int64_t seen = (pixels + nx - 1) * step, height = out->shape[FC_AXIS_Y];                           \
+    const int64_t in_step = step > 1 ? in->stride[FC_AXIS_C] : in->stride[FC_AXIS_X],                        \
+                  out_step = step > 1 ? out->stride[FC_AXIS_C] : out->stride[FC_AXIS_X];                     \
+    for (int64_t y = 0, rows; y < height; y += rows) {                                                       \
+      const int64_t kept = y > 0 ? ny - 1 : 0;                                                               \
+      if (kept > 0) memmove(samples, samples + FC_AROUND_ROWS * seen, (size_t)(kept * seen) * sizeof(F));    \
+      rows = height - y < FC_AROUND_ROWS ? height - y : FC_AROUND_ROWS;                                      \
+      for (int64_t r = kept; r < rows + ny - 1; r++)                                                         \
+        host->rows->load(samples + r * seen, fc_view_at(in, n, y + r - ny / 2, x - nx / 2, c), in_step,      \
+                         seen, in->kind, in->dtype);                                                         \
+      for (int64_t r = 0; r < rows; r++) {                                                                   \
+        const type first = {samples + (r + ny / 2) * seen + nx / 2 * step, step, seen};                      \
+        f(state, &first, made, pixels *step);                                                                \
+        host->rows->store(fc_view_at(out, n, y + r, x, c), out_step, made, pixels *step, out->kind,          \
+                          out->dtype, job->notes);                                                           \
+      }                                                                                                      \
+    }                                                                                                        \
+  }
+FC_AROUND_STRETCH(fc_around_stretch_f32, float, fc_around_f32, fc_neighbours_f32, load_f32, store_f32)
+FC_AROUND_STRETCH(fc_around_stretch_f64, double, fc_around_f64, fc_neighbours_f64, load_f64, store_f64)
+
+/* fc_map_samples for functions of the neighbours in a window of nx columns and ny rows, up to
+ * FC_FUNCTION_AROUND_MOST of either. */
+static inline fc_status fc_map_around(const fc_host *host, const fc_job *job, const void *state, int64_t nx,
+                                      int64_t ny, fc_neighbours_f32 f32, fc_neighbours_f64 f64) {
+  const int64_t *shape = job->out->shape, all = shape[FC_AXIS_C];
+  const int64_t rows = (shape[FC_AXIS_Y] < FC_AROUND_ROWS ? shape[FC_AXIS_Y] : FC_AROUND_ROWS) + ny - 1,
+                room = FC_AROUND_BYTES / (job->compute == FC_F64 ? 8 : 4) / (rows > 0 ? rows : 1);
+  int64_t step = fc_view_is_interleaved(job->in[0]) && fc_view_is_interleaved(job->out) ? all : 1;
+  if (nx < 1 || ny < 1 || nx > FC_FUNCTION_AROUND_MOST || ny > FC_FUNCTION_AROUND_MOST) return FC_FATAL;
+  if (room / step < 2 * nx) step = 1; /* few pixels besides those that are only seen */
+  int64_t most = room / step - (nx - 1);
+  if (most > FC_ROW_VALUES / step) most = FC_ROW_VALUES / step;
+  for (int64_t n = 0; n < shape[FC_AXIS_N]; n++)
+    for (int64_t c = 0; c < all; c += step)
+      for (int64_t x = 0, left; (left = shape[FC_AXIS_X] - x) > 0; x += most) {
+        const int64_t pixels = left < most ? left : most;
+        if (job->compute == FC_F64)
+          fc_around_stretch_f64(host, job, state, nx, ny, f64, step, n, x, c, pixels);
+        else
+          fc_around_stretch_f32(host, job, state, nx, ny, f32, step, n, x, c, pixels);
+      }
+  return FC_OK;
+}
+
+#define FC_AROUND_LOOP(loop, numbers, type, F, ...)                                                          \
+  static inline F loop##_one(const struct numbers *self, const type fc_at) {                                 \
+    typedef F real;                                                                                          \
+    (void)self, (void)sizeof(real);                                                                          \
+    __VA_ARGS__                                                                                              \
+  }                                                                                                          \
+  static void loop(const void *fc_state, const type *fc_first, F *FC_RESTRICT fc_made, int64_t fc_count) {   \
+    const type fc_at = *fc_first;                                                                            \
+    for (int64_t fc_i = 0; fc_i < fc_count; fc_i++) {                                                        \
+      const type fc_this = {fc_at.middle + fc_i, fc_at.column, fc_at.row};                                   \
+      fc_made[fc_i] = loop##_one((const struct numbers *)fc_state, fc_this);                                 \
+    }                                                                                                        \
+  }
+
+/*
+ * The same for functions of a sample's neighbours, in a window of nx columns and ny rows around it
+ * (constants): statements that return the result, in which FC_AT(dx, dy) is the neighbour dx columns to the
+ * right and dy rows below. Integers and loops are allowed, and constants that are macros; the text knows no
+ * other names of the file.
+ *
+ *     FC_AROUND_FUNCTION(ridge, 3, 3, (factor), {
+ *       real most = FC_AT(0, 0);
+ *       for (int dy = -1; dy <= 1; dy++)
+ *         for (int dx = -1; dx <= 1; dx++) most = FC_AT(dx, dy) > most ? FC_AT(dx, dy) : most;
+ *       return (most - FC_AT(0, 0)) * self->factor;
+ *     })
+ *
+ * negotiate asks for that window: fc_need_window(terms->needs[0], 3, 3, FC_BORDER_REPLICATE).
+ */
+#define FC_AT(dx, dy) fc_at.middle[(dy)*fc_at.row + (dx)*fc_at.column]
+#define FC_AROUND_FUNCTION(name, nx, ny, members, ...)                                                       \
+  FC_SAMPLE_NUMBERS(name, members)                                                                           \
+  FC_AROUND_LOOP(name##_f32, name##_float, fc_around_f32, float, __VA_ARGS__)                                \
+  FC_AROUND_LOOP(name##_f64, name##_double, fc_around_f64, double, __VA_ARGS__)                              \
+  FC_FUNCTION_PREPARE(name)                                                                                  \
+  static fc_status name##_process(const fc_host *fc_h, const void *state, const fc_job *job) {               \
+    return fc_map_around(fc_h, job, state, nx, ny, name##_f32, name##_f64);                                  \
+  }                                                                                                          \
+  FC_FUNCTION_DESCRIBE(name, members, (const fc_around &fc_at), fc_describe_around(f, nx, ny), __VA_ARGS__)
 
 #endif

@@ -55,8 +55,9 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
 
 /* Whether all flags are known that must be. */
 static gboolean is_understood(const fc_device_function *f) {
-  const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE |
+  const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_AROUND | FC_FUNCTION_ALONE |
                         FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL;
+  if (f->flags & FC_FUNCTION_AROUND && !(f->flags & FC_FUNCTION_WINDOW)) return FALSE;
   return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
 }
 

@@ -15,10 +15,8 @@
 enum { TAPS = 3 };
 
 static fc_status negotiate(const fc_host *host, void *self, fc_terms *terms) {
-  fc_need *need = terms->needs[0];
   (void)host, (void)self;
-  need->reach[FC_AXIS_X].before = TAPS / 2, need->reach[FC_AXIS_X].after = TAPS - 1 - TAPS / 2;
-  need->border = FC_BORDER_REPLICATE;
+  fc_need_window(terms->needs[0], TAPS, 1, FC_BORDER_REPLICATE);
   terms->work = 2 * TAPS;
   return FC_OK;
 }

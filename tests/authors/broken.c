@@ -54,6 +54,9 @@ enum defect {
   function_elsewhere,
   window_differs,
   window_misplaced,
+  around_differs,
+  around_misplaced,
+  around_large,
   linear_differs,
   linear_misplaced,
   linear_infinite,
@@ -75,7 +78,8 @@ enum defect {
 #define HAS_SIDE (IS(writes_side) || IS(reads_side_beyond))
 #define HAS_FUNCTION                                                                                         \
   (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere))
-#define HAS_WINDOW (IS(window_differs) || IS(window_misplaced))
+#define HAS_AROUND (IS(around_differs) || IS(around_misplaced) || IS(around_large))
+#define HAS_WINDOW (IS(window_differs) || IS(window_misplaced) || HAS_AROUND)
 #define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced) || IS(linear_infinite))
 
 static float shared_weight; /* of shares_instances */
@@ -351,6 +355,18 @@ static fc_status describe_window(const fc_setup *setup, fc_device_function *f, d
                               : fc_describe_window(setup, f, 3, 1, taps + 1, NULL);
 }
 
+/* What process does, but for what it multiplies by; in a window of another size than negotiate asks for. */
+static fc_status describe_around(const fc_setup *setup, fc_device_function *f, double weight) {
+  static const char text[] =
+      "struct mean { real weight; FC_DEVICE real operator()(const fc_around &at) const {"
+      " return weight * (at(-1, 0) + at(1, 0)) + (1 - 2 * weight) * at(0, 0); } };";
+  static const char wrong[] =
+      "struct mean { real weight; FC_DEVICE real operator()(const fc_around &at) const {"
+      " return weight * (at(-1, 0) + at(1, 0)) + (1 - weight) * at(0, 0); } };";
+  fc_describe_around(f, IS(around_misplaced) ? 5 : IS(around_large) ? 99 : 3, 1);
+  return fc_describe_samples(setup, f, "mean", IS(around_differs) ? wrong : text, &weight, 1);
+}
+
 static fc_status describe(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *f) {
   static double own[1];
   const double weight = ((const fc_arg *const *)self)[0]->floats[0];
@@ -361,6 +377,7 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   static const char misplaced[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v, const fc_position "
       "&at) const { return at.x + 1 < at.width ? v * weight : real(0); } };";
+  if (HAS_AROUND) return describe_around(setup, f, weight);
   if (HAS_WINDOW) return describe_window(setup, f, weight);
   if (IS(function_misplaced)) f->flags |= FC_FUNCTION_POSITION;
   if (IS(function_elsewhere)) f->bytes = own;

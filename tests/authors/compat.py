@@ -66,7 +66,7 @@ class Compat(harness.Case):
             self.write("later/" + name, text)
         self.assertGreater(grown, 15)
         build = ("-shared", "-fPIC", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-Ilater")
-        for name in ("gate", "duotone", "vignette", "crisp"):
+        for name in ("gate", "duotone", "vignette", "crisp", "despeckle"):
             self.cc(*WARNINGS, *build, os.path.join(EXAMPLES, name + ".c"), "-o", name + ".so", "-lm")
             self.passes(name)
         if shutil.which("c++"):

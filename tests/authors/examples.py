@@ -20,7 +20,7 @@ class Examples(Installed):
     def build(self, *options):
         self.call(MESON, "setup", "build", "--werror", *options, cwd=self.path("plugins"))
         self.call("ninja", "-C", "build", cwd=self.path("plugins"))
-        self.assertIn("Ok:                 5", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
+        self.assertIn("Ok:                 6", self.call(MESON, "test", "-C", "build", cwd=self.path("plugins")))
 
     def test_with_nvcc(self):
         if not has_nvcc():
@@ -66,6 +66,13 @@ class Examples(Installed):
         harness.write_wav(self.path("in.wav"), [1000, 1000, 3000, 3000])
         self.run_one("-i", "in.wav", "-p", "crisp:0.5", "-o", "out.wav")
         self.assertEqual(harness.read_wav(self.path("out.wav"))[0], [1000, 500, 3500, 3000])
+
+        # What stands out goes half of the way, also in a corner; an edge stays.
+        rows = [[90, 10, 10, 50], [10, 10, 10, 50], [10, 0, 10, 50]]
+        self.write("in.raw", bytes(sum(rows, [])))
+        self.run_one("-i", "in.raw", "--raw", "dtype=u8,width=4,height=3,channels=1", "-p", "despeckle:0.5", "-p", "convert:u8", "-o", "out.raw")
+        rows[0][0], rows[2][1] = 50, 5
+        self.assertEqual(list(self.read("out.raw")), sum(rows, []))
 
 
 if __name__ == "__main__":

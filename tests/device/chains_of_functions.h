@@ -28,7 +28,9 @@ typedef enum stage_kind {
   COLOR,
   MIX,
   PLACED,
-  PLACED_PIXELS
+  PLACED_PIXELS,
+  AROUND_SUM, /* of 3 x 3 samples, by a function of neighbours */
+  DENSE_SUM   /* the same bits, by fc_dense */
 } stage_kind;
 
 typedef struct stage {
@@ -67,6 +69,26 @@ static inline void stage_describe_placed(stage *s, int compute) {
   memcpy(f->bytes, compute == FC_F64 ? (const void *)&factor : &factor32, f->n_bytes);
 }
 
+/* A function of neighbours that makes the sums of fc_dense, and one that selects the last of them. */
+static const char around_text[] =
+    "template <int NX, int NY> struct sum {\n  real m[NY * NX];\n"
+    "  FC_DEVICE real operator()(const fc_around &at) const {\n    real v = 0;\n"
+    "    for (int i = 0; i < NX * NY; i++) v = fc_fma(m[i], at(i % NX - NX / 2, i / NX - NY / 2), v);\n"
+    "    return v;\n  }\n};\n"
+    "template <int NX, int NY> struct last {\n  FC_DEVICE real operator()(const fc_around &at) const {\n"
+    "    return at(NX - 1 - NX / 2, NY - 1 - NY / 2);\n  }\n};\n";
+
+/* Of the first nine numbers of `matrix`, in f32. */
+static inline void stage_describe_sum(stage *s) {
+  const gboolean dense = s->kind == DENSE_SUM;
+  fc_device_function *f = &s->function;
+  f->flags = FC_FUNCTION_WINDOW | (dense ? 0 : FC_FUNCTION_AROUND), f->window_x = f->window_y = 3;
+  f->source = dense ? FC_FUNCTION_WINDOW_TEXT : around_text;
+  g_snprintf(s->entry, sizeof s->entry, dense ? "fc_dense<3,3>" : "sum<3,3>");
+  f->n_bytes = 9 * sizeof(float), f->align = sizeof(float);
+  for (int i = 0; i < 9; i++) ((float *)f->bytes)[i] = (float)s->matrix[i];
+}
+
 /* The channels that MIX takes. */
 static const int32_t stage_mixed[] = {2, 1, 0, 1};
 
@@ -76,7 +98,7 @@ static inline void stage_prepare(stage *s, int compute) {
       [COPY] = FC_POINTWISE_COPY,   [GAIN] = FC_POINTWISE_SCALE,          [RANGE] = FC_POINTWISE_MAP,
       [CLIP] = FC_POINTWISE_CLAMP,  [AFFINE] = FC_POINTWISE_AFFINE,       [CURVE] = FC_POINTWISE_CURVE,
       [GAINS] = FC_POINTWISE_SCALE, [THRESHOLD] = FC_POINTWISE_THRESHOLD, [AFFINES] = FC_POINTWISE_AFFINE,
-      [MIX] = FC_POINTWISE_COPY,    [PLACED_PIXELS] = FC_POINTWISE_COPY};
+      [MIX] = FC_POINTWISE_COPY,    [DENSE_SUM] = FC_POINTWISE_COPY};
   s->op.compute = compute;
   s->op.form = forms[s->kind];
   fc_device_function *f = &s->function;
@@ -89,6 +111,8 @@ static inline void stage_prepare(stage *s, int compute) {
     g_assert_cmpint(fc_function_matrix(compute, s->matrix, s->offset, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == PLACED || s->kind == PLACED_PIXELS)
     stage_describe_placed(s, compute);
+  else if (s->kind == AROUND_SUM || s->kind == DENSE_SUM)
+    stage_describe_sum(s);
   else if (s->kind == MIX)
     g_assert_cmpint(fc_function_mix(stage_mixed, s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
@@ -117,14 +141,14 @@ static inline void stage_set_color(stage *s, double unit, int from, int to) {
 }
 
 static inline void stages_describe(const stage *stages, guint n, int kind, fc_compose_stage *to) {
-  static const char *const names[] = {"convert", "gain",      "stretch", "clip",      "normalize",
-                                      "gamma",   "threshold", "gain",    "normalize", "matrix",
-                                      "color",   "mix",       "placed",  "placed"};
+  static const char *const names[] = {"convert",   "gain",   "stretch",   "clip",   "normalize", "gamma",
+                                      "threshold", "gain",   "normalize", "matrix", "color",     "mix",
+                                      "placed",    "placed", "sum",       "sum"};
   for (guint i = 0; i < n; i++)
     to[i] = (fc_compose_stage){names[stages[i].kind], &stages[i].function, stages[i].dtype, kind};
 }
 
-/* A launch and its kernel's text. */
+/* A launch and its kernel's text; a window has a border. */
 typedef struct launch {
   fc_composed composed;
   char *text;
@@ -133,7 +157,9 @@ typedef struct launch {
 static inline launch *launch_new(const fc_compose_stage *stages, guint n, int compute, const fc_view *in,
                                  const fc_view *out, guint32 *notes, guint processors) {
   launch *l = g_new0(launch, 1);
-  const fc_composition c = {stages, n, compute, n, FC_BORDER_NONE, 0};
+  fc_composition c = {stages, n, compute, n, FC_BORDER_NONE, 0};
+  for (guint i = 0; i < n; i++)
+    if (stages[i].function->flags & FC_FUNCTION_WINDOW) c.window = i, c.border = FC_BORDER_REFLECT101;
   if (fc_compose(&c, in, out, notes, processors, 0, &l->composed)) {
     l->text = fc_compose_text(&c, in, out, l->composed.variant);
     return l;

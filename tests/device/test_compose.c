@@ -426,6 +426,14 @@ static void test_few_registers(void) {
   }
 }
 
+/* The largest neighbour less the smallest, in a window of constant size: all of it in registers. */
+static const char range_text[] =
+    "template <int NX, int NY> struct range {\n  real factor;\n"
+    "  FC_DEVICE real operator()(const fc_around &at) const {\n    real least = at(0, 0), most = least;\n"
+    "    for (int y = -NY / 2; y < NY - NY / 2; y++)\n      for (int x = -NX / 2; x < NX - NX / 2; x++)\n"
+    "        least = fc_at_most(least, at(x, y)), most = fc_at_least(most, at(x, y));\n"
+    "    return (most - least) * factor;\n  }\n};\n";
+
 typedef struct window_task {
   gboolean dense;
   int nx, ny, in, out;
@@ -433,6 +441,7 @@ typedef struct window_task {
   gboolean luma;
   const char *statistic;   /* of sound; NULL: a filter of an image */
   int transform, together; /* length, and channels at a time; 0: none */
+  gboolean around;         /* in place of a filter */
   const char *compiler;
   char *complaint;
   int registers;
@@ -466,11 +475,17 @@ static void run_window(gpointer data, gpointer unused) {
     window.entry = transforms;
     g_assert_cmpint(fc_conv1d_overlap_function(&o, t->nx, t->nx / 2, 1, &window), ==, FC_OK);
   }
-  stage_prepare(&before, FC_F32), stage_prepare(&after, FC_F32);
-  const fc_compose_stage stages[] = {{"before", &before.function, FC_F32, kind},
-                                     {"window", &window, FC_F32, kind},
+  const int compute = t->around && t->in == FC_F64 ? FC_F64 : FC_F32;
+  if (t->around) {
+    window.entry = transforms, window.source = range_text, window.flags |= FC_FUNCTION_AROUND;
+    window.n_bytes = window.align = (guint32)fc_dtype_size(compute);
+    g_snprintf(transforms, sizeof transforms, "range<%d, %d>", t->nx, t->ny);
+  }
+  stage_prepare(&before, compute), stage_prepare(&after, compute);
+  const fc_compose_stage stages[] = {{"before", &before.function, compute, kind},
+                                     {"window", &window, compute, kind},
                                      {"after", &after.function, t->out, kind}};
-  const fc_composition c = {stages + first, 3 - first, FC_F32, 1 - first, FC_BORDER_REFLECT101, 0};
+  const fc_composition c = {stages + first, 3 - first, compute, 1 - first, FC_BORDER_REFLECT101, 0};
   const gint64 rows = kind == FC_AUDIO ? 1 : 1080;
   gint64 shape[] = {1, rows, 1920, t->channels}, out_shape[] = {1, rows, 1920, t->luma ? 1 : t->channels};
   fc_view in, out;
@@ -515,7 +530,13 @@ static void test_windows(void) {
                          {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"},
                          {TRUE, 127, 1, FC_U8, FC_U8, 1, FALSE, NULL, 1024, 1},
                          {TRUE, 1023, 1, FC_I16, FC_F32, 2, FALSE, NULL, 4096, 2},
-                         {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2}};
+                         {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2},
+                         {TRUE, 3, 3, FC_F32, FC_F32, 1, FALSE, NULL, 0, 0, TRUE},
+                         {TRUE, 3, 3, FC_U8, FC_U8, 3, FALSE, NULL, 0, 0, TRUE},
+                         {TRUE, 5, 5, FC_U8, FC_U8, 3, TRUE, NULL, 0, 0, TRUE},
+                         {TRUE, 9, 9, FC_I16, FC_F32, 4, FALSE, NULL, 0, 0, TRUE},
+                         {TRUE, 31, 31, FC_F32, FC_F32, 1, FALSE, NULL, 0, 0, TRUE},
+                         {TRUE, 4, 5, FC_F64, FC_F64, 2, FALSE, NULL, 0, 0, TRUE}};
   g_autofree char *compiler = compiler_or_skip();
   if (!compiler) return;
   GThreadPool *pool = g_thread_pool_new(run_window, NULL, 2, FALSE, NULL);
@@ -529,6 +550,7 @@ static void test_windows(void) {
     g_test_message("%s %d x %d, %s to %s, %d channels%s: %d registers",
                    t->statistic   ? t->statistic
                    : t->transform ? "transforms"
+                   : t->around    ? "around"
                    : t->dense     ? "dense"
                                   : "separable",
                    t->ny, t->nx, fc_dtype_name(t->in), fc_dtype_name(t->out), (int)t->channels,

@@ -2,8 +2,8 @@
 /*
  * test_composed_cuda.c - composed kernels on a CUDA device against their stages run one by one by the kernels
  * of filters/, bit for bit with what is noted: all pairs of types, kinds, layouts, links of integers, odd
- * sizes, NaN and what is out of range; and random chains. Nothing is written beside the output. Skipped
- * without a device or without NVRTC.
+ * sizes, NaN and what is out of range; and random chains. Functions of neighbours against windows. Nothing is
+ * written beside the output. Skipped without a device or without NVRTC.
  *
  *     test_composed_cuda [--seed N] [--random N]     N random chains besides
  *     test_composed_cuda --times                     beside a copy of as many bytes, on a device that nobody
@@ -222,7 +222,9 @@ static void clear(void) {
 }
 
 static char *describe(const trial *t) {
-  static const char *const kinds[] = {"copy", "gain", "range", "clip", "gains", "matrix"};
+  static const char *const kinds[] = {"copy",      "gain",   "range",   "clip",   "affine", "curve",
+                                      "threshold", "gains",  "affines", "matrix", "color",  "mix",
+                                      "placed",    "placed", "sum",     "sum"};
   GString *s = g_string_new(NULL);
   g_string_append_printf(s, "%s, kind %d, %s, layouts %d %d, %dx%dx%dx%d %s",
                          t->launch ? fc_compose_skeleton(t->launch->composed.variant) : "?", t->kind,
@@ -262,6 +264,33 @@ static void trial_check(const trial *t) {
                       "; notes %u%u for %u%u",
                       differ, t->out_bytes, first, noted_a[0], noted_a[1], noted_b[0], noted_b[1]);
   if (differ || memcmp(noted_a, noted_b, sizeof noted_a) != 0) fail(t, why);
+}
+
+/* Sums of neighbours by a function and by a window's kernel, with stages on both sides. */
+static void check_around(int in_dtype, int out_dtype) {
+  static const gint64 shapes[][3] = {{1, 61, 997}, {3, 17, 130}, {2, 33, 311}};
+  trial *t[2] = {trial_new(in_dtype, out_dtype, FALSE, 3, FALSE), NULL};
+  guint32 noted[2][2];
+  t[0]->compute = FC_F32, t[0]->kind = FC_IMAGE, t[0]->out_layout = t[0]->in_layout;
+  t[0]->stages[0] = stage_of(GAIN, FC_F32, 1, 300), t[0]->stages[2] = stage_of(RANGE, out_dtype, 1, 300);
+  t[0]->stages[1] = stage_of(AROUND_SUM, FC_F32, 1, 300);
+  memcpy(t[0]->shape, shapes[pick(0, 3)], sizeof shapes[0]);
+  for (int i = 0; i < 3; i++) t[0]->stages[i].in = t[0]->stages[i].out = t[0]->shape[3];
+  t[1] = g_memdup2(t[0], sizeof *t[0]);
+  t[1]->stages[1].kind = DENSE_SUM;
+  fill_input(in_dtype, FC_IMAGE);
+  for (int i = 0; i < 2; i++) {
+    trial_compose(t[i]), trial_compile(t[i], NULL);
+    fc_kernel *kernel = t[i]->code ? fc_kernel_load(t[i]->code, NULL) : NULL;
+    clear();
+    if (!kernel || fc_kernel_launch(kernel, &t[i]->launch->composed, NULL) != FC_OK)
+      fail(t[i], t[i]->complaint ? t[i]->complaint : "launch");
+    fetch(t[i], i ? host_b : host_a, noted[i]);
+    fc_kernel_unload(kernel);
+  }
+  if (memcmp(host_a, host_b, t[0]->out_bytes) != 0 || memcmp(noted[0], noted[1], sizeof noted[0]) != 0)
+    fail(t[0], "a function of neighbours differs from the window");
+  trial_free(t[0]), trial_free(t[1]);
 }
 
 /* ---- times ------------------------------------------------------------------------------------ */
@@ -347,6 +376,13 @@ static void show_times(void) {
                      .matrix = {0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.25, 0.25, 0.5},
                      .offset = {3, -2, 1}};
   const stage luma = {.kind = MATRIX, .dtype = FC_F32, .in = 3, .out = 1, .matrix = {0.299, 0.587, 0.114}};
+  const stage around = {.kind = AROUND_SUM,
+                        .dtype = FC_F32,
+                        .in = 1,
+                        .out = 1,
+                        .matrix = {-1, 0.1, 0.1, 0.2, 2, 0.2, 0.1, 0.1, -1}};
+  stage dense = around;
+  dense.kind = DENSE_SUM;
   struct {
     const char *name;
     stage stages[MOST_STAGES];
@@ -360,6 +396,10 @@ static void show_times(void) {
       {"3x3 matrix, gain, clip, 12288^2 u8 RGB", {mix, gain, clip}, 3, FC_U8, FC_U8, 12288, 12288, 3},
       {"3x3 matrix, 8192^2 f32 RGB", {mix}, 1, FC_F32, FC_F32, 8192, 8192, 3},
       {"luma, 12288^2 u8 RGB", {luma}, 1, FC_U8, FC_U8, 12288, 12288, 3},
+      {"3x3 neighbours, 12288^2 f32", {gain, around, clip}, 3, FC_F32, FC_F32, 12288, 12288, 1},
+      {"3x3 window, 12288^2 f32", {gain, dense, clip}, 3, FC_F32, FC_F32, 12288, 12288, 1},
+      {"3x3 neighbours, 12288^2 u8", {gain, around, clip}, 3, FC_U8, FC_U8, 12288, 12288, 1},
+      {"3x3 window, 12288^2 u8", {gain, dense, clip}, 3, FC_U8, FC_U8, 12288, 12288, 1},
       {"convert with gain, 64 x 1080p u8 RGB to f32", {gain}, 1, FC_U8, FC_F32, 64 * 1080, 1920, 3},
       {"3x3 matrix, 64 x 1080p u8 RGB to f32", {mix}, 1, FC_U8, FC_F32, 64 * 1080, 1920, 3}};
   fill_input(FC_U8, FC_IMAGE);
@@ -419,6 +459,9 @@ int main(int argc, char **argv) {
   printf("seed %d, %s: %u kernels in %.1f s\n", seed, compiler, all->len,
          (double)(g_get_monotonic_time() - begin) / 1e6);
   for (guint i = 0; i < all->len; i++) trial_check(g_ptr_array_index(all, i));
+  for (int in = 0; in < FC_F64; in++)
+    for (int out = 0; out < FC_F64; out++)
+      if (in != FC_I32 && out != FC_I32) check_around(in, out);
   printf("%d of %u not as their stages\n", failures, all->len);
   g_ptr_array_unref(all);
   return failures ? 1 : 0;

@@ -7,8 +7,6 @@
  *
  *     test_emulated [--seed N] [--random N] ROOT CXX...
  */
-#include <dlfcn.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +17,7 @@
 #include "filters/conv1d/conv1d_overlap.h"
 #include "filters/pointwise/curve.h"
 #include "tests/device/chains_of_functions.h"
+#include "tests/device/emulate.h"
 #include "tests/device/plain_statistic.h"
 
 enum { MOST_STAGES = 4, AROUND = 64 };
@@ -42,6 +41,7 @@ typedef struct trial {
   fc_device_function window;
   char entry[FC_FUNCTION_ENTRY];
   float taps[FC_FUNCTION_BYTES / sizeof(float)];
+  double wide[FC_FUNCTION_BYTES / sizeof(double)]; /* the same, in double */
   int nx, ny;
   gboolean dense, codes; /* of codes, that is what the window sees */
   int statistic;         /* fc_winstat_stat, or -1 */
@@ -108,6 +108,23 @@ static void make_window(trial *t, guint at, int kind) {
   t->described[at].function = &t->window;
   t->described[at].name = "window";
   t->what.window = at;
+}
+
+/* A function of neighbours: a sum as of fc_dense; `selects`: the last of them. */
+static void make_around(trial *t, guint at, gboolean selects) {
+  const gboolean single = t->what.compute == FC_F32;
+  make_window(t, at, FC_IMAGE);
+  t->nx = pick(1, pick(0, 3) ? 6 : 32), t->ny = pick(1, 9), t->dense = TRUE;
+  for (int i = 0; i < t->nx * t->ny; i++) t->taps[i] = (float)real(-0.2, 0.6), t->wide[i] = t->taps[i];
+  g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", selects ? "last" : "sum", t->nx, t->ny);
+  fc_device_function *f = &t->window;
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_AROUND | (selects ? FC_FUNCTION_SELECTS : 0),
+  f->source = around_text;
+  f->bytes = single ? (void *)t->taps : t->wide, f->align = (guint32)fc_dtype_size(t->what.compute);
+  f->n_bytes = selects ? 0 : (guint32)(t->nx * t->ny) * f->align;
+  f->growth = pick(0, 2) ? -1 : 0.6 * t->nx * t->ny;
+  f->window_x = (guint32)t->nx, f->window_y = (guint32)t->ny;
+  t->described[at].name = "around";
 }
 
 /* Transforms, of two channels at a time or one, some masks with zeros at their ends, which are not summed. */
@@ -283,25 +300,29 @@ static trial *series_new(void) {
   return t;
 }
 
-/* `mixing`: a statistic of integers among stages that only put channels elsewhere. */
-static trial *trial_new(gboolean window, gboolean mixing) {
+/* `mixing`: a statistic of integers among stages that only put channels elsewhere; `around`: a function of
+ * neighbours, of any types, and also of images of one row or column. */
+static trial *trial_new(gboolean window, gboolean mixing, gboolean around) {
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
-  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}, {3, 17, 37}};
+  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701},
+                                     {3, 17, 37},  {1, 1, 333}, {2, 77, 1},   {2, 3, 2}};
   trial *t = g_new0(trial, 1);
-  const gint64 *shape = shapes[pick(0, G_N_ELEMENTS(shapes))];
+  const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
   gint64 channels = pick(mixing ? 3 : 1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
   const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
-  const int in_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : curves ? FC_U8 : pick(0, FC_DTYPE_COUNT);
-  const int out_dtype = window ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
+  const int in_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)]
+                       : curves          ? FC_U8
+                                         : pick(0, FC_DTYPE_COUNT);
+  const int out_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
   /* Rows of the inputs begin at multiples of 8 bytes, not all of 16. */
   const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
   const gboolean eights = window && !mixing && kind != FC_AUDIO && pick(0, 3) == 0;
   if (eights) extent[2] = (extent[2] / by | 1) * by;
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
-  if (!window && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
+  if ((!window || around) && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
   const guint at = window ? (guint)pick(0, (int)t->what.n) : t->what.n;
   if (mixing) t->what.n = MAX(t->what.n, 2);
   /* The stage that rounds: the last, or one behind which all others select. */
@@ -312,7 +333,9 @@ static trial *trial_new(gboolean window, gboolean mixing) {
     const gboolean selects = i > t->rounding || (mixing && i < at);
     if (i == at) {
       const int which = mixing ? 2 : eights ? 1 : pick(0, 3);
-      if (which == 0 && !selects)
+      if (around)
+        make_around(t, at, selects);
+      else if (which == 0 && !selects)
         make_transforms(t, at, channels);
       else if (which == 1 && !selects)
         make_window(t, at, kind);
@@ -340,11 +363,12 @@ static trial *trial_new(gboolean window, gboolean mixing) {
   const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[along]) : 0, rest = extent[along] - first,
                count = window ? pick(1, (int)rest + 1) : rest;
   /* Of sound often no more than windows see. */
-  const gboolean part = window && kind == FC_AUDIO && pick(0, 3);
+  const gboolean part = window && (around || kind == FC_AUDIO) && pick(0, 3);
+  const int taps = kind == FC_AUDIO ? t->nx : t->ny;
   const gint64 hop = t->overlap.n ? t->overlap.hop : 1, begin = first / hop * hop,
                end = (first + count + hop - 1) / hop * hop;
-  const gint64 lo = part ? MAX(begin - t->nx / 2, 0) : 0,
-               hi = part ? MIN(end + t->nx - 1 - t->nx / 2, extent[along]) : extent[along];
+  const gint64 lo = part ? MAX(begin - taps / 2, 0) : 0,
+               hi = part ? MIN(end + taps - 1 - taps / 2, extent[along]) : extent[along];
   place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
   place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
@@ -503,7 +527,10 @@ static void look(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double
 }
 
 static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
-  float sum[4] = {0};
+  const gboolean single = t->what.compute == FC_F32;
+  double sum[4] = {0};
+  if (t->window.flags & FC_FUNCTION_SELECTS)
+    return look(t, n, y + t->ny - 1 - t->ny / 2, x + t->nx - 1 - t->nx / 2, channels, v);
   for (int j = 0; j < t->ny; j++) {
     float h[4] = {0};
     for (int i = 0; i < t->nx; i++) {
@@ -511,11 +538,12 @@ static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
       look(t, n, y - t->ny / 2 + j, x - t->nx / 2 + i, channels, w);
       for (gint64 c = 0; c < channels; c++)
         if (t->dense)
-          sum[c] = fmaf(t->taps[j * t->nx + i], (float)w[c], sum[c]);
+          sum[c] = single ? fmaf(t->taps[j * t->nx + i], (float)w[c], (float)sum[c])
+                          : fma(t->wide[j * t->nx + i], w[c], sum[c]);
         else
           h[c] = fmaf(t->taps[i], (float)w[c], h[c]);
     }
-    for (gint64 c = 0; c < channels && !t->dense; c++) sum[c] = fmaf(t->taps[t->nx + j], h[c], sum[c]);
+    for (gint64 c = 0; c < channels && !t->dense; c++) sum[c] = fmaf(t->taps[t->nx + j], h[c], (float)sum[c]);
   }
   for (gint64 c = 0; c < channels; c++) v[c] = sum[c];
 }
@@ -741,57 +769,7 @@ static void run_plain(trial *t, guint8 *to) {
       }
 }
 
-/* ---- kernels as C++ -------------------------------------------------------------------- */
-
-/* All kernels in one file: a namespace each, behind what all of them include. */
-static char *source_of(GPtrArray *trials) {
-  GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n#include "
-                            "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n#include "
-                            "\"filters/gpu/series.cuh\"\n#include "
-                            "\"tests/device/emulated/blocks.cuh\"\n");
-  for (guint i = 0; i < trials->len; i++) {
-    const trial *t = g_ptr_array_index(trials, i);
-    g_autofree char *text = g_strdup(strchr(t->text, '\n') + 1);
-    GString *body = g_string_new(text);
-    g_string_replace(body, "extern \"C\" __global__", "static", 0);
-    g_string_append_printf(
-        s,
-        "namespace kernel%u {\n%s\nstatic void enter(const void *p) { kernel(*static_cast<const "
-        "Params *>(p)); }\n}\n#line 1 \"entry\"\n"
-        "extern \"C\" void run%u(const void *params, const unsigned *grid, unsigned threads) {\n"
-        "  kernel%u::Params p;\n  memcpy(static_cast<void *>(&p), params, sizeof p);\n"
-        "  run_grid(kernel%u::enter, &p, grid, threads);\n}\n",
-        i, body->str, i, i, i);
-    g_string_free(body, TRUE);
-  }
-  return g_string_free(s, FALSE);
-}
-
-static void *compile(GPtrArray *trials, const char *root, char **compiler) {
-  g_autofree char *folder = g_dir_make_tmp("fc-emulated-XXXXXX", NULL), *source = source_of(trials);
-  g_autofree char *file = g_build_filename(folder, "kernels.cpp", NULL),
-                  *library = g_build_filename(folder, "kernels.so", NULL);
-  g_autofree char *stubs = g_build_filename(root, "tests/device/emulated", NULL);
-  g_autoptr(GPtrArray) argv = g_ptr_array_new();
-  g_autofree char *said = NULL;
-  int status = 0;
-  g_assert_true(g_file_set_contents(file, source, -1, NULL));
-  for (char **word = compiler; *word; word++) g_ptr_array_add(argv, *word);
-  const char *const more[] = {"-std=c++17", "-O1",   "-ffp-contract=off",
-                              "-mfma",      "-fPIC", "-shared",
-                              "-w",         "-I",    stubs,
-                              "-I",         root,    "-o",
-                              library,      file,    NULL};
-  for (guint i = 0; i < G_N_ELEMENTS(more); i++) g_ptr_array_add(argv, (char *)more[i]);
-  if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &said, &status,
-                    NULL) ||
-      status)
-    g_error("%s\n%s", said, file);
-  void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (!loaded) g_error("%s", dlerror());
-  g_unlink(file), g_unlink(library), g_rmdir(folder);
-  return loaded;
-}
+/* ---- both --------------------------------------------------------------------------------- */
 
 static char *describe(const trial *t) {
   static const char *const kinds[] = {"copy",  "gain",      "range",  "clip",         "affine",
@@ -811,8 +789,6 @@ static char *describe(const trial *t) {
                            i == t->rounding ? "," : "");
   return g_string_free(s, FALSE);
 }
-
-typedef void (*run_fn)(const void *params, const guint *grid, guint threads);
 
 /* Which of its bits a NaN has set is the machine's business. */
 static gboolean both_nan(const trial *t, const guint8 *expected, gsize i) {
@@ -856,7 +832,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
     for (int tries = 0; !t && tries < 3; tries++) { /* most with a window are none for a kernel */
-      t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1);
+      t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1, i % 6 == 5);
       if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) g_clear_pointer(&t, trial_free);
     }
     if (!t) continue;
@@ -866,7 +842,9 @@ int main(int argc, char **argv) {
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
   }
-  kernels = compile(trials, argv[at], argv + at + 1);
+  g_autofree const char **texts = g_new0(const char *, trials->len + 1);
+  for (guint i = 0; i < trials->len; i++) texts[i] = ((const trial *)g_ptr_array_index(trials, i))->text;
+  kernels = emulate_compile(texts, argv[at], argv + at + 1);
   for (guint i = 0; i < trials->len; i++) {
     g_autofree char *name = g_strdup_printf("run%u", i);
     run_fn run = (run_fn)dlsym(kernels, name);

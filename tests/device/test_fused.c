@@ -170,8 +170,21 @@ static enum {
   HAS_OWN_NAME,
   HAS_ENDLESS_NAME,
   HAS_NO_TEXT,
+  LOOKS_AROUND, /* soundly, as said to negotiate; from here on it asks for a window */
+  LOOKS_BESIDE, /* what is no window */
+  LOOKS_FURTHER,
+  LOOKS_TOO_FAR, /* as it says */
+  LOOKS_AT_PIXELS,
+  LOOKS_WHERE_IT_IS,
   ODDITIES
 } oddity;
+
+static fc_status odd_negotiate(const fc_host *host, void *instance, fc_terms *terms) {
+  (void)host, (void)instance;
+  const int side = oddity == LOOKS_TOO_FAR ? FC_FUNCTION_AROUND_MOST + 2 : 3;
+  if (oddity >= LOOKS_AROUND) fc_need_window(terms->needs[0], side, side, FC_BORDER_WRAP);
+  return FC_OK;
+}
 
 static fc_status odd_describe(const fc_host *host, void *instance, const fc_setup *setup,
                               fc_device_function *f) {
@@ -187,6 +200,14 @@ static fc_status odd_describe(const fc_host *host, void *instance, const fc_setu
   if (oddity == HAS_OWN_NAME) f->entry = name;
   if (oddity == HAS_ENDLESS_NAME) memset(f->entry, 'a', FC_FUNCTION_ENTRY);
   if (oddity == HAS_NO_TEXT) f->source = NULL;
+  if (oddity < LOOKS_AROUND) return status;
+  const int side = oddity == LOOKS_TOO_FAR ? FC_FUNCTION_AROUND_MOST + 2 : oddity == LOOKS_FURTHER ? 5 : 3;
+  f->source =
+      "struct odd { real k; FC_DEVICE real operator()(const fc_around &at) const { return at(1, -1); } };";
+  fc_describe_around(f, side, side);
+  if (oddity == LOOKS_BESIDE) f->flags &= ~FC_FUNCTION_WINDOW;
+  if (oddity == LOOKS_AT_PIXELS) f->in = f->out = 1;
+  if (oddity == LOOKS_WHERE_IT_IS) f->flags |= FC_FUNCTION_POSITION;
   return status;
 }
 FC_FUSIBLE(odd_extension, odd_describe)
@@ -203,6 +224,7 @@ static const fc_operator odd_operator = {
     .summary = "twice as much",
     .doc = "For tests.",
     .examples = FC_TEXTS("odd"),
+    .negotiate = odd_negotiate,
     .extension = odd_extension,
     .backends = FC_BACKENDS(FC_ON_CPU(NULL, NULL, NULL, odd_process)),
 };
@@ -217,7 +239,15 @@ static void test_broken_functions(void) {
   options.device = "cuda";
   for (oddity = SOUND; oddity < ODDITIES; oddity++) {
     g_autofree char *groups = groups_of(stages, FC_IMAGE, FC_F32, 1, -1, &options);
-    g_assert_cmpstr(groups, ==, oddity == SOUND ? "2" : "");
+    g_assert_cmpstr(groups, ==, oddity == SOUND || oddity == LOOKS_AROUND ? "2" : "");
+  }
+  /* One function of neighbours in a kernel, of any type, with what is on both sides of it. */
+  static const char *const both[] = {"gain:2", "odd", "clip:min=1", "odd", "sepconv:[1,2,1]/4", NULL};
+  static const int dtypes[] = {FC_U8, FC_I32, FC_F64};
+  oddity = LOOKS_AROUND;
+  for (guint i = 0; i < G_N_ELEMENTS(dtypes); i++) {
+    g_autofree char *groups = groups_of(both, FC_IMAGE, dtypes[i], 3, dtypes[i], &options);
+    g_assert_cmpstr(groups, ==, dtypes[i] == FC_U8 ? "3+1" : "3");
   }
   oddity = SOUND;
 }
