@@ -215,10 +215,10 @@ static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, 
 
 /* ---- windows --------------------------------------------------------------------------- */
 
-/* A sum of products along two axes. */
+/* A sum of products along two axes, which may sharpen what is in the middle. */
 typedef struct window {
   int nx, ny;
-  gboolean dense;
+  gboolean dense, sharpened;
   const float *taps;
 } window;
 
@@ -226,7 +226,8 @@ typedef struct window {
 static gboolean window_of(const fc_device_function *f, window *w) {
   *w = (window){.taps = f->bytes};
   w->dense = sscanf(f->entry, "fc_dense<%d,%d>", &w->nx, &w->ny) == 2;
-  return w->dense || sscanf(f->entry, "fc_separable<%d,%d>", &w->nx, &w->ny) == 2;
+  w->sharpened = !w->dense && sscanf(f->entry, "fc_sharpened<%d,%d>", &w->nx, &w->ny) == 2;
+  return w->dense || w->sharpened || sscanf(f->entry, "fc_separable<%d,%d>", &w->nx, &w->ny) == 2;
 }
 
 /* Whether negotiate asks for a window of nx columns and ny rows. */
@@ -251,7 +252,7 @@ static gboolean is_around_sound(const trial *t, const fc_device_function *f, ver
 }
 
 static gboolean is_window_sound(const trial *t, const fc_device_function *f, const window *w, verdict *v) {
-  const gint64 numbers = w->dense ? (gint64)w->nx * w->ny : (gint64)w->nx + w->ny;
+  const gint64 numbers = w->dense ? (gint64)w->nx * w->ny : (gint64)w->nx + w->ny + (w->sharpened ? 2 : 0);
   if (w->nx < 1 || w->ny < 1 || (gint64)f->window_x != w->nx || (gint64)f->window_y != w->ny ||
       (gint64)f->n_bytes != numbers * (gint64)sizeof(float))
     return blame(v, FAULT_FUNCTION,
@@ -278,7 +279,9 @@ static float window_sum(const window *w, const float *at, gint64 column, gint64 
     sum = fmaf(y[l], sum_taps(x, at + l * row, w->nx, column, 0), sum);
   for (int k = 0; !w->dense && columns && k < w->nx; k++)
     sum = fmaf(x[k], sum_taps(y, at + k * column, w->ny, row, 0), sum);
-  return sum;
+  if (!w->sharpened) return sum;
+  const float v = at[w->ny / 2 * row + w->nx / 2 * column], d = v - sum, *number = y + w->ny;
+  return fabsf(d) > number[1] ? v + number[0] * d : v;
 }
 
 /* Makes the outputs whose windows are within the signal. */

@@ -54,6 +54,37 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 }
 #endif
 
+/* The blur's window, and what is behind its taps. Alone, too: one by one, the blurred image is written and
+ * read as floats. But small images of floats have quick kernels for the blur. */
+static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
+  enum { THIN = 8, RGBA_LONG = 15 };
+  const fc_arg *const *args = ((const gauss *)instance)->args;
+  const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
+  const fc_format *in = setup->in[0];
+  (void)host;
+  const uint32_t more = 2 * sizeof(float);
+  if (taps.nx + taps.ny > (FC_FUNCTION_BYTES - (int64_t)more) / (int64_t)sizeof(float)) return FC_UNSUPPORTED;
+  const fc_status status = fc_describe_window(setup, f, taps.nx, taps.ny, taps.x, taps.y);
+  if (status != FC_OK) return status;
+  const double amount = args[AMOUNT]->floats[0], threshold = args[THRESHOLD]->floats[0];
+  float *behind = (float *)f->bytes + taps.nx + taps.ny;
+  behind[0] = (float)amount, behind[1] = (float)threshold;
+  f->n_bytes += more, f->source = FC_FUNCTION_SHARPENED_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_sharpened<%d,%d>", (int)taps.nx, (int)taps.ny);
+  int positive = 1;
+  const double blur = mask2d_size(taps.x, taps.nx, &positive) * mask2d_size(taps.y, taps.ny, &positive);
+  f->growth = 1 + fabs(amount) * (1 + blur);
+  fc_signal2d signal = {1, in->dtype, FC_F32, taps.nx, taps.ny, {0}};
+  memcpy(signal.extent, in->extent, sizeof signal.extent);
+  const int64_t columns = in->extent[FC_AXIS_X] * in->extent[FC_AXIS_C];
+  const int large = in->extent[FC_AXIS_Y] > THIN && columns > FC_NARROW_COLUMNS &&
+                    (in->extent[FC_AXIS_C] != 4 || taps.nx < RGBA_LONG);
+  if (large || !fc_filter2d_is_quick(&signal)) f->flags |= FC_FUNCTION_ALONE;
+  return FC_OK;
+}
+
+FC_FUSIBLE(sharpen_extension, describe)
+
 /* ---- descriptor ---------------------------------------------------------------- */
 
 static const fc_operator sharpen_operator = {
@@ -88,5 +119,6 @@ static const fc_operator sharpen_operator = {
         BACKENDS(FC_ON_CPU(sepconv_prepare, sepconv_release, scratch, process_cpu),
                  FC_ON_CUDA(FC_BACKEND_GRAPH, sepconv_prepare, sepconv_release, cuda_scratch, process_cuda)),
     .reference = FC_ON_CPU(sepconv_prepare, sepconv_release, scratch, process_reference),
+    .extension = sharpen_extension,
 };
 SINGLE_OPERATOR_PLUGIN("sharpen", sharpen_operator)

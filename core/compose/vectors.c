@@ -17,12 +17,13 @@ static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-/* Floats that a thread keeps in registers: its window, and the sums of all rows but one. Of a single row the
- * compiler loads the window bit by bit. */
+/* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
+ * them. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
+  const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
   const gint64 seen = w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
   return up_to(w->f->window_y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
-         w->v * ((gint64)w->f->window_y - 1);
+         w->v * ((gint64)w->f->window_y - 1 + (waits ? w->f->window_y / 2 : 0));
 }
 
 /* Output elements of a block of so many threads; those at its ends have none. */

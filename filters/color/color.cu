@@ -4,6 +4,7 @@
 // chains are fused into kernels of their own; but for Lab of bytes, whose light is a table.
 #include "filters/base/power.h"
 #include "filters/color/color.h"
+#include "filters/color/lab_bytes.h"
 #include "filters/gpu/cuda.cuh"
 #include "filters/gpu/pixel_tiles.cuh"
 
@@ -55,51 +56,17 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // ---- Lab of bytes --------------------------------------------------------------
-//
-// As in color_kernels.c, operation for operation: single precision suffices unless the result lies so close
-// to the middle between two codes that rounding may differ; then the pixel is computed exactly.
 
 constexpr int LAB_THREADS = FC_TILE_WARPS * FC_TILE_LANES;
-constexpr float LAB_OFF = 0.0001f, A_OFF = 0.0002f; // more than it is off by, of all 2^24 colours
 
-// x^(1/3) to 3 units of the last place, for normal x above 0.
-__device__ __forceinline__ float cube_root(float x) {
-  float r = __int_as_float(0x54a2fa8c - static_cast<int>(static_cast<float>(__float_as_int(x)) * (1 / 3.0f)));
-  float h = 1 - x * r * r * r;
-  r += r * h * (1 / 3.0f + h * (2 / 9.0f + h * (14 / 81.0f)));
-  h = 1 - x * r * r * r;
-  r += r * h * (1 / 3.0f);
-  return x * r * r;
-}
-
-__device__ __forceinline__ float close_to_root(float t) {
-  return t <= 0.008856452f ? 7.787037f * t + 0.13793103f : cube_root(t);
-}
-
-// The nearest code in the low byte, as the value is above -1 and below 256.
-__device__ __forceinline__ uint32_t close_to_code(float v, float off, bool &doubt) {
-  const float rounded = v + 12582912.f;
-  doubt |= fabsf(v - (rounded - 12582912.f)) > 0.5f - off;
-  return __float_as_uint(rounded) & 255;
-}
-
-// Three codes in a word. Not inlined: it takes as many instructions as many pixels otherwise do.
-__device__ __noinline__ uint32_t exact_lab(uint32_t codes, float white) {
-  const float v[3] = {static_cast<float>(codes & 255), static_cast<float>(codes >> 8 & 255),
-                      static_cast<float>(codes >> 16 & 255)};
-  const float n[FC_COLOR_NUMBERS] = {0, 0, 0, 0, white, 0};
-  float made[3];
-  shared<float>::fc_color_to_lab(v, made, n);
-  uint32_t word = 0;
-#pragma unroll
-  for (int k = 0; k < 3; k++)
-    word |= static_cast<uint32_t>(fc_dev_code<float, uint8_t>(made[k], {1, 1, 0}, nullptr)) << 8 * k;
-  return word;
+// Not inlined, as it is rarely wanted. `light` is from 0 to 1.
+__device__ __noinline__ uint32_t careful_lab(const double *light, uint32_t codes) {
+  return fc_lab_careful(light[codes & 255], light[codes >> 8 & 255], light[codes >> 16]);
 }
 
 template <int C> struct lab_tiles {
-  const float *light; // of each code, in shared memory
-  float white;
+  const float *light; // of each code, from 0 to 255, in shared memory
+  const double *wide; // from 0 to 1
 
   // What is beyond a row is written nowhere, and no code is clipped.
   __device__ __forceinline__ void fill(unsigned char *, int, int) const {}
@@ -109,26 +76,15 @@ template <int C> struct lab_tiles {
     return __funnelshift_r(x[at / 4], at / 4 + 1 < 4 * C ? x[at / 4 + 1] : 0, at % 4 * 8) & 0xffffff;
   }
 
-  __device__ __forceinline__ uint32_t close(uint32_t codes, bool &doubt) const {
-    const float r = light[codes & 255], g = light[codes >> 8 & 255], b = light[codes >> 16];
-    const float fx = close_to_root(0.43395275f / 255 * r + 0.37621942f / 255 * g + 0.18982781f / 255 * b);
-    const float fy = close_to_root(0.212671f / 255 * r + 0.715160f / 255 * g + 0.072169f / 255 * b);
-    const float fz = close_to_root(0.01775791f / 255 * r + 0.10947652f / 255 * g + 0.87276557f / 255 * b);
-    doubt = false;
-    const uint32_t l = close_to_code((116 * fy - 16) * 2.55f, LAB_OFF, doubt);
-    const uint32_t x = close_to_code(500 * (fx - fy) + 128, A_OFF, doubt);
-    return l | x << 8 | close_to_code(200 * (fy - fz) + 128, LAB_OFF, doubt) << 16;
-  }
-
   __device__ __forceinline__ void make(uint32_t (&y)[4 * C], const uint32_t (&x)[4 * C]) const {
 #pragma unroll
     for (int i = 0; i < 4 * C; i++) y[i] = C == 4 ? x[i] & 0xff000000u : 0; // alpha stays
 #pragma unroll
     for (int p = 0; p < 16; p++) {
       const uint32_t codes = colours(x, p);
-      bool doubt;
-      uint32_t made = close(codes, doubt);
-      if (doubt) made = exact_lab(codes, white);
+      int doubt;
+      uint32_t made = fc_lab_close(light[codes & 255], light[codes >> 8 & 255], light[codes >> 16], &doubt);
+      if (doubt) made = careful_lab(wide, codes);
       const int at = p * C;
       y[at / 4] |= made << at % 4 * 8;
       if (at % 4 > 1) y[at / 4 + 1] |= made >> (32 - at % 4 * 8);
@@ -139,16 +95,17 @@ template <int C> struct lab_tiles {
 template <int C>
 __global__ void __launch_bounds__(LAB_THREADS) lab_of_bytes(fc_pixel_runs r, conversion<float> c) {
   __shared__ float light[256];
+  __shared__ double wide[256];
   if (threadIdx.x < 256) {
     const float code = static_cast<float>(threadIdx.x), codes[3] = {code, code, code};
     float made[3];
     shared<float>::fc_color_to_linear(codes, made, c.n);
     light[threadIdx.x] = made[0];
+    wide[threadIdx.x] = shared<float>::fc_color_to_light(static_cast<double>(code / c.n[4]));
   }
   __syncthreads();
   lab_tiles<C> work;
-  work.light = light;
-  work.white = c.n[4];
+  work.light = light, work.wide = wide;
   fc_tile_each<C, C>(r, 1, work);
 }
 

@@ -79,9 +79,9 @@ struct fc_march {
     const int64_t at = static_cast<int64_t>(e / UM * UI) * static_cast<int>(sizeof(T));
     const int window = mine ? t - PL / V : 0;
     fc_dev_noted noted = {false, false};
-    float sum[NY][V];
+    float sum[Op::KEPT][V];
 #pragma unroll
-    for (int j = 0; j < NY; j++)
+    for (int j = 0; j < Op::KEPT; j++)
 #pragma unroll
       for (int i = 0; i < V; i++) sum[j][i] = 0;
     typename fc_either<ACROSS, X, vector>::type raw[B];

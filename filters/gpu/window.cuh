@@ -54,9 +54,12 @@ struct fc_none {
   }
 };
 
+// What is done with a window: its taps, and how a row of it is added to the sums of the outputs that it
+// belongs to. KEPT: how many rows of numbers a thread keeps from row to row, NY of which are sums.
+
 // Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
-  static constexpr int NX = KX, NY = KY;
+  static constexpr int NX = KX, NY = KY, KEPT = KY;
   static constexpr bool LINE = false;
   float x[KX], y[KY];
 
@@ -76,8 +79,34 @@ template <int KX, int KY> struct fc_separable {
   }
 };
 
+// An unsharp mask: what the sum takes from the sample in the middle of the window is added to it. Samples
+// wait for their sums in the rows behind these.
+template <int KX, int KY> struct fc_sharpened {
+  static constexpr int NX = KX, NY = KY, WAIT = KY - 1 - KY / 2, KEPT = KY + WAIT;
+  static constexpr bool LINE = false;
+  float x[KX], y[KY], amount, threshold;
+
+  template <int STEP, int V, int NW>
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&kept)[KEPT][V], float (&done)[V]) const {
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      float h = 0;
+#pragma unroll
+      for (int k = 0; k < KX; k++) h = fmaf(x[k], w[first + i + k * STEP], h);
+      const float sum = fmaf(y[KY - 1], h, kept[0][i]), now = w[first + i + KX / 2 * STEP];
+#pragma unroll
+      for (int j = 0; j < KY - 1; j++) kept[j][i] = fmaf(y[KY - 2 - j], h, kept[j + 1][i]);
+      const float v = WAIT > 0 ? kept[WAIT > 0 ? KY : 0][i] : now, more = v - sum;
+#pragma unroll
+      for (int j = KY; j + 1 < KEPT; j++) kept[j][i] = kept[j + 1][i];
+      if (WAIT > 0) kept[KEPT - 1][i] = now;
+      done[i] = fabsf(more) > threshold ? v + amount * more : v;
+    }
+  }
+};
+
 template <int KX, int KY> struct fc_dense {
-  static constexpr int NX = KX, NY = KY;
+  static constexpr int NX = KX, NY = KY, KEPT = KY;
   static constexpr bool LINE = KY == 1;
   float m[KY][KX];
 
@@ -377,7 +406,8 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
 
   // The window of a thread's outputs, which begins PL elements before them. A long line is read tap by tap,
   // and does not stay in registers.
-  static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[Op::NY][V], float (&done)[V]) {
+  template <int KEPT>
+  static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[KEPT][V], float (&done)[V]) {
     float w[NW];
     if constexpr (Op::LINE && NW > 64) {
 #pragma unroll

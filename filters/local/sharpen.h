@@ -3,7 +3,8 @@
  * sharpen.h - an unsharp mask: v + amount * d with d = v - blurred(v), if |d| > `threshold`; else v.
  *
  * The blur is filters/filter2d/sepconv.h's, into scratch, in the compute type; the rest is a difference, a
- * product and a sum, each rounded. Cost: the blur, and another pass over memory.
+ * product and a sum, each rounded. Cost: the blur, and another pass over memory; composed kernels
+ * (fc_sharpened of filters/gpu/window.cuh) do without.
  *
  * Views: as for sepconv; the input is readable around the output by the reach of the taps.
  */

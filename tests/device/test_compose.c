@@ -442,6 +442,7 @@ typedef struct window_task {
   const char *statistic;   /* of sound; NULL: a filter of an image */
   int transform, together; /* length, and channels at a time; 0: none */
   gboolean around;         /* in place of a filter */
+  gboolean sharpened;      /* a separable one */
   const char *compiler;
   char *complaint;
   int registers;
@@ -452,18 +453,21 @@ static void run_window(gpointer data, gpointer unused) {
   g_autoptr(GError) error = NULL;
   stage before = t->luma ? luma : gain, after = clip;
   double taps[FC_FUNCTION_BYTES / sizeof(double)] = {0};
+  const char *sums = t->dense ? "fc_dense" : t->sharpened ? "fc_sharpened" : "fc_separable";
   g_autofree char *entry =
-      t->statistic ? g_strdup(t->statistic)
-                   : g_strdup_printf("%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
+      t->statistic ? g_strdup(t->statistic) : g_strdup_printf("%s<%d,%d>", sums, t->nx, t->ny);
   const int kind = t->statistic || t->transform ? FC_AUDIO : FC_IMAGE;
   const guint first = t->statistic && !strstr(t->statistic, ",4,0>") ? 1 : 0; /* codes are what is read */
   fc_device_function window = {.size = sizeof window,
                                .flags = FC_FUNCTION_WINDOW,
-                               .source = t->statistic ? FC_FUNCTION_STATISTIC_TEXT : FC_FUNCTION_WINDOW_TEXT,
+                               .source = t->statistic   ? FC_FUNCTION_STATISTIC_TEXT
+                                         : t->sharpened ? FC_FUNCTION_SHARPENED_TEXT
+                                                        : FC_FUNCTION_WINDOW_TEXT,
                                .entry = entry,
                                .bytes = taps,
-                               .n_bytes =
-                                   t->statistic ? 0 : 4 * (guint32)(t->dense ? t->nx * t->ny : t->nx + t->ny),
+                               .n_bytes = t->statistic ? 0
+                                          : t->dense   ? 4 * (guint32)(t->nx * t->ny)
+                                                       : 4 * (guint32)(t->nx + t->ny + 2 * t->sharpened),
                                .align = 4,
                                .low = 1,
                                .growth = -1,
@@ -516,6 +520,9 @@ static void test_windows(void) {
                          {FALSE, 5, 5, FC_U8, FC_U8, 3, FALSE},
                          {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE},
                          {FALSE, 5, 5, FC_U8, FC_U8, 3, TRUE},
+                         {FALSE, 9, 9, FC_U8, FC_U8, 3, .sharpened = TRUE},
+                         {FALSE, 9, 9, FC_F32, FC_F32, 1, .sharpened = TRUE},
+                         {FALSE, 17, 17, FC_U16, FC_U16, 3, .sharpened = TRUE},
                          {TRUE, 3, 15, FC_U16, FC_F32, 4, FALSE},
                          {TRUE, 127, 1, FC_U8, FC_U8, 3, FALSE},
                          {TRUE, 99, 1, FC_U16, FC_F32, 4, FALSE},
@@ -552,6 +559,7 @@ static void test_windows(void) {
                    : t->transform ? "transforms"
                    : t->around    ? "around"
                    : t->dense     ? "dense"
+                   : t->sharpened ? "sharpened"
                                   : "separable",
                    t->ny, t->nx, fc_dtype_name(t->in), fc_dtype_name(t->out), (int)t->channels,
                    t->luma ? ", luma" : "", t->registers);

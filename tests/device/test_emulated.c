@@ -43,9 +43,9 @@ typedef struct trial {
   float taps[FC_FUNCTION_BYTES / sizeof(float)];
   double wide[FC_FUNCTION_BYTES / sizeof(double)]; /* the same, in double */
   int nx, ny;
-  gboolean dense, codes; /* of codes, that is what the window sees */
-  int statistic;         /* fc_winstat_stat, or -1 */
-  float *line[4];        /* what the window sees of a line, channel by channel, from -nx on */
+  gboolean dense, sharpened, codes; /* of codes, that is what the window sees */
+  int statistic;                    /* fc_winstat_stat, or -1 */
+  float *line[4];                   /* what the window sees of a line, channel by channel, from -nx on */
   gint64 line_n, line_y;
   fc_conv1d_overlap overlap; /* transforms; n 0: none */
   fc_conv1d filter;
@@ -81,30 +81,36 @@ static void make_stage(stage *s, stage_kind kind, gint64 channels, double unit) 
   if (kind == MATRIX) s->out = pick(1, 5);
 }
 
-static void make_window(trial *t, guint at, int kind) {
+static void make_window(trial *t, guint at, int kind, double unit) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
   if (!t->dense && pick(0, 4) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
   if (kind == FC_AUDIO || pick(0, 4) == 0) t->nx = pick(1, pick(0, 4) ? 40 : 129), t->ny = 1, t->dense = TRUE;
+  t->sharpened = !t->dense && pick(0, 3);
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
   const gboolean positive = pick(0, 2);
   for (int i = 0; i < count; i++) t->taps[i] = (float)real(positive ? 0 : -0.5, positive ? 1.2 / count : 0.6);
-  g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", t->dense ? "fc_dense" : "fc_separable", t->nx, t->ny);
-  t->window = (fc_device_function){.size = sizeof t->window,
-                                   .flags = FC_FUNCTION_WINDOW | (positive ? FC_FUNCTION_NONNEGATIVE : 0),
-                                   .source = FC_FUNCTION_WINDOW_TEXT,
-                                   .entry = t->entry,
-                                   .bytes = t->taps,
-                                   .n_bytes = (guint32)count * 4,
-                                   .align = 4,
-                                   .low = 1,
-                                   .growth = 1,
-                                   .window_x = (guint32)t->nx,
-                                   .window_y = (guint32)t->ny};
+  const char *what = t->dense ? "fc_dense" : t->sharpened ? "fc_sharpened" : "fc_separable";
+  g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", what, t->nx, t->ny);
+  const float amount = (float)real(-2, 3), threshold = pick(0, 2) ? (float)(unit * real(0, 0.3)) : 0;
+  if (t->sharpened) t->taps[count] = amount, t->taps[count + 1] = threshold;
+  t->window = (fc_device_function){
+      .size = sizeof t->window,
+      .flags = FC_FUNCTION_WINDOW | (positive && !t->sharpened ? FC_FUNCTION_NONNEGATIVE : 0),
+      .source = t->sharpened ? FC_FUNCTION_SHARPENED_TEXT : FC_FUNCTION_WINDOW_TEXT,
+      .entry = t->entry,
+      .bytes = t->taps,
+      .n_bytes = (guint32)(count + (t->sharpened ? 2 : 0)) * 4,
+      .align = 4,
+      .low = 1,
+      .growth = 1,
+      .window_x = (guint32)t->nx,
+      .window_y = (guint32)t->ny};
   for (int part = 0; part < (t->dense ? 1 : 2); part++) {
     double sum = 0;
     for (int i = part ? t->nx : 0; i < (t->dense || part ? count : t->nx); i++) sum += fabs(t->taps[i]);
     t->window.growth *= sum;
   }
+  if (t->sharpened) t->window.growth = 1 + fabs((double)amount) * (1 + t->window.growth);
   t->described[at].function = &t->window;
   t->described[at].name = "window";
   t->what.window = at;
@@ -338,7 +344,7 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around) {
       else if (which == 0 && !selects)
         make_transforms(t, at, channels);
       else if (which == 1 && !selects)
-        make_window(t, at, kind);
+        make_window(t, at, kind, kind == FC_AUDIO ? 1 : 300);
       else
         make_statistic(t, at, kind, in_dtype, extent[2], selects);
     } else {
@@ -545,7 +551,13 @@ static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
     }
     for (gint64 c = 0; c < channels && !t->dense; c++) sum[c] = fmaf(t->taps[t->nx + j], h[c], (float)sum[c]);
   }
-  for (gint64 c = 0; c < channels; c++) v[c] = sum[c];
+  double middle[16];
+  look(t, n, y, x, channels, middle);
+  const float *number = t->taps + t->nx + t->ny;
+  for (gint64 c = 0; c < channels; c++) {
+    const float at = (float)middle[c], d = at - sum[c], more = number[0] * d;
+    v[c] = !t->sharpened ? sum[c] : fabsf(d) > number[1] ? at + more : at;
+  }
 }
 
 /* What the window sees of a line, unless it is the one there is. */

@@ -125,6 +125,10 @@ static const struct {
     {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 3, ""},
     {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_F32, 4, "1"},
     {{"sepconv:[1,2,1]/4"}, FC_IMAGE, FC_U16, 3, "1"},
+    {{"sharpen"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"gain:2", "sharpen:2:threshold=3", "clip:min=0:max=255"}, FC_IMAGE, FC_U8, 3, "3"},
+    {{"sharpen", "sharpen"}, FC_IMAGE, FC_F32, 1, "1+1"},
+    {{"sharpen:5"}, FC_IMAGE, FC_U8, 3, ""}, /* 41 x 41 */
     {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
     {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},

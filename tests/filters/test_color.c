@@ -2,10 +2,12 @@
 /*
  * test_color.c - R G B of 8 bits to grey, YCbCr, HSV and Lab of 8 bits, whose loops take other ways to the
  * same codes (reciprocals instead of divisions, roots in single precision): each of the 2^24 colours is that
- * of the conversion to floats, rounded. The other conversions are tested through the operator (check/), and
- * against OpenCV and scikit-image (goldens/pixels).
+ * of the conversion to floats, rounded; so is what a device computes for Lab (lab_bytes.h). The other
+ * conversions are tested through the operator (check/), and against OpenCV and scikit-image (goldens/pixels).
  */
 #include "filters/color/color.h"
+#include "filters/color/color_math.h"
+#include "filters/color/lab_bytes.h"
 #include "tests/filters/views.h"
 
 #define SIDE 256
@@ -41,6 +43,29 @@ static fc_color_conversion conversion_of(int to, int red, int isa) {
   return c;
 }
 
+/* What color.cu does, against the exact values. */
+static void check_device_lab(int red, const fc_view *exact) {
+  double wide[SIDE];
+  float light[SIDE];
+  for (int i = 0; i < SIDE; i++)
+    wide[i] = fc_color_to_light_f32((double)((float)i / 255.0f)), light[i] = (float)(wide[i] * 255.0);
+  int64_t off = 0, doubts = 0;
+  for (int64_t at[FC_AXES] = {0}; at[1] < SIDE; at[2] = 0, at[1]++)
+    for (; at[2] < SIDE; at[2]++) {
+      int doubt;
+      const uint32_t careful = fc_lab_careful(wide[red], wide[at[1]], wide[at[2]]),
+                     close = fc_lab_close(light[red], light[at[1]], light[at[2]], &doubt);
+      doubts += doubt;
+      for (at[3] = 0; at[3] < 3; at[3]++) {
+        const double want = nearbyint(view_get(exact, at));
+        off += (careful >> 8 * at[3] & 255) != want || (!doubt && (close >> 8 * at[3] & 255) != want);
+      }
+      at[3] = 0;
+    }
+  CHECK(off == 0 && doubts < SIDE * SIDE / 100,
+        "Lab on a device, red %d: %" PRId64 " samples differ, %" PRId64 " doubts", red, off, doubts);
+}
+
 static void check_bytes(int to, int red, int isa) {
   const fc_color_conversion c = conversion_of(to, red, isa);
   const int64_t from_shape[FC_AXES] = {1, SIDE, SIDE, 3 + c.extra},
@@ -56,6 +81,7 @@ static void check_bytes(int to, int red, int isa) {
   off += view_get(&out.view, at) != nearbyint(view_get(&exact.view, at));
   CHECK(off == 0, "%s, to %d, red %d: %" PRId64 " samples are not rounded from the value", fc_isa_name(c.isa),
         to, red, off);
+  if (to == FC_SPACE_LAB && isa == FC_ISA_BASE) check_device_lab(red, &exact.view);
   CHECK(signal_only_written(&out), "wrote beyond the elements");
   signal_free(&in), signal_free(&out), signal_free(&exact);
 }
