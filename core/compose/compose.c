@@ -221,6 +221,7 @@ static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, 
   }
   if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
   if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
+  if (c->variant == STRIDED && s->channels_in == 1 && s->channels_out == 1) each *= 2;
   const gint64 work = c->variant == STRIDED ? lines * a->length : a->length;
   if ((work + each - 1) / each > G_MAXINT32) return FALSE;
   c->grid[0] = grid_of(work, each, G_MAXINT32);

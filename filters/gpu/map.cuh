@@ -672,33 +672,94 @@ struct fc_map_planes {
 
 // ---- anything else -----------------------------------------------------------------------
 
-// One pixel (or sample: one channel) per thread, EACH in turn, with any strides.
+// A pixel (or sample: one channel) at a time, with any strides; EACH of a thread, FC_MAP_THREADS apart, of
+// which AHEAD are loaded before the first is stored: memory may be the same on both sides, so the compiler
+// does not. Where the first lies takes a division; the others lie `hop` bytes further each, and `wrap` where
+// that is beyond the line's end. Lines along more than one axis take three divisions a unit.
 template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
 struct fc_map_strided {
-  static constexpr int EACH = 4;
+  static constexpr int EACH = CI == 1 && CO == 1 ? 8 : 4, FEW = CI * sizeof(F) <= 32 ? EACH : 1;
+
+  struct unit {
+    T code[CI];
+    char *to;
+    fc_map_at at;
+  };
+  static FC_DEVICE void load(const fc_map_args &a, unit &u, const char *from) {
+#pragma unroll
+    for (int c = 0; c < CI; c++) u.code[c] = *reinterpret_cast<const T *>(from + c * a.in_channel);
+  }
+  static FC_DEVICE void store(const fc_map_args &a, const unit &u, const Chain &chain, fc_dev_noted &noted) {
+    F v[CI], w[CO];
+#pragma unroll
+    for (int c = 0; c < CI; c++) v[c] = fc_dev_value<F, T>(u.code[c], fc_map_scaling<F, T, KT>());
+    fc_map_run(chain, v, w, noted, u.at);
+#pragma unroll
+    for (int c = 0; c < CO; c++)
+      *reinterpret_cast<U *>(u.to + c * a.out_channel) =
+          fc_map_code<F, U, Chain::QUIET>(w[c], fc_map_scaling<F, U, KU>(), noted);
+  }
+
+  // Lines that are equally far apart, or one.
+  static FC_DEVICE void even(const fc_map_args &a, const Chain &chain, int64_t first, int rest,
+                             fc_dev_noted &noted) {
+    const bool one = a.count[2] == 1;
+    const uint32_t length = static_cast<uint32_t>(a.length);
+    const int64_t down = one ? 0 : static_cast<uint32_t>(FC_MAP_THREADS) / length,
+                  across = FC_MAP_THREADS - down * length,
+                  in_hop = down * a.in_step[3] + across * a.in_step[0],
+                  out_hop = down * a.out_step[3] + across * a.out_step[0],
+                  in_wrap = a.in_step[3] - a.length * a.in_step[0],
+                  out_wrap = a.out_step[3] - a.length * a.out_step[0];
+    int64_t line = one ? 0 : static_cast<uint32_t>(first) / length, x = first - line * a.length;
+    const char *from = a.in + line * a.in_step[3] + x * a.in_step[0];
+    char *to = a.out + line * a.out_step[3] + x * a.out_step[0];
+    uint32_t left = length - static_cast<uint32_t>(x); // of the line, at least 1
+#pragma unroll
+    for (int b = 0; b < EACH; b += FEW) {
+      unit u[FEW];
+#pragma unroll
+      for (int k = 0; k < FEW; k++) {
+        u[k].to = to, u[k].at = fc_map_at_pixel(x, line);
+        if ((b + k) * FC_MAP_THREADS < rest) load(a, u[k], from);
+        const bool wraps = !one && left <= across;
+        from += in_hop + (wraps ? in_wrap : 0), to += out_hop + (wraps ? out_wrap : 0);
+        x += across - (wraps ? length : 0), line += down + wraps;
+        left += (wraps ? length : 0) - static_cast<uint32_t>(across);
+      }
+#pragma unroll
+      for (int k = 0; k < FEW; k++)
+        if ((b + k) * FC_MAP_THREADS < rest) store(a, u[k], chain, noted);
+    }
+  }
 
   static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
-    const int64_t lines = a.count[0] * a.count[1] * a.count[2], total = lines * a.length;
-    const bool one = lines == 1;
-    fc_dev_noted noted = {false, false};
+    constexpr int AHEAD = FEW < 2 ? FEW : 2;
+    const int64_t total = a.count[0] * a.count[1] * a.count[2] * a.length;
     const int64_t first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * EACH) + threadIdx.x;
+    const int rest =
+        total - first < EACH * FC_MAP_THREADS ? static_cast<int>(total - first) : EACH * FC_MAP_THREADS;
+    fc_dev_noted noted = {false, false};
+    if (a.count[0] * a.count[1] == 1) {
+      even(a, chain, first, rest, noted);
+    } else {
+#pragma unroll 1
+      for (int b = 0; b < EACH; b += AHEAD) {
+        unit u[AHEAD];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const int64_t i = first + k * FC_MAP_THREADS;
-      if (i >= total) continue;
-      const int64_t line = one ? 0 : static_cast<uint32_t>(i) / static_cast<uint32_t>(a.length);
-      const fc_map_line l = fc_map_line_of(a, line);
-      const char *from = l.in + (i - line * a.length) * a.in_step[0];
-      char *to = l.out + (i - line * a.length) * a.out_step[0];
-      F v[CI], w[CO];
+        for (int k = 0; k < AHEAD; k++) {
+          const int64_t i = first + (b + k) * FC_MAP_THREADS;
+          if ((b + k) * FC_MAP_THREADS >= rest) continue;
+          const int64_t line = static_cast<uint32_t>(i) / static_cast<uint32_t>(a.length),
+                        x = i - line * a.length;
+          const fc_map_line l = fc_map_line_of(a, line);
+          u[k].to = l.out + x * a.out_step[0], u[k].at = fc_map_at_pixel(x, l.y);
+          load(a, u[k], l.in + x * a.in_step[0]);
+        }
 #pragma unroll
-      for (int c = 0; c < CI; c++)
-        v[c] = fc_dev_load<F, T>(from + c * a.in_channel, fc_map_scaling<F, T, KT>());
-      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i - line * a.length, l.y));
-#pragma unroll
-      for (int c = 0; c < CO; c++)
-        *reinterpret_cast<U *>(to + c * a.out_channel) =
-            fc_map_code<F, U, Chain::QUIET>(w[c], fc_map_scaling<F, U, KU>(), noted);
+        for (int k = 0; k < AHEAD; k++)
+          if ((b + k) * FC_MAP_THREADS < rest) store(a, u[k], chain, noted);
+      }
     }
     noted.tell(a.notes);
   }
