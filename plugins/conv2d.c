@@ -221,7 +221,7 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
   return mask2d_larger(state->separate.rank > 0 ? fc_sepconv_cuda_scratch(&state->separate, job->out) : 0,
-                       fc_filter2d_edges_scratch(job->in[0], job->out));
+                       fc_gaps_scratch(job->in[0], job->out));
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {

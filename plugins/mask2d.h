@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/gpu/gaps.h"
 #include "filters/filter2d/choice.h"
 #include "plugins/state.h"
 
@@ -74,7 +75,7 @@ static inline size_t mask2d_larger(size_t a, size_t b) {
 
 /* What a filter that makes the border itself may use; NULL if that is not enough. */
 static inline void *mask2d_edges_scratch(const fc_job *job) {
-  const size_t bytes = fc_filter2d_edges_scratch(job->in[0], job->out);
+  const size_t bytes = fc_gaps_scratch(job->in[0], job->out);
   return bytes > 0 && job->scratch_bytes >= bytes ? job->scratch : NULL;
 }
 #endif

@@ -84,7 +84,7 @@ static inline fc_status sepconv_reference_process(const fc_host *host, const voi
 #if FC_HAVE_CUDA
 static inline size_t sepconv_cuda_scratch(const void *prepared, const fc_job *job) {
   return mask2d_larger(fc_sepconv_cuda_scratch(&((const sepconv_state *)prepared)->filter, job->out),
-                       fc_filter2d_edges_scratch(job->in[0], job->out));
+                       fc_gaps_scratch(job->in[0], job->out));
 }
 
 static inline fc_status sepconv_cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {

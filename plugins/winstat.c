@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
+#include "filters/gpu/gaps.h"
 #include "filters/winstat/winstat.h"
 #include "plugins/border.h"
 #include "plugins/meaning.h"
@@ -165,15 +166,29 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
+/* Scratch of the window itself, rounded up. */
+static size_t cuda_own(const fc_winstat *w, const fc_job *job) {
+  const size_t align = 256;
+  return (fc_winstat_cuda_scratch(w, job->in[0]) + align - 1) / align * align;
+}
+
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  return fc_winstat_cuda_scratch(&w, job->in[0]);
+  return cuda_own(&w, job) + fc_gaps_scratch(job->in[0], job->out);
+}
+
+/* Behind that; NULL where copies do not pay. */
+static void *cuda_room(const fc_winstat *w, const fc_job *job) {
+  const size_t own = cuda_own(w, job), bytes = fc_gaps_scratch(job->in[0], job->out);
+  const int pays = bytes > 0 && fc_view_count(job->out) >= FC_GAPS_MANY;
+  return pays && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
   if (job->edges)
-    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, job->notes, job->stream);
+    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, cuda_room(&w, job),
+                                 job->notes, job->stream);
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 #endif

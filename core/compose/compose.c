@@ -227,7 +227,13 @@ static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, 
   }
   if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
   if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
-  const gint64 work = c->variant == STRIDED ? lines * a->length : a->length;
+  const gboolean samples = s->channels_in == 1 && s->channels_out == 1,
+                 small = samples && MAX(s->in_size, s->out_size) <= 2,
+                 adjacent = a->in_step[0] == s->in_size && a->out_step[0] == s->out_size;
+  if (c->variant == STRIDED && samples) each *= small ? 4 : 2;
+  const gint64 run = small && adjacent ? 4 : 1; /* of map.cuh */
+  const gint64 line = (a->length + run - 1) / run * run,
+               work = c->variant == STRIDED ? lines * line : a->length;
   if ((work + each - 1) / each > G_MAXINT32) return FALSE;
   c->grid[0] = grid_of(work, each, G_MAXINT32);
   if (c->variant != STRIDED) c->grid[1] = grid_of(lines, 1, 65535);

@@ -10,7 +10,7 @@
 // share what is read of a row. The order of sums is the same in all kernels.
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/conv2d/floats.cuh"
-#include "filters/filter2d/gaps.cuh"
+#include "filters/gpu/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 

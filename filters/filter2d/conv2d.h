@@ -48,14 +48,11 @@ FC_FILTERS_API fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, 
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
  * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. The bits are the same.
- * `scratch`: fc_filter2d_edges_scratch bytes of device memory, aligned to 256, or NULL, which is many times
- * slower for images one pixel wide with gaps. */
+ * `scratch`: fc_gaps_scratch bytes (filters/gpu/gaps.h) of device memory, aligned to 256, or NULL, which is
+ * many times slower for images one pixel wide with gaps. */
 FC_FILTERS_API fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
                                               const fc_view *out, void *scratch, void *stream,
                                               uint32_t *notes);
-
-/* For conv2d and sepconv: 0 but for images one pixel wide; decided by the views' shapes. */
-FC_FILTERS_API size_t fc_filter2d_edges_scratch(const fc_view *in, const fc_view *out);
 
 FC_END_DECLS
 

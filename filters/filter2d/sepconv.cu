@@ -16,7 +16,7 @@
 // Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
 // thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
 // put into scratch. The order of sums is the same in all kernels but those for bytes.
-#include "filters/filter2d/gaps.cuh"
+#include "filters/gpu/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"

@@ -672,34 +672,129 @@ struct fc_map_planes {
 
 // ---- anything else -----------------------------------------------------------------------
 
-// One pixel (or sample: one channel) per thread, EACH in turn, with any strides.
+// A pixel (or sample: one channel) at a time, with any strides; EACH of a thread, FC_MAP_THREADS apart, of
+// which FEW are loaded before the first is stored: memory may be the same on both sides, so the compiler
+// does not. Where the first lies takes a division; the others lie `hop` bytes further each, and `wrap` where
+// that is beyond the line's end. Of adjacent small codes a thread has RUNs of four instead. Lines along more
+// than one axis take three divisions a unit.
 template <typename F, typename T, int KT, typename U, int KU, int CI, int CO, typename Chain>
 struct fc_map_strided {
-  static constexpr int EACH = 4;
+  static constexpr bool SAMPLES = CI == 1 && CO == 1, SMALL = SAMPLES && sizeof(T) <= 2 && sizeof(U) <= 2;
+  static constexpr int EACH = SMALL ? 16 : SAMPLES ? 8 : 4, FEW = CI * sizeof(F) > 32 ? 1 : SAMPLES ? 8 : 4;
+
+  template <int RUN> struct unit {
+    T code[RUN][CI];
+    char *to;
+    fc_map_at at;
+    int count; // of its RUN
+  };
+  template <int RUN> static FC_DEVICE void load(const fc_map_args &a, unit<RUN> &u, const char *from) {
+#pragma unroll
+    for (int r = 0; r < RUN; r++)
+      if (r < u.count)
+#pragma unroll
+        for (int c = 0; c < CI; c++)
+          u.code[r][c] =
+              *reinterpret_cast<const T *>(from + r * static_cast<int>(sizeof(T)) + c * a.in_channel);
+  }
+  static FC_DEVICE void store(const fc_map_args &a, const unit<1> &u, const Chain &chain,
+                              fc_dev_noted &noted) {
+    F v[CI], w[CO];
+    if (u.count == 0) return;
+#pragma unroll
+    for (int c = 0; c < CI; c++) v[c] = fc_dev_value<F, T>(u.code[0][c], fc_map_scaling<F, T, KT>());
+    fc_map_run(chain, v, w, noted, u.at);
+#pragma unroll
+    for (int c = 0; c < CO; c++)
+      *reinterpret_cast<U *>(u.to + c * a.out_channel) =
+          fc_map_code<F, U, Chain::QUIET>(w[c], fc_map_scaling<F, U, KU>(), noted);
+  }
+  // What is missing of a run is its first sample, of which nothing more is noted.
+  static FC_DEVICE void store(const fc_map_args &, const unit<4> &u, const Chain &chain,
+                              fc_dev_noted &noted) {
+    F v[4], w[4];
+    uint32_t words[sizeof(U)];
+    if (u.count == 0) return;
+#pragma unroll
+    for (int r = 0; r < 4; r++)
+      v[r] = fc_dev_value<F, T>(r < u.count ? u.code[r][0] : u.code[0][0], fc_map_scaling<F, T, KT>());
+    fc_map_run(chain, v, w, noted, fc_map_at{u.at.base, u.at.y, 0, u.count});
+    fc_map_codes<F, U, KU, Chain::QUIET>(words, w, noted);
+#pragma unroll
+    for (int r = 0; r < 4; r++)
+      if (r < u.count) reinterpret_cast<U *>(u.to)[r] = fc_map_element<U>(words, r);
+  }
+
+  // Lines that are equally far apart, or one (then RUN is 1).
+  template <int RUN>
+  static FC_DEVICE void even(const fc_map_args &a, const Chain &chain, fc_dev_noted &noted) {
+    constexpr int UNITS = EACH / RUN, AHEAD = FEW < UNITS ? FEW : UNITS;
+    const bool one = a.count[2] == 1;
+    const int64_t length = (a.length + RUN - 1) / RUN, total = a.count[2] * length, // in units
+        first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * UNITS) + threadIdx.x;
+    const int rest =
+        total - first < UNITS * FC_MAP_THREADS ? static_cast<int>(total - first) : UNITS * FC_MAP_THREADS;
+    const int64_t in_step = RUN * a.in_step[0], out_step = RUN * a.out_step[0];
+    const uint32_t units = static_cast<uint32_t>(length);
+    const int64_t down = one ? 0 : static_cast<uint32_t>(FC_MAP_THREADS) / units,
+                  across = FC_MAP_THREADS - down * length, in_hop = down * a.in_step[3] + across * in_step,
+                  out_hop = down * a.out_step[3] + across * out_step,
+                  in_wrap = a.in_step[3] - length * in_step, out_wrap = a.out_step[3] - length * out_step;
+    int64_t line = one ? 0 : static_cast<uint32_t>(first) / units, x = first - line * length;
+    const char *from = a.in + line * a.in_step[3] + x * in_step;
+    char *to = a.out + line * a.out_step[3] + x * out_step;
+    uint32_t left = units - static_cast<uint32_t>(x); // of the line, at least 1
+    const int last = RUN == 1 ? 1 : static_cast<int>(a.length - (length - 1) * RUN);
+#pragma unroll
+    for (int b = 0; b < UNITS; b += AHEAD) {
+      unit<RUN> u[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        u[k].to = to, u[k].at = fc_map_at_pixel(x * RUN, line);
+        u[k].count = (b + k) * FC_MAP_THREADS >= rest ? 0 : RUN > 1 && left == 1 ? last : RUN;
+        load(a, u[k], from);
+        const bool wraps = !one && left <= across;
+        from += in_hop + (wraps ? in_wrap : 0), to += out_hop + (wraps ? out_wrap : 0);
+        x += across - (wraps ? length : 0), line += down + wraps;
+        left += (wraps ? units : 0) - static_cast<uint32_t>(across);
+      }
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) store(a, u[k], chain, noted);
+    }
+  }
+
+  static FC_DEVICE void uneven(const fc_map_args &a, const Chain &chain, fc_dev_noted &noted) {
+    constexpr int AHEAD = FEW < 2 ? FEW : 2;
+    const int64_t total = a.count[0] * a.count[1] * a.count[2] * a.length,
+                  first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * EACH) + threadIdx.x;
+#pragma unroll 1
+    for (int b = 0; b < EACH; b += AHEAD) {
+      unit<1> u[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        const int64_t i = first + (b + k) * FC_MAP_THREADS;
+        u[k].count = i < total;
+        if (i >= total) continue;
+        const int64_t line = static_cast<uint32_t>(i) / static_cast<uint32_t>(a.length),
+                      x = i - line * a.length;
+        const fc_map_line l = fc_map_line_of(a, line);
+        u[k].to = l.out + x * a.out_step[0], u[k].at = fc_map_at_pixel(x, l.y);
+        load(a, u[k], l.in + x * a.in_step[0]);
+      }
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) store(a, u[k], chain, noted);
+    }
+  }
 
   static FC_DEVICE void run(const fc_map_args &a, const Chain &chain) {
-    const int64_t lines = a.count[0] * a.count[1] * a.count[2], total = lines * a.length;
-    const bool one = lines == 1;
     fc_dev_noted noted = {false, false};
-    const int64_t first = static_cast<int64_t>(blockIdx.x) * (FC_MAP_THREADS * EACH) + threadIdx.x;
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const int64_t i = first + k * FC_MAP_THREADS;
-      if (i >= total) continue;
-      const int64_t line = one ? 0 : static_cast<uint32_t>(i) / static_cast<uint32_t>(a.length);
-      const fc_map_line l = fc_map_line_of(a, line);
-      const char *from = l.in + (i - line * a.length) * a.in_step[0];
-      char *to = l.out + (i - line * a.length) * a.out_step[0];
-      F v[CI], w[CO];
-#pragma unroll
-      for (int c = 0; c < CI; c++)
-        v[c] = fc_dev_load<F, T>(from + c * a.in_channel, fc_map_scaling<F, T, KT>());
-      fc_map_run(chain, v, w, noted, fc_map_at_pixel(i - line * a.length, l.y));
-#pragma unroll
-      for (int c = 0; c < CO; c++)
-        *reinterpret_cast<U *>(to + c * a.out_channel) =
-            fc_map_code<F, U, Chain::QUIET>(w[c], fc_map_scaling<F, U, KU>(), noted);
-    }
+    const bool adjacent = a.in_step[0] == sizeof(T) && a.out_step[0] == sizeof(U);
+    if (a.count[0] * a.count[1] > 1)
+      uneven(a, chain, noted);
+    else if (SMALL && adjacent && a.count[2] > 1)
+      even<SMALL ? 4 : 1>(a, chain, noted);
+    else
+      even<1>(a, chain, noted);
     noted.tell(a.notes);
   }
 };

@@ -649,8 +649,8 @@ namespace stats {
 
 // UNIT / l.unit adjacent units per block of threads. units[] of those that are not whole blocks is
 // [frame][block][channel][unit]. An incomplete chunk takes as long as many whole ones: it is the last
-// (`ragged`), is started first, and its warp takes no other.
-template <typename T, int WARPS, int RESIDENT>
+// (`ragged`), is started first, and its warp takes no other. APART: integers of short rows with gaps.
+template <typename T, int WARPS, int RESIDENT, bool APART = false>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
   __shared__ fc_stats_part parts[UNIT];
@@ -665,7 +665,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
   for (int i = l.ragged ? take(&left) : threadIdx.x / 32; i >= 0 && i < UNIT;
        i = l.ragged ? take(&left) : i + WARPS) {
     const uint32_t set = base + (i >> l.unit_bits);
-    if (set < total) measure_one<T, WARPS>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
+    if (set < total) measure_one<T, WARPS, APART>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
   }
   __syncthreads();
   if (threadIdx.x < 32) finish_units<T>(l, parts, base, total, units, blocks, frame_bytes);
@@ -718,6 +718,12 @@ static fc_status launch(fc_stats_kernel kernel, const layout &l, fc_stats_part *
   if (kernel == FC_STATS_WARPS) {
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
     return fc_launch_status();
+  }
+  if constexpr (CODES) {
+    if (!l.even && !l.runs && l.columns <= INT32_MAX) {
+      measure_units<T, FEW, resident<T>, true><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+      return fc_launch_status();
+    }
   }
   if constexpr (std::is_same<T, float>::value) {
     return FC_UNSUPPORTED;

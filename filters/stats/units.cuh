@@ -237,13 +237,33 @@ template <int COUNT, typename T> __device__ __forceinline__ void load_split(uint
   for (int i = 0; i < COUNT; i++) words[i] = i == across / 32 ? word : words[i];
 }
 
-// Integers in any order, in words; the chunk's first in place of missing ones.
+// Samples of rows shorter than a chunk, with gaps: a lane divides for its first one, and walks by `hop` bytes
+// to the next, `wrap` more where that is in another row; divided for each, they took 94 instructions a
+// sample.
 template <typename T>
+__device__ __forceinline__ void load_rows(T (&v)[EACH], const layout &l, const char *block, int64_t first,
+                                          int64_t count) {
+  const uint32_t columns = static_cast<uint32_t>(l.columns), lane = threadIdx.x % 32, down = 32 / columns,
+                 across = 32 - down * columns;
+  const int64_t step = l.in.stride[FC_AXIS_X], row = l.in.stride[FC_AXIS_Y], hop = down * row + across * step,
+                wrap = row - l.columns * step;
+  const char *start = address(l, block, first), *from = address(l, block, first + lane);
+  uint32_t left = columns - static_cast<uint32_t>(first + lane) % columns; // of the row, at least 1
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    v[i] = *reinterpret_cast<const T *>(i * 32 + static_cast<int>(lane) < count ? from : start);
+    const bool wraps = left <= across;
+    from += hop + (wraps ? wrap : 0), left += (wraps ? columns : 0) - across;
+  }
+}
+
+// Integers in any order, in words; the chunk's first in place of missing ones. APART: as load_rows.
+template <typename T, bool APART>
 __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
                                            int64_t count) {
   constexpr int PACK = 4 / sizeof(T);
   const int lane = threadIdx.x % 32;
-  if (is_easy<T>(l, block, first, count)) {
+  if (!APART && is_easy<T>(l, block, first, count)) {
     const uint4 *from = reinterpret_cast<const uint4 *>(block + first * sizeof(T)) + lane;
     uint4 q[EACH / PACK / 4];
 #pragma unroll
@@ -253,8 +273,8 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
       words[4 * i] = q[i].x, words[4 * i + 1] = q[i].y, words[4 * i + 2] = q[i].z, words[4 * i + 3] = q[i].w;
     return;
   }
-  const run r = run_of(l, block, first);
-  if (PACK > 1 && l.runs && count == FC_STATS_CHUNK) {
+  const run r = APART ? run{} : run_of(l, block, first);
+  if (!APART && PACK > 1 && l.runs && count == FC_STATS_CHUNK) {
     if (r.split == FC_STATS_CHUNK)
       load_shifted<EACH / PACK>(words, r.base);
     else
@@ -262,11 +282,14 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
     return;
   }
   T v[EACH];
+  if (APART)
+    load_rows(v, l, block, first, count);
+  else
 #pragma unroll
-  for (int i = 0; i < EACH; i++) {
-    const int at = i * 32 + lane < count ? i * 32 + lane : 0;
-    v[i] = l.runs ? r.at<T>(at) : *reinterpret_cast<const T *>(address(l, block, first + at));
-  }
+    for (int i = 0; i < EACH; i++) {
+      const int at = i * 32 + lane < count ? i * 32 + lane : 0;
+      v[i] = l.runs ? r.at<T>(at) : *reinterpret_cast<const T *>(address(l, block, first + at));
+    }
 #pragma unroll
   for (int i = 0; i < EACH / PACK; i++) {
     words[i] = 0;
@@ -523,11 +546,11 @@ __device__ __forceinline__ fc_stats_part part_of_codes(const code_sums<T> &sums,
 // Integers are exact in any order. In place of missing samples the chunk's first is used, which changes no
 // extreme, and subtracted in the end. Only integers of 8 and 16 bits have a bias, which is subtracted from
 // the sums.
-template <typename T>
+template <typename T, bool APART = false>
 __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const char *block, int64_t first,
                                                        int64_t count) {
   uint32_t words[EACH * sizeof(T) / 4];
-  load_codes<T>(words, l, block, first, count);
+  load_codes<T, APART>(words, l, block, first, count);
   code_sums<T> sums;
 #pragma unroll
   for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) sums.add(words[i]);
@@ -636,7 +659,7 @@ __device__ __forceinline__ int take(int *left) {
   return __shfl_sync(ALL, i, 0);
 }
 
-template <typename T, int WARPS>
+template <typename T, int WARPS, bool APART = false>
 __device__ __forceinline__ void measure_one(const layout &l, const place &at, int k, fc_stats_part *to) {
   const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
                 count = samples_in(l, at.block) - first;
@@ -647,7 +670,12 @@ __device__ __forceinline__ void measure_one(const layout &l, const place &at, in
   const char *from = block_at(l, at);
   if (static_cast<T>(0.5) != 0 && k + WARPS < l.unit)
     ask_ahead<T>(l, from, first + WARPS * FC_STATS_CHUNK, count - WARPS * FC_STATS_CHUNK);
-  fc_stats_part p = measure<T>::chunk(l, from, first, count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK);
+  const int64_t n = count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK;
+  fc_stats_part p;
+  if constexpr (APART)
+    p = measure_codes<T, true>(l, from, first, n);
+  else
+    p = measure<T>::chunk(l, from, first, n);
   if (threadIdx.x % 32 == 0) *to = p;
 }
 

@@ -18,6 +18,7 @@
 // Windows of several rows and columns use a table of the sums along x, computed for a band of rows at a time
 // so that scratch memory stays bounded. Each quantity that the statistics need (sums, deviations, extremes)
 // has its own kernels and its own read of the input; statistics of the same quantity share one.
+#include "filters/gpu/gaps.cuh"
 #include "filters/winstat/box/cuts.h"
 #include "filters/winstat/columns.cuh"
 #include "filters/winstat/samples.cuh"
@@ -786,8 +787,14 @@ extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, con
   return winstat::run_lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)}, false);
 }
 
+// Kernels for f32 are slowed down by gaps as much as by copies.
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                           const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
+                                           const fc_view *out, void *scratch, void *room, uint32_t *notes,
+                                           void *stream) {
   const fc_edges *made = w->shrink ? nullptr : edges;
-  return winstat::run_lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)}, true);
+  const bool bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && fc_view_count(out) > 0;
+  cudaStream_t s = static_cast<cudaStream_t>(stream);
+  return fc_without_gaps(in, out, bytes ? room : nullptr, s, [&](const fc_view *from, const fc_view *to) {
+    return winstat::run_lying({w, from, made, to, scratch, notes, s}, true);
+  });
 }

@@ -118,12 +118,13 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
                                          void *scratch, uint32_t *notes, void *stream);
 
 /* The same, to the bit, with a view that is the whole signal and has no border: the border is made by the
- * kernel. FC_UNSUPPORTED, with nothing enqueued, except for: in single precision, sums and statistics
- * derived from them of rows of floats, of boxes of up to about 30 columns and rows, and of small boxes in
- * images of one row; and in windows of that size variances of floats and bytes, and minima and maxima
- * stored in the type of the samples. */
+ * kernel. `room`: fc_gaps_scratch bytes more (filters/gpu/gaps.h), or NULL, which is slower for large images
+ * of bytes one pixel wide with gaps. FC_UNSUPPORTED, with nothing written to `out`, except for: in single
+ * precision, sums and statistics derived from them of rows of floats, of boxes of up to about 30 columns and
+ * rows, and of small boxes in images of one row; and in windows of that size variances of floats and bytes,
+ * and minima and maxima stored in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                               const fc_view *out, void *scratch, uint32_t *notes,
+                                               const fc_view *out, void *scratch, void *room, uint32_t *notes,
                                                void *stream);
 
 FC_END_DECLS

@@ -326,6 +326,7 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around) {
   const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
   const gboolean eights = window && !mixing && kind != FC_AUDIO && pick(0, 3) == 0;
   if (eights) extent[2] = (extent[2] / by | 1) * by;
+  if (!window && pick(0, 3) == 0) extent[2] = pick(1, 60); /* several lines a block */
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
   if ((!window || around) && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;

@@ -364,6 +364,8 @@ static const rowwin rowswin[] = {
     {"largest of f32, wider", 34, 34, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)},
     {"largest of 258", 258, 1, OF(MAX), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"largest of u8", 15, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(CELLS)},
+    {"largest of u8, 31 of 40", 15, 15, OF(MAX), {U8, 1, 4096, 31, 1, 9, 0}, SAME(CREST)},
+    {"largest of u8, 100 of 128", 15, 15, OF(MAX), {U8, 1, 4096, 100, 1, 28, 0}, SAME(CELLS)},
     {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
     {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
     {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(CELLS, CELLS)},

@@ -13,6 +13,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include "filters/gpu/gaps.h"
 #include "tests/filters/border.h"
 #include "tests/filters/filters2d.h"
 
@@ -66,7 +67,7 @@ static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_ed
   void *a = NULL, *b = NULL, *scratch = NULL;
   fc_status status;
   const size_t bytes = without_scratch ? 0
-                       : edges         ? fc_filter2d_edges_scratch(in, out)
+                       : edges         ? fc_gaps_scratch(in, out)
                        : f->dense      ? 0
                                        : fc_sepconv_cuda_scratch(&g.sep, out);
   if (bytes > 0) scratch = device_new(bytes);

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/contract/plugin.h"
+#include "filters/gpu/gaps.h"
 #include "tests/filters/border.h"
 #include "tests/filters/winstat_check.h"
 
@@ -279,12 +280,13 @@ static void test_plain(void) {
 
 static fc_status run_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                            const fc_view *out) {
-  void *scratch = NULL;
-  size_t bytes = fc_winstat_cuda_scratch(w, in);
+  void *scratch = NULL, *room = NULL;
+  const size_t bytes = fc_winstat_cuda_scratch(w, in), more = random_int(0, 3) ? fc_gaps_scratch(in, out) : 0;
   if (bytes > 0 && cudaMalloc(&scratch, bytes) != cudaSuccess) abort();
-  const fc_status status = fc_winstat_cuda_edges(w, in, edges, out, scratch, NULL, NULL);
+  if (more > 0 && cudaMalloc(&room, more) != cudaSuccess) abort();
+  const fc_status status = fc_winstat_cuda_edges(w, in, edges, out, scratch, room, NULL, NULL);
   CHECK(cudaDeviceSynchronize() == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()));
-  cudaFree(scratch);
+  cudaFree(scratch), cudaFree(room);
   return status;
 }
 
