@@ -119,8 +119,8 @@ static void make_window(trial *t, guint at, int kind, double unit) {
 /* A function of neighbours: a sum as of fc_dense; `selects`: the last of them. */
 static void make_around(trial *t, guint at, gboolean selects) {
   const gboolean single = t->what.compute == FC_F32;
-  make_window(t, at, FC_IMAGE);
-  t->nx = pick(1, pick(0, 3) ? 6 : 32), t->ny = pick(1, 9), t->dense = TRUE;
+  make_window(t, at, FC_IMAGE, 1);
+  t->nx = pick(1, pick(0, 3) ? 6 : 32), t->ny = pick(1, 9), t->dense = TRUE, t->sharpened = FALSE;
   for (int i = 0; i < t->nx * t->ny; i++) t->taps[i] = (float)real(-0.2, 0.6), t->wide[i] = t->taps[i];
   g_snprintf(t->entry, sizeof t->entry, "%s<%d,%d>", selects ? "last" : "sum", t->nx, t->ny);
   fc_device_function *f = &t->window;
@@ -536,8 +536,11 @@ static void look(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double
 static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
   const gboolean single = t->what.compute == FC_F32;
   double sum[4] = {0};
-  if (t->window.flags & FC_FUNCTION_SELECTS)
-    return look(t, n, y + t->ny - 1 - t->ny / 2, x + t->nx - 1 - t->nx / 2, channels, v);
+  if (t->window.flags & FC_FUNCTION_SELECTS) { /* the last one; the stages ahead take notes of all */
+    for (int k = 0; k < t->nx * t->ny; k++)
+      look(t, n, y - t->ny / 2 + k / t->nx, x - t->nx / 2 + k % t->nx, channels, v);
+    return;
+  }
   for (int j = 0; j < t->ny; j++) {
     float h[4] = {0};
     for (int i = 0; i < t->nx; i++) {
