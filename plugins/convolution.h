@@ -340,7 +340,7 @@ static inline fc_status convolution_reference(const fc_host *host, const void *p
 static inline size_t convolution_cuda_scratch(const void *prepared, const fc_job *job) {
   const convolution_state *state = prepared;
   return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out)
-                              : fc_gaps_scratch(job->in[0], job->out);
+                              : fc_gaps_scratch_of_many(job->in[0], job->out);
 }
 
 static inline fc_status convolution_cuda(const fc_host *host, const void *prepared, const fc_job *job) {

@@ -172,16 +172,22 @@ static size_t cuda_own(const fc_winstat *w, const fc_job *job) {
   return (fc_winstat_cuda_scratch(w, job->in[0]) + align - 1) / align * align;
 }
 
+/* Only bytes are copied. */
+static size_t gaps_scratch(const fc_job *job) {
+  return job->in[0]->dtype == FC_U8 && job->out->dtype == FC_U8
+             ? fc_gaps_scratch_of_many(job->in[0], job->out)
+             : 0;
+}
+
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  return cuda_own(&w, job) + fc_gaps_scratch(job->in[0], job->out);
+  return cuda_own(&w, job) + gaps_scratch(job);
 }
 
 /* Behind that; NULL where copies do not pay. */
 static void *cuda_room(const fc_winstat *w, const fc_job *job) {
-  const size_t own = cuda_own(w, job), bytes = fc_gaps_scratch(job->in[0], job->out);
-  const int pays = bytes > 0 && fc_view_count(job->out) >= FC_GAPS_MANY;
-  return pays && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
+  const size_t own = cuda_own(w, job), bytes = gaps_scratch(job);
+  return bytes > 0 && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {

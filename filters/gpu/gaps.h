@@ -16,12 +16,20 @@ static inline size_t fc_gaps_bytes(const fc_view *v) {
   return ((size_t)fc_view_count(v) * fc_dtype_size(v->dtype) + align - 1) / align * align;
 }
 
-/* Of both views without gaps, by their shapes alone: strides are not known when a run is planned. */
+/* Of both views without gaps, by their shapes alone: strides are not known when a run is planned. Inputs of a
+ * plan may be said to be larger; only columns of as many channels are copied. */
 static inline size_t fc_gaps_scratch(const fc_view *in, const fc_view *out) {
-  return out->shape[FC_AXIS_X] == 1 && out->shape[FC_AXIS_Y] > 1 ? fc_gaps_bytes(in) + fc_gaps_bytes(out) : 0;
+  fc_view column = *in;
+  if (out->shape[FC_AXIS_X] != 1 || out->shape[FC_AXIS_Y] <= 1) return 0;
+  column.shape[FC_AXIS_N] = out->shape[FC_AXIS_N], column.shape[FC_AXIS_X] = 1;
+  if (column.shape[FC_AXIS_C] > out->shape[FC_AXIS_C]) column.shape[FC_AXIS_C] = out->shape[FC_AXIS_C];
+  return fc_gaps_bytes(&column) + fc_gaps_bytes(out);
 }
 
 /* Elements from which on two copies pay where some kernel takes views with gaps too, if slowly. */
 #define FC_GAPS_MANY (1 << 20)
+static inline size_t fc_gaps_scratch_of_many(const fc_view *in, const fc_view *out) {
+  return fc_view_count(out) < FC_GAPS_MANY ? 0 : fc_gaps_scratch(in, out);
+}
 
 #endif
