@@ -112,7 +112,9 @@ class Tiff(harness.Case):
                     there = [pixels[j * self.WIDTH + i] if j < self.HEIGHT and i < self.WIDTH else (0,) * samples for j, i in inside]
                     values = [v for pixel in there for v in (pixel[plane:plane + 1] if apart else pixel)]
                     packed = struct.pack(f"<{len(values)}{code}", *values)
-                    blocks.append(zlib.compress(packed, 1) if coding == 8 else packed)
+                    runs = [packed[i:i + 128] for i in range(0, len(packed), 128)]  # of PackBits, across rows
+                    blocks.append(zlib.compress(packed, 1) if coding == 8 else
+                                  b"".join(bytes([len(run) - 1]) + run for run in runs) if coding == 32773 else packed)
         fields = {256: [self.WIDTH], 257: [self.HEIGHT], 258: [bits] * samples, 259: [coding], 277: [samples],
                   284: [2 if apart else 1]}
         fields.update({262: [photometric]} if photometric is not None else {})
@@ -167,6 +169,11 @@ class Tiff(harness.Case):
             for extra in (None, [0]):
                 self.store(rows * 100, 16, 1, extra, coding=8, strip=self.HEIGHT)
                 self.assertEqual(self.read_back(16), [pixel[0] for pixel in rows] * 100)
+
+    def test_many_channels_of_runs_across_rows(self):
+        pixels = self.pixels(26, 8)
+        self.store(pixels, 8, 1, [0], coding=32773, strip=self.HEIGHT)
+        self.assertEqual(self.read_back(8), [pixel[0] for pixel in pixels])
 
     def test_where_0_is_white(self):
         for bits in (8, 16):

@@ -127,8 +127,12 @@ static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_tas
     b->height = MIN(b->height, f->height);
   }
   tmsize_t size = b->tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
-  /* Strips of many channels may have no room: they are read row by row. */
-  b->rows = !b->tiled && size > 0 && (gsize)size / f->width / f->height >= FC_TIFF_HEAP;
+  /* Strips of many channels may have no room: they are read row by row; but libtiff drops what PackBits
+   * repeats beyond a row. */
+  uint16_t coding = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &coding);
+  b->rows = !b->tiled && size > 0 && coding != COMPRESSION_PACKBITS &&
+            (gsize)size / f->width / f->height >= FC_TIFF_HEAP;
   if (b->rows) b->height = 1, size = TIFFScanlineSize(tiff);
   b->pixel = b->apart ? sample : sample * f->samples, b->size = (gsize)size;
   if (!b->width || !b->height || size <= 0 || b->size / b->pixel / b->width < b->height ||
