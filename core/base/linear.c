@@ -36,6 +36,11 @@ static gboolean is_window_valid(const fc_linear_map *m, gint64 channels) {
   return m->masks == 1 || (m->masks == channels && channels <= CHANNELS_MOST);
 }
 
+gboolean fc_linear_is_large(const fc_linear_map *m) {
+  return (m->form == FC_LINEAR_PIXELS ? MAX(m->rows, m->columns) : m->masks) > CHANNELS_MOST ||
+         m->count > NUMBERS_MOST;
+}
+
 gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 channels_out) {
   if (m->form < FC_LINEAR_PIXELS || m->form > FC_LINEAR_DENSE) return FALSE;
   if (m->form == FC_LINEAR_PIXELS

@@ -39,7 +39,9 @@ static inline gboolean fc_linear_is_window(const fc_linear_map *m) {
 }
 /* How many numbers a map has. */
 gint64 fc_linear_count(const fc_linear_map *m);
-/* Whether its members are within what they may be, and all numbers finite. */
+/* More than is multiplied out. */
+gboolean fc_linear_is_large(const fc_linear_map *m);
+/* Whether its members are within what they may be, that is not large, and all numbers finite. */
 gboolean fc_linear_is_valid(const fc_linear_map *m, gint64 channels_in, gint64 channels_out);
 void fc_linear_map_clear(fc_linear_map *m);
 /* FALSE: there is no memory for its numbers. */

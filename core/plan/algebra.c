@@ -93,7 +93,7 @@ static gboolean call_describe(fc_plan *plan, guint s, double *numbers, gint64 ro
   map->size = sizeof *map, map->numbers = numbers, map->room = room;
   if (status != FC_OK) return FALSE;
   if (kept && fc_linear_is_valid(map, in->extent[FC_AXIS_C], out->extent[FC_AXIS_C])) return TRUE;
-  ps->unsound = "it is not what linear/1 allows";
+  if (!fc_linear_is_large(map)) ps->unsound = "it is not what linear/1 allows";
   return FALSE;
 }
 
