@@ -239,15 +239,17 @@ static gboolean asks_for(const trial *t, gint64 nx, gint64 ny) {
 
 static gboolean is_around_sound(const trial *t, const fc_device_function *f, verdict *v) {
   const gint64 nx = f->window_x, ny = f->window_y;
-  if (f->in || !(f->flags & FC_FUNCTION_WINDOW) || f->flags & FC_FUNCTION_POSITION || MIN(nx, ny) < 1 ||
+  if (f->in || f->out || !(f->flags & FC_FUNCTION_WINDOW) ||
+      f->flags & (FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL) || MIN(nx, ny) < 1 ||
       MAX(nx, ny) > FC_FUNCTION_AROUND_MOST)
     return blame(v, FAULT_FUNCTION,
                  "%s: a function of neighbours has a window of 1 x 1 to %d x %d, and takes samples; this one "
                  "has %u x %u, flags 0x%x and %u channels",
                  t->who, FC_FUNCTION_AROUND_MOST, FC_FUNCTION_AROUND_MOST, f->window_x, f->window_y, f->flags,
                  f->in);
-  return asks_for(t, nx, ny) ||
-         blame(v, FAULT_FUNCTION, "%s: the device function %s does not read what negotiate asks for", t->who,
+  return (asks_for(t, nx, ny) && t->needs[0].border < FC_BORDER_NONE) ||
+         blame(v, FAULT_FUNCTION,
+               "%s: the device function %s does not read what negotiate asks for, with a border", t->who,
                f->entry);
 }
 
@@ -339,7 +341,7 @@ static void compare_function(case_setting *s, trial *t, verdict *v) {
   window w;
   if (!is_plain(t) || !describe(t, &f, entry, bytes) || !is_sound(t, &f, entry, bytes, v)) return;
   if (f.flags & FC_FUNCTION_AROUND) {
-    if (is_around_sound(t, &f, v) && t->needs[0].border < FC_BORDER_NONE) compare(s, t, &f, v);
+    if (is_around_sound(t, &f, v)) compare(s, t, &f, v);
   } else if (!(f.flags & FC_FUNCTION_WINDOW)) {
     if (is_still(t)) compare(s, t, &f, v);
   } else if (t->compute == FC_F32 && window_of(&f, &w) && is_window_sound(t, &f, &w, v)) {

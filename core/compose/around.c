@@ -13,9 +13,12 @@ gboolean fc_around_set(fc_vectors *w, int compute, gboolean line) {
     const gint64 across = w->width * w->um + ((gint64)w->f->window_x - 1) * w->step,
                  rows = w->threads / w->width * w->v + (gint64)w->f->window_y - 1;
     if (across * rows * size <= SHARED) return TRUE;
-    w->threads = w->threads / w->width / 2 * w->width; /* half the rows; a line is halved itself */
-    if (line) w->threads = w->width /= 2;
-    if (w->threads < 32) return FALSE;
+    if (!line && w->threads > w->width) { /* half the rows */
+      w->threads = w->threads / w->width / 2 * w->width;
+      continue;
+    }
+    w->width /= 2, w->threads = line ? w->width : THREADS / w->width * w->width;
+    if (w->width < 32) return FALSE;
   }
 }
 

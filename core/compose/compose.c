@@ -404,7 +404,7 @@ static int together_of(const fc_device_function *f) {
 static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
-  if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0;
+  if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0 && w->f->out == 0;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
   if (w->overlap) return y == 1;
   return x <= (w->row   ? ROW_WINDOW

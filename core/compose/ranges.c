@@ -31,7 +31,9 @@ static gboolean is_only_moved(const fc_composition *c, guint i) {
 gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text *statistic) {
   enum { VAR = 3, STD = 4, LEAST = 6 }; /* as in statistic.cuh; from LEAST on, extremes */
   int which = 0, taps = 0, dtype = 0;
-  if (sscanf(function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) != 3) return FALSE;
+  if (function->flags & FC_FUNCTION_AROUND ||
+      sscanf(function->entry, "fc_statistic<%d,%d,%d", &which, &taps, &dtype) != 3)
+    return FALSE;
   statistic->codes = which < LEAST && !fc_dtype_is_float(dtype);
   statistic->variance = which == VAR || which == STD, statistic->extreme = which >= LEAST;
   return TRUE;
@@ -68,13 +70,22 @@ static known known_behind(known k, const fc_device_function *f) {
   return k;
 }
 
+/* What a window sees beyond the ends; 0 for stages that read none. */
+static double beyond(const fc_composition *c, guint i) {
+  if (!(c->stages[i].function->flags & FC_FUNCTION_WINDOW)) return 0;
+  return c->windows > 1 ? c->stages[i].border_value : c->border_value;
+}
+
+static known with_border(known k, double value) {
+  return (known){k.finite && isfinite(value), MIN(k.low, value), MAX(k.high, value)};
+}
+
 /* What is known of the input of stage i; n: of the stored values. */
 static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
   known k = known_of(in_dtype, c->stages[0].kind);
   for (guint s = 0; s < i; s++) {
     const fc_compose_stage *stage = &c->stages[s];
-    const double beyond = c->windows > 1 ? stage->border_value : c->border_value;
-    if (stage->function->flags & FC_FUNCTION_WINDOW) k.low = MIN(k.low, beyond), k.high = MAX(k.high, beyond);
+    if (stage->function->flags & FC_FUNCTION_WINDOW) k = with_border(k, beyond(c, s));
     k = known_behind(k, stage->function);
     if (fc_dtype_is_float(stage->dtype) || !fc_ranges_rounded(c, s, in_dtype)) continue;
     const double unit = fc_scaling_of(stage->kind, stage->dtype).scale;
@@ -88,7 +99,8 @@ static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
 
 gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype) {
   for (guint s = i; s < c->n; s++)
-    if (!(c->stages[s].function->growth >= 0)) return FALSE; /* not known, as with a division */
+    if (!(c->stages[s].function->growth >= 0) || !isfinite(beyond(c, s)))
+      return FALSE; /* not known, as with a division */
   return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
 }
 

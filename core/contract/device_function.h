@@ -31,11 +31,12 @@
  * the rows from the top. (A `process` that has the columns first agrees to rounding only.) Up to 31 x 31 and
  * 256 taps, or 128 in a row. fc_sharpened<NX, NY>, whose members are those of fc_separable and two numbers,
  * `amount` and `threshold`, makes of the value v in the middle, and the sum, v + amount * (v - sum) if the
- * difference is larger than the threshold, else v. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which
- * has no members, of the samples as the operator sees them (filters/winstat). Or sums of products along X by
- * Fourier transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose
- * members are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT,
- * FC_FUNCTION_STATISTIC_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
+ * difference is larger than the threshold, else v; up to 27 x 27, RGB to 21 and RGBA to 19. Or statistics:
+ * fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees them
+ * (filters/winstat). Or sums of products along X by Fourier transforms of N complex values, of TOGETHER
+ * channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
+ * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT or
+ * FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_SHARPENED_TEXT  "using ::fc_sharpened;\n"
@@ -51,7 +52,8 @@
  */
 #define FC_FUNCTION_KEEPS_ALL 32u
 /* With FC_FUNCTION_WINDOW: the text is the operator's own, a function of the neighbours of a sample in its
- * channel (FC_AROUND_FUNCTION of fc_helpers.h), -NX / 2 <= dx < NX - NX / 2. in = out = 0. */
+ * channel (FC_AROUND_FUNCTION of fc_helpers.h), -NX / 2 <= dx < NX - NX / 2. in = out = 0, and not
+ * FC_FUNCTION_KEEPS_ALL. On a device for signals of up to 4 channels. */
 #define FC_FUNCTION_AROUND      64u
 #define FC_FUNCTION_AROUND_MOST 31 /* columns, and rows */
 

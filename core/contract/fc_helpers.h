@@ -535,7 +535,8 @@ static inline fc_status fc_map_around(const fc_host *host, const fc_job *job, co
                 room = FC_AROUND_BYTES / (job->compute == FC_F64 ? 8 : 4) / (rows > 0 ? rows : 1);
   int64_t step = fc_view_is_interleaved(job->in[0]) && fc_view_is_interleaved(job->out) ? all : 1;
   if (nx < 1 || ny < 1 || nx > FC_FUNCTION_AROUND_MOST || ny > FC_FUNCTION_AROUND_MOST) return FC_FATAL;
-  if (room / step < 2 * nx) step = 1; /* few pixels besides those that are only seen */
+  /* Few pixels besides those that are only seen, or not one that fits. */
+  if (step < 1 || step > FC_ROW_VALUES || room / step < 2 * nx) step = 1;
   int64_t most = room / step - (nx - 1);
   if (most > FC_ROW_VALUES / step) most = FC_ROW_VALUES / step;
   for (int64_t n = 0; n < shape[FC_AXIS_N]; n++)

@@ -525,8 +525,8 @@ static void fresh_part(const call *c, fc_range what[FC_AXES]) {
 static gboolean no_kernel(const call *c, GError **error) {
   return fc_fail(
       error, FC_UNSUPPORTED,
-      "%s: has no CUDA version, and no kernel could be composed of its device function: that takes "
-      "NVRTC (-v says why)",
+      "%s: has no CUDA version, and no kernel could be composed of its device function for this memory: that "
+      "takes NVRTC, for a window also rows without gaps and at most 4 channels side by side (-v says why)",
       c->ps->name);
 }
 
@@ -617,7 +617,7 @@ gboolean fc_workspace_may_make_border(const fc_workspace *w, const fc_slot *slot
   return TRUE;
 }
 
-/* If `done` is FALSE afterwards, nothing has been enqueued. */
+/* If `done` is FALSE afterwards, nothing has been enqueued that writes outputs. */
 static gboolean run_edges(call *c, gboolean *done, GError **error) {
   const fc_edges edges = {sizeof edges, c->ps->border, c->ps->border_code};
   c->edges = &edges;

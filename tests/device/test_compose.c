@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "core/compose/ranges.h"
 #include "core/device/code_usage.h"
 #include "core/device/jit.h"
 #include "filters/conv1d/conv1d_overlap.h"
@@ -136,6 +137,20 @@ static void proofs_are(chain c, gboolean tame, gboolean quiet) {
   g_autofree char *last = g_strdup_printf("namespace stage%u ", c.n - 1);
   g_assert_cmpint(strstr(strstr(l->text, last), "fc_larger") != NULL, ==, tame);
   g_assert_cmpint(strstr(l->text, "QUIET = true") != NULL, ==, quiet);
+}
+
+/* A border of NaN is seen by a window and what is behind it. */
+static void test_border_of_nan(void) {
+  stage sum = {.kind = AROUND_SUM, .dtype = FC_F32, .in = 1, .out = 1}, limits = clip;
+  stage_prepare(&sum, FC_F32), stage_prepare(&limits, FC_F32);
+  sum.function.growth = 9;
+  const fc_compose_stage stages[] = {{"sum", &sum.function, FC_F32, FC_IMAGE},
+                                     {"clip", &limits.function, FC_U8, FC_IMAGE}};
+  const double borders[] = {0, NAN};
+  for (guint i = 0; i < 4; i++) {
+    const fc_composition c = {stages, 2, FC_F32, 0, FC_BORDER_CONSTANT, borders[i / 2]};
+    g_assert_cmpint(fc_ranges_nan_free(&c, i % 2, FC_U8), ==, i / 2 == 0);
+  }
 }
 
 /* Numbers that the type computed with does not hold prove nothing: 1e-42 is not what 1e42 undoes. */
@@ -543,7 +558,8 @@ static void test_windows(void) {
                          {TRUE, 5, 5, FC_U8, FC_U8, 3, TRUE, NULL, 0, 0, TRUE},
                          {TRUE, 9, 9, FC_I16, FC_F32, 4, FALSE, NULL, 0, 0, TRUE},
                          {TRUE, 31, 31, FC_F32, FC_F32, 1, FALSE, NULL, 0, 0, TRUE},
-                         {TRUE, 4, 5, FC_F64, FC_F64, 2, FALSE, NULL, 0, 0, TRUE}};
+                         {TRUE, 4, 5, FC_F64, FC_F64, 2, FALSE, NULL, 0, 0, TRUE},
+                         {TRUE, 31, 31, FC_F64, FC_F64, 3, FALSE, NULL, 0, 0, TRUE}};
   g_autofree char *compiler = compiler_or_skip();
   if (!compiler) return;
   GThreadPool *pool = g_thread_pool_new(run_window, NULL, 2, FALSE, NULL);
@@ -615,6 +631,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/skeletons", test_skeletons);
   g_test_add_func("/compose/links", test_links);
   g_test_add_func("/compose/proofs", test_proofs);
+  g_test_add_func("/compose/border of NaN", test_border_of_nan);
   g_test_add_func("/compose/refusals", test_refusals);
   g_test_add_func("/compose/far ends", test_far_ends);
   g_test_add_data_func("/compose/corpus for sm_75", GINT_TO_POINTER(75), test_corpus);

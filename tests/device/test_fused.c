@@ -12,6 +12,7 @@
 
 #include "core/base/child.h"
 #include "core/contract/fc_helpers.h"
+#include "core/contract/rows_table.h"
 #include "core/device/kernel_cache.h"
 #include "core/device/kernels.h"
 #include "core/prebuilt/archive.h"
@@ -128,6 +129,8 @@ static const struct {
     {{"sharpen"}, FC_IMAGE, FC_U8, 3, "1"},
     {{"gain:2", "sharpen:2:threshold=3", "clip:min=0:max=255"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"sharpen", "sharpen"}, FC_IMAGE, FC_F32, 1, "1+1"},
+    {{"sharpen:3"}, FC_IMAGE, FC_U8, 1, "1"}, /* 25 x 25 */
+    {{"sharpen:3"}, FC_IMAGE, FC_U8, 3, ""},
     {{"sharpen:5"}, FC_IMAGE, FC_U8, 3, ""}, /* 41 x 41 */
     {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
     {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
@@ -180,6 +183,7 @@ static enum {
   LOOKS_TOO_FAR, /* as it says */
   LOOKS_AT_PIXELS,
   LOOKS_WHERE_IT_IS,
+  LOOKS_AT_ALL_IT_MAKES, /* which one result of several neighbours cannot be */
   ODDITIES
 } oddity;
 
@@ -212,6 +216,7 @@ static fc_status odd_describe(const fc_host *host, void *instance, const fc_setu
   if (oddity == LOOKS_BESIDE) f->flags &= ~FC_FUNCTION_WINDOW;
   if (oddity == LOOKS_AT_PIXELS) f->in = f->out = 1;
   if (oddity == LOOKS_WHERE_IT_IS) f->flags |= FC_FUNCTION_POSITION;
+  if (oddity == LOOKS_AT_ALL_IT_MAKES) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL;
   return status;
 }
 FC_FUSIBLE(odd_extension, odd_describe)
@@ -254,6 +259,30 @@ static void test_broken_functions(void) {
     g_assert_cmpstr(groups, ==, dtypes[i] == FC_U8 ? "3+1" : "3");
   }
   oddity = SOUND;
+}
+
+/* Of a row of pixels, each channel with its own: what is left of the sample less what is right of it. */
+static void differ_f32(const void *state, const fc_around_f32 *first, float *made, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    made[i] = first->middle[i - first->column] - first->middle[i + first->column];
+}
+
+/* Pixels of more samples than the CPU's loop has in a row go channel by channel. */
+static void test_wide_pixels(void) {
+  enum { COLUMNS = 6, CHANNELS = FC_ROW_VALUES + 2 };
+  const fc_host host = {.size = sizeof host, .rows = fc_rows_table()};
+  g_autofree float *in = g_new(float, COLUMNS *CHANNELS), *out = g_new0(float, (COLUMNS - 2) * CHANNELS);
+  for (int i = 0; i < COLUMNS * CHANNELS; i++) in[i] = (float)(i % 251 * (i / CHANNELS));
+  fc_view from = {.data = in + CHANNELS, .dtype = FC_F32, .kind = FC_IMAGE}, to = from;
+  const int64_t shape[FC_AXES] = {1, 1, COLUMNS - 2, CHANNELS},
+                stride[FC_AXES] = {4 * COLUMNS * CHANNELS, 4 * COLUMNS * CHANNELS, 4 * CHANNELS, 4};
+  memcpy(from.shape, shape, sizeof shape), memcpy(from.stride, stride, sizeof stride);
+  to = from, to.data = out;
+  const fc_view *views[] = {&from};
+  const fc_job job = {.size = sizeof job, .in = views, .out = &to, .compute = FC_F32};
+  g_assert_cmpint(fc_map_around(&host, &job, NULL, 3, 1, differ_f32, NULL), ==, FC_OK);
+  for (int i = 0; i < (COLUMNS - 2) * CHANNELS; i++)
+    g_assert_cmpfloat(out[i], ==, in[i] - in[i + 2 * CHANNELS]);
 }
 
 /* A plugin that was built without CUDA transforms nothing on a device: a mask for which its CUDA version
@@ -741,6 +770,7 @@ int main(int argc, char **argv) {
   g_assert_true(fc_context_add_plugin(context, &odd_plugin, NULL));
   g_test_add_func("/fused/groups", test_groups);
   g_test_add_func("/fused/broken functions", test_broken_functions);
+  g_test_add_func("/fused/wide pixels", test_wide_pixels);
   g_test_add_func("/fused/long mask", test_long_mask);
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/told", test_told);
