@@ -138,7 +138,8 @@ static gboolean begin_blocks(TIFF *tiff, const tiff_form *f, const fc_decode_tas
   if (!b->width || !b->height || size <= 0 || b->size / b->pixel / b->width < b->height ||
       (!b->tiled && b->size > BLOCK_MOST + 4 * task->room))
     return fc_decode_fail(report, FC_CORRUPTED, "the size of its strips or tiles is wrong");
-  b->bytes = calloc(1, b->size);
+  /* The decoder's memory has no more, whatever it is run in. */
+  if (b->size <= BLOCK_MOST + (gsize)FC_TIFF_HEAP * f->width * f->height) b->bytes = calloc(1, b->size);
   if (b->bytes) return TRUE;
   return b->tiled ? fc_decode_fail(report, FC_FOREIGN, "tiles much larger than the pixels read of them")
                   : fc_decode_fail(report, FC_CORRUPTED, "out of memory");
