@@ -844,7 +844,7 @@ int main(int argc, char **argv) {
   g_assert_cmpint(argc, >, at + 1);
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
-  guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0;
+  guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
     for (int tries = 0; !t && tries < 3; tries++) { /* most with a window are none for a kernel */
@@ -854,6 +854,7 @@ int main(int argc, char **argv) {
     if (!t) continue;
     t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
+    around += strstr(t->text, "fc_around<") != NULL;
     placed += strstr(t->text, "PLACED = true") != NULL, early += t->rounding + 1 < t->what.n;
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
@@ -875,7 +876,7 @@ int main(int argc, char **argv) {
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
-                placed > 0 && early > 0);
+                placed > 0 && early > 0 && around > (guint)random / 24);
   dlclose(kernels);
   return failed != 0;
 }
