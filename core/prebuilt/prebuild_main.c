@@ -116,11 +116,12 @@ typedef struct archive {
 } archive;
 
 static void make(gpointer text, gpointer data) {
+  enum { LONG = 10 * 60 * 1000 }; /* a build may share its processors with many others */
   archive *a = data;
   g_autoptr(GError) error = NULL;
   char *key = fc_kernel_prebuilt_key(a->major, a->minor, text);
   GBytes *code = a->usable ? fc_archive_find(a->path, key) : NULL;
-  if (!code) code = fc_jit_compile(a->helper, a->compiler, a->major, a->minor, text, 0, NULL, &error);
+  if (!code) code = fc_jit_compile(a->helper, a->compiler, a->major, a->minor, text, LONG, NULL, &error);
   if (!code) end(a->path, error->message);
   g_mutex_lock(&a->mutex);
   g_hash_table_insert(a->codes, key, code);
