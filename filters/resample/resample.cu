@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), bytes
-// are multiplied by band matrices where the device has the units and the strides allow (along.cu, else
-// bands.cu). Else a first kernel makes the windows and weights, with a warp per output row or column. Then a
-// block computes a tile of the output with both passes: the first from global to shared memory, the second
-// from there. If the first pass is vertical, interleaved bytes are summed four neighbours at a time, with
-// pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the passes are two
-// kernels, with the intermediate values in scratch.
+// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), other
+// bytes, and all of which rows come first, are products of matrices where the device has the units and the
+// strides allow (products.h). Else a first kernel makes the windows and weights, with a warp per output row
+// or column. Then a block computes a tile of the output with both passes: the first from global to shared
+// memory, the second from there. If the first pass is vertical, interleaved bytes are summed four neighbours
+// at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the
+// passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/matrix_bytes.cuh"
 #include "filters/gpu/packs.cuh"
 #include "filters/resample/few.cuh"
@@ -676,10 +676,10 @@ bool is_empty(const fc_view *in, const fc_view *out) {
 
 extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
   if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
-  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out),
-                along = fc_resample_along_scratch(r, in, out);
-  return static_cast<size_t>(tables > bands ? (tables > along ? tables : along)
-                                            : (bands > along ? bands : along));
+  int64_t most = lay(r, in, out).bytes;
+  for (int64_t bytes : {fc_resample_along_scratch(r, in, out), fc_resample_strips_scratch(r, in, out)})
+    if (bytes > most) most = bytes;
+  return static_cast<size_t>(most);
 }
 
 extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
@@ -694,8 +694,11 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     }
   if (w.codes) {
     fc_status status = FC_UNSUPPORTED;
-    if (!few_taps(r, w)) status = fc_resample_along(r, in, out, scratch, stream);
-    if (!few_taps(r, w) && status == FC_UNSUPPORTED) status = fc_resample_bands(r, in, out, scratch, stream);
+    const bool few = few_taps(r, w) != 0;
+    if (!w.down_first && !(few && w.x.scale > 2)) // few inputs of those in between
+      status = fc_resample_strips(r, in, out, scratch, stream);
+    else if (w.down_first && !few)
+      status = fc_resample_along(r, in, out, scratch, stream);
     return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
   }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);
