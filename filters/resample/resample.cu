@@ -570,16 +570,6 @@ fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const 
   }
 }
 
-// The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk, or 6
-// of bytes, which products sum faster.
-int few_taps(const fc_resample *r, const choice &w) {
-  if (r->alpha || w.x.inverse < 1 || w.y.inverse < 1 ||
-      (r->filter == FC_RESAMPLE_AREA && (w.x.scale > 1 || w.y.scale > 1)))
-    return 0;
-  const int taps = r->filter == FC_RESAMPLE_AREA ? 2 : 2 * static_cast<int>(fc_resample_reach_of(r->filter));
-  return w.codes && taps > 4 ? 0 : taps;
-}
-
 template <typename P, typename T, int TAPS, int PER>
 fc_status launch_few_taps(const choice &w, const job<P> &j, const fc_view *in, const fc_view *out,
                           void *stream) {
@@ -658,7 +648,7 @@ fc_status run(const choice &w, const fc_resample *r, const fc_view *in, const fc
   fc_status status = fc_launch(resample_tables<W>, dim3(fc_blocks(outputs, WARPS, INT32_MAX)),
                                dim3(LANES, WARPS), 0, stream, w.x, w.y, j.x, j.y);
   if (status != FC_OK) return status;
-  status = launch_few(w, j, few_taps(r, w), in, out, stream);
+  status = launch_few(w, j, fc_resample_few_taps(r, w.codes, &w.x, &w.y), in, out, stream);
   if (status != FC_UNSUPPORTED) return status;
   if (!w.tiles) return launch_passes<P>(w, j, static_cast<char *>(scratch) + m.between, stream);
   status = launch_if_dense(w, j, in, out, stream);
@@ -694,11 +684,11 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     }
   if (w.codes) {
     fc_status status = FC_UNSUPPORTED;
-    const bool few = few_taps(r, w) != 0;
-    if (!w.down_first && !(few && w.x.scale > 2)) // few inputs of those in between
-      status = fc_resample_strips(r, in, out, scratch, stream);
-    else if (w.down_first && !few)
-      status = fc_resample_along(r, in, out, scratch, stream);
+    switch (fc_resample_way_of(r, &w.x, &w.y)) {
+    case FC_RESAMPLE_STRIPS: status = fc_resample_strips(r, in, out, scratch, stream); break;
+    case FC_RESAMPLE_ALONG: status = fc_resample_along(r, in, out, scratch, stream); break;
+    default: break;
+    }
     return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
   }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);
