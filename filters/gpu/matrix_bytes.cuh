@@ -14,8 +14,8 @@ struct fc_matrix_sums {
   int32_t of[4];
 };
 
-// c + a b; a of bytes 0 to 255 and b of signed ones, and the reverse. Not in c's place, so that constants
-// need no moves.
+// c + a b; a of bytes 0 to 255 and b of signed ones, the reverse, and both of signed ones. Not in c's place,
+// so that constants need no moves.
 #define FC_MATRIX_PRODUCT(name, of_a, of_b)                                                                  \
   __device__ __forceinline__ fc_matrix_sums name(const uint32_t(&a)[4], uint32_t b0, uint32_t b1,            \
                                                  const fc_matrix_sums &c) {                                  \
@@ -29,6 +29,7 @@ struct fc_matrix_sums {
   }
 FC_MATRIX_PRODUCT(fc_matrix_product, "u8", "s8")
 FC_MATRIX_PRODUCT(fc_matrix_product_signed, "s8", "u8")
+FC_MATRIX_PRODUCT(fc_matrix_product_both, "s8", "s8")
 #undef FC_MATRIX_PRODUCT
 
 // Four 8 x 8 matrices of 16 bits: matrix k has as its rows the 16 bytes at the addresses of lanes 8 k to 8 k

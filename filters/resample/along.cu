@@ -5,12 +5,12 @@
 
 namespace {
 
-constexpr int64_t SHARED = 226 << 10;
 constexpr int64_t LEAST_PART = 4; // groups, of which each block reads some columns twice
 
 struct plan : product_plan {
-  int64_t tasks;
+  int64_t groups_x, groups_y, tasks;
   int64_t steps, blocks, rows; // 32 inputs of 16 rows; blocks of a group; inputs of 16 rows
+  bool any;                    // of these; else they are an instance's
   bool skewed;                 // rows do not begin at multiples of 16 bytes
   int64_t part, warps, bytes;
 };
@@ -25,7 +25,7 @@ int64_t warp_of(const plan &p) {
   return copied_of(p) + GROUP_Y * ALONG_PITCH;
 }
 int64_t ends_of(const plan &p) {
-  return p.part * p.blocks * 512;
+  return p.any ? 0 : p.part * p.blocks * 512;
 }
 int64_t rings_of(const plan &p) {
   return ends_of(p) + up_to((p.part + 1) * 4, 128);
@@ -40,16 +40,17 @@ int64_t shared_of(const plan &p) {
 bool choose_kernel(plan *p) {
   static const int64_t of[][2] = {{1, 2}, {2, 2}, {2, 3}, {3, 4}};
   for (auto &k : of)
-    if (p->steps <= k[0] && p->blocks <= k[1]) return p->steps = k[0], p->blocks = k[1], true;
-  return false;
+    if (p->steps <= k[0] && p->blocks <= k[1]) return p->steps = k[0], p->blocks = k[1], p->any = false, true;
+  return p->any = p->blocks <= ALONG_ANY_BLOCKS && p->rows <= ROWS_MOST;
 }
 
 // As many columns as fit beside the warps, or as leave each multiprocessor its share of warps.
 bool choose_part(plan *p, int64_t processors) {
   const int64_t share = p->groups_x * p->tasks / (processors * ALONG_WARPS);
-  for (p->warps = p->skewed ? ALONG_SKEWED_WARPS : ALONG_WARPS;; p->warps = (p->warps + 1) / 2) {
+  const int64_t warps = p->any ? ALONG_ANY_WARPS : p->skewed ? ALONG_SKEWED_WARPS : ALONG_WARPS;
+  for (p->warps = warps;; p->warps = (p->warps + 1) / 2) {
     p->part = 0;
-    int64_t most = (SHARED - shared_of(*p) - 256) / (p->blocks * 512 + 4);
+    int64_t most = (SHARED - shared_of(*p) - 256) / ((p->any ? 0 : p->blocks * 512) + 4);
     if (most >= 16 || (p->warps == 1 && most > 0)) {
       if (most > share) most = share < LEAST_PART ? LEAST_PART : share;
       const int64_t parts = (p->groups_x + most - 1) / most;
@@ -65,9 +66,9 @@ bool choose_part(plan *p, int64_t processors) {
 
 // Of shapes and extents, for so many interleaved channels.
 bool plan_of(const fc_resample *r, const fc_view *in, const fc_view *out, int64_t channels, plan *p) {
-  if (!plan_groups(r, in, out, channels, p) || !fc_resample_down_first(r, 1, &p->y) ||
-      p->x.most > ALONG_MOST || p->y.most > ALONG_MOST)
-    return false;
+  if (!plan_views(r, in, out, channels, p) || !fc_resample_down_first(r, 1, &p->y)) return false;
+  p->groups_x = (out->shape[FC_AXIS_X] * channels + GROUP_X - 1) / GROUP_X;
+  p->groups_y = (out->shape[FC_AXIS_Y] + GROUP_Y - 1) / GROUP_Y;
   p->tasks = p->groups_y * p->planes;
   p->rows = inputs_of(p->y, GROUP_Y), p->steps = up_to(p->rows, 32) / 32;
   const int64_t window = inputs_of(p->x, (GROUP_X + 2 * channels - 2) / channels) * channels;
@@ -85,16 +86,6 @@ int64_t scratch_of(const plan &p) {
   return bytes_x(p) + bytes_y(p) + (p.groups_x + p.groups_y) * static_cast<int64_t>(sizeof(int2));
 }
 
-along_axis axis_of(char **at, const plan &p, const fc_view *out, int axis) {
-  const bool x = axis == FC_AXIS_X;
-  along_axis a;
-  a.codes = reinterpret_cast<uint4 *>(*at), *at += x ? bytes_x(p) : bytes_y(p);
-  a.blocks = static_cast<int32_t>(x ? p.blocks : p.steps);
-  a.count = static_cast<int32_t>(out->shape[axis]), a.channels = static_cast<int32_t>(x ? p.channels : 1);
-  a.from = out->origin[axis];
-  return a;
-}
-
 along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scratch) {
   along_job j;
   set_views(j, p, in, out);
@@ -106,7 +97,8 @@ along_job job_of(const plan &p, const fc_view *in, const fc_view *out, void *scr
   j.ring = static_cast<int32_t>(copied_of(p));
   j.rings_at = static_cast<int32_t>(rings_of(p)), j.warp_bytes = static_cast<int32_t>(warp_of(p));
   char *at = static_cast<char *>(scratch);
-  j.x = axis_of(&at, p, out, FC_AXIS_X), j.y = axis_of(&at, p, out, FC_AXIS_Y);
+  j.x = product_axis_of(&at, bytes_x(p), p.blocks, p.channels, out, FC_AXIS_X);
+  j.y = product_axis_of(&at, bytes_y(p), p.steps, 1, out, FC_AXIS_Y);
   j.x.range = reinterpret_cast<int2 *>(at), j.y.range = j.x.range + p.groups_x;
   j.by_groups = fc_dev_divider_of(p.groups_y), j.by_planes = fc_dev_divider_of(p.by_n);
   return j;
@@ -118,10 +110,7 @@ fc_status launch_one(plan p, const fc_view *in, const fc_view *out, void *scratc
   const int64_t processors = processors_for(kernel);
   if (!processors || !choose_part(&p, processors) || !fc_allow_shared(kernel, p.bytes)) return FC_UNSUPPORTED;
   const along_job j = job_of(p, in, out, scratch);
-  const int64_t outputs = static_cast<int64_t>(j.x.count) + j.y.count;
-  const fc_status status =
-      fc_launch(resample_along_tables, dim3(fc_blocks(outputs, ALONG_TABLE_WARPS, INT32_MAX)),
-                dim3(32 * ALONG_TABLE_WARPS), 0, stream, p.x, p.y, j.x, j.y);
+  const fc_status status = launch_tables<along_tables>(p, j.x, j.y, stream);
   if (status != FC_OK) return status;
   const int64_t across = (p.groups_x + p.part - 1) / p.part, needed = (p.tasks + p.warps - 1) / p.warps,
                 high = blocks_down(processors * (SHARED / p.bytes), across, needed);
@@ -143,14 +132,15 @@ int64_t fc_resample_along_scratch(const fc_resample *r, const fc_view *in, const
 
 fc_status fc_resample_along(const fc_resample *r, const fc_view *in, const fc_view *out, void *scratch,
                             void *stream) {
-  const int64_t channels = channels_of_rows(in, out, ALONG_MOST);
+  const int64_t channels = channels_of_rows(in, out);
   plan p;
   if (!channels || !plan_of(r, in, out, channels, &p)) return FC_UNSUPPORTED;
   p.skewed = !is_aligned(p, in);
-  switch (p.steps * 10 + p.blocks) {
+  switch (p.any ? 0 : p.steps * 10 + p.blocks) {
   case 12: return launch<1, 2>(p, in, out, scratch, stream);
   case 22: return launch<2, 2>(p, in, out, scratch, stream);
   case 23: return launch<2, 3>(p, in, out, scratch, stream);
-  default: return launch<3, 4>(p, in, out, scratch, stream);
+  case 34: return launch<3, 4>(p, in, out, scratch, stream);
+  default: return launch<0, ALONG_ANY_BLOCKS>(p, in, out, scratch, stream);
   }
 }

@@ -6,118 +6,80 @@
 // keeps; and since the sums of a product lie in a warp as the left side of the next wants them, multiplies
 // them, out of registers, by the weights of each group of outputs whose window ends there.
 //
-// Numbers are those of bands.cuh: weights and values between the passes are two bytes each, values have 2^15
-// added. Blocks are 32 elements of a row, at multiples of 32 in the signal; a group of 8 elements reads
-// BLOCKS of them at most, which are the last ones that a warp keeps.
+// Values between the passes have 2^15 added, which makes their bytes unsigned, and which the last sum takes
+// off again: weights of an output add up to 2^14. Blocks are 32 elements of a row, at multiples of 32 in the
+// signal; a group of 8 elements reads BLOCKS of them at most, which are the last ones that a warp keeps.
+//
+// STEPS of 32 rows, whose weights are kept in registers, and those of the columns in shared memory; 0: as
+// many as there are, looked up where they are used.
 #ifndef FC_FILTERS_RESAMPLE_ALONG_CUH
 #define FC_FILTERS_RESAMPLE_ALONG_CUH
 
-#include "filters/gpu/copy_async.cuh"
-#include "filters/gpu/matrix_bytes.cuh"
 #include "filters/resample/products.cuh"
-#include "filters/resample/weights.cuh"
 
 namespace {
 
-constexpr int ALONG_BLOCK = 32;                          // elements of a row
-constexpr int ALONG_CHUNK = 64, ALONG_STAGES = 2;        // elements copied together; such parts of a ring
-constexpr int ALONG_FLUSH = 8;                           // groups that are stored together
-constexpr int ALONG_PITCH = GROUP_X * ALONG_FLUSH + 16;  // bytes of a staged row
-constexpr int ALONG_WARPS = 16, ALONG_SKEWED_WARPS = 12; // of a block, at most
-constexpr int ALONG_TABLE_WARPS = 4, ALONG_MOST = 192;   // taps
-static_assert(FC_RESAMPLE_SHIFT(0) == 8, "the first pass takes whole bytes off");
-
-// Weights of an axis for groups of adjacent outputs, as the lanes of a warp hold them in products.
-struct along_axis {
-  uint4 *codes;   // X: [group][block][lane], two words of lower bytes and two of upper ones; Y: [group][step]
-                  // [lower, upper][lane]
-  int2 *range;    // [group]: its first input, and where the last one's window ends; elements or rows
-  int32_t blocks; // of 32 inputs
-  int32_t count;  // outputs of the view: pixels or rows
-  int32_t channels;
-  int64_t from; // position of the first output
-};
+constexpr int GROUP_X = 8, GROUP_Y = 16;                  // outputs of a product: elements, rows
+constexpr int ALONG_BLOCK = 32;                           // elements of a row
+constexpr int ALONG_CHUNK = 64, ALONG_STAGES = 2;         // elements copied together; such parts of a ring
+constexpr int ALONG_FLUSH = 8;                            // groups that are stored together
+constexpr int ALONG_PITCH = GROUP_X * ALONG_FLUSH + 16;   // bytes of a staged row
+constexpr int ALONG_WARPS = 16, ALONG_SKEWED_WARPS = 12;  // of a block, at most
+constexpr int ALONG_ANY_WARPS = 8, ALONG_ANY_BLOCKS = 16; // where STEPS is 0
+// Added to values between the passes, and what sums of the passes begin with: half of the last place, too.
+constexpr int32_t BIAS = 1 << 15;
+constexpr int32_t FIRST_BIAS = (1 << (FC_RESAMPLE_SHIFT(0) - 1)) + BIAS * (1 << FC_RESAMPLE_SHIFT(0));
+constexpr int32_t LAST_BIAS = (1 << (FC_RESAMPLE_SHIFT(1) - 1)) - BIAS * (1 << FC_RESAMPLE_WEIGHT_BITS);
 
 // ---- tables -------------------------------------------------------------------
 
-// Lower byte, signed, and upper one, rounded.
-__device__ __forceinline__ void put_code(uint4 *lower, uint4 *upper, int low, int high, int w) {
-  reinterpret_cast<unsigned char *>(lower)[low] = static_cast<unsigned char>(w & 0xff);
-  reinterpret_cast<unsigned char *>(upper)[high] = static_cast<unsigned char>((w + 128) >> 8);
-}
-
-// The window of an output by its number in the view.
-__device__ __forceinline__ int window_of(const fc_resample_axis &a, const along_axis &b, int k, int *first) {
-  int64_t at;
-  const int taps = static_cast<int>(fc_resample_window(&a, b.from + k, &at));
-  *first = static_cast<int>(at);
-  return taps;
-}
-
-// The elements of pixel k, whose weights are there: n-th of their groups.
-__device__ __forceinline__ void put_columns(const fc_resample_axis &a, const along_axis &x, int k, int first,
-                                            int taps, const int16_t *weights) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, channels = x.channels;
-  int known = -1, start = 0;
-  for (int c = 0; c < channels; c++) {
-    const int e = k * channels + c, group = e / GROUP_X, n = e % GROUP_X;
-    if (group != known) {
-      const int last_pixel = min((group * GROUP_X + GROUP_X - 1) / channels, x.count - 1);
-      int last = first;
-      const int last_taps = last_pixel == k ? taps : window_of(a, x, last_pixel, &last);
-      const int end = (last + last_taps) * channels;
-      known = group, start = ((end - 1) / ALONG_BLOCK - x.blocks + 1) * ALONG_BLOCK;
-      if (lane == 0 && n == 0) x.range[group].x = first * channels;
-      if (lane == 0 && last_pixel == k) x.range[group].y = end;
-    }
-    const int from = first * channels + c - start; // the first tap's place
-    for (int i = lane; i < x.blocks * ALONG_BLOCK; i += 32) {
-      const int tap = i >= from ? (i - from) / channels : 0, slot = i % ALONG_BLOCK;
-      const bool mine = i >= from && (i - from) % channels == 0 && tap < taps;
-      uint4 *to =
-          x.codes + (static_cast<int64_t>(group) * x.blocks + i / ALONG_BLOCK) * 32 + n * 4 + slot % 16 / 4;
-      const int byte = slot / 16 * 4 + slot % 4;
-      put_code(to, to, byte, 8 + byte, mine ? weights[tap] : 0);
+// X: [group][block][lane], two words of lower bytes and two of upper ones; Y: [group][step][lower,
+// upper][lane].
+struct along_tables {
+  // The elements of pixel k, whose weights are there: n-th of their groups.
+  static __device__ __forceinline__ void put_columns(const fc_resample_axis &a, const product_axis &x, int k,
+                                                     int first, int taps, const int16_t *weights) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, channels = x.channels;
+    int known = -1, start = 0;
+    for (int c = 0; c < channels; c++) {
+      const int e = k * channels + c, group = e / GROUP_X, n = e % GROUP_X;
+      if (group != known) {
+        const int last_pixel = min((group * GROUP_X + GROUP_X - 1) / channels, x.count - 1);
+        int last = first;
+        const int last_taps = last_pixel == k ? taps : window_of(a, x, last_pixel, &last);
+        const int end = (last + last_taps) * channels;
+        known = group, start = ((end - 1) / ALONG_BLOCK - x.steps + 1) * ALONG_BLOCK;
+        if (lane == 0 && n == 0) x.range[group].x = first * channels;
+        if (lane == 0 && last_pixel == k) x.range[group].y = end;
+      }
+      const int from = first * channels + c - start; // the first tap's place
+      for (int i = lane; i < x.steps * ALONG_BLOCK; i += 32) {
+        const int tap = i >= from ? (i - from) / channels : 0, slot = i % ALONG_BLOCK;
+        const bool mine = i >= from && (i - from) % channels == 0 && tap < taps;
+        uint4 *to =
+            x.codes + (static_cast<int64_t>(group) * x.steps + i / ALONG_BLOCK) * 32 + n * 4 + slot % 16 / 4;
+        const int byte = slot / 16 * 4 + slot % 4;
+        put_code(to, to, byte, 8 + byte, mine ? weights[tap] : 0);
+      }
     }
   }
-}
 
-// Row k; inputs are in the order in which two halves of a load that turns them lie in a word.
-__device__ __forceinline__ void put_row(const fc_resample_axis &a, const along_axis &y, int k, int first,
-                                        int taps, const int16_t *weights) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, group = k / GROUP_Y, n = k % GROUP_Y;
-  int start = first;
-  if (n) window_of(a, y, group * GROUP_Y, &start);
-  if (lane == 0 && n == 0) y.range[group].x = first;
-  if (lane == 0 && (n == GROUP_Y - 1 || k == y.count - 1)) y.range[group].y = first + taps;
-  for (int i = lane; i < y.blocks * ALONG_BLOCK; i += 32) {
-    const int tap = start + i - first, r = i % 16, word = i % 32 / 16 * 2 + n / 8;
-    uint4 *to = y.codes + (static_cast<int64_t>(group) * y.blocks + i / 32) * 64 + n % 8 * 4 + r % 8 / 2;
-    const int byte = word * 4 + r / 8 * 2 + r % 2;
-    put_code(to, to + 32, byte, byte, tap >= 0 && tap < taps ? weights[tap] : 0);
+  // Row k; inputs are in the order in which two halves of a load that turns them lie in a word.
+  static __device__ __forceinline__ void put_row(const fc_resample_axis &a, const product_axis &y, int k,
+                                                 int first, int taps, const int16_t *weights) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, group = k / GROUP_Y, n = k % GROUP_Y;
+    int start = first;
+    if (n) window_of(a, y, group * GROUP_Y, &start);
+    if (lane == 0 && n == 0) y.range[group].x = first;
+    if (lane == 0 && (n == GROUP_Y - 1 || k == y.count - 1)) y.range[group].y = first + taps;
+    for (int i = lane; i < y.steps * ALONG_BLOCK; i += 32) {
+      const int tap = start + i - first, r = i % 16, word = i % 32 / 16 * 2 + n / 8;
+      uint4 *to = y.codes + (static_cast<int64_t>(group) * y.steps + i / 32) * 64 + n % 8 * 4 + r % 8 / 2;
+      const int byte = word * 4 + r / 8 * 2 + r % 2;
+      put_code(to, to + 32, byte, byte, tap >= 0 && tap < taps ? weights[tap] : 0);
+    }
   }
-}
-
-// A warp per output column and row.
-__global__ void __launch_bounds__(32 * ALONG_TABLE_WARPS)
-    resample_along_tables(fc_resample_axis x, fc_resample_axis y, along_axis tx, along_axis ty) {
-  __shared__ int16_t weights[ALONG_TABLE_WARPS][ALONG_MOST];
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int64_t i = blockIdx.x * static_cast<int64_t>(ALONG_TABLE_WARPS) + warp;
-  if (i >= static_cast<int64_t>(tx.count) + ty.count) return;
-  const bool across = i < tx.count;
-  const fc_resample_axis a = across ? x : y;
-  const along_axis t = across ? tx : ty;
-  const int k = static_cast<int>(across ? i : i - tx.count);
-  int first;
-  const int taps = window_of(a, t, k, &first);
-  fc_put_codes(a, t.from + k, first, taps, fc_norm_of(a, t.from + k, first, taps), weights[warp]);
-  __syncwarp();
-  if (across)
-    put_columns(a, t, k, first, taps, weights[warp]);
-  else
-    put_row(a, t, k, first, taps, weights[warp]);
-}
+};
 
 // ---- a warp's work --------------------------------------------------------------
 
@@ -132,7 +94,7 @@ struct along_job {
   int32_t whole, wholes; // chunks that begin there, or less than so many elements later, are readable
   int32_t slot, ring;    // bytes of a stage, of the ring
   int32_t ends_at, rings_at, warp_bytes; // bytes: in shared memory; of a warp
-  along_axis x, y;
+  product_axis x, y;
   fc_dev_divider by_groups, by_planes;
 };
 
@@ -174,50 +136,49 @@ __device__ __noinline__ void copy_edges(const along_job &j, const char *in, int 
                         min(j.high - mine, 16));
 }
 
-// The weights of 16 rows for 32 inputs, as the left side of a product.
-struct along_rows {
-  uint32_t low[4], high[4];
-  __device__ __forceinline__ void load(const uint4 *codes) {
-    const uint4 l = codes[0], h = codes[32];
-    low[0] = l.x, low[1] = l.y, low[2] = l.z, low[3] = l.w;
-    high[0] = h.x, high[1] = h.y, high[2] = h.z, high[3] = h.w;
-  }
-};
-
 // 16 rows of 32 values between the passes, lower and upper bytes, as the left side of a product.
 struct along_values {
   uint32_t low[4], high[4];
 };
 
-__device__ __forceinline__ fc_matrix_sums along_sums(int32_t with) {
-  fc_matrix_sums s;
-#pragma unroll
-  for (int i = 0; i < 4; i++) s.of[i] = with;
-  return s;
-}
-
-// Sums a block down. `at` is the lane's row of 16, and half of the block.
-template <int STEPS, int PITCH>
-__device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], const unsigned char *at) {
+// Sums of a block as they grow.
+struct along_sums {
   fc_matrix_sums low[4], high[4]; // of columns 16 h + 2 n + i: 2 h + i
-#pragma unroll
-  for (int i = 0; i < 4; i++) low[i] = along_sums(FIRST_BIAS), high[i] = along_sums(0);
-#pragma unroll
-  for (int s = 0; s < STEPS; s++) {
+  // 32 rows. `at` is the lane's row of 16, and half of the block.
+  template <int PITCH> __device__ __forceinline__ void add(const product_left &w, const unsigned char *at) {
     uint32_t column[2][4];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
       uint32_t a[4]; // pairs of columns in two rows each: 0 to 7, 8 to 15 of the left half, of the right half
-      fc_matrix_load_turned(a, at + (2 * s + half) * 16 * PITCH);
+      fc_matrix_load_turned(a, at + half * 16 * PITCH);
       column[half][0] = __byte_perm(a[0], a[1], 0x6420), column[half][1] = __byte_perm(a[0], a[1], 0x7531);
       column[half][2] = __byte_perm(a[2], a[3], 0x6420), column[half][3] = __byte_perm(a[2], a[3], 0x7531);
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      low[i] = fc_matrix_product_signed(w[s].low, column[0][i], column[1][i], low[i]);
-      high[i] = fc_matrix_product_signed(w[s].high, column[0][i], column[1][i], high[i]);
+      low[i] = fc_matrix_product_signed(w.low, column[0][i], column[1][i], low[i]);
+      high[i] = fc_matrix_product_signed(w.high, column[0][i], column[1][i], high[i]);
     }
   }
+};
+
+// Sums a block down, by the weights `w`, or so many steps of `codes`.
+template <int STEPS, int PITCH>
+__device__ __forceinline__ along_values sum_block(const product_left (&w)[STEPS ? STEPS : 1],
+                                                  const uint4 *codes, int steps, const unsigned char *at) {
+  along_sums sums;
+#pragma unroll
+  for (int i = 0; i < 4; i++) sums.low[i] = sums_of(FIRST_BIAS), sums.high[i] = sums_of(0);
+  if constexpr (STEPS > 0) {
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) sums.add<PITCH>(w[s], at + s * 32 * PITCH);
+  } else
+#pragma unroll 2
+    for (int s = 0; s < steps; s++) {
+      product_left some;
+      some.load(codes + 64 * s);
+      sums.add<PITCH>(some, at + s * 32 * PITCH);
+    }
   along_values to;
 #pragma unroll
   for (int row = 0; row < 2; row++)
@@ -226,8 +187,8 @@ __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], 
       uint32_t v[4]; // columns 16 h + 4 t + k
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        v[k] = static_cast<uint32_t>(low[2 * h + k % 2].of[2 * row + k / 2]) +
-               (static_cast<uint32_t>(high[2 * h + k % 2].of[2 * row + k / 2]) << 8);
+        v[k] = static_cast<uint32_t>(sums.low[2 * h + k % 2].of[2 * row + k / 2]) +
+               (static_cast<uint32_t>(sums.high[2 * h + k % 2].of[2 * row + k / 2]) << 8);
       const uint32_t one = __byte_perm(v[0], v[1], 0x6251), two = __byte_perm(v[2], v[3], 0x6251);
       to.low[2 * h + row] = __byte_perm(one, two, 0x5410);
       to.high[2 * h + row] = __byte_perm(one, two, 0x7632);
@@ -236,14 +197,15 @@ __device__ __forceinline__ along_values sum_block(const along_rows (&w)[STEPS], 
 }
 
 // A group of outputs from the last blocks, of which NEWEST is the last: elements 2 t and 2 t + 1 of rows g
-// and g + 8, in the lower bytes.
+// and g + 8, in the lower bytes. The first `none` blocks are not in windows.
 template <int NEWEST, int BLOCKS>
-__device__ __forceinline__ void sum_group(const along_values (&v)[BLOCKS], const uint4 *weights,
+__device__ __forceinline__ void sum_group(const along_values (&v)[BLOCKS], const uint4 *weights, int none,
                                           uint32_t &upper, uint32_t &lower) {
-  fc_matrix_sums sums[3] = {along_sums(LAST_BIAS), along_sums(0), along_sums(0)};
+  fc_matrix_sums sums[3] = {sums_of(LAST_BIAS), sums_of(0), sums_of(0)};
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
-    const uint4 w = weights[32 * b];
+    if (b < none) continue;
+    const uint4 w = weights[32 * (b - none)];
     const along_values &block = v[(NEWEST + 1 + b) % BLOCKS];
     sums[0] = fc_matrix_product(block.low, w.x, w.y, sums[0]);
     sums[1] = fc_matrix_product(block.low, w.z, w.w, sums[1]);
@@ -321,6 +283,7 @@ struct along_stage {
 // there.
 constexpr int ALONG_SKEWED = 3 * ALONG_CHUNK, ALONG_SKEWED_PITCH = ALONG_SKEWED + 16;
 template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
+  static constexpr bool ANY = STEPS == 0;
   static constexpr int PER = ALONG_CHUNK / ALONG_BLOCK;
   static constexpr int ROWS = 32 / ALONG_UNITS; // that a warp copies together
   const along_job &j;
@@ -335,10 +298,13 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   const int *ends;      // the last block of each group's window, then INT32_MAX
   const uint4 *weights; // of the next group
   int block, end;
-  along_rows rows[STEPS];
+  product_left rows[ANY ? 1 : STEPS];
+  const uint4 *codes; // of the rows
   along_values values[BLOCKS];
   along_stage out;
 
+  __device__ __forceinline__ int steps() const { return ANY ? j.y.steps : STEPS; }
+  __device__ __forceinline__ int blocks() const { return ANY ? j.x.steps : BLOCKS; }
   __device__ __forceinline__ unsigned after(unsigned at) const {
     const unsigned to = at + (SKEWED ? ALONG_CHUNK : j.slot);
     return to == static_cast<unsigned>(SKEWED ? ALONG_SKEWED : j.ring) ? 0 : to;
@@ -352,7 +318,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
     const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
     if (next < limit + 16)
 #pragma unroll
-      for (int i = 0; i < STEPS * 32 / ROWS; i++) {
+      for (int i = 0; i < steps() * 32 / ROWS; i++) {
         const int r = lane / ALONG_UNITS + ROWS * i, e = next + 16 * unit - static_cast<int>(skew_of(r));
         if (r < t.rows && e + 16 > j.low && e < j.high)
           fc_copy_words_begun(memory + r * ALONG_SKEWED_PITCH + fill_to + 16 * unit, t.in + r * j.in_row + e,
@@ -363,7 +329,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   __device__ __forceinline__ void shift_skewed() {
     const int lane = static_cast<int>(threadIdx.x) % 32, unit = lane % ALONG_UNITS;
 #pragma unroll 1
-    for (int r = lane / ALONG_UNITS, i = 0; i < STEPS * 32 / ROWS; i++, r += ROWS) {
+    for (int r = lane / ALONG_UNITS, i = 0; i < steps() * 32 / ROWS; i++, r += ROWS) {
       const unsigned skew = skew_of(r), first = read + 16 * unit + skew / 4 * 4, by = skew % 4 * 8;
       unsigned char *row = memory + min(r, t.rows - 1) * ALONG_SKEWED_PITCH;
       uint32_t w[5];
@@ -386,7 +352,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
       const char *row = from;
       unsigned char *to = memory + fill_to;
 #pragma unroll
-      for (int i = 0; i < STEPS * 32 / ROWS; i++, row += step)
+      for (int i = 0; i < steps() * 32 / ROWS; i++, row += step)
         if (ROWS * i < left) fc_copy_words_line(to + (fill_at + i * ROWS * ALONG_CHUNK), row);
     } else if (next < limit)
       copy_edges(j, t.in, t.rows, next, memory + fill_to);
@@ -405,7 +371,7 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
     step = ROWS * j.in_row, left = t.rows - row;
 #pragma unroll 1
     for (int i = 0; i < (SKEWED ? 2 : ALONG_STAGES - 1); i++) fill();
-    const uint4 *codes = j.y.codes + static_cast<int64_t>(yg) * STEPS * 64 + lane;
+    codes = j.y.codes + static_cast<int64_t>(yg) * steps() * 64 + lane;
 #pragma unroll
     for (int s = 0; s < STEPS; s++) rows[s].load(codes + 64 * s);
     out.begin(j, t, memory + j.ring);
@@ -429,24 +395,27 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
   template <int P> __device__ __forceinline__ bool step_block() {
     if (static_cast<unsigned>(block) % PER == 0) enter();
     const unsigned half = static_cast<unsigned>(block) % PER * ALONG_BLOCK; // of the chunk
-    values[P] = sum_block < STEPS,
-    SKEWED ? ALONG_SKEWED_PITCH
-           : ALONG_CHUNK > (rows, memory + read + (SKEWED ? read_at + half : read_at ^ half));
+    constexpr int PITCH = SKEWED ? ALONG_SKEWED_PITCH : ALONG_CHUNK, AT = ANY ? BLOCKS - 1 : P;
+    const unsigned char *at = memory + read + (SKEWED ? read_at + half : read_at ^ half);
+    if constexpr (ANY)
+#pragma unroll
+      for (int b = 0; b + 1 < BLOCKS; b++) values[b] = values[b + 1];
+    values[AT] = sum_block<STEPS, PITCH>(rows, codes, j.y.steps, at);
     while (end == block) {
       uint32_t upper, lower;
       end = *++ends;
-      sum_group<P, BLOCKS>(values, weights, upper, lower);
-      weights += 32 * BLOCKS;
+      sum_group<AT, BLOCKS>(values, weights, BLOCKS - blocks(), upper, lower);
+      weights += 32 * blocks();
       out.put(upper, lower);
       if (out.waiting == GROUP_X * ALONG_FLUSH || end == INT32_MAX) out.flush(j, t, end == INT32_MAX);
     }
     block++;
     return end == INT32_MAX;
   }
-  // Blocks take the places of the oldest ones, so that none has to move.
+  // Blocks take the places of the oldest ones, so that none has to move; but many would be much code.
   template <int P = 0> __device__ __forceinline__ bool round() {
     if (step_block<P>()) return true;
-    if constexpr (P + 1 < BLOCKS)
+    if constexpr (!ANY && P + 1 < BLOCKS)
       return round<P + 1>();
     else
       return false;
@@ -455,16 +424,21 @@ template <int STEPS, int BLOCKS, bool SKEWED> struct along_walk {
 
 // Blocks of threads stay in their columns, whose weights they keep.
 template <int STEPS, int BLOCKS, bool SKEWED>
-__global__ void __launch_bounds__(32 * ALONG_WARPS, 1) resample_along(const __grid_constant__ along_job j) {
+__global__ void __launch_bounds__(32 * (STEPS ? ALONG_WARPS : ALONG_ANY_WARPS), 1)
+    resample_along(const __grid_constant__ along_job j) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(16) unsigned char resample_along_shared[];
   unsigned char *shared = resample_along_shared;
   const int xg = static_cast<int>(blockIdx.x) * j.part, groups = min(j.part, j.groups_x - xg);
-  uint4 *weights = reinterpret_cast<uint4 *>(shared);
+  const int blocks = STEPS ? BLOCKS : j.x.steps;
   int *ends = reinterpret_cast<int *>(shared + j.ends_at);
-  const uint4 *from = j.x.codes + static_cast<int64_t>(xg) * BLOCKS * 32;
-  for (int i = static_cast<int>(threadIdx.x); i < groups * BLOCKS * 32; i += static_cast<int>(blockDim.x))
-    weights[i] = from[i];
+  const uint4 *weights = j.x.codes + static_cast<int64_t>(xg) * blocks * 32;
+  if constexpr (STEPS > 0) {
+    uint4 *kept = reinterpret_cast<uint4 *>(shared);
+    for (int i = static_cast<int>(threadIdx.x); i < groups * BLOCKS * 32; i += static_cast<int>(blockDim.x))
+      kept[i] = weights[i];
+    weights = kept;
+  }
   for (int i = static_cast<int>(threadIdx.x); i <= groups; i += static_cast<int>(blockDim.x))
     ends[i] = i < groups ? (j.x.range[xg + i].y - 1) / ALONG_BLOCK : INT32_MAX;
   const int first = j.x.range[xg].x / ALONG_BLOCK, limit = j.x.range[xg + groups - 1].y;

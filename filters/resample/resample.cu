@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), bytes
-// are multiplied by band matrices where the device has the units and the strides allow (along.cu, else
-// bands.cu). Else a first kernel makes the windows and weights, with a warp per output row or column. Then a
-// block computes a tile of the output with both passes: the first from global to shared memory, the second
-// from there. If the first pass is vertical, interleaved bytes are summed four neighbours at a time, with
-// pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the passes are two
-// kernels, with the intermediate values in scratch.
+// resample.cu - resample.h on a CUDA device. Windows of a few inputs are summed in registers (few.cuh), other
+// bytes, and all of which rows come first, are products of matrices where the device has the units and the
+// strides allow (products.h). Else a first kernel makes the windows and weights, with a warp per output row
+// or column. Then a block computes a tile of the output with both passes: the first from global to shared
+// memory, the second from there. If the first pass is vertical, interleaved bytes are summed four neighbours
+// at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the
+// passes are two kernels, with the intermediate values in scratch.
 #include "filters/gpu/matrix_bytes.cuh"
 #include "filters/gpu/packs.cuh"
 #include "filters/resample/few.cuh"
@@ -570,16 +570,6 @@ fc_status launch_if_dense(const choice &w, const job<of_reals<float>> &j, const 
   }
 }
 
-// The inputs of an output on both axes: 2, 4 or 6; 0: more, since windows are as wide as what is shrunk, or 6
-// of bytes, which products sum faster.
-int few_taps(const fc_resample *r, const choice &w) {
-  if (r->alpha || w.x.inverse < 1 || w.y.inverse < 1 ||
-      (r->filter == FC_RESAMPLE_AREA && (w.x.scale > 1 || w.y.scale > 1)))
-    return 0;
-  const int taps = r->filter == FC_RESAMPLE_AREA ? 2 : 2 * static_cast<int>(fc_resample_reach_of(r->filter));
-  return w.codes && taps > 4 ? 0 : taps;
-}
-
 template <typename P, typename T, int TAPS, int PER>
 fc_status launch_few_taps(const choice &w, const job<P> &j, const fc_view *in, const fc_view *out,
                           void *stream) {
@@ -658,7 +648,7 @@ fc_status run(const choice &w, const fc_resample *r, const fc_view *in, const fc
   fc_status status = fc_launch(resample_tables<W>, dim3(fc_blocks(outputs, WARPS, INT32_MAX)),
                                dim3(LANES, WARPS), 0, stream, w.x, w.y, j.x, j.y);
   if (status != FC_OK) return status;
-  status = launch_few(w, j, few_taps(r, w), in, out, stream);
+  status = launch_few(w, j, fc_resample_few_taps(r, w.codes, &w.x, &w.y), in, out, stream);
   if (status != FC_UNSUPPORTED) return status;
   if (!w.tiles) return launch_passes<P>(w, j, static_cast<char *>(scratch) + m.between, stream);
   status = launch_if_dense(w, j, in, out, stream);
@@ -676,10 +666,10 @@ bool is_empty(const fc_view *in, const fc_view *out) {
 
 extern "C" size_t fc_resample_cuda_scratch(const fc_resample *r, const fc_view *in, const fc_view *out) {
   if (r->filter == FC_RESAMPLE_NEAREST || is_empty(in, out)) return 0;
-  const int64_t tables = lay(r, in, out).bytes, bands = fc_resample_bands_scratch(r, in, out),
-                along = fc_resample_along_scratch(r, in, out);
-  return static_cast<size_t>(tables > bands ? (tables > along ? tables : along)
-                                            : (bands > along ? bands : along));
+  int64_t most = lay(r, in, out).bytes;
+  for (int64_t bytes : {fc_resample_along_scratch(r, in, out), fc_resample_strips_scratch(r, in, out)})
+    if (bytes > most) most = bytes;
+  return static_cast<size_t>(most);
 }
 
 extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, const fc_view *out,
@@ -694,8 +684,11 @@ extern "C" fc_status fc_resample_cuda(const fc_resample *r, const fc_view *in, c
     }
   if (w.codes) {
     fc_status status = FC_UNSUPPORTED;
-    if (!few_taps(r, w)) status = fc_resample_along(r, in, out, scratch, stream);
-    if (!few_taps(r, w) && status == FC_UNSUPPORTED) status = fc_resample_bands(r, in, out, scratch, stream);
+    switch (fc_resample_way_of(r, &w.x, &w.y)) {
+    case FC_RESAMPLE_STRIPS: status = fc_resample_strips(r, in, out, scratch, stream); break;
+    case FC_RESAMPLE_ALONG: status = fc_resample_along(r, in, out, scratch, stream); break;
+    default: break;
+    }
     return status == FC_UNSUPPORTED ? run<of_bytes>(w, r, in, out, scratch, stream) : status;
   }
   if (r->compute == FC_F64) return run<of_reals<double>>(w, r, in, out, scratch, stream);

@@ -5,6 +5,7 @@
 #include "filters/filter2d/choice.h"
 #include "filters/fourier/gpu/fft_choice.h"
 #include "filters/pointwise/functions.h"
+#include "filters/resample/products.h"
 #include "filters/stats/choice.h"
 #include "filters/winstat/choice.h"
 #include "tests/filters/check.h"
@@ -532,6 +533,44 @@ static void check_pointwise(void) {
         "pairs");
 }
 
+/* ---- resample of bytes ------------------------------------------------------------------ */
+
+typedef struct way_row {
+  const char *what;
+  int filter, antialias;
+  int64_t from_y, from_x, to_y, to_x;
+  fc_resample_way want;
+} way_row;
+
+static const way_row ways[] = {
+    {"a third", FC_RESAMPLE_BILINEAR, 1, 768, 1024, 256, 341, FC_RESAMPLE_ALONG},
+    {"a third, area", FC_RESAMPLE_AREA, 1, 768, 1024, 256, 341, FC_RESAMPLE_ALONG},
+    {"a third, bicubic", FC_RESAMPLE_BICUBIC, 1, 768, 1024, 256, 341, FC_RESAMPLE_STRIPS},
+    {"a tenth, lanczos3", FC_RESAMPLE_LANCZOS3, 1, 12288, 12288, 1228, 1228, FC_RESAMPLE_STRIPS},
+    {"a third of so many inputs", FC_RESAMPLE_BILINEAR, 0, 768, 1024, 256, 341, FC_RESAMPLE_FEW},
+    {"a third of so many, bicubic", FC_RESAMPLE_BICUBIC, 0, 768, 1024, 256, 341, FC_RESAMPLE_FEW},
+    {"a third of so many, lanczos3", FC_RESAMPLE_LANCZOS3, 0, 768, 1024, 256, 341, FC_RESAMPLE_ALONG},
+    {"twice", FC_RESAMPLE_BILINEAR, 1, 768, 1024, 1536, 2048, FC_RESAMPLE_STRIPS},
+    {"twice, not limited", FC_RESAMPLE_BICUBIC, 0, 768, 1024, 1536, 2048, FC_RESAMPLE_STRIPS},
+    {"twice, lanczos3, not limited", FC_RESAMPLE_LANCZOS3, 0, 768, 1024, 1536, 2048, FC_RESAMPLE_STRIPS},
+    {"higher, half as wide", FC_RESAMPLE_BILINEAR, 0, 768, 1024, 1536, 512, FC_RESAMPLE_STRIPS},
+    {"higher, a third as wide", FC_RESAMPLE_BILINEAR, 0, 768, 1024, 1536, 341, FC_RESAMPLE_FEW},
+    {"higher, a third as wide, all inputs", FC_RESAMPLE_BILINEAR, 1, 768, 1024, 1536, 341,
+     FC_RESAMPLE_STRIPS},
+    {"lower, wider", FC_RESAMPLE_BILINEAR, 1, 768, 1024, 256, 2048, FC_RESAMPLE_ALONG},
+};
+
+static void check_ways(void) {
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    const way_row *w = &ways[i];
+    const fc_resample r = {.filter = w->filter, .antialias = w->antialias, .compute = FC_F32};
+    const fc_resample_axis x = fc_resample_axis_of(&r, w->from_x, w->to_x),
+                           y = fc_resample_axis_of(&r, w->from_y, w->to_y);
+    CHECK(fc_resample_way_of(&r, &x, &y) == w->want, "resize: %s: %d", w->what,
+          (int)fc_resample_way_of(&r, &x, &y));
+  }
+}
+
 int main(void) {
   check_rows1d();
   check_masks1d();
@@ -546,5 +585,6 @@ int main(void) {
   check_chips();
   check_winstat();
   check_pointwise();
+  check_ways();
   return check_result();
 }

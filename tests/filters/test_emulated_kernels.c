@@ -27,7 +27,7 @@ static fc_view corner_of(const fc_view *v, int all) {
 static void check_one(int i) {
   const int64_t channels = random_int(1, 4), frames = random_int(1, 2);
   const double scale =
-      i % 3 ? (double)random_int(10, i % 10 == 7 ? 120 : 60) / 10 : 1 / (1 + (double)random_int(0, 30) / 10);
+      i % 3 ? (double)random_int(10, i % 10 == 7 ? 240 : 60) / 10 : 1 / (1 + (double)random_int(0, 30) / 10);
   const int64_t to[FC_AXES] = {frames, random_int(1, 40), random_int(1, i % 5 ? 60 : 250), channels};
   int64_t from[FC_AXES] = {frames, (int64_t)((double)to[1] * scale) + random_int(0, 1) + 1,
                            (int64_t)((double)to[2] * scale * (double)random_int(5, 15) / 10) + 1, channels};

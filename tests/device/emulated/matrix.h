@@ -33,7 +33,7 @@ template <typename T> struct of_warp {
   ~of_warp() { meet(WARP); }
 };
 
-/* c + a b of 16 x 32 and 32 x 8 bytes, of which one has signed ones. */
+/* c + a b of 16 x 32 and 32 x 8 bytes, of which one or both have signed ones. */
 struct product_sides {
   uint32_t word[6];
 };
@@ -59,6 +59,10 @@ static fc_matrix_sums fc_matrix_product(const uint32_t (&a)[4], uint32_t b0, uin
 static fc_matrix_sums fc_matrix_product_signed(const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                                                const fc_matrix_sums &c) {
   return product_of<int8_t, uint8_t>(a, b0, b1, c);
+}
+static fc_matrix_sums fc_matrix_product_both(const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                             const fc_matrix_sums &c) {
+  return product_of<int8_t, int8_t>(a, b0, b1, c);
 }
 
 static void fc_matrix_load(uint32_t (&a)[4], const void *row) {

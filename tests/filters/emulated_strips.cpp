@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// emulated_bands.cpp - bands.cu as C++ for the host: for test_emulated_kernels.c.
+// emulated_strips.cpp - strips.cu as C++ for the host: for test_emulated_kernels.c.
 #include "tests/device/emulated/matrix.h"
 
 // Of a block: blocks run one after the other, on one thread.
@@ -8,7 +8,7 @@
 #define __shared__ thread_local
 
 namespace {
-alignas(16) thread_local unsigned char resample_bands_shared[256 << 10];
+alignas(16) thread_local unsigned char resample_strips_shared[256 << 10];
 }
 
-#include "filters/resample/bands.cu"
+#include "filters/resample/strips.cu"
