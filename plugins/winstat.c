@@ -190,11 +190,19 @@ static void *cuda_room(const fc_winstat *w, const fc_job *job) {
   return bytes > 0 && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
 }
 
+/* A window of one sample, as one along an axis of one sample is folded to (limit): it has no border. */
+static int is_single(const fc_winstat *w) {
+  return !w->shrink && w->before[0] + w->after[0] + w->before[1] + w->after[1] == 0;
+}
+
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  if (job->edges)
-    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, cuda_room(&w, job),
-                                 job->notes, job->stream);
+  fc_status status = FC_UNSUPPORTED;
+  void *room = cuda_room(&w, job);
+  if (job->edges || (room && is_single(&w)))
+    status = fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, room, job->notes,
+                                   job->stream);
+  if (job->edges || status != FC_UNSUPPORTED) return status;
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 #endif
