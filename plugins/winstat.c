@@ -226,10 +226,9 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
       taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
     return FC_UNSUPPORTED;
-  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE |
-             (fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_C], stat, taps)
-                  ? 0
-                  : FC_FUNCTION_ALONE);
+  const int quick = fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
+                                        in->extent[FC_AXIS_C], stat, taps);
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (quick ? 0 : FC_FUNCTION_ALONE);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
   f->source = FC_FUNCTION_STATISTIC_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
