@@ -190,11 +190,19 @@ static void *cuda_room(const fc_winstat *w, const fc_job *job) {
   return bytes > 0 && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
 }
 
+/* A window of one sample, as one along an axis of one sample is folded to (limit): it has no border. */
+static int is_single(const fc_winstat *w) {
+  return !w->shrink && w->before[0] + w->after[0] + w->before[1] + w->after[1] == 0;
+}
+
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  if (job->edges)
-    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, cuda_room(&w, job),
-                                 job->notes, job->stream);
+  fc_status status = FC_UNSUPPORTED;
+  void *room = cuda_room(&w, job);
+  if (job->edges || (room && is_single(&w)))
+    status = fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, room, job->notes,
+                                   job->stream);
+  if (job->edges || status != FC_UNSUPPORTED) return status;
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 #endif
@@ -218,10 +226,9 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
       taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
     return FC_UNSUPPORTED;
-  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE |
-             (fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_C], stat, taps)
-                  ? 0
-                  : FC_FUNCTION_ALONE);
+  const int quick = fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
+                                        in->extent[FC_AXIS_C], stat, taps);
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (quick ? 0 : FC_FUNCTION_ALONE);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
   f->source = FC_FUNCTION_STATISTIC_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);

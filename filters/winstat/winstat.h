@@ -107,9 +107,9 @@ FC_FILTERS_API fc_status fc_winstat_cpu(const fc_winstat *w, const fc_view *in, 
                                         void *scratch, uint32_t *notes);
 
 /* Whether the precompiled kernels of a GPU are at least as fast as a composed one (core/compose), for one
- * statistic in windows of so many samples along rows or time. */
-FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t channels, int stat,
-                                       int64_t samples);
+ * statistic in windows of so many samples along rows of so many columns (FC_UNKNOWN: many), or time. */
+FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns,
+                                       int64_t channels, int stat, int64_t samples);
 
 /* The same on the device of the views; enqueues on `stream` and returns. The scratch
  * is device memory, 256-byte aligned. */

@@ -8,6 +8,7 @@
 #include "filters/resample/products.h"
 #include "filters/stats/choice.h"
 #include "filters/winstat/choice.h"
+#include "filters/winstat/rows/cuts.h"
 #include "tests/filters/check.h"
 
 static char memory[64];
@@ -469,30 +470,87 @@ static void check_chips(void) {
 static void check_winstat(void) {
   static const struct {
     int kind, dtype, out_dtype, stat;
-    int64_t channels, samples;
+    int64_t columns, channels, samples;
     int quick;
   } rows[] = {
-      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 1, 1001, 1},
-      {FC_IMAGE, F32, FC_WINSTAT_STD, 1, 64, 0},
-      {FC_AUDIO, F32, FC_WINSTAT_RMS, 1, 4800, 1},
-      {FC_IMAGE, F32, FC_WINSTAT_MAX, 3, 15, 1},
-      {FC_IMAGE, F32, FC_WINSTAT_MAX, 4, 15, 0},
-      {FC_IMAGE, F32, FC_WINSTAT_MAX, 1, 64, 0},
-      {FC_AUDIO, F32, FC_WINSTAT_RMS, 2, 4800, 0},
-      {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 2, 15, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 15, 1},
-      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 3, 1001, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_RMS, 1, 33, 1},
-      {FC_IMAGE, U8, FC_WINSTAT_RMS, 1, 101, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_STD, 3, 64, 0},
-      {FC_AUDIO, U8, FC_WINSTAT_STD, 1, 16, 1},
-      {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 2, 15, 0},
-      {FC_IMAGE, U16, FC_WINSTAT_MIN, 1, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 8192, 1, 1001, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 501, 1, 1001, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 224, 3, 1001, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 224, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, FC_UNKNOWN, 1, 1001, 1},
+      {FC_AUDIO, F32, FC_WINSTAT_MEAN, 224, 1, 1001, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_STD, 8192, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 1, 4800, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 4, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 1, 64, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 2, 4800, 0},
+      {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 48000, 2, 15, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 8192, 3, 15, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 8192, 3, 1001, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 3, 1001, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 5, 1001, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_RMS, 8192, 1, 33, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_RMS, 8192, 1, 101, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_STD, 8192, 3, 64, 0},
+      {FC_AUDIO, U8, FC_WINSTAT_STD, 48000, 1, 16, 1},
+      {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 48000, 2, 15, 0},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 1, 15, 1},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    CHECK(fc_winstat_is_quick(rows[i].kind, rows[i].dtype, rows[i].out_dtype, rows[i].channels, rows[i].stat,
-                              rows[i].samples) == rows[i].quick,
+    CHECK(fc_winstat_is_quick(rows[i].kind, rows[i].dtype, rows[i].out_dtype, rows[i].columns,
+                              rows[i].channels, rows[i].stat, rows[i].samples) == rows[i].quick,
           "row %zu", i);
+}
+
+/* The element that stands for position p of a row; -1: the constant. */
+static int64_t source_of(int border, int64_t p, int64_t columns) {
+  if (p >= 0 && p < columns) return p;
+  if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT) return -1;
+  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : columns - 1;
+  if (border == FC_BORDER_WRAP) return source_of(border, p < 0 ? p + columns : p - columns, columns);
+  const int64_t edge = border == FC_BORDER_REFLECT;
+  return source_of(border, p < 0 ? -edge - p : 2 * (columns - 1) + edge - p, columns);
+}
+
+/* The sum of samples (7 x^2 + x) % 256 in the window of column x. */
+static int64_t sum_of(int border, int64_t x, int64_t before, int64_t after, int64_t columns, int constant) {
+  int64_t sum = 0;
+  for (int64_t p = x - before; p <= x + after; p++) {
+    const int64_t at = source_of(border, p, columns);
+    sum += at < 0 ? constant : (7 * at * at + at) % 256;
+  }
+  return sum;
+}
+
+/* Windows longer than rows have the sum of a shorter one, with what they hold beside that. */
+static void check_folds(void) {
+  int folded = 0;
+  for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
+    for (int64_t columns = 1; columns < 40; columns++)
+      for (int64_t all = 1; all < 130; all += 1 + all / 16) {
+        const int64_t before = all * columns % all;
+        for (int k = 0; k < 2; k++) {
+          const int constant = border == FC_BORDER_CONSTANT ? 77 : 0;
+          const int fills = border <= FC_BORDER_CONSTANT;
+          fc_winstat w = {.before = {k ? before : all / 2}};
+          fc_line_bytes_fold f;
+          w.after[0] = all - 1 - w.before[0];
+          if (!fc_line_bytes_fold_of(&w, border, columns, &f)) continue;
+          folded++;
+          CHECK(f.before >= 0 && f.before + f.after + 1 > 0 && f.before + f.after + 1 < all, "%lld of %lld",
+                (long long)all, (long long)columns);
+          const int64_t beside = f.row * sum_of(border, 0, 0, columns - 1, columns, 0),
+                        first = fills ? constant : 0,
+                        last = fills ? constant : (7 * (columns - 1) + 1) * (columns - 1) % 256;
+          for (int64_t x = 0; x < columns; x++)
+            CHECK(sum_of(border, x, w.before[0], w.after[0], columns, constant) ==
+                      sum_of(border, x, f.before, f.after, columns, constant) + beside + f.first * first +
+                          f.last * last,
+                  "border %d, %lld of %lld", border, (long long)all, (long long)columns);
+        }
+      }
+  CHECK(folded > 1000, "%d are folded", folded);
 }
 
 /* ---- pointwise ---------------------------------------------------------------------- */
@@ -584,6 +642,7 @@ int main(void) {
   check_ends();
   check_chips();
   check_winstat();
+  check_folds();
   check_pointwise();
   check_ways();
   return check_result();

@@ -60,6 +60,27 @@ fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, c
   return c;
 }
 
+/* Mirrored and repeated signals have a period, of which any part has the same sum; beyond the ends of others
+ * is one value. */
+int fc_line_bytes_fold_of(const fc_winstat *w, int border, int64_t columns, fc_line_bytes_fold *fold) {
+  const int64_t before = w->before[0], after = w->after[0], all = before + after + 1;
+  const int mirrors = border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101,
+            fills = border == FC_BORDER_REPLICATE || border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
+  if (w->shrink || columns < 2 || all < 2 * columns || !(mirrors || fills || border == FC_BORDER_WRAP))
+    return 0;
+  if (fills) {
+    const int64_t b = fc_smaller(before, columns - 1), a = fc_smaller(after, columns - 1);
+    *fold = (fc_line_bytes_fold){(int32_t)b, (int32_t)a, 0, (int32_t)(before - b), (int32_t)(after - a)};
+    return b + a < before + after;
+  }
+  const int twice = border == FC_BORDER_REFLECT101;
+  const int64_t period = mirrors ? 2 * (columns - twice) : columns, left = (all - 1) % period + 1,
+                times = (all - left) / period, b = before % period;
+  *fold = (fc_line_bytes_fold){(int32_t)b, (int32_t)(left - 1 - b), (int32_t)(mirrors ? 2 * times : times),
+                               (int32_t)(twice ? -times : 0), (int32_t)(twice ? -times : 0)};
+  return times > 0;
+}
+
 /* ---- floats: groups of segments ------------------------------------------------------------ */
 
 fc_line_groups fc_line_groups_of(int64_t window) {
