@@ -535,6 +535,27 @@ static void check_pointwise(void) {
 
 /* ---- columns with gaps --------------------------------------------------------------- */
 
+/* Windows of bytes that no kernel takes are refused before anything is copied; a row without gaps and its
+ * column are taken alike. */
+static void check_taken(void) {
+  static const struct {
+    int stat;
+    int64_t taps;
+    int taken;
+  } rows[] = {{FC_WINSTAT_MEAN, 15, 1}, {FC_WINSTAT_MEAN, 3001, 0}, {FC_WINSTAT_MAX, 15, 1},
+              {FC_WINSTAT_MAX, 501, 0}, {FC_WINSTAT_STD, 15, 1},    {FC_WINSTAT_STD, 1001, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int column = 0; column < 2; column++) {
+      const image of = {U8, 1, column ? 1 << 20 : 1, column ? 1 : 1 << 20, 1, 0, 0};
+      const fc_view v = view_of(&of, FC_U8);
+      fc_winstat w = {.compute = FC_F32, .n_stats = 1};
+      w.stat[0] = rows[i].stat, w.before[column] = w.after[column] = rows[i].taps / 2;
+      const fc_winstat_case c = {&w, &v, &v, &replicate, 1, sm_90};
+      CHECK(fc_winstat_takes(&c) == rows[i].taken, "statistic %d of %d, along %s: taken %d", rows[i].stat,
+            (int)rows[i].taps, column ? "Y" : "X", !rows[i].taken);
+    }
+}
+
 static size_t scratch_of(const image *in, const image *out, int64_t width, int many) {
   fc_view from = view_of(in, in->dtype), to = view_of(out, out->dtype);
   from.extent[FC_AXIS_X] = to.extent[FC_AXIS_X] = width;
@@ -588,6 +609,7 @@ int main(void) {
   check_chips();
   check_winstat();
   check_pointwise();
+  check_taken();
   check_gaps();
   return check_result();
 }
