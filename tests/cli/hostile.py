@@ -263,6 +263,9 @@ class Limits(harness.Case):
                       self.fails(1, "-i", "in.png", "--max-pixels", "600", "-p", "resize:20000x20000", "-o", "out.png"))
         self.run_and_check("-i", "in.png", "--max-pixels", "400000000", "-p", "resize:20000x20000", "-o", "out.png", "--dry-run")
         self.run_and_check("-i", "in.png", "--max-pixels", "600", "-p", "resize:40x40", "-o", "out.png")
+        for output, title in (("out.bmp", "BMP"), ("out.tga", "TGA")):
+            self.assertEqual(self.fails(2, "-i", "in.png", "--max-pixels", "4000000000", "-p", "resize:60000x60000", "-o", output, timeout=20),
+                             f"{output}: {title} holds 536870911 pixels, not 60000 x 60000; use .npy")
         self.run_and_check("-i", "in.png", "-p", "pad:1000000x1000000", "-p", "crop:8x8", "-o", "out.png")
 
     def run_and_check(self, *arguments):
