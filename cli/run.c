@@ -578,8 +578,13 @@ static gboolean run_batch(work *w, GError **error) {
   gint64 failed = fc_batch_run(w->batch, on_file, w, error);
   codecs_release_stdout();
   describe_batch(w);
-  /* including those that an earlier run recorded in archives */
-  if (failed > (gint64)w->failed) w->failed = (guint)failed;
+  const gint64 earlier = failed - (gint64)w->failed; /* that an earlier run recorded in archives */
+  if (earlier > 0) {
+    say_error("%" G_GINT64_FORMAT " input%s failed in an earlier run and %s missing in the archives that are "
+              "there already; leave out --resume to begin anew",
+              earlier, earlier == 1 ? "" : "s", earlier == 1 ? "is" : "are");
+    w->failed = (guint)failed;
+  }
   return close_failures(w, failed < 0 ? NULL : error) && failed >= 0;
 }
 
@@ -728,9 +733,14 @@ static exit_status explain_all(work *w) {
 
 /* Only the picture of some inputs, no outputs. */
 static exit_status preview(work *w) {
-  const char *const *asked = w->args->preview;
+  const arguments *a = w->args;
+  const char *const *asked = a->preview, *beside = a->report ? "--report" : a->failed ? "--failed" : NULL;
   g_autoptr(GError) error = NULL;
   char *end;
+  if (beside) {
+    refuse(&error, "--preview draws a picture and does nothing else: leave out %s", beside);
+    return say_gerror(error);
+  }
   const gint64 n = g_ascii_strtoll(asked[0], &end, 10);
   if (end == asked[0] || *end) {
     refuse(&error, "--preview: expected a number and a picture, as in 16 sheet.png, found \"%s\"", asked[0]);

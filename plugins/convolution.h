@@ -348,7 +348,8 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
   if (job->edges && state->device_tables) return FC_UNSUPPORTED;
   if (job->edges)
     return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out,
-                                fc_view_count(job->out) < FC_GAPS_MANY ? NULL : mask2d_edges_scratch(job),
+                                fc_gaps_scratch_of_many(job->in[0], job->out) > 0 ? mask2d_edges_scratch(job)
+                                                                                  : NULL,
                                 job->stream, job->notes);
   if (state->device_tables)
     return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0], job->out,

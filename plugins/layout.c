@@ -16,6 +16,9 @@ fc_permute permute_of(const void *instance) {
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
   const fc_permute p = permute_of(instance);
+  if (terms->in[0]->kind == FC_IMAGE && ((const fc_arg *const *)instance)[0]->ints[0] == LAYOUT_HWC)
+    return host->fail(host, FC_INVALID,
+                      "an image is height x width x channels already: leave layout:hwc out");
   permute_terms(&p, terms);
   terms->out->kind = FC_ARRAY;
   terms->out->layout = FC_INTERLEAVED;

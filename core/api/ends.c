@@ -311,6 +311,26 @@ static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **err
                  left);
 }
 
+/* Refuses a picture that a chain makes much larger, before anything is allocated: of formats that are encoded
+ * nobody knows the size of the file, and rows would be made for days. Arrays are bounded by check_room; a
+ * picture may always be as large as what it is made from. */
+static gboolean check_pixels(const fc_opened *o, const fc_format *in, const fc_format *out, GError **error) {
+  const gint64 width = out->extent[FC_AXIS_X], height = out->extent[FC_AXIS_Y];
+  const gint64 asked = o->query.options ? o->query.options->max_pixels : 0,
+               limit = MAX(asked, FC_PIXELS_MOST);
+  const double pixels = (double)width * (double)height;
+  if (out->kind == FC_AUDIO || o->sink->sample_bytes || width < 1 || height < 1 || pixels <= (double)limit ||
+      (in->kind != FC_AUDIO && pixels <= (double)in->extent[FC_AXIS_X] * (double)in->extent[FC_AXIS_Y]))
+    return TRUE;
+  g_autofree char *size =
+      fc_size_for_message(pixels * (double)out->extent[FC_AXIS_C] * (double)fc_dtype_size(out->dtype));
+  return fc_fail(error, FC_UNSUPPORTED,
+                 "%s: %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                 " pixels, %s of samples, are more than the limit of %" G_GINT64_FORMAT
+                 " pixels (--max-pixels sets it)",
+                 o->sink->name, width, height, size, limit);
+}
+
 /* Whether the first stage, which reduces the image, gives the same output size for a smaller version of
  * it, without enlarging that. */
 static gboolean makes_the_same(const fc_plan *of_whole, const fc_plan *of_part) {
@@ -356,7 +376,8 @@ fc_plan *fc_opened_plan(fc_opened *o, gboolean touch, GError **error) {
     if (loaded || shrink(o, formats)) continue;
     if (o->sink) {
       fc_format wish = formats->links[formats->n];
-      if (!o->sink->accept(o->sink, &wish, error)) return NULL;
+      if (!o->sink->accept(o->sink, &wish, error) || !check_pixels(o, &formats->links[0], &wish, error))
+        return NULL;
       o->query.wanted = wish.dtype, o->query.stored = wish.stored;
       o->query.bits = formats->n ? MIN(wish.bits, 64) : wish.bits;
       o->query.sample_bytes = o->sink->sample_bytes;

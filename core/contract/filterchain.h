@@ -204,6 +204,8 @@ typedef enum fc_decoding {
   FC_DECODE_AUTO = 2 /* where the GPU has engines for it */
 } fc_decoding;
 
+#define FC_PIXELS_MOST ((gint64)1 << 28)
+
 /* How to run; start from FC_OPTIONS_INIT. Strings are borrowed for the call. */
 typedef struct fc_options {
   guint32 size;
@@ -219,7 +221,9 @@ typedef struct fc_options {
   const char *out_format;   /* likewise; NULL: by extension */
   const char
       *in_raw; /* raw input: "dtype=f32,channels=2,rate=48000" or "dtype=u8,width=..,height=..,channels=.." */
-  gint64 max_pixels; /* limit on a decoded image; 0 is 2^28 */
+  /* Limit on a decoded image; 0 is FC_PIXELS_MOST. An encoded one may have as many, or FC_PIXELS_MOST if that
+   * is more, or as many as the input. */
+  gint64 max_pixels;
   fc_progress_fn progress;
   void *progress_data;
   /* read atomically between chunks and while waiting for a pipe: non-zero stops the run; or NULL */

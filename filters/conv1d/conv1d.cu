@@ -579,12 +579,10 @@ fc_status launch(fc_kernel1d kernel, const fc_conv1d *c, const fc_view *in, cons
 
 // Whether some kernel makes the border of copies without gaps, and faster: of wider samples along an axis of
 // one, copies move more bytes than they save time.
-bool pays_dense(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                void *scratch) {
-  if (!fc_has_gaps(in, out) || (c->axis == FC_AXIS_X && fc_dtype_size(in->dtype) > 1)) return false;
-  fc_view x, y;
+bool pays_dense(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out) {
+  if (c->axis == FC_AXIS_X && fc_dtype_size(in->dtype) > 1) return false;
+  fc_view x = *in, y = *out;
   fc_conv1d along = *c;
-  fc_dense_views(in, out, scratch, &x, &y);
   if (is_narrow(c, &x) && is_narrow(c, &y)) along.axis = FC_AXIS_X, x = turned(&x), y = turned(&y);
   const fc_case1d k = fc_conv1d_case(&along, &x, edges, &y);
   return fc_case1d_choose(&k, FC_KERNEL1D_QUADS) < FC_KERNEL1D_ANY;
@@ -621,8 +619,8 @@ fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_e
                                const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (fc_view_count(out) == 0) return FC_OK;
-  if (scratch && !pays_dense(c, in, edges, out, scratch)) scratch = nullptr;
-  return fc_without_gaps(in, out, scratch, s, [&](const fc_view *from, const fc_view *to) {
+  const auto takes = [&](const fc_view *from, const fc_view *to) { return pays_dense(c, from, edges, to); };
+  return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
     return run(c, from, edges, to, s, notes);
   });
 }

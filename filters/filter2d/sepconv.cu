@@ -311,7 +311,11 @@ extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *
                                            const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
   cudaStream_t s = static_cast<cudaStream_t>(stream);
   if (fc_view_count(out) == 0) return FC_OK;
-  return fc_without_gaps(in, out, scratch, s, [&](const fc_view *from, const fc_view *to) {
+  const auto takes = [&](const fc_view *from, const fc_view *to) {
+    const fc_case2d c = fc_sepconv_case(op, from, edges, to);
+    return fc_case2d_choose(&c, FC_KERNEL2D_WAYS) != FC_KERNEL2D_HOST;
+  };
+  return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
     return run(op, from, edges, to, nullptr, s, notes);
   });
 }

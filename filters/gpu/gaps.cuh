@@ -23,13 +23,15 @@ void fc_dense_views(const fc_view *in, const fc_view *out, void *scratch, fc_vie
 // Copies elements between views of one shape and type that are one pixel wide.
 fc_status fc_copy_column(const fc_view *to, const fc_view *from, cudaStream_t stream);
 
-// Calls run(in, out), by dense copies if there are gaps, `scratch` is not NULL and it takes them.
-template <typename Run>
+// Calls run(in, out), by dense copies if there are gaps, `scratch` is not NULL and takes(from, to), which
+// says of the copies whether some kernel takes them: what no kernel takes is not copied first.
+template <typename Takes, typename Run>
 static inline fc_status fc_without_gaps(const fc_view *in, const fc_view *out, void *scratch,
-                                        cudaStream_t stream, Run run) {
+                                        cudaStream_t stream, Takes takes, Run run) {
   if (!scratch || !fc_has_gaps(in, out)) return run(in, out);
   fc_view from, to;
   fc_dense_views(in, out, scratch, &from, &to);
+  if (!takes(&from, &to)) return run(in, out);
   fc_status status = fc_copy_column(&from, in, stream);
   if (status == FC_OK) status = run(&from, &to);
   if (status == FC_UNSUPPORTED) return run(in, out);

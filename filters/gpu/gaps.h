@@ -16,20 +16,24 @@ static inline size_t fc_gaps_bytes(const fc_view *v) {
   return ((size_t)fc_view_count(v) * fc_dtype_size(v->dtype) + align - 1) / align * align;
 }
 
-/* Of both views without gaps, by their shapes alone: strides are not known when a run is planned. Inputs of a
- * plan may be said to be larger; only columns of as many channels are copied. */
+/* Of both views without gaps, by what is known when a run is planned. Strides are not, and views may be said
+ * to be larger than they will be, also wider than one pixel: so it is the extents that tell whether they are
+ * columns, and of a shape only a column counts, with which the bytes never decrease when a shape grows. */
+static inline size_t fc_gaps_scratch_from(const fc_view *in, const fc_view *out, int64_t least) {
+  fc_view from = *in, to = *out;
+  if (in->extent[FC_AXIS_X] != 1 || out->extent[FC_AXIS_X] != 1 || out->shape[FC_AXIS_Y] <= 1) return 0;
+  from.shape[FC_AXIS_X] = to.shape[FC_AXIS_X] = 1, from.shape[FC_AXIS_N] = to.shape[FC_AXIS_N];
+  if (from.shape[FC_AXIS_C] > to.shape[FC_AXIS_C]) from.shape[FC_AXIS_C] = to.shape[FC_AXIS_C];
+  return fc_view_count(&to) < least ? 0 : fc_gaps_bytes(&from) + fc_gaps_bytes(&to);
+}
 static inline size_t fc_gaps_scratch(const fc_view *in, const fc_view *out) {
-  fc_view column = *in;
-  if (out->shape[FC_AXIS_X] != 1 || out->shape[FC_AXIS_Y] <= 1) return 0;
-  column.shape[FC_AXIS_N] = out->shape[FC_AXIS_N], column.shape[FC_AXIS_X] = 1;
-  if (column.shape[FC_AXIS_C] > out->shape[FC_AXIS_C]) column.shape[FC_AXIS_C] = out->shape[FC_AXIS_C];
-  return fc_gaps_bytes(&column) + fc_gaps_bytes(out);
+  return fc_gaps_scratch_from(in, out, 0);
 }
 
 /* Elements from which on two copies pay where some kernel takes views with gaps too, if slowly. */
 #define FC_GAPS_MANY (1 << 20)
 static inline size_t fc_gaps_scratch_of_many(const fc_view *in, const fc_view *out) {
-  return fc_view_count(out) < FC_GAPS_MANY ? 0 : fc_gaps_scratch(in, out);
+  return fc_gaps_scratch_from(in, out, FC_GAPS_MANY);
 }
 
 #endif

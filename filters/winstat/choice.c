@@ -519,3 +519,29 @@ int fc_winstat_stands(const fc_winstat *w, const fc_view *in) {
   return in->extent[FC_AXIS_X] == 1 && in->extent[FC_AXIS_Y] != 1 &&
          (w->before[1] + w->after[1] > 0 || w->before[0] + w->after[0] == 0);
 }
+
+fc_winstat fc_winstat_turned(const fc_winstat *w) {
+  fc_winstat t = *w;
+  t.before[0] = w->before[1], t.before[1] = w->before[0];
+  t.after[0] = w->after[1], t.after[1] = w->after[0];
+  return t;
+}
+
+fc_view fc_winstat_turned_view(const fc_view *v) {
+  fc_view t = *v;
+  int64_t *const of[] = {t.shape, t.stride, t.origin, t.extent};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    const int64_t columns = of[i][FC_AXIS_X];
+    of[i][FC_AXIS_X] = of[i][FC_AXIS_Y], of[i][FC_AXIS_Y] = columns;
+  }
+  return t;
+}
+
+int fc_winstat_takes(const fc_winstat_case *c) {
+  fc_winstat_kernel kernel[FC_WINSTAT_STATS];
+  const fc_winstat w = fc_winstat_turned(c->w);
+  const fc_view in = fc_winstat_turned_view(c->in), out = fc_winstat_turned_view(c->out);
+  const fc_winstat_case turned = {&w, &in, &out, c->edges, c->whole, c->chip};
+  fc_winstat_choose(fc_winstat_stands(c->w, c->in) ? &turned : c, kernel);
+  return kernel[0] != FC_WINSTAT_BY_HOST;
+}

@@ -58,6 +58,12 @@ FC_FILTERS_API void fc_winstat_choose(const fc_winstat_case *c, fc_winstat_kerne
  * apply. Only windows along x alone, which have a kernel for rows already, stay as they are. This depends on
  * the whole signal, not on the part that is in view. */
 int fc_winstat_stands(const fc_winstat *w, const fc_view *in);
+/* x and y exchanged. */
+fc_winstat fc_winstat_turned(const fc_winstat *w);
+fc_view fc_winstat_turned_view(const fc_view *v);
+
+/* Whether some kernels take all of a case whose views are not exchanged yet. */
+FC_FILTERS_API int fc_winstat_takes(const fc_winstat_case *c);
 
 FC_END_DECLS
 

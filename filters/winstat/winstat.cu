@@ -747,27 +747,11 @@ static fc_status run_chosen(const call &c, bool whole) {
 
 // ---- images of a single column ----------------------------------------------
 
-static fc_view turned(const fc_view *v) {
-  fc_view t = *v;
-  for (int64_t *of : {t.shape, t.stride, t.origin, t.extent}) {
-    const int64_t columns = of[FC_AXIS_X];
-    of[FC_AXIS_X] = of[FC_AXIS_Y], of[FC_AXIS_Y] = columns;
-  }
-  return t;
-}
-
-static fc_winstat turned(const fc_winstat *w) {
-  fc_winstat t = *w;
-  t.before[0] = w->before[1], t.before[1] = w->before[0];
-  t.after[0] = w->after[1], t.after[1] = w->after[0];
-  return t;
-}
-
 // run_chosen with x and y exchanged where fc_winstat_stands says so.
 static fc_status run_lying(call c, bool whole) {
   if (!fc_winstat_stands(c.w, c.in)) return run_chosen(c, whole);
-  const fc_winstat w = turned(c.w);
-  const fc_view in = turned(c.in), out = turned(c.out);
+  const fc_winstat w = fc_winstat_turned(c.w);
+  const fc_view in = fc_winstat_turned_view(c.in), out = fc_winstat_turned_view(c.out);
   c.w = &w, c.in = &in, c.out = &out;
   return run_chosen(c, whole);
 }
@@ -777,8 +761,8 @@ static fc_status run_lying(call c, bool whole) {
 extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in) {
   // Enough for the largest piece, that of the variance in double.
   const bool stands = fc_winstat_stands(w, in);
-  const fc_winstat along = stands ? winstat::turned(w) : *w;
-  const fc_view row = stands ? winstat::turned(in) : *in;
+  const fc_winstat along = stands ? fc_winstat_turned(w) : *w;
+  const fc_view row = stands ? fc_winstat_turned_view(in) : *in;
   return static_cast<size_t>(winstat::scratch_of(&along, winstat::shape_of(&row), 32));
 }
 
@@ -794,7 +778,12 @@ extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *i
   const fc_edges *made = w->shrink ? nullptr : edges;
   const bool bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && fc_view_count(out) > 0;
   cudaStream_t s = static_cast<cudaStream_t>(stream);
-  return fc_without_gaps(in, out, bytes ? room : nullptr, s, [&](const fc_view *from, const fc_view *to) {
-    return winstat::run_lying({w, from, made, to, scratch, notes, s}, true);
-  });
+  const auto takes = [&](const fc_view *from, const fc_view *to) {
+    fc_winstat_case k = {w, from, to, made, 1, {}};
+    return winstat::chip_of(&k.chip) && fc_winstat_takes(&k);
+  };
+  return fc_without_gaps(in, out, bytes ? room : nullptr, s, takes,
+                         [&](const fc_view *from, const fc_view *to) {
+                           return winstat::run_lying({w, from, made, to, scratch, notes, s}, true);
+                         });
 }

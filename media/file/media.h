@@ -39,7 +39,7 @@ typedef struct fc_media_options {
   GBytes *in_bytes;             /* the input's content, instead of a file; or NULL */
   GBytes **out_bytes;           /* where the output's go, instead of a file; or NULL */
   struct fc_blocks *blocks;     /* memory for these (blocks.h), or NULL */
-  gint64 max_pixels;            /* 0 is 2^28 */
+  gint64 max_pixels;            /* 0 is FC_PIXELS_MOST */
   const int *cancel;            /* read while waiting for a pipe; or NULL */
   struct fc_decoders *decoders; /* helpers for images (decoders.h), or NULL */
   fc_log_fn log;                /* NULL: warnings are dropped */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Pairs of key and value, and the text they came from. */
+/* Pairs of key and value; NULL: only the key was given. */
 struct fc_given_options {
   GPtrArray *words;
 };
@@ -77,7 +77,7 @@ char *fc_given_options_parse(const char *file, gboolean reading, fc_given_option
     at++;
     char *word = take_part(&at), *equals = strchr(word, '=');
     g_ptr_array_add(given->words, word);
-    g_ptr_array_add(given->words, g_strdup(equals ? equals + 1 : "yes"));
+    g_ptr_array_add(given->words, equals ? g_strdup(equals + 1) : NULL);
     if (equals) *equals = 0;
     if (is_key(word)) continue;
     if (strstr(file, "://"))
@@ -129,6 +129,10 @@ static gboolean refuse_key(const char *key, const fc_file_option *table, const c
                  title, there, known->str);
 }
 
+static gboolean is_text(const char *values) {
+  return !strstr(values, "..") && !strchr(values, '|');
+}
+
 /* "1..100" is a range, "a|b" a choice, anything else free text. */
 static gboolean is_allowed(const char *values, const char *value) {
   const char *dots = strstr(values, "..");
@@ -136,23 +140,43 @@ static gboolean is_allowed(const char *values, const char *value) {
     gint64 number, least = g_ascii_strtoll(values, NULL, 10), most = g_ascii_strtoll(dots + 2, NULL, 10);
     return g_ascii_string_to_signed(value, 10, least, most, &number, NULL);
   }
-  if (!strchr(values, '|')) return *value != 0;
+  if (is_text(values)) return *value != 0;
   g_auto(GStrv) choices = g_strsplit(values, "|", -1);
   return g_strv_contains((const char *const *)choices, value);
+}
+
+/* What it must be, and an example if there is one. */
+static gboolean refuse_value(const fc_file_option *option, const char *value, const char *name,
+                             GError **error) {
+  const char *key = option->key, *values = option->values;
+  if (value && *value)
+    return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, values, value);
+  if (is_text(values)) return fc_fail(error, FC_INVALID, "%s: %s needs a value: %s", name, key, values);
+  const char *what = strchr(values, '|') ? "one of " : "a number ";
+  return fc_fail(error, FC_INVALID, "%s: %s needs %s%s, as in %s:%s=%s", name, key, what, values, name, key,
+                 option->standard);
+}
+
+static const char *value_at(const fc_given_options *options, guint i) {
+  const char *value = options->words->pdata[i + 1];
+  return value ? value : "yes";
 }
 
 gboolean fc_given_options_check(const fc_given_options *options, const fc_file_option *table,
                                 const char *name, const char *title, GError **error) {
   for (guint i = 0; options && i < options->words->len; i += 2) {
-    const char *key = options->words->pdata[i], *value = options->words->pdata[i + 1];
+    const char *key = options->words->pdata[i], *value = value_at(options, i);
     const fc_file_option *option = find(table, key);
     if (!option) return refuse_key(key, table, name, title, error);
     for (guint k = 0; k < i; k += 2)
       if (strcmp(options->words->pdata[k], key) == 0)
         return fc_fail(error, FC_INVALID, "%s: %s is given twice", name, key);
-    if (!is_allowed(option->values, value) && strcmp(value, option->standard) != 0)
-      return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, option->values,
-                     value);
+    const char *given = options->words->pdata[i + 1];
+    if (!is_allowed(option->values, given                     ? given
+                                    : is_text(option->values) ? ""
+                                                              : "yes") &&
+        strcmp(value, option->standard) != 0)
+      return refuse_value(option, given, name, error);
   }
   return TRUE;
 }
@@ -163,7 +187,7 @@ const char *fc_option_text(const fc_given_options *options, const fc_file_option
   const fc_file_option *option = find(table, key);
   const char *value = option ? option->standard : NULL;
   for (guint i = 0; option && options && i < options->words->len; i += 2)
-    if (strcmp(options->words->pdata[i], key) == 0) value = options->words->pdata[i + 1];
+    if (strcmp(options->words->pdata[i], key) == 0) value = value_at(options, i);
   return value;
 }
 

@@ -199,14 +199,20 @@ static int family_of(const fc_file_format *format) {
 }
 
 /* A sound that is said to be of a format which its first bytes contradict: some readers would take it for
- * what it is, others give a false reason. The two bytes of MP3 are no sign of anything. */
+ * what it is, others give a false reason. MP3 has no signature: what looks like it is shown, and what is said
+ * to be MP3 may begin with anything. */
 static const fc_file_format *check_named(const fc_input *input, const fc_file_format *named, GError **error) {
   const fc_file_format *format = format_at(input);
+  const guint8 *head = input->head;
   if (named->open != fc_audio_open || named->sndfile == FC_SF_MPEG || !format ||
-      format->sndfile == FC_SF_MPEG || family_of(named) == family_of(format))
+      (format->sndfile != FC_SF_MPEG && family_of(named) == family_of(format)))
     return named;
-  fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title,
-          format->title);
+  if (format->sndfile == FC_SF_MPEG && input->head_size >= 4)
+    fc_fail(error, FC_IO, "%s: is not %s %s file: its first bytes are %02x %02x %02x %02x, as of MP3",
+            input->name, article_of(named), named->title, head[0], head[1], head[2], head[3]);
+  else
+    fc_fail(error, FC_IO, "%s: is not %s %s file but %s", input->name, article_of(named), named->title,
+            format->title);
   return NULL;
 }
 

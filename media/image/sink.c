@@ -103,6 +103,11 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
                    "%s: %s holds sides of 1 to %" G_GINT64_FORMAT " pixels, not %" G_GINT64_FORMAT
                    " x %" G_GINT64_FORMAT "; use .npy",
                    name, sink->file->title, most, columns, rows);
+  /* stb_image_write counts bytes in int. */
+  if (sink->form->encode == fc_encode_stb && rows * columns > INT32_MAX / 4)
+    return fc_fail(error, FC_INVALID,
+                   "%s: %s holds %d pixels, not %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT "; use .npy", name,
+                   sink->file->title, INT32_MAX / 4, columns, rows);
   return TRUE;
 }
 

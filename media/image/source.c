@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "core/base/buffer.h"
+#include "core/contract/filterchain.h"
 #include "media/file/formats.h"
 #include "media/file/options.h"
 #include "media/file/warn.h"
 #include "media/image/meta.h"
-
-#define PIXELS_MAX ((gint64)1 << 28)
 
 typedef struct image_source {
   fc_file_source head;
@@ -202,7 +201,7 @@ static fc_image_kind kind_of(const fc_file_format *format) {
 
 static gboolean check_size(const char *name, const fc_image_header *header, gint64 max_pixels,
                            GError **error) {
-  gint64 limit = max_pixels > 0 ? max_pixels : PIXELS_MAX;
+  gint64 limit = max_pixels > 0 ? max_pixels : FC_PIXELS_MOST;
   if (header->width > FC_IMAGE_SIDE_MAX || header->height > FC_IMAGE_SIDE_MAX)
     return fc_fail(error, FC_UNSUPPORTED,
                    "%s: %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels: a side may have %d at most", name,

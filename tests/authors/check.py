@@ -121,6 +121,16 @@ class Check(harness.Case):
                 if why and times and "-v" in options:
                     self.assertIn(f"mean3:0.25: its map for --fuse=algebra is not used: {why}\n", said)
 
+    def test_a_map_that_is_too_large_is_not_called_unsound(self):
+        """A matrix of 65 x 65 is not multiplied out, which is no fault of the operator."""
+        harness.write_npy(self.path("in.npy"), (4, 5, 65), [0] * (4 * 5 * 65))
+        rows = [" ".join("1" if x == y else "0" for x in range(65)) for y in range(65)]
+        self.write("matrix.txt", "\n".join(rows))
+        for options in ("-v", "--dry-run"):
+            done = self.run_command("-i", "in.npy", "-p", "matrix:matrix.txt", "-p", "gain:2", "-o", "out.npy", "--fuse", "algebra", options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("not used", done.stdout + done.stderr)
+
     def test_the_engine_runs_sound_at_a_rate(self):
         for name in ("compand", "equalizer", "fir", "limiter", "loudness", "resample", "spectrogram"):
             done = self.run_command("check", os.path.join(harness.BUILD, "plugins", name + ".so"), "--json", "--seed", "5", "--backend", "cpu",

@@ -504,6 +504,9 @@ class Preview(Batch):
     def test_what_is_refused(self):
         self.tree(["p/a.png"])
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "x", "s.png"), '--preview: expected a number and a picture, as in 16 sheet.png, found "x"')
+        for option in ("--report", "--failed"):
+            self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "s.png", option, "r.json"),
+                             f"--preview draws a picture and does nothing else: leave out {option}")
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "2"), "--preview needs two values: N OUT.png")
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "p/a.png"), "--preview would overwrite p/a.png")
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "0", "s.png"), "--preview: shows 1 to 4096 pairs")
@@ -572,7 +575,8 @@ class Archives(Batch):
         self.assertEqual(line, "in.tar/train/001.seg.png: is not a PNG file but text")
         self.assertEqual([n for n, _ in self.members("out.tar")], [n for n, _ in members if "001" not in n])
         self.assertEqual(json.loads(self.read("f.jsonl"))["path"], "in.tar/train/001.seg.png")
-        self.assertEqual(self.run_command("-i", "in.tar", "-o", "out.tar", "--resume").returncode, 3)
+        self.assertEqual(self.fails(3, "-i", "in.tar", "-o", "out.tar", "--resume"),
+                         "1 input failed in an earlier run and is missing in the archives that are there already; leave out --resume to begin anew")
 
     def test_parts(self):
         self.tar("in.tar", self.samples(7))

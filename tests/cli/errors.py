@@ -95,6 +95,9 @@ class Inputs(Bad):
         self.succeed("-i", self.sound, "-o", "in.flac")
         for name, said in (("wav", "a WAV"), ("aiff", "an AIFF"), ("ogg", "an Ogg")):
             self.expect(1, f"in.flac: is not {said} file but FLAC", "-i", "in.flac", "--in-format", name, output="out.npy")
+        self.write("in.mp3", b"\xff\xfb\x94\xc4" + bytes(413))
+        for name, said in (("wav", "a WAV"), ("flac", "a FLAC"), ("ogg", "an Ogg"), ("au", "an AU"), ("caf", "a CAF")):
+            self.expect(1, f"in.mp3: is not {said} file: its first bytes are ff fb 94 c4, as of MP3", "-i", "in.mp3", "--in-format", name, output="out.npy")
         self.succeed("-i", self.sound, "--in-format", "rf64", "-o", "out.npy")
 
     def test_a_few_bytes(self):

@@ -67,6 +67,7 @@ class FirstContact(harness.Case):
             self.assertEqual(self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"), f'no operator "{word}" (filterchain list shows all)')
         names = {line.split()[0] for line in self.succeed("list").splitlines()}
         stages = 0
+        self.succeed("-i", "picture.png", "-p", "layout:chw", "-o", "planes.npy")
         for operator in json.loads(self.succeed("inspect", *sorted(names), "--json")):
             for word, _, stage in (keyword.partition("=") for keyword in operator["keywords"]):
                 self.assertNotIn(word, names)
@@ -75,7 +76,7 @@ class FirstContact(harness.Case):
                 stages += 1
                 with self.subTest(word=word, stage=stage):
                     self.assertIn(f'"{stage}"', self.fails(2, "-i", "speech.wav", "-p", word, "-o", "out.wav"))
-                    inputs = [[]] if operator["generator"] else [["-i", "speech.wav", "-p", "mix:0,0"], ["-i", "picture.png"]]
+                    inputs = [[]] if operator["generator"] else [["-i", "speech.wav", "-p", "mix:0,0"], ["-i", "picture.png"], ["-i", "planes.npy"]]
                     done = [self.run_command(*words, "-p", stage, "-o", "out.npy") for words in inputs]
                     self.assertIn((0, ""), [(one.returncode, one.stderr) for one in done])
         self.assertGreater(stages, 20)
@@ -110,6 +111,7 @@ class FirstContact(harness.Case):
                 ([*image, "-p", "gauss", "-o", "out.png"], 'gauss: "sigma" is missing: write gauss:SIGMA', "gauss:2"),
                 ([*image, "-o", "out.jpg:qualty=20"], 'no option "qualty" of JPEG: there are quality,', None),
                 ([*image, "-o", "out.jpg:quality=200"], 'quality: expected 1..100, found "200"', None),
+                ([*image, "-o", "out.jpg:quality"], "out.jpg: quality needs a number 1..100, as in out.jpg:quality=92", None),
                 ([*image, *sound, "-o", "out.wav"], "several inputs need -o to name a folder", None),
                 (["-i", "nowhere.wav", "-o", "out.wav"], "nowhere.wav: cannot be opened: No such file or directory", None),
                 (["-i", "*.jpg", "-o", "out/"], "*.jpg: no file matches this pattern", None),

@@ -198,6 +198,9 @@ class Geometry(harness.Case):
         self.assertEqual(shape, (2, 3, 4, 5))
         self.assertEqual(values[:20], list(range(0, 60, 3)))
         self.assertTrue(data)
+        for order in ("hwc", "nhwc"):
+            self.assertEqual(self.fails(2, "-i", "in.png", "-p", f"layout:{order}", "-o", "no.npy"),
+                             "layout: an image is height x width x channels already: leave layout:hwc out")
 
     def test_what_cannot_be(self):
         for stage, line in (

@@ -250,6 +250,28 @@ class Limits(harness.Case):
                          "in.png: 100 x 100 pixels are more than the limit of 9999 (--max-pixels sets it)")
         self.succeed("-i", "in.png", "--max-pixels", "10000", "-o", "out.png")
 
+    def test_pixels_that_a_chain_makes(self):
+        """A few zeros too many are refused before anything is allocated, whatever stage makes them."""
+        harness.write_png(self.path("in.png"), [[9] * 30] * 20, 1)
+        for stages in (("-p", "resize:1000000x1000000"), ("-p", "pad:1000000x1000000"), ("-p", "resize:1000000x1000000", "-p", "gain:2")):
+            for output in ("out.png", "out.tif"):
+                self.assertEqual(self.fails(1, "-i", "in.png", *stages, "-o", output, timeout=20),
+                                 f"{output}: 1000000 x 1000000 pixels, 1 TB of samples, are more than the limit of 268435456 pixels (--max-pixels sets it)")
+        said = self.fails(1, "-i", "in.png", "-p", "resize:20000x20000", "-o", "out.png", "--dry-run")
+        self.assertIn("out.png: 20000 x 20000 pixels, 400 MB of samples, are more than the limit", said)
+        self.assertIn("out.png: 20000 x 20000 pixels",
+                      self.fails(1, "-i", "in.png", "--max-pixels", "600", "-p", "resize:20000x20000", "-o", "out.png"))
+        self.run_and_check("-i", "in.png", "--max-pixels", "400000000", "-p", "resize:20000x20000", "-o", "out.png", "--dry-run")
+        self.run_and_check("-i", "in.png", "--max-pixels", "600", "-p", "resize:40x40", "-o", "out.png")
+        for output, title in (("out.bmp", "BMP"), ("out.tga", "TGA")):
+            self.assertEqual(self.fails(2, "-i", "in.png", "--max-pixels", "4000000000", "-p", "resize:60000x60000", "-o", output, timeout=20),
+                             f"{output}: {title} holds 536870911 pixels, not 60000 x 60000; use .npy")
+        self.run_and_check("-i", "in.png", "-p", "pad:1000000x1000000", "-p", "crop:8x8", "-o", "out.png")
+
+    def run_and_check(self, *arguments):
+        done = self.run_command(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_channels(self):
         self.write("in.raw", bytes(100))
         self.assertRegex(self.fails(2, "-i", "in.raw", "--raw", "dtype=u8,rate=8000,channels=65536", "-o", "out.npy"),

@@ -4,6 +4,7 @@
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
 #include "filters/fourier/gpu/fft_choice.h"
+#include "filters/gpu/gaps.h"
 #include "filters/pointwise/functions.h"
 #include "filters/resample/products.h"
 #include "filters/stats/choice.h"
@@ -629,6 +630,68 @@ static void check_ways(void) {
   }
 }
 
+/* ---- columns with gaps --------------------------------------------------------------- */
+
+/* Windows of bytes that no kernel takes are refused before anything is copied; a row without gaps and its
+ * column are taken alike. */
+static void check_taken(void) {
+  static const struct {
+    int stat;
+    int64_t taps;
+    int taken;
+  } rows[] = {{FC_WINSTAT_MEAN, 15, 1}, {FC_WINSTAT_MEAN, 3001, 0}, {FC_WINSTAT_MAX, 15, 1},
+              {FC_WINSTAT_MAX, 501, 0}, {FC_WINSTAT_STD, 15, 1},    {FC_WINSTAT_STD, 1001, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int column = 0; column < 2; column++) {
+      const image of = {U8, 1, column ? 1 << 20 : 1, column ? 1 : 1 << 20, 1, 0, 0};
+      const fc_view v = view_of(&of, FC_U8);
+      fc_winstat w = {.compute = FC_F32, .n_stats = 1};
+      w.stat[0] = rows[i].stat, w.before[column] = w.after[column] = rows[i].taps / 2;
+      const fc_winstat_case c = {&w, &v, &v, &replicate, 1, sm_90};
+      CHECK(fc_winstat_takes(&c) == rows[i].taken, "statistic %d of %d, along %s: taken %d", rows[i].stat,
+            (int)rows[i].taps, column ? "Y" : "X", !rows[i].taken);
+    }
+}
+
+static size_t scratch_of(const image *in, const image *out, int64_t width, int many) {
+  fc_view from = view_of(in, in->dtype), to = view_of(out, out->dtype);
+  from.extent[FC_AXIS_X] = to.extent[FC_AXIS_X] = width;
+  return many ? fc_gaps_scratch_of_many(&from, &to) : fc_gaps_scratch(&from, &to);
+}
+
+/* No less where a side of the input or of the output is longer by one. */
+static void check_grown(const image *v, int64_t width, int many) {
+  const size_t bytes = scratch_of(v, v, width, many);
+  for (int axis = 0; axis < 2 * FC_AXES; axis++) {
+    image in = *v, out = *v, *grown = axis < FC_AXES ? &in : &out;
+    int64_t *const side[] = {&grown->n, &grown->y, &grown->x, &grown->c};
+    ++*side[axis % FC_AXES];
+    const size_t more = scratch_of(&in, &out, width, many);
+    CHECK(more >= bytes, "%d x %d x %d x %d of a width of %d: %zu bytes, along axis %d one more %zu",
+          (int)v->n, (int)v->y, (int)v->x, (int)v->c, (int)width, bytes, axis, more);
+  }
+}
+
+/* Scratch is computed once, for the largest views of a plan: it must be enough for all that are smaller, and
+ * a column remains one where the next stage needs a border around it. */
+static void check_gaps(void) {
+  static const int64_t sides[] = {1, 2, 255, 1 << 19, (1 << 20) - 1, 1 << 20};
+  enum { SIDES = sizeof sides / sizeof *sides };
+  const image column = {U8, 1, 1 << 20, 1, 1, 0, 0}, planned = {U8, 2, (1 << 20) + 1, 2, 2, 0, 0},
+              wider = {U8, 1, (1 << 20) + 30, 31, 1, 0, 0};
+  const size_t both = 2 << 20;
+  CHECK(scratch_of(&column, &column, 1, 0) == both, "of a column");
+  CHECK(scratch_of(&planned, &column, 1, 1) == both + 256, "of a plan's input");
+  CHECK(scratch_of(&wider, &wider, 1, 0) == both + 512, "of a column with a border");
+  CHECK(scratch_of(&column, &column, 3, 0) == 0, "of a part of an image");
+  for (int y = 0; y < SIDES; y++)
+    for (int x = 0; x < 3; x++)
+      for (int i = 0; i < 16; i++) {
+        const image v = {U8, 1 + i % 2, sides[y], sides[x], 1 + i / 2 % 2, 0, 0};
+        check_grown(&v, 1 + i / 4 % 2, i / 8);
+      }
+}
+
 int main(void) {
   check_rows1d();
   check_masks1d();
@@ -645,5 +708,7 @@ int main(void) {
   check_folds();
   check_pointwise();
   check_ways();
+  check_taken();
+  check_gaps();
   return check_result();
 }

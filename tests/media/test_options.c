@@ -57,9 +57,10 @@ static void test_refused(void) {
                 "file's name is written \\:)"},
                {"a.png:quality=7:quality=8", "a.png: quality is given twice"},
                {"a.png:quality=0", "a.png: quality: expected 1..100, found \"0\""},
-               {"a.png:quality", "a.png: quality: expected 1..100, found \"yes\""},
+               {"a.png:quality", "a.png: quality needs a number 1..100, as in a.png:quality=90"},
                {"a.png:lossless=perhaps", "a.png: lossless: expected yes|no, found \"perhaps\""},
-               {"a.png:colour=", "a.png: colour: expected RRGGBB, found \"\""}};
+               {"a.png:colour=", "a.png: colour needs a value: RRGGBB"},
+               {"a.png:colour", "a.png: colour needs a value: RRGGBB"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(fc_given_options) given = parse(cases[i].file, "a.png");
     g_autoptr(GError) error = NULL;
