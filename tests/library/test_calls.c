@@ -13,7 +13,7 @@
 
 enum { SIDE = 64, CHANNELS = 3, OVERHEAD_US = 20 };
 /* In a look, of each kind; in a turn; and between looks, us. */
-enum { CALLS = 2000, TURN = 50, PAUSE = 50000 };
+enum { CALLS = 1000, TURN = 50, PAUSE = 50000 };
 #define PATIENCE (10 * G_TIME_SPAN_SECOND)
 
 #if defined(FC_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
