@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-malloc_limit_mb=2048"]
+LIMITS = ["-timeout=100", "-rss_limit_mb=2560", "-malloc_limit_mb=2048"]
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
                "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + os.path.join(HERE, "leaks.txt"),
                "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
