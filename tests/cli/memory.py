@@ -60,7 +60,7 @@ class Memory(harness.Case):
         """(the peak, how often it was looked at)"""
         out = [] if stages in (["stats"], ["loudness"]) else ["-o", "/dev/null", "--format", "raw"]
         chain = [argument for stage in stages for argument in ("-p", stage)]
-        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", "-q", timeout=600)
+        self.succeed("-i", name, *chain, *out, "--device", "cpu", "-j", "2", "--trace", "trace.json", "-q")
         trace = json.loads(self.read("trace.json"))
         seen = [event["args"]["bytes"] for event in trace["traceEvents"] if event["name"] == "resident"]
         self.assertEqual(trace["otherData"]["peak_resident_bytes"], max(seen))
