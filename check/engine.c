@@ -11,6 +11,7 @@
 #include "core/registry/table.h"
 
 #define STAGES 16 /* examples first, then random ones */
+#define FEWEST 4  /* runs, however late it is */
 
 typedef struct engine {
   fc_context *context;
@@ -225,7 +226,8 @@ gboolean engine_run(const char *path, const fc_plugin *plugin, const fc_operator
   GPtrArray *wishes = wishes_of(op);
   const gint64 end = g_get_monotonic_time() + (gint64)(MAX(options->seconds, 1) * 1e6);
   *ran = 0;
-  for (guint i = 0; i < STAGES && v->fault == FAULT_NONE && g_get_monotonic_time() < end; i++) {
+  for (guint i = 0; i < STAGES && v->fault == FAULT_NONE && (*ran < FEWEST || g_get_monotonic_time() < end);
+       i++) {
     const int kind = (int)dice_int(&e.d, 0, FC_KIND_COUNT - 1), dtype = dtypes[i % G_N_ELEMENTS(dtypes)];
     static const gint64 shape[FC_AXES] = {2, 23, 37, 3};
     g_autofree char *text = stage_random(op, g_ptr_array_index(wishes, i % wishes->len), shape, &e.d);

@@ -14,6 +14,7 @@
 #define EXAMPLE_ATTEMPTS 400                           /* of an example, in all */
 #define FIRST_EXAMPLE    (G_GUINT64_CONSTANT(1) << 32) /* number of the case */
 #define MOST_FAILURES    5                             /* on the host; a device may be lost with the first */
+#define FEWEST           4                             /* cases, however late it is */
 
 static const int bits_of[FC_DTYPE_COUNT] = {8, 16, 16, 32, 24, 53};
 
@@ -309,7 +310,7 @@ static void run_cases(harness *h) {
   }
   for (guint64 k = 0; h->tally->failures < most_failures(h); k++) {
     gboolean late = (o->seconds > 0 || !o->cases) && g_get_monotonic_time() > end;
-    if ((o->cases && k >= o->cases) || (late && (k >= h->wishes->len || o->few))) break;
+    if ((o->cases && k >= o->cases) || (late && k >= (o->few ? FEWEST : h->wishes->len))) break;
     run_case(h, k);
   }
   if (h->tally->failures < most_failures(h) && !o->few) insist_on_examples(h);

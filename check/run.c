@@ -332,7 +332,7 @@ typedef struct keeper {
   gboolean returned, late;
 } keeper;
 
-#define PATIENCE (2 * G_TIME_SPAN_SECOND)
+#define PATIENCE (10 * G_TIME_SPAN_SECOND)      /* a machine may be busy */
 #define SETTLED  (50 * G_TIME_SPAN_MILLISECOND) /* by then another stream would have completed its work */
 
 static gpointer keep(gpointer data) {

@@ -28,7 +28,8 @@
 #define SCAN_PROGRAM    "filterchain-scan"
 #define BUILD_TREE_MARK "filterchain-build-tree"
 
-/* A file that takes longer to open slows down every run, so the user is told. */
+/* A file that takes longer to open slows down every run, so the user is told, unless it is ours: then the
+ * machine is busy. */
 #define PATIENCE G_TIME_SPAN_SECOND
 
 typedef enum file_state { UNSEEN, OPENING, ACCEPTED, REJECTED } file_state;
@@ -211,7 +212,7 @@ static void remember(fc_registry *r, const plugin_file *file, const fc_plugin_ma
 }
 
 static void warn_of_delay(fc_registry *r, const plugin_file *file, gint64 taken) {
-  if (taken < PATIENCE || file->extra) return;
+  if (taken < PATIENCE || file->extra || file->trusted) return;
   g_ptr_array_add(r->pending, g_strdup_printf("waited for %s, which %s", file->path,
                                               file->reason ? file->reason : "took long to open"));
 }

@@ -97,7 +97,7 @@ class Check(harness.Case):
     def test_each_defect_is_its_item(self):
         defects = [d for d in EXPECTED if not (SANITIZED and d in UNSEEN)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            reports = list(pool.map(lambda d: self.check(d, "--timeout", "3" if d == "hangs" else "60"), defects))
+            reports = list(pool.map(lambda d: self.check(d, "--timeout", "15" if d == "hangs" else "300"), defects))
         for defect, (status, report) in zip(defects, reports):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)

@@ -41,6 +41,6 @@ class Installed(harness.Case):
     def call(self, *command, cwd=None, status=0, **more):
         """What a command prints, which must end with this status; run in the test's folder."""
         done = subprocess.run(command, cwd=cwd or self.folder, env={**self.environment, **more}, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=280, check=False)
+                              stderr=subprocess.STDOUT, text=True, timeout=1500, check=False)
         self.assertEqual(done.returncode, status, f"{command}\n{done.stdout}")
         return done.stdout

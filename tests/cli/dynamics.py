@@ -406,8 +406,8 @@ class Live(Case):
         return process
 
     def wait_for(self, process, got, wanted):
-        """Reads until so many bytes are there, for a minute at most."""
-        deadline = time.monotonic() + 60
+        """Reads until so many bytes are there, or until it hangs."""
+        deadline = time.monotonic() + harness.PATIENCE
         while len(got) < wanted and time.monotonic() < deadline:
             if select.select([process.stdout], [], [], 0.1)[0]:
                 got += os.read(process.stdout.fileno(), 1 << 16)
@@ -422,7 +422,7 @@ class Live(Case):
         process.stdin.close()
         self.wait_for(process, got, header + frame * math.ceil(sent * ratio))
         got += process.stdout.read()  # a tail, of what rings on
-        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(process.wait(harness.PATIENCE), 0)
         return bytes(got), tone * 5
 
     def test_raw(self):

@@ -178,13 +178,13 @@ class Inputs(Bad):
             data = self.riff(*chunks, big=big)
             self.write("astray." + ending, data)
             for source, pipe in (("astray." + ending, {}), ("-", {"input": data})):
-                done = self.run_command("-i", source, "-o", "-", "--format", "raw", "-q", text=False, timeout=10, **pipe)
+                done = self.run_command("-i", source, "-o", "-", "--format", "raw", "-q", text=False, timeout=harness.SOON, **pipe)
                 if done.returncode == 1 and pipe:
                     self.assertIn(b" is cut off: it ends after 0 of 32 frames", done.stderr)
                 else:
                     self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), (chunks[0][0], done.stderr))
             self.write("tag.mp3", b"ID3\4\0\0\0\0\0\x10" + bytes(16) + data)
-            done = self.run_command("-i", "tag.mp3", "-o", "-", "--format", "raw", "-q", text=False, timeout=10)
+            done = self.run_command("-i", "tag.mp3", "-o", "-", "--format", "raw", "-q", text=False, timeout=harness.SOON)
             self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), (chunks[0][0], done.stderr))
 
     def test_chunks_of_more_than_two_gigabytes(self):
@@ -200,10 +200,10 @@ class Inputs(Bad):
                 except OSError:
                     self.skipTest("no file may be as large here")
                 file.write(head[cut:])
-            done = self.run_command("-i", "large." + ending, "-o", "-", "--format", "raw", "-q", text=False, timeout=10)
+            done = self.run_command("-i", "large." + ending, "-o", "-", "--format", "raw", "-q", text=False, timeout=harness.SOON)
             os.remove(self.path("large." + ending))
             self.assertEqual((done.returncode, done.stdout), (0, bytes(64)), done.stderr)
-            done = self.run_command("-i", "-", "-o", "out.wav", input=head, text=False, timeout=10)  # of which nothing is there
+            done = self.run_command("-i", "-", "-o", "out.wav", input=head, text=False, timeout=harness.SOON)  # of which nothing is there
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, rb"\Afilterchain: standard input: (is cut off|holds more than)[^\n]*\n\Z")
 
@@ -391,7 +391,7 @@ class Inputs(Bad):
         first = (head + bytes(32) + b"Xing" + struct.pack(">II", 1, 0xffffffff)).ljust(417, b"\0")
         self.write("in.mp3", first + (head + bytes(413)) * 50)
         os.truncate(self.path("in.mp3"), 4 << 30)
-        self.run_command("-i", "in.mp3", "-o", "out.wav", "--dry-run", timeout=10)
+        self.run_command("-i", "in.mp3", "-o", "out.wav", "--dry-run", timeout=harness.SOON)
 
     def test_less_than_one_image(self):
         self.write("short.raw", bytes(3000))

@@ -189,7 +189,7 @@ class Sound(harness.Case):
                 for at in range(pause_at or 0, len(data), 3000):  # which fill a page each
                     pipe.write(data[at:at + 3000])
                     pipe.flush()
-            said = child.communicate(timeout=60)[1]
+            said = child.communicate(timeout=harness.PATIENCE)[1]
         self.assertEqual(child.returncode, 0, said)
         return said
 

@@ -361,7 +361,7 @@ class Pipes(Places):
             os.mkfifo(self.path("pipe." + ending))
             thread, got = self.drain("pipe." + ending)
             self.succeed("-i", "in.wav", "-o", "pipe." + ending)
-            thread.join(30)
+            thread.join(harness.PATIENCE)
             self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe." + ending)).st_mode))
             self.write("got." + ending, got[0])
             if ending in ("raw", "npy"):
@@ -395,8 +395,8 @@ class Pipes(Places):
                 time.sleep(0.005)
                 os.write(write_in, samples[at:at + 50000])
             os.close(write_in)
-            self.assertEqual((run.communicate(timeout=60)[1], run.returncode), (b"", 0))
-            drain.join(30)
+            self.assertEqual((run.communicate(timeout=harness.PATIENCE)[1], run.returncode), (b"", 0))
+            drain.join(harness.PATIENCE)
             os.close(read_out)
             self.write("got." + kind, b"".join(got))
             if kind == "caf":
@@ -425,7 +425,7 @@ class Pipes(Places):
             os.close(write_end)
             os.read(read_end, 100)
             os.close(read_end)
-            stderr = run.communicate(timeout=30)[1].decode()
+            stderr = run.communicate(timeout=harness.PATIENCE)[1].decode()
             if ignored and run.returncode == 1:
                 self.assertRegex(stderr, r"\Afilterchain: standard output: [^\n]*: Broken pipe\n\Z")
             else:

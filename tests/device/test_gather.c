@@ -260,10 +260,10 @@ static gboolean done_slow(fc_task *task, void *data) {
   return TRUE;
 }
 
-/* Feeds it once the others have been begun, or after 20 s. */
+/* Feeds it once the others have been begun, or after 100 s. */
 static gpointer feed_slow(gpointer data) {
   slow_batch *slow = data;
-  for (int i = 0; i < 2000 && g_atomic_int_get(&slow->begun) <= FILES; i++) g_usleep(10000);
+  for (int i = 0; i < 10000 && g_atomic_int_get(&slow->begun) <= FILES; i++) g_usleep(10000);
   const gboolean all = g_atomic_int_get(&slow->begun) > FILES;
   g_autofree char *path = name_of("in", 0);
   bytes b = load(path);

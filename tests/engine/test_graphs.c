@@ -28,7 +28,7 @@
 #define SKIP          77
 #define MOST_STAGES   6
 #define MOST_FAILURES 5
-#define PATIENCE      120 /* seconds for a graph */
+#define PATIENCE      600 /* seconds for a graph */
 
 typedef struct settings {
   char *device, *seed_text, *part_text, *signal, *wanted, *precision;

@@ -58,7 +58,7 @@ class Faults(outputs.Job):
                        "FAULT_MARK": mark, "FAULT_PROGRAM": "filterchain"}
         feed = {"input": self.piped} if self.piped else {"stdin": subprocess.DEVNULL}
         done = subprocess.run([harness.COMMAND, *arguments], cwd=self.folder, env=environment, **feed,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
         with open(mark, "rb") as file:
             calls, failed = struct.unpack("<II", file.read(8))
         self.stdout = done.stdout
@@ -183,13 +183,13 @@ class Faults(outputs.Job):
                                   stderr=subprocess.PIPE) as run:
                 run.stdin.write(bytes(20000))
                 run.stdin.flush()
-                for _ in range(2000):
+                for _ in range(20000):
                     if len(self.files()) > 1:
                         break
                     time.sleep(0.01)
                 self.assertEqual(len(self.files()), 2, "the mark and a temporary")
                 self.write("out.wav", outputs.OLD)
-                said = run.communicate(timeout=60)[1].decode()
+                said = run.communicate(timeout=harness.PATIENCE)[1].decode()
             self.assertEqual(run.returncode, 1, said)
             self.assertRegex(said, r"\Afilterchain: out\.wav: was created in the meantime; [^\n]+\n\Z")
             self.assertEqual((self.files(), self.read("out.wav")), (["mark", "out.wav"], outputs.OLD))

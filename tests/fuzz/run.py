@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs the fuzz targets of a build and says what came of it, as a table and as JSON.
 
-    run.py BUILD [--seconds N] [--seed S] [--jobs J] [--json FILE] [--keep FOLDER] [TARGET...]
+    run.py BUILD [--seconds N] [--executions E] [--seed S] [--jobs J] [--json FILE] [--keep FOLDER] [TARGET...]
 
-Every target starts from its seeds and gets N seconds. Executions, coverage (edges and
+Every target starts from its seeds and gets N seconds, or E executions if those take less. Executions, coverage (edges and
 features) and findings; each finding is a file in --keep (default: findings/ in the
 build folder), ready for `BUILD/tests/fuzz/replay_TARGET FILE`. Exit status 1 if there
 are any, or if a target did not run.
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-malloc_limit_mb=2048"]
+LIMITS = ["-timeout=100", "-rss_limit_mb=2560", "-malloc_limit_mb=2048"]
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
                "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + os.path.join(HERE, "leaks.txt"),
                "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
@@ -50,17 +50,17 @@ def in_place():
         return []
 
 
-def run_target(build, name, seconds, seed, keep):
-    """One target for so long, from its seeds, in a corpus of its own that is thrown away."""
+def run_target(build, name, args, keep):
+    """One target for as long as is asked, from its seeds, in a corpus of its own that is thrown away."""
     seeds = os.path.join(HERE, "seeds", name)
     words = os.path.join(HERE, "dicts", name + ".dict")
     before = set(os.listdir(keep))
     corpus = tempfile.mkdtemp(prefix="filterchain-fuzz-")
-    command = [os.path.join(build, "tests", "fuzz", "fuzz_" + name), f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1",
+    command = [os.path.join(build, "tests", "fuzz", "fuzz_" + name), f"-max_total_time={args.seconds}", f"-runs={args.executions}", f"-seed={args.seed}", "-print_final_stats=1",
                f"-max_len={MOST.get(name, 4096)}", f"-artifact_prefix={keep}/{name}-", *LIMITS, corpus, seeds]
     if os.path.exists(words):
         command.insert(1, f"-dict={words}")
-    if seed:
+    if args.seed:
         command = in_place() + command
     environment = {**os.environ, **ENVIRONMENT, "TMPDIR": corpus}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, check=False)
@@ -68,7 +68,7 @@ def run_target(build, name, seconds, seed, keep):
     log = done.stdout.decode(errors="replace")
     findings = sorted(set(os.listdir(keep)) - before)
     findings = [name_ for name_ in findings if name_.startswith(name + "-")]
-    result = {"target": name, "seconds": seconds, "executions": number(r"number_of_executed_units:\s+(\d+)", log),
+    result = {"target": name, "seconds": args.seconds, "executions": number(r"number_of_executed_units:\s+(\d+)", log),
               "edges": number(r"cov: (\d+)", log), "features": number(r"ft: (\d+)", log),
               "peak_mb": number(r"peak_rss_mb:\s+(\d+)", log), "status": done.returncode,
               "findings": [os.path.join(keep, name_) for name_ in findings]}
@@ -92,6 +92,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--seconds", type=int, default=20, help="for each target")
+    parser.add_argument("--executions", type=int, default=-1, help="of each target at most (default: as many as there is time for)")
     parser.add_argument("--seed", type=int, default=0, help="of the changes that are tried (default: another each time)")
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     parser.add_argument("--json", help="file for the results")
@@ -103,7 +104,7 @@ def main():
     if not names:
         sys.exit(f"{args.build}: no fuzz targets; configure with -Dfuzz=true")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = list(pool.map(lambda name: run_target(args.build, name, args.seconds, args.seed, keep), names))
+        results = list(pool.map(lambda name: run_target(args.build, name, args, keep), names))
     print("\n".join(table(results)))
     for r in results:
         if "log" in r:

@@ -425,7 +425,7 @@ static void test_cancel(void) {
   const gint64 start = g_get_monotonic_time();
   GError *error = NULL;
   g_assert_false(fc_chain_run_file(chain, path, NULL, &options, NULL, &error));
-  g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 60 * G_USEC_PER_SEC);
   g_assert_nonnull(strstr(error->message, "interrupted"));
   g_clear_error(&error);
   g_thread_join(thread);

@@ -533,7 +533,7 @@ static void test_too_large(void) {
   assert_open_fails(path, FC_UNSUPPORTED, "4294967295 x 4294967295 pixels: a side may have 1048576 at most");
   make_bare_png(path, 5, 0);
   assert_open_fails(path, FC_IO, "holds no pixels");
-  g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_TIME_SPAN_SECOND);
+  g_assert_cmpint(g_get_monotonic_time() - start, <, 60 * G_TIME_SPAN_SECOND);
 
   GError *error = NULL;
   make_png(path, 100, 10, 1, FC_U8);

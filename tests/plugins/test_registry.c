@@ -285,7 +285,8 @@ static void test_qualified(void) {
 
 static void keep_line(fc_log_level level, const char *message, void *lines) {
   g_assert_cmpint(level, ==, FC_LOG_WARNING);
-  g_ptr_array_add(lines, g_strdup(message));
+  if (!strstr(message, "took long to open")) /* as any may on a busy machine */
+    g_ptr_array_add(lines, g_strdup(message));
 }
 
 /* What takes the place of one of ours is said once; what does not is not. */
@@ -397,15 +398,16 @@ static void test_search_order(void) {
   for (int i = 0; i < 3; i++) remove_folder(dirs[i]);
 }
 
-/* A look-up opens no file behind the one that it finds: the others here would take ten seconds. */
+/* A look-up opens no file behind the one that it finds: that the others here hang would be told. */
 static void test_opens_few(void) {
   const char *const links[] = {"hangs", "crash", "good", "hides", NULL}; /* in order: crash, good */
   char *dir = make_folder(links);
+  g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(fc_registry) r = new_registry(NULL);
+  fc_registry_set_log(r, keep_line, lines);
   fc_registry_add_dir(r, dir);
-  gint64 start = g_get_monotonic_time();
   g_assert_nonnull(fc_registry_find(r, "good", NULL));
-  g_assert_cmpint(g_get_monotonic_time() - start, <, 8 * G_TIME_SPAN_SECOND);
+  for (guint i = 0; i < lines->len; i++) g_assert_null(strstr(lines->pdata[i], "did not return"));
   remove_folder(dir);
 }
 
@@ -538,30 +540,46 @@ static void test_threads(void) {
   remove_folder(dir);
 }
 
-static gpointer find_nothing(gpointer registry) {
-  g_assert_null(fc_registry_find(registry, "nothing", NULL));
+typedef struct search {
+  fc_registry *registry;
+  gint over; /* atomic */
+} search;
+
+static gpointer find_nothing(gpointer data) {
+  search *s = data;
+  g_assert_null(fc_registry_find(s->registry, "nothing", NULL));
+  g_atomic_int_set(&s->over, TRUE);
   return NULL;
 }
 
-/* While one thread waits for a file that hangs another finds what comes before it. */
-static void test_hang_apart(void) {
-  const char *const links[] = {"good", "hangs", NULL};
-  char *dir = make_folder(links);
+/* Whether, while one thread waits for a file that hangs, another found what comes before it. */
+static gboolean is_found_meanwhile(const char *dir) {
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(fc_registry) r = new_registry(NULL);
+  search s = {r, FALSE};
   fc_registry_set_log(r, keep_line, lines);
   fc_registry_add_dir(r, dir);
-  GThread *waiting = g_thread_new("find", find_nothing, r);
+  GThread *waiting = g_thread_new("find", find_nothing, &s);
   g_usleep(G_USEC_PER_SEC);
-  gint64 start = g_get_monotonic_time();
   g_assert_nonnull(fc_registry_find(r, "good", NULL));
-  g_assert_cmpint(g_get_monotonic_time() - start, <, 2 * G_TIME_SPAN_SECOND);
+  g_usleep(G_USEC_PER_SEC / 2);
+  const gboolean meanwhile = !g_atomic_int_get(&s.over);
   g_thread_join(waiting);
   /* What every run would wait for is told. */
   g_autofree char *said = g_strdup_printf(
       "waited for %s/hangs.so, which did not return within 5 seconds while being opened", dir);
   g_assert_cmpuint(lines->len, ==, 1);
   g_assert_cmpstr(lines->pdata[0], ==, said);
+  return meanwhile;
+}
+
+/* On a machine that is busy the first thread may be ready before the other one looks. */
+static void test_hang_apart(void) {
+  const char *const links[] = {"good", "hangs", NULL};
+  char *dir = make_folder(links);
+  gboolean meanwhile = FALSE;
+  for (int i = 0; i < 5 && !meanwhile; i++) meanwhile = is_found_meanwhile(dir);
+  g_assert_true(meanwhile);
   remove_folder(dir);
 }
 

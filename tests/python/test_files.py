@@ -229,23 +229,24 @@ class Waiting(unittest.TestCase):
 
     def assert_interrupted(self, what, call):
         """From SIGINT to KeyboardInterrupt this process works for less than 100 ms, which is how long it takes where nothing
-        else runs on the machine; and it takes less than a second."""
-        sent, best = [], (1e9, 1e9)
+        else runs on the machine; and it takes less than a second. Either is so in one of ten trials: a busy machine adds to both."""
+        sent, works, takes = [], [1e9], [1e9]
 
         def send():
             time.sleep(0.3)
             sent.append((time.process_time(), time.monotonic()))
             os.kill(os.getpid(), signal.SIGINT)
-        for _ in range(3):
+        while len(works) < 3 or (len(works) < 11 and (min(works) >= 0.1 or min(takes) >= 1)):
             thread = threading.Thread(target=send)
-            thread.start()
             with self.assertRaises(KeyboardInterrupt):
+                thread.start()
                 call()
-            best = min(best, (time.process_time() - sent[-1][0], time.monotonic() - sent[-1][1]))
+            works.append(time.process_time() - sent[-1][0])
+            takes.append(time.monotonic() - sent[-1][1])
             thread.join()
-        print(f"{what}: interrupted after {best[0] * 1e3:.0f} ms of work, {best[1] * 1e3:.0f} ms", file=sys.stderr)
-        self.assertLess(best[0], 0.1, what)
-        self.assertLess(best[1], 1, what)
+        print(f"{what}: interrupted after {min(works) * 1e3:.0f} ms of work, {min(takes) * 1e3:.0f} ms", file=sys.stderr)
+        self.assertLess(min(works), 0.1, what)
+        self.assertLess(min(takes), 1, what)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_interrupt(self):
