@@ -53,6 +53,7 @@ const char *fc_compose_skeleton(guint variant) {
                              : "around";
 }
 
+static const char *const truth[] = {"false", "true"};
 static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
                                                   "int32_t", "float",   "double"};
 
@@ -294,11 +295,11 @@ static void append_chain(GString *text, const char *name, const fc_composition *
   gboolean notes = rounded;
   for (guint i = from; i < to; i++) notes |= fc_ranges_rounded(c, i, in_dtype);
   g_string_append_printf(text,
-                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
-                         "NOTES = %s, PLACED = "
-                         "%s;\n",
-                         name, to == c->n && fc_ranges_quiet(c, in_dtype) ? "true" : "false",
-                         codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
+                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, NEAR = %s, "
+                         "ROUNDED = %s, NOTES = %s, PLACED = %s;\n",
+                         name, truth[to == c->n && fc_ranges_quiet(c, in_dtype)],
+                         truth[to == c->n && fc_ranges_near(c, in_dtype)], truth[codes], truth[notes],
+                         truth[placed]);
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
@@ -783,9 +784,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
-  g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
-                         after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
-                         after ? "p.post" : "fc_none()");
+  const char *const none = march || w.row ? fc_ranges_none(c, in->dtype) : "fc_none";
+  g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s%s);\n}\n", before ? "Pre" : "fc_none",
+                         after ? "Post" : none, before ? "p.pre" : "fc_none()", after ? "p.post" : none,
+                         after ? "" : "()");
 }
 
 /* ---- several windows ------------------------------------------------------------------ */

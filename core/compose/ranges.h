@@ -35,6 +35,12 @@ gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype);
 /* Whether certainly nothing that is stored is clipped, or a NaN. */
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype);
 
+/* Whether what is stored are bytes, and certainly no NaN, nor further out of range than 16 bits reach. */
+gboolean fc_ranges_near(const fc_composition *c, int in_dtype);
+
+/* What window.cuh calls no functions behind a window that is the last stage, given both. */
+const char *fc_ranges_none(const fc_composition *c, int in_dtype);
+
 G_END_DECLS
 
 #endif

@@ -169,7 +169,8 @@ struct fc_march {
         if (!Post::NOTES || left > 0) {
           if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
           post.run(v, o, noted);
-          if (left > 0) all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
+          if (left > 0)
+            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
         }
         if constexpr (OUT_ACROSS)
           fc_window_store_across<U>(to, word, lanes);

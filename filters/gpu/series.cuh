@@ -404,7 +404,7 @@ struct fc_series {
       float o[OUT];
       if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
       post.run(v, o, noted);
-      all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
+      all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
     }
     const int end = min(THREADS - stages::RIGHT / V, (a.total - first(y)) / V) - 1; // last whole vector
     if constexpr (WIDE)

@@ -45,13 +45,21 @@ FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, i
 }
 
 // No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
-// that is stored, before the functions. NOTES: they may note something themselves.
+// that is stored, before the functions. NOTES: they may note something themselves. QUIET: nothing that is
+// stored is clipped, or NaN; NEAR: nothing far out of range, or NaN.
 struct fc_none {
-  static constexpr bool QUIET = false, ROUNDED = true, NOTES = false;
+  static constexpr bool QUIET = false, NEAR = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
   }
+};
+
+struct fc_none_quiet : fc_none {
+  static constexpr bool QUIET = true;
+};
+struct fc_none_near : fc_none {
+  static constexpr bool NEAR = true;
 };
 
 // What is done with a window: its taps, and how a row of it is added to the sums of the outputs that it
@@ -212,11 +220,11 @@ template <int W> FC_DEVICE void fc_window_store_halves(char *to, const uint32_t 
 
 // Outputs of a thread, of which `left` elements are in the signal: as words if that are all, else they are
 // stored one by one. Returns whether it was all.
-template <typename U, int KU, bool QUIET, int V, int UM, int OUT, int W>
+template <typename U, int KU, bool QUIET, int V, int UM, bool NEAR = false, int OUT, int W>
 FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, const float (&v)[OUT], int left,
                                fc_dev_noted &noted) {
   if (left >= V) {
-    fc_map_codes<float, U, KU, QUIET>(word, v, noted);
+    fc_map_codes<float, U, KU, QUIET, NEAR>(word, v, noted);
     return true;
   }
   const int count = left / UM * (OUT * UM / V);
