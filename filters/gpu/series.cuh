@@ -404,7 +404,13 @@ struct fc_series {
       float o[OUT];
       if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
       post.run(v, o, noted);
-      all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
+      all = left >= V;
+      if (all) fc_map_codes<float, U, KU, Post::QUIET, Post::NEAR>(word, o, noted);
+#pragma unroll
+      for (int i = 0; i < OUT; i++) // at the ends of rows, in fewer registers than as words
+        if (!all && i < left / UM * UO)
+          reinterpret_cast<U *>(to)[i] =
+              fc_map_code<float, U, Post::QUIET>(o[i], fc_map_scaling<float, U, KU>(), noted);
     }
     const int end = min(THREADS - stages::RIGHT / V, (a.total - first(y)) / V) - 1; // last whole vector
     if constexpr (WIDE)

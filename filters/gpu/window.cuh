@@ -218,26 +218,32 @@ template <int W> FC_DEVICE void fc_window_store_halves(char *to, const uint32_t 
     fc_map_store_words<2>(to, word);
 }
 
+// Elements that are not in the signal become copies of the first pixel, so that nothing is noted of them;
+// `left` is at least UM.
+template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
+  if (left >= V) return;
+#pragma unroll
+  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
+}
+
 // Outputs of a thread, of which `left` elements are in the signal: as words if that are all, else they are
 // stored one by one. Returns whether it was all.
 template <typename U, int KU, bool QUIET, int V, int UM, bool NEAR = false, int OUT, int W>
-FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, const float (&v)[OUT], int left,
+FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, float (&v)[OUT], int left,
                                fc_dev_noted &noted) {
-  if (left >= V) {
-    fc_map_codes<float, U, KU, QUIET, NEAR>(word, v, noted);
-    return true;
-  }
-  const int count = left / UM * (OUT * UM / V);
+  constexpr int UO = OUT * UM / V;
+  const int count = left / UM * UO;
+  if constexpr (!QUIET && fc_is_code<U>) fc_window_fill<UO>(v, left < V ? count : OUT);
+  fc_map_codes<float, U, KU, QUIET, NEAR>(word, v, noted);
+  if (left >= V) return true;
 #pragma unroll
   for (int i = 0; i < OUT; i++)
-    if (i < count)
-      reinterpret_cast<U *>(to)[i] =
-          fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+    if (i < count) reinterpret_cast<U *>(to)[i] = fc_map_element<U>(word, i);
   return false;
 }
 
 template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
-FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
+FC_DEVICE void fc_window_store(char *to, float (&v)[OUT], int left, fc_dev_noted &noted) {
   constexpr int WO = OUT * sizeof(U) / 4;
   uint32_t word[WO > 0 ? WO : 1];
   if (fc_window_codes<U, KU, QUIET, V, UM>(word, to, v, left, noted))
@@ -375,14 +381,6 @@ FC_DEVICE void fc_window_store_wide(char *to, const uint32_t (&word)[W], const f
     if (first + from >= lanes.lo && first + from <= lanes.hi) fc_words_store(at + i * (128 * EACH), some);
   }
   __syncwarp();
-}
-
-// Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;
-// `left` is at least UM.
-template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
-  if (left >= V) return;
-#pragma unroll
-  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
 }
 
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
