@@ -139,3 +139,12 @@ const char *fc_ranges_none(const fc_composition *c, int in_dtype) {
          : fc_ranges_near(c, in_dtype) ? "fc_none_near"
                                        : "fc_none";
 }
+
+/* Codes that start from 0, without a bias: 2^23 and half of 2^16 are no power of two. */
+gboolean fc_ranges_scales(const fc_composition *c, int in_dtype) {
+  const double far = 1e9;
+  const fc_device_function *f = c->stages[0].function;
+  return (in_dtype == FC_U8 || in_dtype == FC_U16) && c->stages[0].kind != FC_AUDIO && c->compute == FC_F32 &&
+         g_str_equal(f->entry, "fc_scale") && f->in == 0 && f->flags & FC_FUNCTION_NONNEGATIVE &&
+         f->growth > 1 / far && f->growth < far;
+}

@@ -259,8 +259,8 @@ template <typename U, int W> FC_DEVICE void fc_map_element_set(uint32_t (&word)[
 
 // Values of N packed samples, and back. NEAR: bytes that lie near their range (sample_words.cuh).
 template <typename F, typename T, int KIND, int N>
-FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 4]) {
-  constexpr fc_dev_map<F> map = fc_map_scaling<F, T, KIND>();
+FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 4],
+                             const fc_dev_map<F> &map = fc_map_scaling<F, T, KIND>()) {
   if constexpr (fc_is_code<T> && sizeof(F) == 4) {
     fc_words_values<T, N>(v, words, map);
   } else {

@@ -124,8 +124,8 @@ struct fc_march {
 #pragma unroll
         for (int u = 0; u < B; u++) {
           float x[IN], v[V];
-          raw[u].values(x);
-          pre.run(x, v, noted);
+          raw[u].values(x, fc_window_scaling<T, KT>(pre));
+          fc_window_run(pre, x, v, noted);
           if (BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT) {
             const int y = top + q + u;
             if (y < 0 || y >= a.extent)

@@ -339,8 +339,8 @@ struct fc_series {
     const bool beyond = !LINE && source<Link>(a, y) < 0;
     if (!beyond && !is_whole(a, element(y))) return;
     float x[IN], v[V];
-    raw.values(x);
-    pre.run(x, v, noted);
+    raw.values(x, fc_window_scaling<T, KT>(pre));
+    fc_window_run(pre, x, v, noted);
     if (beyond)
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = a.constant[0];

@@ -48,7 +48,7 @@ FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, i
 // that is stored, before the functions. NOTES: they may note something themselves. QUIET: nothing that is
 // stored is clipped, or NaN; NEAR: nothing far out of range, or NaN.
 struct fc_none {
-  static constexpr bool QUIET = false, NEAR = false, ROUNDED = true, NOTES = false;
+  static constexpr bool QUIET = false, NEAR = false, SCALES = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
@@ -61,6 +61,23 @@ struct fc_none_quiet : fc_none {
 struct fc_none_near : fc_none {
   static constexpr bool NEAR = true;
 };
+
+// How codes become values ahead of the window. SCALES: times a factor, the first of the functions there. It
+// costs nothing then: 2^23 + code times the factor, minus 2^23 times that, is rounded once
+// (sample_words.cuh), as is the product of both.
+template <typename T, int KT, typename Pre> FC_DEVICE fc_dev_map<float> fc_window_scaling(const Pre &pre) {
+  fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
+  static_assert(!Pre::SCALES || KT != FC_AUDIO, "codes that are values");
+  if constexpr (Pre::SCALES) map.scale = pre.factor();
+  return map;
+}
+template <typename Pre, int N, int M>
+FC_DEVICE void fc_window_run(const Pre &pre, const float (&v)[N], float (&to)[M], fc_dev_noted &noted) {
+  if constexpr (Pre::SCALES)
+    pre.template run<true>(v, to, noted);
+  else
+    pre.run(v, to, noted);
+}
 
 // What is done with a window: its taps, and how a row of it is added to the sums of the outputs that it
 // belongs to. KEPT: how many rows of numbers a thread keeps from row to row, NY of which are sums.
@@ -151,8 +168,8 @@ template <typename T, int KT, int N, int MOST> struct fc_window_load<T, KT, N, t
 #pragma unroll
     for (int i = 0; i < W; i++) whole[i] = word[i];
   }
-  FC_DEVICE void values(float (&v)[N]) const {
-    fc_map_values<float, T, KT, N>(v, word);
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map = fc_map_scaling<float, T, KT>()) const {
+    fc_map_values<float, T, KT, N>(v, word, map);
   }
 };
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
@@ -177,10 +194,10 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
     for (int i = 0; i < W; i++) whole[i] = word[i];
     if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
   }
-  FC_DEVICE void values(float (&v)[N]) const {
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map = fc_map_scaling<float, T, KT>()) const {
     uint32_t whole[W];
     words(whole);
-    fc_map_values<float, T, KT>(v, whole);
+    fc_map_values<float, T, KT>(v, whole, map);
   }
 };
 template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W]) {
@@ -308,14 +325,14 @@ template <typename T, int KT, int N> struct fc_window_across {
     }
   }
 
-  FC_DEVICE void values(float (&v)[N]) const {
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map) const {
     constexpr bool WHOLE = sizeof(T) == 4; // words
     uint32_t some[WHOLE ? W : W + 1], whole[W];
     fc_window_slide<G>(some, word, askew / 4);
 #pragma unroll
     for (int i = 0; i < W; i++)
       whole[i] = WHOLE ? some[i] : __funnelshift_r(some[i], some[WHOLE ? i : i + 1], askew % 4 * 8);
-    fc_map_values<float, T, KT, N>(v, whole);
+    fc_map_values<float, T, KT, N>(v, whole, map);
   }
 };
 
