@@ -410,11 +410,11 @@ static void test_rows_begin(void) {
     int in, out;
     gint64 width, channels;
     const char *moved;
-  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 8, 8, 8, "},
+  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 16, 16, 4, "},
                {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},  {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
                {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "}, {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
                {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},   {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
-               {FC_U8, FC_U8, 168, 3, ", 4, 8, 8, 16, "},    {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
+               {FC_U8, FC_U8, 168, 3, ", 4, 16, 16, 8, "},   {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = text_of_filter("fc_separable<5,5>", 5, 5, cases[i].in, cases[i].out,
                                            cases[i].width, cases[i].channels);
