@@ -53,8 +53,9 @@ const char *fc_compose_skeleton(guint variant) {
                              : "around";
 }
 
-static const char *const types[FC_DTYPE_COUNT] = {"uint8_t", "int16_t", "uint16_t",
-                                                  "int32_t", "float",   "double"};
+static const char *const truth[] = {"false", "true"}, *const types[FC_DTYPE_COUNT] = {"uint8_t",  "int16_t",
+                                                                                      "uint16_t", "int32_t",
+                                                                                      "float",    "double"};
 
 /* ---- where samples lie ------------------------------------------------------- */
 
@@ -289,26 +290,29 @@ static void append_rounding(GString *text, const fc_composition *c, guint i) {
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
-  const gboolean placed = is_placed(c), rounded = from > 0 && fc_ranges_rounded(c, from - 1, in_dtype);
-  const gboolean codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype);
+  const gboolean placed = is_placed(c), rounded = from > 0 && fc_ranges_rounded(c, from - 1, in_dtype),
+                 codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype),
+                 scales = from == 0 && c->window < c->n && fc_ranges_scales(c, in_dtype);
   gboolean notes = rounded;
   for (guint i = from; i < to; i++) notes |= fc_ranges_rounded(c, i, in_dtype);
   g_string_append_printf(text,
-                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, ROUNDED = %s, "
-                         "NOTES = %s, PLACED = "
-                         "%s;\n",
-                         name, to == c->n && fc_ranges_quiet(c, in_dtype) ? "true" : "false",
-                         codes ? "true" : "false", notes ? "true" : "false", placed ? "true" : "false");
+                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, NEAR = %s, "
+                         "SCALES = %s, ROUNDED = %s, NOTES = %s, PLACED = %s;\n",
+                         name, truth[to == c->n && fc_ranges_quiet(c, in_dtype)],
+                         truth[to == c->n && fc_ranges_near(c, in_dtype)], truth[scales], truth[codes],
+                         truth[notes], truth[placed]);
   if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
   for (guint i = from; i < to; i++)
     g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
                            c->stages[i].function->entry, i);
+  if (scales) g_string_append(text, "  FC_DEVICE float factor() const { return f0.factor; }\n");
   g_string_append_printf(text,
-                         "  template <int N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
+                         "  template <%sint N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
                          "fc_dev_noted &noted%s) const {\n"
                          "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
                          "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
-                         real, real, placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
+                         scales ? "bool SCALED = false, " : "", real, real,
+                         placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
   if (rounded) append_rounding(text, c, from - 1);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
@@ -318,7 +322,9 @@ static void append_chain(GString *text, const char *name, const fc_composition *
       g_string_append_printf(text, "    fc_map_apply_at<%u, %u, %d>(f%u, v%u, v%u, at, place);\n", f->in,
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
     else
-      g_string_append_printf(text, "    fc_map_apply<%u, %u>(f%u, v%u, v%u);\n", f->in, f->out, i, i, i + 1);
+      g_string_append_printf(text, "    %sfc_map_apply<%u, %u>(f%u, v%u, v%u);\n",
+                             i || !scales ? "" : "if constexpr (SCALED) fc_none().run(v0, v1, noted); else ",
+                             f->in, f->out, i, i, i + 1);
     if (fc_ranges_rounded(c, i, in_dtype)) append_rounding(text, c, i);
   }
   g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
@@ -773,9 +779,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
       march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-            : g_strdup(w.around          ? types[c->compute]
-                       : flags & ALIGNED ? "true"
-                                         : "false");
+            : g_strdup(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)]);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
@@ -783,9 +787,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
+  const char *const none = march || w.row ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
-                         after ? "Post" : "fc_none", before ? "p.pre" : "fc_none()",
-                         after ? "p.post" : "fc_none()");
+                         after ? "Post" : none, before ? "p.pre" : "{}", after ? "p.post" : "{}");
 }
 
 /* ---- several windows ------------------------------------------------------------------ */
@@ -827,9 +831,9 @@ static void append_series(GString *text, const fc_composition *c, const fc_view 
   g_autofree char *types_of =
       g_strdup_printf("%s, %d, %s, %d", types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
                       kind_of(out->kind, out->dtype));
-  g_autofree char *aligned =
-      g_strdup_printf("%s, %s", flags & ALIGNED ? "true" : "false", flags & OUT_ALIGNED ? "true" : "false");
-  fc_series_append(text, &k, c, names, types_of, aligned);
+  g_autofree char *ends =
+      g_strdup_printf("%s, %s", truth[!!(flags & ALIGNED)], truth[!!(flags & OUT_ALIGNED)]);
+  fc_series_append(text, &k, c, names, types_of, ends);
 }
 
 /* ---- all of it --------------------------------------------------------------------- */

@@ -57,12 +57,22 @@ gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype) {
 /* Bounds on rounding errors inside a stage: relative to the largest value, and absolute (TINY) for
  * denormal numbers. Numbers outside the range of f32 are not handled: f32 has no 1e39. */
 #define ROUNDED 1e-4
+#define ULP     0x1p-24 /* of one sum or product */
 #define TINY    1e-30
 #define FAR     1e15
 
+/* Of sums of products by their number, with some for the taps themselves: what a mask of weights whose sum is
+ * 1 makes of u16 is then known to be u16. */
+static double rounded_by(const fc_device_function *f) {
+  enum { MORE = 16 };
+  if (!g_str_has_prefix(f->entry, "fc_separable<") && !g_str_has_prefix(f->entry, "fc_dense<"))
+    return ROUNDED;
+  return MIN((MORE + (double)f->window_x * f->window_y) * ULP, ROUNDED);
+}
+
 static known known_behind(known k, const fc_device_function *f) {
   if (f->flags & FC_FUNCTION_SELECTS) return k;
-  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + ROUNDED) + TINY;
+  const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + rounded_by(f)) + TINY;
   if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
     return (known){FALSE, 0, 0};
   k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
@@ -113,4 +123,28 @@ gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype) {
   const double half = 0.49 * fc_scaling_of(last->kind, last->dtype).scale,
                rounded = 1e-6 * MAX(fabs(k.low), fabs(k.high));
   return k.low - rounded > stored.low - half && k.high + rounded < stored.high + half;
+}
+
+gboolean fc_ranges_near(const fc_composition *c, int in_dtype) {
+  const double most = 32000;
+  const fc_compose_stage *last = &c->stages[c->n - 1];
+  const known k = known_ahead(c, c->n, in_dtype);
+  if (last->dtype != FC_U8 || !k.finite) return FALSE;
+  const fc_scaling s = fc_scaling_of(last->kind, last->dtype);
+  return k.low / s.scale + s.bias > -most && k.high / s.scale + s.bias < most;
+}
+
+const char *fc_ranges_none(const fc_composition *c, int in_dtype) {
+  return fc_ranges_quiet(c, in_dtype)  ? "fc_none_quiet"
+         : fc_ranges_near(c, in_dtype) ? "fc_none_near"
+                                       : "fc_none";
+}
+
+/* Codes that start from 0, without a bias: 2^23 and half of 2^16 are no power of two. */
+gboolean fc_ranges_scales(const fc_composition *c, int in_dtype) {
+  const double far = 1e9;
+  const fc_device_function *f = c->stages[0].function;
+  return (in_dtype == FC_U8 || in_dtype == FC_U16) && c->stages[0].kind != FC_AUDIO && c->compute == FC_F32 &&
+         g_str_equal(f->entry, "fc_scale") && f->in == 0 && f->flags & FC_FUNCTION_NONNEGATIVE &&
+         f->growth > 1 / far && f->growth < far;
 }

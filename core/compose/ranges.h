@@ -35,6 +35,17 @@ gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype);
 /* Whether certainly nothing that is stored is clipped, or a NaN. */
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype);
 
+/* Whether what is stored are bytes, and certainly no NaN, nor further out of range than 16 bits reach. */
+gboolean fc_ranges_near(const fc_composition *c, int in_dtype);
+
+/* Whether the first stage scales the codes that are loaded, by a factor that window.cuh makes part of that
+ * (fc_window_scaling): neither so far from 1 that its products with 2^23 are not exact, nor negative, which
+ * makes -0 of 0. */
+gboolean fc_ranges_scales(const fc_composition *c, int in_dtype);
+
+/* What window.cuh calls no functions behind a window that is the last stage, given both. */
+const char *fc_ranges_none(const fc_composition *c, int in_dtype);
+
 G_END_DECLS
 
 #endif

@@ -64,6 +64,7 @@ static gint64 single_of(const fc_vectors *w) {
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
  * sets what follows from its length. */
 static gboolean fits_vector(fc_vectors *w, gint64 taps) {
+  for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
   const gint64 single = single_of(w);
   if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
   w->threads = fc_vectors_threads(w);
@@ -83,30 +84,40 @@ static gint64 registers_of(const fc_vectors *w) {
 
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
  * cache, which move 128 bytes each, or of instructions, four each; more where few warps fit, which wait, and
- * where many threads have no outputs. Calibrated with ncu on an H200. */
+ * where many threads have no outputs. Calibrated with ncu on an H200.
+ *
+ * Outputs in rows that begin at multiples of 8 bytes are stored by halves where a vector has 16: each other
+ * row takes twice as many transactions of the second cache, in the shadow of many taps only. u16 RGBA by 5 +
+ * 5 taps took 116 us by 8 elements and 97 by 4, f32 to u16 by 11 down 92 and 66, u16 by 9 + 9 42 and 34; by
+ * 126 taps 294 and 344, and 6 + 6 to f32, whose rows begin at 16 bytes, 71 and 78. */
 static double cost_of(const fc_vectors *w, gint64 taps) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
   const gint64 v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
-  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats in rows that begin anywhere */
+  for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats where these are not whole */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
     const gboolean floats = fc_dtype_is_float(i ? w->out_dtype : w->in_dtype);
-    moved += w->loose[i] && floats ? (double)(words * words) : (double)(each * each * MIN(sides[i], 16)) / 4;
+    moved += floats && fc_vectors_moved(w, i) < 16 ? (double)(words * words)
+                                                   : (double)(each * each * MIN(sides[i], 16)) / 4;
     if (w->loose[i] && !floats)
       moved += (double)MIN(sides[i] & -sides[i], 16) / 4, joined += 2 * (double)words + 12;
     codes += floats ? 0 : 5;
   }
-  const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v + joined) / 4;
+  const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v + joined) / 4,
+               halves = taps < LONG && fc_vectors_moved(w, 1) == 8
+                            ? 1.25 * (double)(sides[1] * ((sides[1] + 15) / 16))
+                            : 0;
   const double shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
   const double warps = fmin(2048 / (double)registers_of(w), 227 * 1024 / shared),
                waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.6 : 0.5);
-  return fmax(moved, issued) * waits * (double)w->threads / (double)w->width;
+  return (fmax(moved, issued) + halves) * waits * (double)w->threads / (double)w->width;
 }
 
 /* Elements per thread: those that cost least; along lines of sound, and for separable masks of few taps over
- * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short. Of such masks the cost
- * is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes took 0.236 ms by 16, 0.295 ms by 8 (H200). */
+ * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short, or where these would
+ * be stored by halves. Of such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes
+ * took 0.236 ms by 16, 0.295 ms by 8, but over 4104 x 4096 34 us by 16, 27 by 8 (H200). */
 static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
   const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
@@ -120,24 +131,13 @@ static gboolean choose(fc_vectors *w) {
     w->v = lengths[i];
     if ((w->v == 12 && w->um != 3) || !fits_vector(w, taps)) continue;
     if (full && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
+    if (full && best.v && fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(&best, 1) == 16) continue;
     if (!w->row && best.v && registers_of(w) > MARCH_REGISTERS) continue; /* two warps a scheduler */
     const double cost = full ? -(double)w->v : cost_of(w, taps);
     if (best.v == 0 || cost < least) best = *w, least = cost;
   }
   if (best.v) *w = best;
   return best.v > 0;
-}
-
-/* What is loose is known once the length has been chosen, which in turn may depend on it. Its cost is that of
- * rows that begin anywhere, also where they begin at multiples of 8 bytes. */
-static gboolean choose_for_rows(fc_vectors *w) {
-  for (gboolean again = TRUE; again;) {
-    if (!choose(w)) return FALSE;
-    again = FALSE;
-    for (int i = 0; i < 2; i++)
-      if (!w->loose[i] && fc_vectors_moved(w, i) < 16) w->loose[i] = again = TRUE;
-  }
-  return TRUE;
 }
 
 /* Several channels of sound are sorted in shared memory where a thread's window, longer by the channels
@@ -147,7 +147,7 @@ static gboolean choose_for_rows(fc_vectors *w) {
 gboolean fc_vectors_choose(fc_vectors *w) {
   enum { LOADS = 3 };
   const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
-  const gboolean fits = choose_for_rows(w);
+  const gboolean fits = choose(w);
   if (!w->row || w->step == 1 || w->step > 4 ||
       (fits && (w->v + (taps - 1) * w->step) * v <= LOADS * ((v + taps - 1) * w->v + 2 * v * w->v)))
     return fits;

@@ -24,7 +24,7 @@ typedef struct fc_vectors {
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
   gint64 begins[2];        /* of march.cuh: rows of inputs, of outputs, begin at multiples of so many bytes */
-  gboolean loose[2];       /* ... so that not all vectors are moved whole */
+  gboolean loose[2];       /* ... so that vectors begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */

@@ -257,10 +257,10 @@ template <typename U, int W> FC_DEVICE void fc_map_element_set(uint32_t (&word)[
   }
 }
 
-// Values of N packed samples, and back.
+// Values of N packed samples, and back. NEAR: bytes that lie near their range (sample_words.cuh).
 template <typename F, typename T, int KIND, int N>
-FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 4]) {
-  constexpr fc_dev_map<F> map = fc_map_scaling<F, T, KIND>();
+FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 4],
+                             const fc_dev_map<F> &map = fc_map_scaling<F, T, KIND>()) {
   if constexpr (fc_is_code<T> && sizeof(F) == 4) {
     fc_words_values<T, N>(v, words, map);
   } else {
@@ -268,7 +268,7 @@ FC_DEVICE void fc_map_values(F (&v)[N], const uint32_t (&words)[N * sizeof(T) / 
     for (int i = 0; i < N; i++) v[i] = fc_dev_value<F, T>(fc_map_element<T>(words, i), map);
   }
 }
-template <typename F, typename U, int KIND, bool QUIET = false, int N>
+template <typename F, typename U, int KIND, bool QUIET = false, bool NEAR = false, int N>
 FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N], fc_dev_noted &noted) {
   constexpr fc_dev_map<F> map = fc_map_scaling<F, U, KIND>();
   if constexpr (fc_is_code<U> && sizeof(F) == 4 && QUIET) {
@@ -286,6 +286,8 @@ FC_DEVICE void fc_map_codes(uint32_t (&words)[N * sizeof(U) / 4], const F (&v)[N
       else
         words[i / 2] = __byte_perm(t[i], t[i + 1], 0x5410) ^ (std::is_signed<U>::value ? 0x80008000u : 0u);
     }
+  } else if constexpr (NEAR && sizeof(U) == 1) {
+    fc_words_near<N>(words, v, map, noted);
   } else if constexpr (fc_is_code<U> && sizeof(F) == 4) {
     fc_words_codes<U, N>(words, v, map, noted);
   } else {

@@ -150,7 +150,8 @@ struct fc_row {
         if (!Post::NOTES || left > 0) {
           if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
           post.run(v, o, noted);
-          if (left > 0) all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
+          if (left > 0)
+            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
         }
         if constexpr (WIDE) {
           const int ends = (total - e + t * V) / V; // threads whose outputs are all in the signal

@@ -107,13 +107,11 @@ template <int N> __device__ __forceinline__ void fc_bytes_tiny(float (&v)[N], co
   for (int k = 0; k < N; k++) v[k] = __uint_as_float(__byte_perm(from[k / 4], 0, 0x4044 | k % 4 << 8));
 }
 
-// Bytes from sums that are FC_TINY_SUM times the result.
+// Bytes of floats whose low 16 bits are codes, as signed numbers.
 template <int N>
-__device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
+__device__ __forceinline__ void fc_bytes_near(uint32_t (&to)[N / 4], const uint32_t (&t)[N],
                                               fc_dev_noted &noted) {
-  uint32_t t[N], beyond = 0;
-#pragma unroll
-  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], FC_TINY_RESULT, 12582912.f));
+  uint32_t beyond = 0;
 #pragma unroll
   for (int k = 0; k < N; k += 4) {
     const uint32_t a = __byte_perm(t[k], t[k + 1], 0x5410), b = __byte_perm(t[k + 2], t[k + 3], 0x5410);
@@ -122,6 +120,16 @@ __device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float
     to[k / 4] = __byte_perm(first, second, 0x6420);
   }
   noted.clipped |= beyond != 0;
+}
+
+// Bytes from sums that are FC_TINY_SUM times the result.
+template <int N>
+__device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
+                                              fc_dev_noted &noted) {
+  uint32_t t[N];
+#pragma unroll
+  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], FC_TINY_RESULT, 12582912.f));
+  fc_bytes_near<N>(to, t, noted);
 }
 
 // Moves codes into the low bits: bytes to the middle of 16, so that those slightly out of range are still
@@ -140,6 +148,17 @@ __device__ __forceinline__ T fc_value_code(float v, fc_dev_map<float> map, fc_de
   } else {
     return fc_dev_code<float, T>(v, map, nullptr);
   }
+}
+
+// Bytes of values that are known to lie near their range, so that no code exceeds 16 bits, and not to be NaN.
+template <int N>
+__device__ __forceinline__ void fc_words_near(uint32_t (&to)[N / 4], const float (&v)[N],
+                                              fc_dev_map<float> map, fc_dev_noted &noted) {
+  uint32_t t[N];
+#pragma unroll
+  for (int k = 0; k < N; k++)
+    t[k] = __float_as_uint(fmaf(v[k], map.inverse, 12582912.f + static_cast<float>(map.bias)));
+  fc_bytes_near<N>(to, t, noted);
 }
 
 // N samples, whole words of them.

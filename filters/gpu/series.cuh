@@ -339,8 +339,8 @@ struct fc_series {
     const bool beyond = !LINE && source<Link>(a, y) < 0;
     if (!beyond && !is_whole(a, element(y))) return;
     float x[IN], v[V];
-    raw.values(x);
-    pre.run(x, v, noted);
+    raw.values(x, fc_window_scaling<T, KT>(pre));
+    fc_window_run(pre, x, v, noted);
     if (beyond)
 #pragma unroll
       for (int i = 0; i < V; i++) v[i] = a.constant[0];
@@ -404,7 +404,13 @@ struct fc_series {
       float o[OUT];
       if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
       post.run(v, o, noted);
-      all = fc_window_codes<U, KU, Post::QUIET, V, UM>(word, to, o, left, noted);
+      all = left >= V;
+      if (all) fc_map_codes<float, U, KU, Post::QUIET, Post::NEAR>(word, o, noted);
+#pragma unroll
+      for (int i = 0; i < OUT; i++) // at the ends of rows, in fewer registers than as words
+        if (!all && i < left / UM * UO)
+          reinterpret_cast<U *>(to)[i] =
+              fc_map_code<float, U, Post::QUIET>(o[i], fc_map_scaling<float, U, KU>(), noted);
     }
     const int end = min(THREADS - stages::RIGHT / V, (a.total - first(y)) / V) - 1; // last whole vector
     if constexpr (WIDE)

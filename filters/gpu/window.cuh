@@ -45,14 +45,39 @@ FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, i
 }
 
 // No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
-// that is stored, before the functions. NOTES: they may note something themselves.
+// that is stored, before the functions. NOTES: they may note something themselves. QUIET: nothing that is
+// stored is clipped, or NaN; NEAR: nothing far out of range, or NaN.
 struct fc_none {
-  static constexpr bool QUIET = false, ROUNDED = true, NOTES = false;
+  static constexpr bool QUIET = false, NEAR = false, SCALES = false, ROUNDED = true, NOTES = false;
   template <int N> FC_DEVICE void run(const float (&v)[N], float (&to)[N], fc_dev_noted &) const {
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = v[i];
   }
 };
+
+struct fc_none_quiet : fc_none {
+  static constexpr bool QUIET = true;
+};
+struct fc_none_near : fc_none {
+  static constexpr bool NEAR = true;
+};
+
+// How codes become values ahead of the window. SCALES: times a factor, the first of the functions there. It
+// costs nothing then: 2^23 + code times the factor, minus 2^23 times that, is rounded once
+// (sample_words.cuh), as is the product of both.
+template <typename T, int KT, typename Pre> FC_DEVICE fc_dev_map<float> fc_window_scaling(const Pre &pre) {
+  fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
+  static_assert(!Pre::SCALES || KT != FC_AUDIO, "codes that are values");
+  if constexpr (Pre::SCALES) map.scale = pre.factor();
+  return map;
+}
+template <typename Pre, int N, int M>
+FC_DEVICE void fc_window_run(const Pre &pre, const float (&v)[N], float (&to)[M], fc_dev_noted &noted) {
+  if constexpr (Pre::SCALES)
+    pre.template run<true>(v, to, noted);
+  else
+    pre.run(v, to, noted);
+}
 
 // What is done with a window: its taps, and how a row of it is added to the sums of the outputs that it
 // belongs to. KEPT: how many rows of numbers a thread keeps from row to row, NY of which are sums.
@@ -143,8 +168,8 @@ template <typename T, int KT, int N, int MOST> struct fc_window_load<T, KT, N, t
 #pragma unroll
     for (int i = 0; i < W; i++) whole[i] = word[i];
   }
-  FC_DEVICE void values(float (&v)[N]) const {
-    fc_map_values<float, T, KT, N>(v, word);
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map = fc_map_scaling<float, T, KT>()) const {
+    fc_map_values<float, T, KT, N>(v, word, map);
   }
 };
 template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
@@ -169,10 +194,10 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
     for (int i = 0; i < W; i++) whole[i] = word[i];
     if constexpr (EACH > 1) fc_words_shift(whole, last, askew);
   }
-  FC_DEVICE void values(float (&v)[N]) const {
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map = fc_map_scaling<float, T, KT>()) const {
     uint32_t whole[W];
     words(whole);
-    fc_map_values<float, T, KT>(v, whole);
+    fc_map_values<float, T, KT>(v, whole, map);
   }
 };
 template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W]) {
@@ -210,26 +235,32 @@ template <int W> FC_DEVICE void fc_window_store_halves(char *to, const uint32_t 
     fc_map_store_words<2>(to, word);
 }
 
+// Elements that are not in the signal become copies of the first pixel, so that nothing is noted of them;
+// `left` is at least UM.
+template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
+  if (left >= V) return;
+#pragma unroll
+  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
+}
+
 // Outputs of a thread, of which `left` elements are in the signal: as words if that are all, else they are
 // stored one by one. Returns whether it was all.
-template <typename U, int KU, bool QUIET, int V, int UM, int OUT, int W>
-FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, const float (&v)[OUT], int left,
+template <typename U, int KU, bool QUIET, int V, int UM, bool NEAR = false, int OUT, int W>
+FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, float (&v)[OUT], int left,
                                fc_dev_noted &noted) {
-  if (left >= V) {
-    fc_map_codes<float, U, KU, QUIET>(word, v, noted);
-    return true;
-  }
-  const int count = left / UM * (OUT * UM / V);
+  constexpr int UO = OUT * UM / V;
+  const int count = left / UM * UO;
+  if constexpr (!QUIET && fc_is_code<U>) fc_window_fill<UO>(v, left < V ? count : OUT);
+  fc_map_codes<float, U, KU, QUIET, NEAR>(word, v, noted);
+  if (left >= V) return true;
 #pragma unroll
   for (int i = 0; i < OUT; i++)
-    if (i < count)
-      reinterpret_cast<U *>(to)[i] =
-          fc_map_code<float, U, QUIET>(v[i], fc_map_scaling<float, U, KU>(), noted);
+    if (i < count) reinterpret_cast<U *>(to)[i] = fc_map_element<U>(word, i);
   return false;
 }
 
 template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
-FC_DEVICE void fc_window_store(char *to, const float (&v)[OUT], int left, fc_dev_noted &noted) {
+FC_DEVICE void fc_window_store(char *to, float (&v)[OUT], int left, fc_dev_noted &noted) {
   constexpr int WO = OUT * sizeof(U) / 4;
   uint32_t word[WO > 0 ? WO : 1];
   if (fc_window_codes<U, KU, QUIET, V, UM>(word, to, v, left, noted))
@@ -294,14 +325,14 @@ template <typename T, int KT, int N> struct fc_window_across {
     }
   }
 
-  FC_DEVICE void values(float (&v)[N]) const {
+  FC_DEVICE void values(float (&v)[N], const fc_dev_map<float> &map) const {
     constexpr bool WHOLE = sizeof(T) == 4; // words
     uint32_t some[WHOLE ? W : W + 1], whole[W];
     fc_window_slide<G>(some, word, askew / 4);
 #pragma unroll
     for (int i = 0; i < W; i++)
       whole[i] = WHOLE ? some[i] : __funnelshift_r(some[i], some[WHOLE ? i : i + 1], askew % 4 * 8);
-    fc_map_values<float, T, KT, N>(v, whole);
+    fc_map_values<float, T, KT, N>(v, whole, map);
   }
 };
 
@@ -367,14 +398,6 @@ FC_DEVICE void fc_window_store_wide(char *to, const uint32_t (&word)[W], const f
     if (first + from >= lanes.lo && first + from <= lanes.hi) fc_words_store(at + i * (128 * EACH), some);
   }
   __syncwarp();
-}
-
-// Elements that are not in the signal become copies of the first pixel, so that Post notes nothing of them;
-// `left` is at least UM.
-template <int UM, int V> FC_DEVICE void fc_window_fill(float (&v)[V], int left) {
-  if (left >= V) return;
-#pragma unroll
-  for (int i = UM; i < V; i++) v[i] = i < left ? v[i] : v[i % UM];
 }
 
 template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {

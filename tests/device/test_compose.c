@@ -382,20 +382,26 @@ static void test_far_ends(void) {
 
 /* ---- windows -------------------------------------------------------------------- */
 
-/* The text of a filter alone, on three images. */
+/* The text of a composition on three images. */
+static char *text_of(const fc_composition *c, int in_dtype, gint64 width, gint64 channels) {
+  gint64 shape[] = {3, 120, width, channels};
+  fc_view in, out;
+  fc_composed to;
+  view_make(&in, FC_IMAGE, in_dtype, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+  view_make(&out, FC_IMAGE, c->stages[c->n - 1].dtype, shape, DENSE, FC_CUDA_DEVICE(0),
+            (void *)(guintptr)0x800000);
+  g_assert_true(fc_compose(c, &in, &out, NULL, 132, 0, &to));
+  return fc_compose_text(c, &in, &out, to.variant);
+}
+
+/* That of a filter alone. */
 static char *text_of_filter(const char *entry, gint64 nx, gint64 ny, int in_dtype, int out_dtype,
                             gint64 width, gint64 channels) {
   const fc_device_function window = filter_of(entry, nx, ny, nx + ny);
   const fc_compose_stage described = {
       .name = "window", .function = &window, .dtype = out_dtype, .kind = FC_IMAGE};
   const fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT101, 0};
-  gint64 shape[] = {3, 120, width, channels};
-  fc_view in, out;
-  fc_composed to;
-  view_make(&in, FC_IMAGE, in_dtype, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
-  view_make(&out, FC_IMAGE, out_dtype, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x800000);
-  g_assert_true(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
-  return fc_compose_text(&c, &in, &out, to.variant);
+  return text_of(&c, in_dtype, width, channels);
 }
 
 /* By how many bytes vectors are moved depends on where rows begin. */
@@ -404,17 +410,60 @@ static void test_rows_begin(void) {
     int in, out;
     gint64 width, channels;
     const char *moved;
-  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 8, 8, 8, "},
+  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 16, 16, 4, "},
                {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},  {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
                {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "}, {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
                {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},   {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
-               {FC_U8, FC_U8, 168, 3, ", 4, 8, 8, 16, "},    {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
+               {FC_U8, FC_U8, 168, 3, ", 4, 16, 16, 8, "},   {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = text_of_filter("fc_separable<5,5>", 5, 5, cases[i].in, cases[i].out,
                                            cases[i].width, cases[i].channels);
     const char *call = strstr(text, "fc_march<");
     g_assert_nonnull(call);
     if (!strstr(call, cases[i].moved)) g_test_fail_printf("case %u: %s in %s", i, cases[i].moved, call);
+  }
+}
+
+/* What is proved of a window's values: a mask of weights keeps bytes and u16, whose sums are rounded by a few
+ * units, one that adds up to 4 / 3 makes bytes that are clipped, but not far out of range. */
+static void test_windows_prove(void) {
+  static const struct {
+    int in, out;
+    double growth;
+    const char *none;
+  } cases[] = {{FC_U8, FC_U8, 1, ", fc_none_quiet>"},    {FC_U16, FC_U16, 1, ", fc_none_quiet>"},
+               {FC_U8, FC_U8, 1.333, ", fc_none_near>"}, {FC_U8, FC_U8, 200, ", fc_none>"},
+               {FC_U16, FC_U16, 1.333, ", fc_none>"},    {FC_F32, FC_U8, 1, ", fc_none>"},
+               {FC_U16, FC_U16, 1.00001, ", fc_none>"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    fc_device_function window = filter_of("fc_separable<5,5>", 5, 5, 10);
+    window.growth = cases[i].growth, window.flags |= FC_FUNCTION_NONNEGATIVE;
+    const fc_compose_stage described = {
+        .name = "window", .function = &window, .dtype = cases[i].out, .kind = FC_IMAGE};
+    const fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT101, 0};
+    g_autofree char *text = text_of(&c, cases[i].in, 176, 1);
+    if (!strstr(text, cases[i].none)) g_test_fail_printf("case %u: not %s", i, cases[i].none);
+  }
+}
+
+/* A factor ahead of a window is part of how codes become values where that is exact. */
+static void test_factors(void) {
+  static const struct {
+    int in;
+    double factor;
+    gboolean scales;
+  } cases[] = {{FC_U8, 1.1, TRUE}, {FC_U16, 0.3, TRUE}, {FC_I16, 1.1, FALSE}, {FC_F32, 1.1, FALSE},
+               {FC_U8, 0, FALSE},  {FC_U8, -1, FALSE},  {FC_U8, 1e10, FALSE}, {FC_U8, 1e-10, FALSE}};
+  const fc_device_function window = filter_of("fc_separable<5,5>", 5, 5, 10);
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    stage scale = gain;
+    scale.op.factor = cases[i].factor;
+    stage_prepare(&scale, FC_F32);
+    const fc_compose_stage stages[] = {{"gain", &scale.function, FC_F32, FC_IMAGE},
+                                       {"window", &window, FC_F32, FC_IMAGE}};
+    const fc_composition c = {stages, 2, FC_F32, 1, FC_BORDER_REFLECT101, 0};
+    g_autofree char *text = text_of(&c, cases[i].in, 176, 1);
+    g_assert_cmpint(strstr(text, "SCALES = true") != NULL, ==, cases[i].scales);
   }
 }
 
@@ -641,6 +690,8 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
   g_test_add_func("/compose/rows begin", test_rows_begin);
+  g_test_add_func("/compose/windows prove", test_windows_prove);
+  g_test_add_func("/compose/factors", test_factors);
   g_test_add_func("/compose/few registers", test_few_registers);
   g_test_add_func("/compose/windows", test_windows);
   g_test_add_func("/compose/faulty text", test_faulty_text);
