@@ -31,9 +31,6 @@ struct fc_march {
   using vector = fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>;
   // Elements that are read behind a vector.
   static constexpr int BEHIND = !ACROSS ? 0 : (V * X::G + X::W - 1) / X::W;
-  // Whether rows of a batch, which but at the ends of the signal lie one behind the other, get their
-  // addresses from one test: of four rows these take registers.
-  static constexpr bool TOGETHER = B <= 2;
   // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
   // batch.
   static constexpr int MOST = (L + R + V + BEHIND) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
@@ -96,25 +93,15 @@ struct fc_march {
 #pragma unroll
     for (int k = 0; k < EACH; k++) place(a, k, first, end, units[k]);
 
-    const auto fetch_row = [&](int u, const char *from) {
-      if constexpr (ACROSS)
-        raw[u].fetch(from, last);
-      else
-        raw[u].fetch(from);
-    };
     const auto fetch = [&](int q) {
-      const int y0 = top + q;
-      if (TOGETHER && y0 >= 0 && y0 + B <= a.extent && q + B <= need) {
-        const char *rows = in + y0 * a.in_row + at;
-        if (loads)
 #pragma unroll
-          for (int u = 0; u < B; u++) fetch_row(u, rows + u * a.in_row);
-      } else {
-#pragma unroll
-        for (int u = 0; u < B; u++) {
-          const int y = source_row(a, y0 + u);
-          if (loads && q + u < need && y >= 0) fetch_row(u, in + y * a.in_row + at);
-        }
+      for (int u = 0; u < B; u++) {
+        const int y = source_row(a, top + q + u);
+        if (!loads || q + u >= need || y < 0) continue;
+        if constexpr (ACROSS)
+          raw[u].fetch(in + y * a.in_row + at, last);
+        else
+          raw[u].fetch(in + y * a.in_row + at);
       }
       if (!at_end) return;
 #pragma unroll
