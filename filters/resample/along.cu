@@ -41,7 +41,8 @@ bool choose_kernel(plan *p) {
   static const int64_t of[][2] = {{1, 2}, {2, 2}, {2, 3}, {3, 4}};
   for (auto &k : of)
     if (p->steps <= k[0] && p->blocks <= k[1]) return p->steps = k[0], p->blocks = k[1], p->any = false, true;
-  return p->any = p->blocks <= ALONG_ANY_BLOCKS && p->rows <= ROWS_MOST;
+  return p->any = p->blocks <= ALONG_ANY_BLOCKS && p->rows <= ROWS_MOST && p->x.scale >= ALONG_ANY_SHRUNK &&
+                  p->y.scale >= ALONG_ANY_SHRUNK;
 }
 
 // As many columns as fit beside the warps, or as leave each multiprocessor its share of warps.
