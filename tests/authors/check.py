@@ -81,7 +81,7 @@ UNSEEN = ("allocates", "leaks")
 class Check(harness.Case):
     def check(self, name, *options):
         """Exit status and report."""
-        done = self.run_command("check", os.path.join(MODULES, name + ".so"), "--json", "--seed", "5", "--seconds", "0.5", *options)
+        done = self.run_command("check", os.path.join(MODULES, name + ".so"), "--json", "--seed", "5", "--cases", "100", *options)
         return done.returncode, json.loads(done.stdout)
 
     @staticmethod

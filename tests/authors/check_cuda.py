@@ -38,7 +38,7 @@ UNSEEN = ("allocates", "allocates_there", "leaks", "leaks_there")
 
 
 def check(defect):
-    done = subprocess.run([PROGRAM, f"{FOLDER}/{PREFIX}_{defect}.so", "--backend", "cuda", "--json", "--seed", "5", "--seconds", "0.5"],
+    done = subprocess.run([PROGRAM, f"{FOLDER}/{PREFIX}_{defect}.so", "--backend", "cuda", "--json", "--seed", "5", "--cases", "40"],
                           stdout=subprocess.PIPE, text=True, check=False)
     return done.returncode, json.loads(done.stdout)
 
