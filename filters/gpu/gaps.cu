@@ -7,9 +7,8 @@
 
 namespace {
 
-// What is read is not read again, and leaves in the second cache what the filter reads or the copy before has
-// written. Of a thread: elements that are loaded before the first is stored, so that enough bytes are in
-// flight where a warp's element is one of 96 bytes.
+// Of a thread: elements that are loaded before the first is stored, so that enough bytes are in flight where
+// a warp's element is one of 96 bytes.
 constexpr int THREADS = 256, EACH = 8;
 
 struct column_copy {
@@ -34,8 +33,8 @@ __global__ void __launch_bounds__(THREADS) gaps_column(const __grid_constant__ c
   for (int k = 0; k < EACH; k++) {
     const int64_t i = first + k * THREADS;
     if (i < c.count)
-      v[k] = __ldcs(reinterpret_cast<const T *>(
-          c.from + place(static_cast<int>(i), c.from_image, c.from_row, c.from_channel)));
+      v[k] = *reinterpret_cast<const T *>(
+          c.from + place(static_cast<int>(i), c.from_image, c.from_row, c.from_channel));
   }
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
