@@ -117,7 +117,9 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
 /* Elements per thread: those that cost least; along lines of sound, and for separable masks of few taps over
  * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short, or where these would
  * be stored by halves. Of such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes
- * took 0.236 ms by 16, 0.295 ms by 8, but over 4104 x 4096 34 us by 16, 27 by 8 (H200). */
+ * took 0.236 ms by 16, 0.295 ms by 8, but over 4104 x 4096 34 us by 16, 27 by 8 (H200). Before rows of 8
+ * bytes were told apart, 62 kernels of the sweep took 3 % more than by the best of 4, 8, 12 and 16 for each.
+ */
 static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
   const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
