@@ -192,10 +192,11 @@ static void run_cases(const subject *t, const fc_operator *op, const fc_backend 
                       const test_device *device, const kind_of_test *kind) {
   const gboolean halves = kind->run == case_halo; /* first guarded after the block, then before it */
   harness_options options = t->options->harness;
+  const guint64 exactly = options.seconds > 0 ? 0 : options.cases; /* 0: any number, within a time */
   guint64 ran = 0;
   options.run = kind->run, options.test = kind->name, options.current = t->s->current;
-  if (kind->cases) {
-    options.few = TRUE,
+  options.few = kind->cases > 0;
+  if (kind->cases && !exactly) {
     options.cases = MIN(options.cases ? options.cases : kind->cases, kind->cases) / (halves ? 2 : 1);
     options.seconds = options.seconds > 0 ? MIN(options.seconds, 2) : 2;
   }
@@ -206,6 +207,8 @@ static void run_cases(const subject *t, const fc_operator *op, const fc_backend 
       skip(t->s, "memory of the device cannot be guarded here");
       return;
     }
+    if (exactly && halves) options.cases = (exactly + !half) / 2;
+    if (exactly && !options.cases) break;
     harness_run(op, backend, on, &options, &tally);
     take_tally(t->s, &tally);
     ran += tally.ran;

@@ -102,6 +102,15 @@ class Check(harness.Case):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
 
+    def test_so_many_cases(self):
+        """Without --seconds, of every test: its result does not depend on the speed of a machine. With them, at most."""
+        for test in ("halo", "calls", "instances", "memory"):
+            for cases in ("1", "67"):
+                text = "".join(r["text"] for r in self.check("none", "--test", test, "--cases", cases)[1]["results"] if r["test"] == test)
+                self.assertEqual(text, f"{cases} cases", test)
+        halo = [r["text"] for r in self.check("none", "--test", "halo", "--cases", "1000000", "--seconds", "1")[1]["results"] if r["test"] == "halo"]
+        self.assertLessEqual(int(halo[0].split()[0]), 60)
+
     def test_a_map_that_is_not_used_is_named(self):
         """Where a run would join stages: each of them once, with the reason."""
         harness.write_png(self.path("in.png"), [[7] * 30] * 20, 1)

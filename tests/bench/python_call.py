@@ -29,7 +29,7 @@ import rivals_cpu
 
 CALLS, ROUNDS = 200, 300  # as in call_cost.c
 REPEATS = 7
-PATIENCE = 60  # seconds, in which too slow calls are measured once more
+RETRIES, PATIENCE = 2, 60  # too slow calls are measured again so often at least, and for so many seconds
 SIZES = ((1, 1, 1), (64, 64, 3))
 STAGE = "gain:0.5"
 
@@ -298,9 +298,10 @@ def main():
     began, told = time.perf_counter(), rivals_cpu.circumstances(os.cpu_count())
     told["commit"] = given.commit or told["commit"]
     told["calls"] = list(overheads(given.call_cost))
-    while given.most is not None and worst(told["calls"]) > given.most and time.perf_counter() - began < PATIENCE:
+    retries = 0
+    while given.most is not None and worst(told["calls"]) > given.most and (retries < RETRIES or time.perf_counter() - began < PATIENCE):
         time.sleep(0.5)  # other programs only ever add to it
-        told["calls"] = list(overheads(given.call_cost))
+        told["calls"], retries = list(overheads(given.call_cost)), retries + 1
     if given.cuda:
         told["calls"] += gpu_overheads(given.call_cost)
         told["streams"] = [on_current_stream(tensors) for tensors in gpu_libraries()]

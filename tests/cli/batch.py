@@ -441,14 +441,19 @@ class Resume(Batch):
         self.assertEqual(self.outputs("out"), [f"{i}.png" for i in range(6)])
 
     def killed(self, command, folder):
-        """Runs it to its end by way of 20 kills at random moments; how many of them met it at work. A run that ends sooner
-        than it is killed was quicker than the first one: kills then come earlier, and all begins again."""
+        """Runs it to its end by way of 20 kills at random moments; how many of them met it at work. All begins again when a
+        run ends sooner than it is killed. If none before had left it a part of the work, it was quicker than the first one:
+        kills then come earlier, but late enough for work to have begun."""
         begun = time.monotonic()
         self.succeed(*command)
-        within = (time.monotonic() - begun) * 0.6
-        want = {name: self.read(f"{folder}/{name}") for name in self.outputs(folder)}
+        worked = time.monotonic()
+        self.succeed(*command, "--resume")
+        least = min(0.6 * (worked - begun), 2 * (time.monotonic() - worked))
+        within = 0.6 * (worked - begun)
+        made = lambda: {name: self.read(f"{folder}/{name}") for name in self.outputs(folder)}  # noqa: E731
+        want = made()
         shutil.rmtree(self.path(folder))
-        met, chance = 0, random.Random(7)
+        met, fresh, chance = 0, True, random.Random(7)
         for kill in range(100):
             if kill >= 20 and met > 3:
                 break
@@ -457,12 +462,15 @@ class Resume(Batch):
             time.sleep(chance.random() * within)
             process.kill()
             if process.wait() != 0:
-                met += 1
-            elif kill < 80:
-                within *= 0.7
+                met, fresh = met + 1, False
+                continue
+            self.assertEqual(made(), want)
+            if kill < 80:
+                within = max(within * 0.7, least) if fresh else within
                 shutil.rmtree(self.path(folder))
+                fresh = True
         self.succeed(*command, "--resume")
-        self.assertEqual({name: self.read(f"{folder}/{name}") for name in self.outputs(folder)}, want)
+        self.assertEqual(made(), want)
         return met
 
     def test_killed_at_any_point(self):

@@ -11,6 +11,7 @@ import os
 import signal
 import struct
 import subprocess
+import threading
 import time
 import unittest
 import zlib
@@ -155,10 +156,16 @@ READ = {
 
 class Hostile(harness.Case):
     def run_bounded(self, *arguments, seconds=SECONDS):
-        """(status, line) of a run: within so many seconds of processor time and so much memory, of it and its decoder."""
+        """(status, line) of a run: within so many seconds of processor time and so much memory, of it and its decoder. One
+        that stands still uses up neither, and is killed."""
         with open(self.path("stderr"), "w+b") as stderr:
             run = subprocess.Popen([harness.COMMAND, *arguments], cwd=self.folder, env=harness.fixed_environment(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr)
+            clock = threading.Timer(harness.PATIENCE, os.kill, (run.pid, signal.SIGKILL))
+            clock.start()
+            os.waitid(os.P_PID, run.pid, os.WEXITED | os.WNOWAIT)
+            clock.cancel()  # before the number can be another's
+            clock.join()
             _, status, used = os.wait4(run.pid, 0)
             run.returncode = os.waitstatus_to_exitcode(status)
             stderr.seek(0)
@@ -252,7 +259,7 @@ class Limits(harness.Case):
         harness.write_png(self.path("in.png"), [[9] * 30] * 20, 1)
         for stages in (("-p", "resize:1000000x1000000"), ("-p", "pad:1000000x1000000"), ("-p", "resize:1000000x1000000", "-p", "gain:2")):
             for output in ("out.png", "out.tif"):
-                self.assertEqual(self.fails(1, "-i", "in.png", *stages, "-o", output, timeout=20),
+                self.assertEqual(self.fails(1, "-i", "in.png", *stages, "-o", output, timeout=harness.SOON),
                                  f"{output}: 1000000 x 1000000 pixels, 1 TB of samples, are more than the limit of 268435456 pixels (--max-pixels sets it)")
         said = self.fails(1, "-i", "in.png", "-p", "resize:20000x20000", "-o", "out.png", "--dry-run")
         self.assertIn("out.png: 20000 x 20000 pixels, 400 MB of samples, are more than the limit", said)
@@ -261,7 +268,7 @@ class Limits(harness.Case):
         self.run_and_check("-i", "in.png", "--max-pixels", "400000000", "-p", "resize:20000x20000", "-o", "out.png", "--dry-run")
         self.run_and_check("-i", "in.png", "--max-pixels", "600", "-p", "resize:40x40", "-o", "out.png")
         for output, title in (("out.bmp", "BMP"), ("out.tga", "TGA")):
-            self.assertEqual(self.fails(2, "-i", "in.png", "--max-pixels", "4000000000", "-p", "resize:60000x60000", "-o", output, timeout=20),
+            self.assertEqual(self.fails(2, "-i", "in.png", "--max-pixels", "4000000000", "-p", "resize:60000x60000", "-o", output, timeout=harness.SOON),
                              f"{output}: {title} holds 536870911 pixels, not 60000 x 60000; use .npy")
         self.run_and_check("-i", "in.png", "-p", "pad:1000000x1000000", "-p", "crop:8x8", "-o", "out.png")
 
