@@ -52,7 +52,7 @@ const option options[] = {
     {"allow-truncated", 0, OPTION_FLAG, AT(allow_truncated), FOR_RUN, NULL,
      "use the readable part of a truncated input, with a warning"},
     {"max-pixels", 0, OPTION_NUMBER, AT(max_pixels), FOR_RUN, "N",
-     "refuse images with more pixels (default 268435456)", 1, G_MAXINT64},
+     "refuse images with more pixels (default 268435456); larger: what a chain may make, too", 1, G_MAXINT64},
     {"decode", 0, OPTION_CHOICE, AT(decode), FOR_RUN | FOR_GPU, "cpu|gpu|auto",
      "where JPEG files of a batch are decoded (default cpu); gpu: by nvJPEG, unconfined"},
     {"max-memory", 0, OPTION_NUMBER, AT(max_memory), FOR_RUN, "MB",

@@ -230,6 +230,7 @@ static void write_totals(json *j, const totals *t) {
   json_open(j, "totals", '{');
   json_int(j, "done", t->done);
   json_int(j, "failed", t->failed);
+  if (t->failed_earlier) json_int(j, "failed_earlier", t->failed_earlier);
   json_int(j, "resumed", t->resumed);
   json_int(j, "skipped", t->skipped);
   json_int(j, "bytes", t->bytes);

@@ -21,7 +21,7 @@ void outcome_free(outcome *o);
 /* For a batch: the number of files, the speed, and the slowest files. */
 #define SLOWEST_MOST 10
 typedef struct totals {
-  gint64 done, failed, resumed, skipped, bytes;
+  gint64 done, failed, failed_earlier, resumed, skipped, bytes; /* failed: also in an earlier run */
   double seconds;
   struct {
     char *input;

@@ -581,9 +581,9 @@ static gboolean run_batch(work *w, GError **error) {
   const gint64 earlier = failed - (gint64)w->failed; /* that an earlier run recorded in archives */
   if (earlier > 0) {
     say_error("%" G_GINT64_FORMAT " input%s failed in an earlier run and %s missing in the archives that are "
-              "there already; leave out --resume to begin anew",
-              earlier, earlier == 1 ? "" : "s", earlier == 1 ? "is" : "are");
-    w->failed = (guint)failed;
+              "there already (what that run wrote to --failed names %s); leave out --resume to begin anew",
+              earlier, earlier == 1 ? "" : "s", earlier == 1 ? "is" : "are", earlier == 1 ? "it" : "them");
+    w->failed = (guint)failed, w->totals.failed_earlier = earlier;
   }
   return close_failures(w, failed < 0 ? NULL : error) && failed >= 0;
 }
@@ -731,10 +731,20 @@ static exit_status explain_all(work *w) {
   return !failed ? EXIT_DONE : !w->batch ? status : failed < n ? EXIT_PARTIAL : EXIT_FAILED;
 }
 
+/* An option that promises something else than the picture; NULL: none is given. */
+static const char *beside_preview(const arguments *a) {
+  return a->report    ? "--report"
+         : a->json    ? "--json"
+         : a->failed  ? "--failed"
+         : a->resume  ? "--resume"
+         : a->dry_run ? "--dry-run"
+                      : NULL;
+}
+
 /* Only the picture of some inputs, no outputs. */
 static exit_status preview(work *w) {
   const arguments *a = w->args;
-  const char *const *asked = a->preview, *beside = a->report ? "--report" : a->failed ? "--failed" : NULL;
+  const char *const *asked = a->preview, *beside = beside_preview(a);
   g_autoptr(GError) error = NULL;
   char *end;
   if (beside) {

@@ -311,24 +311,40 @@ static gboolean check_room(const fc_opened *o, const fc_plan *plan, GError **err
                  left);
 }
 
+/* Rows, columns and channels of a picture in an array, (Y, X, C) or with few channels first. */
+static void sides_of(const fc_format *f, gint64 sides[3]) {
+  const gboolean planar = f->extent[FC_AXIS_C] > 4 && f->extent[FC_AXIS_Y] <= 4;
+  for (int i = 0; i < 3; i++) sides[i] = f->extent[planar ? FC_AXIS_Y + (i + 1) % 3 : FC_AXIS_Y + i];
+}
+
+/* How many pixels of so many channels an input is enough for: its own, or as many as its elements make, in
+ * whatever order the axes are. */
+static double pixels_in(const fc_format *in, gint64 channels) {
+  double elements = 1;
+  if (in->kind == FC_AUDIO) return 0;
+  for (int a = 0; a < FC_AXES; a++) elements *= (double)MAX(in->extent[a], 1);
+  return MAX(elements / (double)MAX(channels, 1),
+             (double)in->extent[FC_AXIS_X] * (double)in->extent[FC_AXIS_Y]);
+}
+
 /* Refuses a picture that a chain makes much larger, before anything is allocated: of formats that are encoded
- * nobody knows the size of the file, and rows would be made for days. Arrays are bounded by check_room; a
- * picture may always be as large as what it is made from. */
+ * nobody knows the size of the file, and rows would be made for days. Arrays are bounded by check_room,
+ * unless they are made to be drawn; a picture may always be as large as what it is made from. */
 static gboolean check_pixels(const fc_opened *o, const fc_format *in, const fc_format *out, GError **error) {
-  const gint64 width = out->extent[FC_AXIS_X], height = out->extent[FC_AXIS_Y];
   const gint64 asked = o->query.options ? o->query.options->max_pixels : 0,
                limit = MAX(asked, FC_PIXELS_MOST);
-  const double pixels = (double)width * (double)height;
-  if (out->kind == FC_AUDIO || o->sink->sample_bytes || width < 1 || height < 1 || pixels <= (double)limit ||
-      (in->kind != FC_AUDIO && pixels <= (double)in->extent[FC_AXIS_X] * (double)in->extent[FC_AXIS_Y]))
+  gint64 sides[3];
+  if (out->kind == FC_AUDIO || (o->sink->sample_bytes && !o->drawn)) return TRUE;
+  sides_of(out, sides);
+  const double pixels = (double)sides[0] * (double)sides[1];
+  if (sides[0] < 1 || sides[1] < 1 || pixels <= (double)limit || pixels <= pixels_in(in, sides[2]))
     return TRUE;
-  g_autofree char *size =
-      fc_size_for_message(pixels * (double)out->extent[FC_AXIS_C] * (double)fc_dtype_size(out->dtype));
+  g_autofree char *size = fc_size_for_message(pixels * (double)sides[2] * (double)fc_dtype_size(out->dtype));
   return fc_fail(error, FC_UNSUPPORTED,
                  "%s: %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
                  " pixels, %s of samples, are more than the limit of %" G_GINT64_FORMAT
-                 " pixels (--max-pixels sets it)",
-                 o->sink->name, width, height, size, limit);
+                 " pixels (--max-pixels %.0f allows it)",
+                 o->drawn ? o->drawn : o->sink->name, sides[1], sides[0], size, limit, pixels);
 }
 
 /* Whether the first stage, which reduces the image, gives the same output size for a smaller version of

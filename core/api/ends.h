@@ -31,8 +31,10 @@ typedef struct fc_opened {
   fc_source **sides;
   const fc_format **side_formats;
   const char **side_names;
-  fc_format format;    /* of the chain's signal */
-  char *once;          /* an input that can be read once only; NULL: all can be read again */
+  fc_format format; /* of the chain's signal */
+  const char
+      *drawn; /* borrowed; not NULL: the output, whatever its format, is a picture made from this file */
+  char *once; /* an input that can be read once only; NULL: all can be read again */
   fc_plan_query query; /* but for `touch` */
 } fc_opened;
 

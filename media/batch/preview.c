@@ -7,6 +7,7 @@
  */
 #include "media/batch/batch.h"
 
+#include "core/api/ends.h"
 #include "core/context/chain.h"
 #include "media/array/array.h"
 
@@ -132,7 +133,12 @@ static gboolean show(const fc_batch *b, fc_chain *chain, const fc_task *task, co
   options.out_format = "npy", options.in_bytes = task->content, options.out_bytes = &made;
   options.progress = NULL;
   if (task->random_name) options.random_name = task->random_name;
-  if (!fc_chain_run_file(chain, task->input, "preview.npy", &options, NULL, error)) return FALSE;
+  const fc_between between = {.input = task->input, .output = "preview.npy"};
+  fc_opened *opened = fc_opened_new(chain, &between, &options, error);
+  g_autofree char *path = fc_file_split(task->input, TRUE, NULL), *name = fc_display_name(path, "-");
+  if (!opened) return FALSE;
+  opened->drawn = name;
+  if (!fc_opened_run(opened, chain, task->input, between.output, &options, NULL, error)) return FALSE;
   picture p = {0};
   const gboolean ok = load(&p, made, task->input, error);
   if (ok) draw(s, left, top, &p);

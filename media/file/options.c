@@ -145,6 +145,14 @@ static gboolean is_allowed(const char *values, const char *value) {
   return g_strv_contains((const char *const *)choices, value);
 }
 
+/* The standard value, or the first choice where that is told in words ("required"). NULL: of a number without
+ * a standard value none is more likely than others. */
+static char *example_of(const fc_file_option *option) {
+  if (is_allowed(option->values, option->standard)) return g_strdup(option->standard);
+  const char *end = strchr(option->values, '|');
+  return end ? g_strndup(option->values, (gsize)(end - option->values)) : NULL;
+}
+
 /* What it must be, and an example if there is one. */
 static gboolean refuse_value(const fc_file_option *option, const char *value, const char *name,
                              GError **error) {
@@ -153,8 +161,9 @@ static gboolean refuse_value(const fc_file_option *option, const char *value, co
     return fc_fail(error, FC_INVALID, "%s: %s: expected %s, found \"%s\"", name, key, values, value);
   if (is_text(values)) return fc_fail(error, FC_INVALID, "%s: %s needs a value: %s", name, key, values);
   const char *what = strchr(values, '|') ? "one of " : "a number ";
-  return fc_fail(error, FC_INVALID, "%s: %s needs %s%s, as in %s:%s=%s", name, key, what, values, name, key,
-                 option->standard);
+  g_autofree char *example = example_of(option);
+  return fc_fail(error, FC_INVALID, "%s: %s needs %s%s%s%s%s%s", name, key, what, values,
+                 example ? ", as in " : "", example ? key : "", example ? "=" : "", example ? example : "");
 }
 
 static const char *value_at(const fc_given_options *options, guint i) {

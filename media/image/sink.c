@@ -26,6 +26,9 @@ const fc_file_option fc_jpeg_writing[] = {
      "RRGGBB, or grey of 0 to 255: what transparent pixels are flattened over"},
     {NULL, NULL, NULL, NULL}};
 
+#define STB_HEADER      (14 + 108) /* bytes of the longest, a BMP with alpha */
+#define STB_PIXELS_MOST ((INT32_MAX - STB_HEADER) / 4)
+
 /* The capabilities of each format. */
 typedef struct image_form {
   const char *name;
@@ -103,11 +106,11 @@ static gboolean check_shape(const image_sink *sink, const fc_format *format, GEr
                    "%s: %s holds sides of 1 to %" G_GINT64_FORMAT " pixels, not %" G_GINT64_FORMAT
                    " x %" G_GINT64_FORMAT "; use .npy",
                    name, sink->file->title, most, columns, rows);
-  /* stb_image_write counts bytes in int. */
-  if (sink->form->encode == fc_encode_stb && rows * columns > INT32_MAX / 4)
+  /* stb_image_write counts bytes in int, with the header. */
+  if (sink->form->encode == fc_encode_stb && rows * columns > STB_PIXELS_MOST)
     return fc_fail(error, FC_INVALID,
                    "%s: %s holds %d pixels, not %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT "; use .npy", name,
-                   sink->file->title, INT32_MAX / 4, columns, rows);
+                   sink->file->title, STB_PIXELS_MOST, columns, rows);
   return TRUE;
 }
 

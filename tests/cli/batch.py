@@ -523,6 +523,10 @@ class Preview(Batch):
         for option in ("--report", "--failed"):
             self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "s.png", option, "r.json"),
                              f"--preview draws a picture and does nothing else: leave out {option}")
+        for option in ("--json", "--resume", "--dry-run"):
+            self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "s.png", option),
+                             f"--preview draws a picture and does nothing else: leave out {option}")
+        self.assertEqual(self.files(), ["p/a.png"])
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "2"), "--preview needs two values: N OUT.png")
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "2", "p/a.png"), "--preview would overwrite p/a.png")
         self.assertEqual(self.fails(2, "-i", "p", "--preview", "0", "s.png"), "--preview: shows 1 to 4096 pairs")
@@ -592,7 +596,10 @@ class Archives(Batch):
         self.assertEqual([n for n, _ in self.members("out.tar")], [n for n, _ in members if "001" not in n])
         self.assertEqual(json.loads(self.read("f.jsonl"))["path"], "in.tar/train/001.seg.png")
         self.assertEqual(self.fails(3, "-i", "in.tar", "-o", "out.tar", "--resume"),
-                         "1 input failed in an earlier run and is missing in the archives that are there already; leave out --resume to begin anew")
+                         "1 input failed in an earlier run and is missing in the archives that are there already (what that run wrote to --failed names it); leave out --resume to begin anew")
+        done = self.run_command("-i", "in.tar", "-o", "out.tar", "--resume", "--json", "-q")
+        totals = json.loads(done.stdout)["totals"]
+        self.assertEqual((done.returncode, totals["failed"], totals["failed_earlier"]), (3, 1, 1))
 
     def test_parts(self):
         self.tar("in.tar", self.samples(7))

@@ -111,7 +111,7 @@ class FirstContact(harness.Case):
                 ([*image, "-p", "gauss", "-o", "out.png"], 'gauss: "sigma" is missing: write gauss:SIGMA', "gauss:2"),
                 ([*image, "-o", "out.jpg:qualty=20"], 'no option "qualty" of JPEG: there are quality,', None),
                 ([*image, "-o", "out.jpg:quality=200"], 'quality: expected 1..100, found "200"', None),
-                ([*image, "-o", "out.jpg:quality"], "out.jpg: quality needs a number 1..100, as in out.jpg:quality=92", None),
+                ([*image, "-o", "out.jpg:quality"], "out.jpg: quality needs a number 1..100, as in quality=92", None),
                 ([*image, *sound, "-o", "out.wav"], "several inputs need -o to name a folder", None),
                 (["-i", "nowhere.wav", "-o", "out.wav"], "nowhere.wav: cannot be opened: No such file or directory", None),
                 (["-i", "*.jpg", "-o", "out/"], "*.jpg: no file matches this pattern", None),

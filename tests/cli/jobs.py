@@ -700,6 +700,7 @@ class Examples(harness.Case):
         harness.write_wav(self.path("spectra.wav"), harness.tone(1000, 8), 8)
         rows = [[(x * y * 3) % 256 for x in range(64 * 3)] for y in range(48)]
         harness.write_png(self.path("image.png"), rows, 3)
+        harness.write_npy(self.path("planes.npy"), (3, 48, 64), [n % 256 for n in range(3 * 48 * 64)])
 
     def make_files(self, op, example):
         """Tables, and further inputs, which are like the first."""
@@ -721,6 +722,8 @@ class Examples(harness.Case):
                 with self.subTest(example=example):
                     self.make_files(op, example)
                     said = [self.run_example(op, kind, example) for kind in op["kinds"]]
+                    if "array" in op["kinds"] and not op["generator"]:
+                        said.append(self.run_command("-i", "planes.npy", "-p", example, "-o", "out.npy"))
                     if "audio" in op["kinds"] and not op["generator"]:
                         said.append(self.run_command("-i", "spectra.wav", "-p", example, "-o", "out.wav"))
                         said.append(self.run_command("-i", self.FILES["audio"][0], "-p", example, "-o", "drawn.png"))

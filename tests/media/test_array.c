@@ -369,7 +369,7 @@ static void test_raw_mistakes(void) {
       {"dtype=u8,rate=0", "raw layout: rate: expected 1..1000000000, found \"0\""},
       {"dtype=u8,rate=8000,layout=chunky",
        "raw layout: layout: expected interleaved|planar, found \"chunky\""},
-      {"dtype", "raw layout: dtype: expected u8|i16|u16|i32|f32|f64, found \"yes\""},
+      {"dtype", "raw layout: dtype needs one of u8|i16|u16|i32|f32|f64, as in dtype=u8"},
       {"dtype=u8,depth=3",
        "raw layout: no option \"depth\" of raw: there are dtype, channels, rate, width, height, length, "
        "layout, endian (a colon in a file's name is written \\:)"},

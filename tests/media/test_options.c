@@ -9,6 +9,8 @@
 static const fc_file_option table[] = {{"quality", "1..100", "90", ""},
                                        {"lossless", "yes|no", "no", ""},
                                        {"colour", "RRGGBB", "ffffff", ""},
+                                       {"dtype", "u8|i16", "required", ""},
+                                       {"rate", "1..1000", "required for sound", ""},
                                        {NULL, NULL, NULL, NULL}};
 
 static fc_given_options *parse(const char *file, const char *path) {
@@ -52,15 +54,19 @@ static void test_values(void) {
 static void test_refused(void) {
   static const struct {
     const char *file, *sentence;
-  } cases[] = {{"a.png:qality=7",
-                "a.png: no option \"qality\" of PNG: there are quality, lossless, colour (a colon in a "
-                "file's name is written \\:)"},
-               {"a.png:quality=7:quality=8", "a.png: quality is given twice"},
-               {"a.png:quality=0", "a.png: quality: expected 1..100, found \"0\""},
-               {"a.png:quality", "a.png: quality needs a number 1..100, as in a.png:quality=90"},
-               {"a.png:lossless=perhaps", "a.png: lossless: expected yes|no, found \"perhaps\""},
-               {"a.png:colour=", "a.png: colour needs a value: RRGGBB"},
-               {"a.png:colour", "a.png: colour needs a value: RRGGBB"}};
+  } cases[] = {
+      {"a.png:qality=7",
+       "a.png: no option \"qality\" of PNG: there are quality, lossless, colour, dtype, rate (a colon "
+       "in a file's name is written \\:)"},
+      {"a.png:quality=7:quality=8", "a.png: quality is given twice"},
+      {"a.png:quality=0", "a.png: quality: expected 1..100, found \"0\""},
+      {"a.png:quality", "a.png: quality needs a number 1..100, as in quality=90"},
+      {"a.png:lossless=", "a.png: lossless needs one of yes|no, as in lossless=no"},
+      {"a.png:dtype", "a.png: dtype needs one of u8|i16, as in dtype=u8"},
+      {"a.png:rate=", "a.png: rate needs a number 1..1000"},
+      {"a.png:lossless=perhaps", "a.png: lossless: expected yes|no, found \"perhaps\""},
+      {"a.png:colour=", "a.png: colour needs a value: RRGGBB"},
+      {"a.png:colour", "a.png: colour needs a value: RRGGBB"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(fc_given_options) given = parse(cases[i].file, "a.png");
     g_autoptr(GError) error = NULL;
