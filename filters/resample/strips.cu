@@ -5,7 +5,7 @@
 
 namespace {
 
-constexpr int64_t BEYOND = 32 * 6; // bytes behind a row that products with weights of 0 read
+constexpr int64_t BEYOND = 32 * 6; // bytes behind the rows, at least; see lay_strips
 constexpr int64_t LEAST_SEGMENT = 4;
 
 struct plan : product_plan {
@@ -21,12 +21,14 @@ int64_t elements_of(const plan &p, int64_t count) {
   return inputs_of(p.x, pixels) * p.channels + 15;
 }
 
-// Strips of so many tiles, and so many warps of a block; whether the rows that a block copies fit.
+// Strips of so many tiles, and so many warps of a block; whether the rows that a block copies fit. Products
+// with weights of 0 read behind them: as far as all steps from where a last strip of few elements begins.
 bool lay_strips(plan *p, int64_t tiles, int64_t warps) {
   const int64_t wide = STRIP * tiles, vectors = up_to(elements_of(*p, wide * warps), 16) / 16 + 1;
   p->steps = up_to(elements_of(*p, wide), 32) / 32, p->tiles = tiles, p->warps = warps;
   p->strips = (p->width + wide - 1) / wide, p->bands = (p->strips + warps - 1) / warps;
-  p->pitch = (vectors | 1) * 16, p->bytes = STRIP_STAGES * STRIP_COPIED * p->pitch + BEYOND;
+  const int64_t beyond = 32 * p->steps > BEYOND ? 32 * p->steps : BEYOND;
+  p->pitch = (vectors | 1) * 16, p->bytes = STRIP_STAGES * STRIP_COPIED * p->pitch + beyond;
   return p->bytes <= SHARED;
 }
 

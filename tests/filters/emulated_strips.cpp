@@ -9,6 +9,7 @@
 
 namespace {
 alignas(16) thread_local unsigned char resample_strips_shared[256 << 10];
-}
+const bool known = (emulated_shared = resample_strips_shared, true);
+} // namespace
 
 #include "filters/resample/strips.cu"

@@ -2,7 +2,7 @@
 /*
  * test_emulated_kernels.c - kernels of resize and median for a GPU, run on the host (emulated_*.cpp): the
  * bits of the CPU's version, on interleaved, planar and padded views that begin anywhere, whole and cut;
- * nothing written beyond the elements.
+ * nothing written beyond the elements, nor read by products beyond a block's shared memory.
  */
 #include "filters/local/median.h"
 #include "filters/resample/resample.h"
@@ -63,6 +63,26 @@ static void check_one(int i) {
   signal_free(&in), signal_free(&want), signal_free(&got);
 }
 
+/* Windows of many columns, of which the last strip of a row has few: products read behind the rows. */
+static void check_wide(void) {
+  static const struct {
+    int filter;
+    int64_t from_x, from_y, channels, to_x, to_y;
+  } rows[] = {{FC_RESAMPLE_BICUBIC, 870, 480, 1, 19, 160}, {FC_RESAMPLE_LANCZOS3, 620, 480, 1, 20, 160},
+              {FC_RESAMPLE_BICUBIC, 288, 480, 3, 7, 160},  {FC_RESAMPLE_BICUBIC, 500, 500, 3, 20, 100},
+              {FC_RESAMPLE_LANCZOS3, 200, 300, 4, 12, 75}, {FC_RESAMPLE_BILINEAR, 870, 480, 1, 19, 40}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const int64_t from[FC_AXES] = {1, rows[i].from_y, rows[i].from_x, rows[i].channels},
+                  to[FC_AXES] = {1, rows[i].to_y, rows[i].to_x, rows[i].channels};
+    const fc_resample r = {.filter = rows[i].filter, .antialias = 1, .compute = FC_F32, .isa = fc_isa_best()};
+    signal in = signal_new(FC_IMAGE, FC_U8, from, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0),
+           out = signal_new(FC_IMAGE, FC_U8, to, LAYOUT_INTERLEAVED, FC_AXIS_X, 0, 0);
+    signal_fill(&in, 0);
+    part(&r, &in.view, &out.view);
+    signal_free(&in), signal_free(&out);
+  }
+}
+
 /* Few values, so that many are equal, or many. */
 static void check_median(int i) {
   static const int dtypes[] = {FC_U8, FC_U8, FC_I16, FC_U16, FC_F32, FC_I32};
@@ -94,5 +114,6 @@ int main(void) {
   random_start(20261128);
   for (int i = 0; i < 60; i += trial_step()) check_median(i);
   for (int i = 0; i < 150; i += trial_step()) check_one(i);
+  check_wide();
   return check_result();
 }

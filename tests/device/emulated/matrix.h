@@ -65,13 +65,24 @@ static fc_matrix_sums fc_matrix_product_both(const uint32_t (&a)[4], uint32_t b0
   return product_of<int8_t, int8_t>(a, b0, b1, c);
 }
 
+/* A block's shared memory and its bytes; whether a load read beyond them. */
+static const unsigned char *emulated_shared;
+static size_t emulated_bytes;
+static bool emulated_beyond;
+static void loads_row(const void *row) {
+  if (emulated_shared)
+    emulated_beyond |= static_cast<const unsigned char *>(row) + 16 > emulated_shared + emulated_bytes;
+}
+
 static void fc_matrix_load(uint32_t (&a)[4], const void *row) {
+  loads_row(row);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const of_warp<const void *> all(row);
   for (int k = 0; k < 4; k++)
     memcpy(&a[k], static_cast<const char *>(*all.of[8 * k + lane / 4]) + lane % 4 * 4, 4);
 }
 static void fc_matrix_load_turned(uint32_t (&a)[4], const void *row) {
+  loads_row(row);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const of_warp<const void *> all(row);
   for (int k = 0; k < 4; k++)
@@ -131,12 +142,14 @@ static bool fc_dev_is_interleaved(const fc_view *v) {
 
 /* Blocks one after the other. */
 template <typename... P, typename... A>
-static fc_status fc_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t, void *, A... arguments) {
+static fc_status fc_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *,
+                           A... arguments) {
+  emulated_bytes = shared, emulated_beyond = false;
   const auto call = [&] { kernel(static_cast<P>(arguments)...); };
   const unsigned size[3] = {grid.x, grid.y, grid.z};
   run_grid([](const void *what) { (*static_cast<const decltype(call) *>(what))(); }, &call, size, block.x,
            block.y);
-  return FC_OK;
+  return emulated_beyond ? FC_FATAL : FC_OK;
 }
 
 #endif
