@@ -19,7 +19,8 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
 /* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
  * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
  * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
- * in its place where rows of the inputs begin, and those of the outputs; of both how many warps a block has;
+ * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
+ * a block have outputs; of both how many warps a block has;
  * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
  * whether channels are planar, and whether there is one row. */
 enum {
@@ -30,7 +31,7 @@ enum {
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 128,
+  ROW = MARCH + 256,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4,
@@ -38,7 +39,7 @@ enum {
 };
 enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
 /* Of march.cuh: rows begin at multiples of so many bytes. */
-enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
+enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, LENDS = 128, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
 G_STATIC_ASSERT(AROUND + 2 * ONE_ROW == FC_COMPOSE_VARIANTS);
 
@@ -699,8 +700,8 @@ static gboolean launch_march(lines *l, fc_composed *to) {
                each = pieces_of_block(rows, bands * planes_of(l), 16, 2 * ((gint64)w->f->window_y + 8),
                                       places_of(l), is_bound_by_memory(w, l->c));
   l->args.across = (gint32)width;
-  return launch_lines(l, MARCH + flags + MARCH_WARP * (guint)(w->threads / 32 - 1), w->threads, bands,
-                      split_lines(l, rows, each), to);
+  return launch_lines(l, MARCH + flags + MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0),
+                      w->threads, bands, split_lines(l, rows, each), to);
 }
 
 static gboolean launch_around(lines *l, fc_composed *to) {
@@ -744,7 +745,10 @@ static void append_window_arguments(GString *text, const window *w, guint varian
   else if (w->slide)
     g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
   else if (!w->overlap)
-    g_string_append_printf(text, ", %d, %d, %d, %d", (int)w->v, (int)w->batch, (int)w->threads,
+    g_string_append_printf(text, ", %d, %d, %d, %s%d", (int)w->v, (int)w->batch, (int)w->threads,
+                           w->row     ? ""
+                           : w->lends ? "true, "
+                                      : "false, ",
                            (int)w->unroll);
   if (w->row) g_string_append(text, w->sorted ? ", true" : ", false");
 }
@@ -758,7 +762,8 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
-  if (march) w.threads = 32 * ((gint64)(variant - MARCH) / MARCH_WARP + 1);
+  if (march)
+    w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1), w.lends = variant - MARCH >= LENDS;
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);

@@ -27,6 +27,7 @@ typedef struct fc_vectors {
   gboolean loose[2];       /* ... so that vectors begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
+  gboolean lends;          /* of march.cuh: all threads have outputs, and some load two vectors */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
 
@@ -34,8 +35,8 @@ typedef struct fc_vectors {
  * memory do not suffice. */
 gboolean fc_vectors_choose(fc_vectors *w);
 
-/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total:
- * those that 289 columns of u16 fill, with 8 each, are 38. */
+/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total, and
+ * whether threads at its ends have outputs. */
 void fc_vectors_fit(fc_vectors *w, gint64 width);
 
 /* Threads of a block at most. */

@@ -19,21 +19,45 @@
 // BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
 // length where that is less; of 8 bytes; or anywhere (1).
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
-          int OUT_BEGINS, int V, int B, int THREADS, int UNROLL, typename Pre, typename Op, typename Post>
+          int OUT_BEGINS, int V, int B, int THREADS, bool LENDS, int UNROLL, typename Pre, typename Op,
+          typename Post>
 struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
-                       WIDTH = W::WIDTH, VP = W::VP;
+                       VP = W::VP;
+  // Vectors that windows see beside the outputs'. Threads at the ends of a block load them, and have no
+  // outputs; or (LENDS) all have outputs, and the first HALO of them load a second vector each.
+  static constexpr int SEEN = (PL + PR) / V, HALO = LENDS ? SEEN : 0, SLOTS = HALO ? 2 : 1,
+                       ROW = (THREADS + HALO) * VP, WIDTH = W::WIDTH + HALO * V,
+                       FIRST = HALO ? 0 : PL / V; // the first thread with outputs
+  static_assert(HALO <= THREADS, "two vectors a thread");
   using X = fc_window_across<T, KT, IN>;
   // Whether lanes exchange parts of vectors; floats go word by word (325 x 325, 17 + 14 taps: 127 us for
   // 155).
   static constexpr bool ACROSS = BEGINS == 1 && sizeof(T) < 4, OUT_ACROSS = OUT_BEGINS == 1 && sizeof(U) < 4;
+  // Whether outputs are stored through shared memory.
+  static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
+  static constexpr bool WIDE = fc_window_is_wide(4 * WORDS, sizeof(U));
   using vector = fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>;
   // Elements that are read behind a vector.
   static constexpr int BEHIND = !ACROSS ? 0 : (V * X::G + X::W - 1) / X::W;
   // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
   // batch.
   static constexpr int MOST = (L + R + V + BEHIND) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
+  static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
+  static_assert((B & (B - 1)) == 0 && B <= 32, "a lane finds a row");
+
+  // What a thread loads of each row: a vector, if it is in the signal, and uses it, if it is followed by all
+  // that is read; and whether it is the last of its warp to do so.
+  struct slot {
+    bool loads, whole, last;
+  };
+  static FC_DEVICE slot slot_of(const fc_window_args &a, int s, int e) {
+    const int t = threadIdx.x;
+    const bool some = s == 0 || t < HALO, whole = some && e >= 0 && e + V + BEHIND <= a.across;
+    return {some && e >= 0 && e + V <= a.across, whole,
+            whole && (t % 32 == 31 || (s > 0 && t == HALO - 1) || e + 2 * V > a.across)};
+  }
 
   struct unit {
     int row;  // in the batch; B: none
@@ -62,77 +86,104 @@ struct fc_march {
   }
 
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
-    __shared__ __align__(16) float row[2][B][THREADS * VP];
+    __shared__ __align__(16) float row[2][B][ROW];
+    __shared__ __align__(16) uint32_t room[WIDE ? THREADS / 32 : 1][WIDE ? fc_window_room<WORDS> : 4];
     const int t = threadIdx.x, first = static_cast<int>(blockIdx.x) * WIDTH;
     const int from = static_cast<int>(blockIdx.y) * a.each; // of the block's outputs
     const int rest = a.total - from, count = rest < a.each ? rest : a.each, need = count + NY - 1;
     const fc_window_line line = fc_window_line_of(a, blockIdx.z, 0);
-    const char *in = line.in - a.begin * a.in_row; // row 0 of the signal
-    const int top = a.begin + from - NY / 2;       // the first row that is looked at, there
-    const int e = first - PL + t * V;              // this thread's elements, of input and of output
-    // whether it loads a vector, and uses it whole; and is the last of its warp to do so
-    const bool loads = e >= 0 && e + V <= a.across, whole = e >= 0 && e + V + BEHIND <= a.across,
-               last = whole && (t % 32 == 31 || e + 2 * V > a.across);
-    const bool mine = t >= PL / V && t < THREADS - PR / V;
-    const int left = mine ? a.across - e : 0; // number of its outputs: V, fewer, or 0
-    char *to = line.out + from * a.out_row + static_cast<int64_t>(e / UM * UO) * static_cast<int>(sizeof(U));
+    const int top = a.begin + from - NY / 2; // the first row that is looked at, of the signal
+    const char *batch = line.in + (from - NY / 2) * a.in_row; // where it begins, or would
+    const int e = first - PL + t * V;                         // this thread's elements of input
+    const int o = first + (t - FIRST) * V;                    // and of output
+    slot slots[SLOTS];
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) slots[s] = slot_of(a, s, e + s * (THREADS * V));
+    const bool mine = HALO || (t >= FIRST && t < THREADS - PR / V);
+    const int left = mine ? a.across - o : 0; // number of its outputs: V, fewer, or 0
+    char *to = line.out + from * a.out_row + static_cast<int64_t>(o / UM * UO) * static_cast<int>(sizeof(U));
     const int64_t at = static_cast<int64_t>(e / UM * UI) * static_cast<int>(sizeof(T));
-    const int window = mine ? t - PL / V : 0;
+    const int window = mine ? t - FIRST : 0;
+    const bool works = __any_sync(0xffffffffu, left > 0); // the warp has outputs
     fc_dev_noted noted = {false, false};
     float sum[Op::KEPT][V];
 #pragma unroll
     for (int j = 0; j < Op::KEPT; j++)
 #pragma unroll
       for (int i = 0; i < V; i++) sum[j][i] = 0;
-    typename fc_either<ACROSS, X, vector>::type raw[B];
+    typename fc_either<ACROSS, X, vector>::type raw[B][SLOTS];
     unit units[EACH];
     const int end = (a.across - BEHIND) / V * V; // of the last whole vector
     const bool at_end = first == 0 || first + WIDTH + R > end;
-    const int ends = (a.across - first + PL) / V; // threads
-    const fc_window_lanes lanes = {max(PL / V, t & ~31), min(min(THREADS - PR / V, ends) - 1, t | 31)};
+    const int ends = FIRST + min(WIDTH / V, (a.across - first) / V); // threads
+    const fc_window_lanes lanes = {max(FIRST, t & ~31), min(ends - 1, t | 31)};
 #pragma unroll
     for (int k = 0; k < EACH; k++) place(a, k, first, end, units[k]);
 
+    const auto fetch_row = [&](int u, const char *begin) {
+#pragma unroll
+      for (int s = 0; s < SLOTS; s++) {
+        const char *vector = begin + at + s * (THREADS * IN * static_cast<int>(sizeof(T)));
+        if (!slots[s].loads) continue;
+        if constexpr (ACROSS)
+          raw[u][s].fetch(vector, slots[s].last);
+        else
+          raw[u][s].fetch(vector);
+      }
+    };
+    const auto fetch_unit = [&](unit &u, const char *begin) {
+      if (CONSTANT && u.from < 0) return;
+      const T *samples = reinterpret_cast<const T *>(begin) + u.from;
+#pragma unroll
+      for (int c = 0; c < UI; c++) u.code[c] = samples[c];
+    };
+
+    // The batch from row q on, which begins at `batch`.
     const auto fetch = [&](int q) {
+      const int y = top + q;
+      if (y >= 0 && y + B <= a.extent && q + B <= need) {
+        const char *begin = batch;
+#pragma unroll
+        for (int u = 0; u < B; u++, begin += a.in_row) fetch_row(u, begin);
+        if (!at_end) return;
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+          if (units[k].row < B) fetch_unit(units[k], batch + units[k].row * a.in_row);
+        return;
+      }
+      // Rows beyond the signal, and none: a lane finds each row's source.
+      const int i = t % B, source = q + i < need ? source_row(a, y + i) : -1;
 #pragma unroll
       for (int u = 0; u < B; u++) {
-        const int y = source_row(a, top + q + u);
-        if (!loads || q + u >= need || y < 0) continue;
-        if constexpr (ACROSS)
-          raw[u].fetch(in + y * a.in_row + at, last);
-        else
-          raw[u].fetch(in + y * a.in_row + at);
+        const int from_row = __shfl_sync(0xffffffffu, source, u);
+        if (from_row >= 0) fetch_row(u, batch + (from_row - y) * a.in_row);
       }
       if (!at_end) return;
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
-        const int y =
-            units[k].row < B && q + units[k].row < need ? source_row(a, top + q + units[k].row) : -1;
-        if (y < 0 || units[k].from < 0) continue;
-        const T *samples = reinterpret_cast<const T *>(in + y * a.in_row) + units[k].from;
-#pragma unroll
-        for (int c = 0; c < UI; c++) units[k].code[c] = samples[c];
+        const int u = units[k].row, from_row = __shfl_sync(0xffffffffu, source, u);
+        if (u < B && from_row >= 0) fetch_unit(units[k], batch + (from_row - y) * a.in_row);
       }
     };
 
     // For the batch from row q on; the values of rows that are not needed are not used.
     const auto put = [&](int q, int phase) {
-      if constexpr (ACROSS)
 #pragma unroll
-        for (int u = 0; u < B; u++) raw[u].join(last);
-      if (whole) {
+      for (int s = 0; s < SLOTS; s++) {
+        if (s > 0 && (t & ~31) >= HALO) continue;
+        if constexpr (ACROSS)
+#pragma unroll
+          for (int u = 0; u < B; u++) raw[u][s].join(slots[s].last);
+        if (!slots[s].whole) continue;
 #pragma unroll
         for (int u = 0; u < B; u++) {
           float x[IN], v[V];
-          raw[u].values(x, fc_window_scaling<T, KT>(pre));
+          raw[u][s].values(x, fc_window_scaling<T, KT>(pre));
           fc_window_run(pre, x, v, noted);
-          if (BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT) {
-            const int y = top + q + u;
-            if (y < 0 || y >= a.extent)
+          if (CONSTANT && (top + q + u < 0 || top + q + u >= a.extent))
 #pragma unroll
-              for (int i = 0; i < V; i++) v[i] = a.constant;
-          }
-          fc_window_keep(&row[phase][u][t * VP], v);
+            for (int i = 0; i < V; i++) v[i] = a.constant;
+          fc_window_keep(&row[phase][u][(t + s * THREADS) * VP], v);
         }
       }
       if (!at_end) return;
@@ -145,7 +196,7 @@ struct fc_march {
           x[c] = fc_dev_value<float, T>(units[k].code[c], fc_map_scaling<float, T, KT>());
         pre.run(x, v, noted);
         const int y = top + q + units[k].row;
-        const bool beyond = units[k].from < 0 || source_row(a, y) < 0;
+        const bool beyond = CONSTANT && (units[k].from < 0 || y < 0 || y >= a.extent);
 #pragma unroll
         for (int c = 0; c < UM; c++) row[phase][units[k].row][units[k].to + c] = beyond ? a.constant : v[c];
       }
@@ -156,24 +207,28 @@ struct fc_march {
 #pragma unroll 1
     for (int q = 0; q < need; q += B, phase ^= 1) {
       put(q, phase);
+      batch += B * a.in_row;
       if (q + B < need) fetch(q + B);
       __syncthreads();
+      if (!works) continue;
 #pragma unroll UNROLL
       for (int u = 0; u < B; u++) {
-        float v[V], o[OUT];
+        float v[V], out[OUT];
         W::add(op, &row[phase][u][window * VP], sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= count) continue;
-        uint32_t word[OUT * sizeof(U) / 4];
+        uint32_t word[WORDS];
         bool all = false;
         if (!Post::NOTES || left > 0) {
           if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
-          post.run(v, o, noted);
+          post.run(v, out, noted);
           if (left > 0)
-            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
+            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, left, noted);
         }
         if constexpr (OUT_ACROSS)
           fc_window_store_across<U>(to, word, lanes);
+        else if constexpr (WIDE)
+          fc_window_store_wide<OUT_BEGINS == 16>(to, word, lanes, room[t / 32]);
         else if (all && OUT_BEGINS == 8)
           fc_window_store_halves(to, word);
         else if (all)

@@ -44,6 +44,12 @@ FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, i
           a.out + image * a.out_image + plane * a.out_plane + row * a.out_row};
 }
 
+// Whether outputs of so many bytes a thread are stored through shared memory (fc_window_store_wide). As in
+// core/compose/vectors.c.
+constexpr bool fc_window_is_wide(int bytes, int size) {
+  return bytes > 32 && bytes % 16 == 0 && size == 4;
+}
+
 // No functions before, or after, the window. ROUNDED: what comes out of the window is rounded to the type
 // that is stored, before the functions. NOTES: they may note something themselves. QUIET: nothing that is
 // stored is clipped, or NaN; NEAR: nothing far out of range, or NaN.
