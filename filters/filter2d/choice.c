@@ -213,7 +213,7 @@ static int takes_bytes(const fc_case2d *c) {
 }
 
 static int takes_march(const fc_case2d *c) {
-  return !c->edges && !is_one_wide(c) && c->ny % 2 == 1 && c->ny <= FC_SEPCONV_TAPS;
+  return !c->edges && !is_one_wide(c) && c->ny <= FC_SEPCONV_TAPS;
 }
 
 /* ---- the tables -------------------------------------------------------------------------- */
