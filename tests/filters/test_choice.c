@@ -588,7 +588,9 @@ static void check_pointwise(void) {
                 in, out, compute);
         }
   CHECK(FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U8) && FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_F32) &&
-            FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U16) && !FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I32) &&
+            FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I16) && !FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U16) &&
+            !FC_POINTWISE_IS_DENSE(FC_F32, FC_I16, FC_I16) &&
+            !FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I32) &&
             !FC_POINTWISE_IS_DENSE(FC_F64, FC_F32, FC_F32) && FC_POINTWISE_IS_DENSE(FC_F64, FC_F64, FC_F64),
         "pairs");
 }
