@@ -375,6 +375,7 @@ static const rowwin rowswin[] = {
     {"largest of u8, 31 of 40", 15, 15, OF(MAX), {U8, 1, 4096, 31, 1, 9, 0}, SAME(CREST)},
     {"largest of u8, 100 of 128", 15, 15, OF(MAX), {U8, 1, 4096, 100, 1, 28, 0}, SAME(CELLS)},
     {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
+    {"largest of u8 RGBA", 15, 15, OF(MAX), {U8, WIDE, 4, 0, 0}, SAME(CREST)},
     {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
     {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(CELLS, CELLS)},
     {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
