@@ -192,8 +192,9 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   if (op->axis != FC_AXIS_C || op->block) return FC_UNSUPPORTED;
   const fc_status status = fc_function_matrix(setup->compute, op->table->data, op->offsets, op->table->rows,
                                               op->table->cols, function);
-  /* Precompiled, a pair of types takes the general product of matrices. */
-  if (setup->in[0]->dtype != setup->out->dtype) function->flags |= FC_FUNCTION_ALONE;
+  if (!fc_matrix_is_quick(setup->compute, op->table->rows, op->table->cols, setup->in[0]->dtype,
+                          setup->out->dtype))
+    function->flags |= FC_FUNCTION_ALONE;
   return status;
 }
 

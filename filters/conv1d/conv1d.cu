@@ -20,7 +20,6 @@
 #include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"
-#include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
 #include "filters/gpu/gaps.cuh"
 
@@ -136,21 +135,6 @@ __device__ __forceinline__ void store_tile(void *to, const F *tile, int count, f
     global[i] = fc_dev_code<F, T>(shared[i], map, notes);
 }
 
-// The same for samples of the compute type, asynchronously: complete after fc_await_copies. Meanwhile the
-// threads compute another tile.
-template <typename F> __device__ __forceinline__ F *begin_tile(F *tile, const void *from, int count) {
-  using P = packing<F, F>;
-  const F *global = static_cast<const F *>(from);
-  F *shared = tile + P::lead(from);
-  int head = min(P::head(from), count), packs = (count - head) / P::size, tail = head + packs * P::size;
-  for (int i = threadIdx.x; i < packs; i += blockDim.x)
-    fc_copy_words(shared + head + i * P::size, global + head + i * P::size);
-  for (int i = threadIdx.x; i < head; i += blockDim.x) fc_copy_word<sizeof(F)>(shared + i, global + i);
-  for (int i = tail + threadIdx.x; i < count; i += blockDim.x)
-    fc_copy_word<sizeof(F)>(shared + i, global + i);
-  return shared;
-}
-
 // The element type is the same for all threads: a switch per tile costs nothing, and saves six copies of
 // each kernel.
 template <typename F>
@@ -248,14 +232,13 @@ __device__ __forceinline__ void store_sums(const line_args<F> &a, F *tile, const
   store_tile_any<F>(out, a.out.dtype, tile, live * step, a.out_map, a.notes);
 }
 
-// STEP is a.step if that is known at compile time, or 0.
-template <typename F, int N, int STEP>
+template <typename F, int N>
 __global__ void __launch_bounds__(threads_most)
     conv1d_lines(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
   constexpr int R = tuning<F>::line_outputs;
   extern __shared__ __align__(16) unsigned char memory[];
   F *tile = reinterpret_cast<F *>(memory), *taps = tile + a.tile_size;
-  const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
+  const int step = a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
   const bool working = group < a.groups;
   const int pitch = a.piece | 1; // odd, so that the masks of neighbouring channels lie in different banks
   const int positions = a.groups * R, first = group * R * step + channel;
@@ -284,50 +267,6 @@ __global__ void __launch_bounds__(threads_most)
       }
     }
     store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
-  }
-}
-
-// The same for samples of the compute type and a short mask: a block computes several tiles, and loads each
-// while it computes the one before.
-template <typename F, int N, int STEP>
-__global__ void __launch_bounds__(threads_most)
-    conv1d_stream(const __grid_constant__ line_args<F> a, const __grid_constant__ tap_list<F, N> list) {
-  constexpr int R = tuning<F>::line_outputs;
-  extern __shared__ __align__(16) unsigned char memory[];
-  F *tile = reinterpret_cast<F *>(memory), *next = tile + a.tile_size;
-  const int step = STEP ? STEP : a.step, channel = threadIdx.x % step, group = threadIdx.x / step;
-  const bool working = group < a.groups;
-  const int positions = a.groups * R, first = group * R * step + channel, taps = static_cast<int>(a.taps);
-
-  int64_t t = blockIdx.x;
-  if (t >= a.tiles) return;
-  tile_place<F> at = place_tile(a, t, positions);
-  const F *x = begin_tile(tile, at.in, (at.live + taps - 1) * step);
-  fc_commit_copies();
-  while (t < a.tiles) {
-    t += gridDim.x;
-    tile_place<F> then = at;
-    const F *y = x;
-    if (t < a.tiles) {
-      then = place_tile(a, t, positions);
-      y = begin_tile(next, then.in, (then.live + taps - 1) * step);
-    }
-    fc_commit_copies();
-    fc_await_copies<1>();
-    __syncthreads();
-    F sum[R];
-    if (working) {
-      for (int b = 0; b < taps; b += FC_CONV1D_BLOCK) {
-        const F *from = x + first + b * step;
-        add_block<R, F>(
-            sum, [&](int q) { return from[q * step]; }, [&](int k) { return list.tap[b + k]; },
-            min(FC_CONV1D_BLOCK, taps - b), b == 0);
-      }
-    }
-    store_sums<F>(a, tile, sum, at.out, at.live, step, first, working);
-    __syncthreads(); // the tile has been read: its buffer may be reused
-    F *used = tile;
-    tile = next, next = used, x = y, at = then;
   }
 }
 
@@ -431,40 +370,10 @@ template <typename F> bool plan_lines(line_args<F> *a, int threads, bool listed,
   return *bytes <= shared_most;
 }
 
-// The number of blocks that are resident at once; each then computes several tiles.
-template <typename K> unsigned resident_blocks(K kernel, int threads, size_t bytes, int64_t tiles) {
-  int device = 0, processors = 1, each = 1;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, bytes) != cudaSuccess)
-    return fc_blocks(tiles, 1, INT32_MAX);
-  const int64_t blocks = static_cast<int64_t>(processors) * (each > 0 ? each : 1);
-  return fc_blocks(tiles < blocks ? tiles : blocks, 1, INT32_MAX);
-}
-
-template <typename F, int N, int STEP>
-fc_status launch_stream(const line_args<F> &a, const tap_list<F, N> &list, int threads, cudaStream_t stream) {
-  const size_t bytes = 2 * static_cast<size_t>(a.tile_size) * sizeof(F);
-  const unsigned blocks = resident_blocks(conv1d_stream<F, N, STEP>, threads, bytes, a.tiles);
-  conv1d_stream<F, N, STEP><<<blocks, threads, bytes, stream>>>(a, list);
-  return fc_launch_status();
-}
-
-template <typename F> bool streams(const line_args<F> &a) {
-  const int dtype = sizeof(F) == 8 ? FC_F64 : FC_F32;
-  return a.in.dtype == dtype && a.step <= 2 &&
-         2 * static_cast<size_t>(a.tile_size) * sizeof(F) <= shared_most;
-}
-
 template <typename F, int N>
 fc_status launch_lines(const line_args<F> &a, const tap_list<F, N> &list, int threads, size_t bytes,
                        cudaStream_t stream) {
-  const unsigned blocks = fc_blocks(a.tiles, 1, INT32_MAX);
-  switch (a.step) {
-  case 1: conv1d_lines<F, N, 1><<<blocks, threads, bytes, stream>>>(a, list); break;
-  case 2: conv1d_lines<F, N, 2><<<blocks, threads, bytes, stream>>>(a, list); break;
-  default: conv1d_lines<F, N, 0><<<blocks, threads, bytes, stream>>>(a, list); break;
-  }
+  conv1d_lines<F, N><<<fc_blocks(a.tiles, 1, INT32_MAX), threads, bytes, stream>>>(a, list);
   return fc_launch_status();
 }
 
@@ -492,8 +401,6 @@ fc_status try_lines(const fc_conv1d *c, const fc_view *in, const fc_view *out, c
   if (!listed) return launch_lines<F, 1>(a, tap_list<F, 1>{}, threads, bytes, stream);
   tap_list<F, tap_list_size<F>> list = {};
   for (int64_t j = 0; j < c->taps; j++) list.tap[j] = static_cast<const F *>(c->mask)[j];
-  if (streams(a) && a.step == 1) return launch_stream<F, tap_list_size<F>, 1>(a, list, threads, stream);
-  if (streams(a)) return launch_stream<F, tap_list_size<F>, 2>(a, list, threads, stream);
   return launch_lines<F, tap_list_size<F>>(a, list, threads, bytes, stream);
 }
 

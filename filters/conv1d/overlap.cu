@@ -28,8 +28,7 @@ template <typename F> struct overlap_args {
 
 static_assert(FC_OVERLAP_UNIT == FC_CONV1D_OVERLAP_UNIT && FC_OVERLAP_SUM == FC_CONV1D_BLOCK, "as conv1d.h");
 
-// Adjacent samples; pairs of adjacent channels; type F at any distance; any type at any distance. The first
-// two are of type F, or what is loaded by kernels for integers.
+// Adjacent samples, pairs of adjacent channels, samples at any distance: of type F; any type at any distance.
 enum { IN_LINES, IN_FRAMES, APART, CONVERTED };
 
 // ---- jobs ---------------------------------------------------------------------
@@ -101,43 +100,37 @@ __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_d
 }
 
 // Adjacent samples are loaded directly into registers; zeros beyond their end.
-template <typename F, typename S, typename T>
-__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t,
-                                          fc_dev_map<F> map) {
-  const T *from = reinterpret_cast<const T *>(data) + t;
-  const auto value = [&](int i) { return fc_dev_value<F, T>(from[i], map); };
+template <typename F, typename S>
+__device__ __forceinline__ void load_line(fc_complex<F> *x, const char *data, int count, int lead, int t) {
+  const F *from = reinterpret_cast<const F *>(data) + t;
   if (count >
       S::N + S::N - FC_OVERLAP_UNIT) { // a full window; its hop was rounded down by less than FC_OVERLAP_UNIT
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
       const int i = S::index(1, 0, e);
       const bool sure = i + S::threads <= S::N - FC_OVERLAP_UNIT;
-      x[e] = {e > 0 || t >= lead ? value(i) : F(0), sure || t + i + S::N < count ? value(i + S::N) : F(0)};
+      x[e] = {e > 0 || t >= lead ? from[i] : F(0), sure || t + i + S::N < count ? from[i + S::N] : F(0)};
     }
     return;
   }
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
-    x[e] = {t + i < count && (e > 0 || t >= lead) ? value(i) : F(0),
-            t + i + S::N < count ? value(i + S::N) : F(0)};
+    x[e] = {t + i < count && (e > 0 || t >= lead) ? from[i] : F(0),
+            t + i + S::N < count ? from[i + S::N] : F(0)};
   }
 }
 
-template <typename T> struct alignas(2 * sizeof(T)) sample_pair { T re, im; };
-
-template <typename F, typename S, typename T>
+template <typename F, typename S>
 __device__ __forceinline__ void load_frames(fc_complex<F> *x, const char *from, int64_t step, int count,
-                                            int lead, int t, fc_dev_map<F> map) {
+                                            int lead, int t) {
   from += t * step;
 #pragma unroll
   for (int e = 0; e < S::E; e++) {
     const int i = S::index(1, 0, e);
     x[e] = {F(0), F(0)};
-    if (t + i < count && (e > 0 || t >= lead)) {
-      const sample_pair<T> v = *reinterpret_cast<const sample_pair<T> *>(from + i * step);
-      x[e] = {fc_dev_value<F, T>(v.re, map), fc_dev_value<F, T>(v.im, map)};
-    }
+    if (t + i < count && (e > 0 || t >= lead))
+      x[e] = *reinterpret_cast<const fc_complex<F> *>(from + i * step);
   }
 }
 
@@ -258,24 +251,14 @@ __device__ __forceinline__ void store_converted(const overlap_args<F> &a, const 
   fc_group_barrier<S::threads>();
 }
 
-template <typename F, typename S, typename T>
-__device__ __forceinline__ void load_adjacent(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
-                                              int count, int t) {
-  if (a.in_way == IN_LINES) return load_line<F, S, T>(x, from, count, a.lead, t, a.in_map);
-  return load_frames<F, S, T>(x, from, a.in.stride[a.axis], count, a.lead, t, a.in_map);
-}
-
-// INTEGERS: adjacent integers of up to 16 bits. They have kernels of their own: in one with all types floats
-// took up to 4 % longer.
-template <typename F, typename S, bool INTEGERS>
+template <typename F, typename S>
 __device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
                                      int t, void *shared) {
-  if constexpr (INTEGERS) {
-    if (a.in.dtype == FC_U8) return load_adjacent<F, S, uint8_t>(a, x, from, count, t);
-    if (a.in.dtype == FC_I16) return load_adjacent<F, S, int16_t>(a, x, from, count, t);
-    return load_adjacent<F, S, uint16_t>(a, x, from, count, t);
+  // A switch here costs 112 bytes of spills with transforms of 1024.
+  if (a.in_way <= IN_FRAMES) {
+    if (a.in_way == IN_LINES) return load_line<F, S>(x, from, count, a.lead, t);
+    return load_frames<F, S>(x, from, a.in.stride[a.axis], count, a.lead, t);
   }
-  if (a.in_way <= IN_FRAMES) return load_adjacent<F, S, F>(a, x, from, count, t);
   if (a.in_way == APART) return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
   load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t, static_cast<F *>(shared));
 }
@@ -346,7 +329,7 @@ __device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *
   store<F, S>(a, x, to, count, t, shared);
 }
 
-template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT, bool INTEGERS>
+template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT>
 __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     conv1d_overlap(const __grid_constant__ overlap_args<F> a) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -357,7 +340,7 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     const overlap_job job = job_of(a, i);
     const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
     fc_complex<F> x[S::E];
-    load<F, S, INTEGERS>(a, x, job.in, inputs_of(a, left), t, shared);
+    load<F, S>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
     fc_overlap_forward<S, HALVES>(x, t, a.tables, shared);
     fc_products<S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
@@ -383,8 +366,8 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
     for (int s = 0; s < a.run + last; s++) {
       fc_complex<F> x[S::E];
-      load<F, S, false>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)),
-                        t, memory);
+      load<F, S>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
+                 memory);
       fc_overlap_forward<S, HALVES>(x, t, a.tables, memory);
       for (int p = 0; p < last && p <= s; p++) {
         fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
@@ -430,8 +413,8 @@ device_limits limits_of_device(void) {
 template <typename C>
 constexpr bool takes_parts = sizeof(typename C::F) == 8 ? C::S::N == 4096 : C::S::N == 16384;
 
+// Exchanges by halves, so that there is room on all devices.
 template <int N, typename Fn> fc_status with_room(int room, Fn f) {
-  if (room >= fc_overlap_of<N>::bytes) return f(fc_overlap_of<N>{});
   return room >= fc_overlap_of<N, true>::bytes ? f(fc_overlap_of<N, true>{}) : FC_UNSUPPORTED;
 }
 
@@ -473,14 +456,10 @@ bool aligned_for_frames(const fc_view *v, int along, int64_t size) {
   return v->stride[FC_AXIS_C] == size && bits % (2 * size) == 0;
 }
 
-bool has_integer_kernel(int compute, int dtype) {
-  return compute == FC_F32 && (dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16);
-}
-
-int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *v, bool converts) {
+int way_of(const fc_conv1d_overlap *o, const fc_conv1d *c, const fc_view *v) {
   const int64_t size = static_cast<int64_t>(fc_dtype_size(v->dtype));
   const bool adjacent = o->stretches > 1 ? v->stride[c->axis] == size : aligned_for_frames(v, c->axis, size);
-  if (v->dtype != c->compute && !(converts && adjacent)) return CONVERTED;
+  if (v->dtype != c->compute) return CONVERTED;
   return !adjacent ? APART : o->stretches > 1 ? IN_LINES : IN_FRAMES;
 }
 
@@ -502,16 +481,16 @@ overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d 
   a.axis = c->axis, a.hop = static_cast<int32_t>(o->hop), a.run = static_cast<int32_t>(o->run);
   a.window = static_cast<int32_t>(o->lead + o->hop + o->part - 1), a.parts = static_cast<int32_t>(o->parts),
   a.lead = static_cast<int32_t>(o->lead);
-  a.in_way = way_of(o, c, in, o->parts == 1 && has_integer_kernel(c->compute, in->dtype));
-  a.out_way = way_of(o, c, out, false);
+  a.in_way = way_of(o, c, in);
+  a.out_way = way_of(o, c, out);
   const int64_t step = in->stride[c->axis];
   const bool dense = step == a.together * static_cast<int64_t>(fc_dtype_size(in->dtype));
   a.ahead = a.in_way <= IN_FRAMES && dense ? static_cast<int32_t>(step) : 0;
   return a;
 }
 
-template <typename C, bool INTEGERS = false> constexpr auto kernel_of(void) {
-  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident, INTEGERS>;
+template <typename C> constexpr auto kernel_of(void) {
+  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident>;
 }
 template <typename C> constexpr auto parts_kernel_of(void) {
   return &conv1d_overlap_parts<typename C::F, typename C::S, C::halves, 1>;
@@ -532,10 +511,6 @@ template <typename C, typename K> fc_status ready_kernel(K kernel, int processor
 
 template <typename C> fc_status ready(fc_conv1d_overlap *o, const device_limits &d) {
   o->shared = d.shared;
-  if constexpr (sizeof(typename C::F) == 4) {
-    const fc_status status = ready_kernel<C>(kernel_of<C, true>(), d.processors, &o->workers);
-    if (status != FC_OK) return status;
-  }
   if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(), d.processors, &o->workers);
   if constexpr (takes_parts<C>) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
   return FC_UNSUPPORTED;
@@ -550,10 +525,7 @@ template <typename C>
 fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void *scratch,
                  size_t scratch_bytes, cudaStream_t stream) {
   if (o->parts == 1) {
-    auto kernel = kernel_of<C>();
-    if constexpr (sizeof(typename C::F) == 4)
-      if (a.in_way <= IN_FRAMES && has_integer_kernel(FC_F32, a.in.dtype)) kernel = kernel_of<C, true>();
-    kernel<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
+    kernel_of<C>()<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
     return fc_launch_status();
   }
   if constexpr (takes_parts<C>) {

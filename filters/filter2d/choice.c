@@ -208,12 +208,12 @@ static int takes_quads_bytes(const fc_case2d *c) {
 
 static int takes_bytes(const fc_case2d *c) {
   if (c->separable) return fits_digits(c);
-  return c->digits && is_square(c, FC_CONV2D_TAPS) && !is_one_wide(c) && c->step != 2 &&
+  return c->digits && is_square(c, FC_CONV2D_TAPS_LOW) && !is_one_wide(c) && c->step != 2 &&
          c->columns <= INT32_MAX / 4;
 }
 
 static int takes_march(const fc_case2d *c) {
-  return !c->edges && !is_one_wide(c) && c->ny % 2 == 1 && c->ny <= FC_SEPCONV_TAPS;
+  return !c->edges && !is_one_wide(c) && c->ny <= FC_SEPCONV_TAPS;
 }
 
 /* ---- the tables -------------------------------------------------------------------------- */
@@ -244,7 +244,8 @@ static const choice conv2d_choices[] = {
     {FC_KERNEL2D_LINE, takes_line},     /* one row by 3, 7 0.89, 0.68 of copy; composed 0.42, 0.12 */
     {FC_KERNEL2D_LINE_BYTES, takes_line_bytes}, /* 0.52, 0.21; composed 0.17, 0.03 */
     {FC_KERNEL2D_FLOATS, takes_floats}, /* 0.88, 0.84 of copy by 3, 7, 0.77 of peak by 15, of the table */
-    {FC_KERNEL2D_BYTES, takes_bytes},   /* 0.64, 0.21, 0.04, of the table; composed 0.40, 0.16 */
+    {FC_KERNEL2D_BYTES,
+     takes_bytes}, /* 0.64, 0.21 by 3, 7, of the table; composed 0.50, 0.19, by 15 as fast */
 };
 
 fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from) {
@@ -259,14 +260,18 @@ fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from) {
 /* ---- or composed ------------------------------------------------------------------------- */
 
 /* Of f32, 31 taps of separable masks 0.50 of copy for 0.36, 7 square ones 0.73 for 0.69; RGBA by 7 taps 0.65
- * for 0.81, and square ones from 9 on have no kernel; 100 wide by 3 x 3 0.63 for 0.79. Dense masks on bytes
- * 0.54 for 0.40. Of 16 bits, 0.12 for 0.37 (7 taps, RGB). */
+ * for 0.81, and square ones from 9 on have no kernel, as dense masks have none on two channels; 100 wide by
+ * 3 x 3 0.63 for 0.79. Dense masks on bytes 0.64 for 0.50 (3 x 3), 0.61 ms for 0.69 (7 x 7), 2.85 for 2.63
+ * (15 x 15). Of 16 bits, 0.12 for 0.37 (7 taps, RGB). */
 int fc_filter2d_is_quick(const fc_signal2d *s) {
   enum { RGBA_LONG = 15, SMALL = 64 };
   const int64_t columns = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C];
   const int floats = s->in_dtype == FC_F32 && s->out_dtype == FC_F32,
             bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, flat = s->extent[FC_AXIS_Y] == 1;
   if (s->nx != s->ny || s->nx % 2 == 0 || !(floats || bytes)) return 0;
+  if (!s->separable && columns > FC_NARROW_COLUMNS &&
+      (s->extent[FC_AXIS_C] == 2 || (bytes && s->nx > FC_CONV2D_TAPS_LOW)))
+    return 0;
   if (bytes || flat) return 1;
   if (s->extent[FC_AXIS_C] == 4 && columns > FC_NARROW_COLUMNS)
     return s->separable ? s->nx >= RGBA_LONG : s->nx <= FC_CONV2D_TAPS_FOUR;

@@ -20,7 +20,7 @@ FC_BEGIN_DECLS
 #define FC_SEPCONV_TAPS     31 /* of kernels that know the number when they are compiled */
 #define FC_CONV2D_TAPS      15
 #define FC_CONV2D_TAPS_FOUR 7 /* conv2d/floats.cu, of 4 channels */
-#define FC_CONV2D_TAPS_LOW  7 /* conv2d/narrow_bytes.cu, line_bytes.cu */
+#define FC_CONV2D_TAPS_LOW  7 /* conv2d/bytes.cu, narrow_bytes.cu, line_bytes.cu */
 
 #define FC_DIGIT_TAPS    121 /* sepconv/digits.cuh, across; down FC_SEPCONV_TAPS */
 #define FC_QUADS_DOWN    7   /* sepconv/quads_bytes.cu: rows of a window, */

@@ -2,9 +2,9 @@
 //
 // sepconv.cu - separable 2-D filters on a CUDA device, both passes in one kernel.
 //
-// The marching kernel (march.cuh) is for f32, an odd number of taps up to 31 vertically, and windows up to
-// 125 elements wide: each new row is summed horizontally from shared memory, 4 outputs per lane, and the
-// result is added to the NY sums per column that it contributes to, which are in registers. A step of the
+// The marching kernel (march.cuh) is for f32, up to 31 taps vertically, and windows up to 125 elements wide:
+// each new row is summed horizontally from shared memory, 4 outputs per lane, and the result is added to the
+// sums per column that it contributes to, which are in registers, for 7, 15 or 31 taps at most. A step of the
 // march is 8 rows, all unrolled, after which each sum is renamed to the one 8 rows before. It takes masks of
 // several terms, and others where nothing can be composed; taps are read from shared memory.
 //
@@ -136,7 +136,7 @@ fc_status run_tiles(const fc_sepconv *op, const fc_view *in, const fc_view *out,
 constexpr int BATCH = 8;
 
 struct taps {
-  int nx, rank;
+  int nx, ny, rank;
   float x[FC_SEPCONV_RANKS][FC_MARCH_MARGIN + 4]; // zero-padded to a multiple of 4
   float y[FC_SEPCONV_RANKS][FC_SEPCONV_TAPS + 1];
 };
@@ -169,29 +169,32 @@ __device__ __forceinline__ void batch_along(const fc_march &m, const taps &t, co
   }
 }
 
-// Adds row u of a batch to the sums it contributes to: tap j to sum[u + NY - 1 - j].
-template <int NY>
+// Adds row u of a batch to the sums it contributes to: the last tap to sum[u], those before it to the next
+// ones. A mask has up to MOST taps.
+template <int MOST>
 __device__ __forceinline__ void scatter(int u, const taps &t, const shared_taps &shared, const float *along,
-                                        float4 (&sum)[NY - 1 + BATCH]) {
+                                        float4 (&sum)[MOST - 1 + BATCH]) {
 #pragma unroll 1
   for (int k = 0; k < t.rank; k++) {
     const float4 v = *reinterpret_cast<const float4 *>(along + (k * BATCH + u) * FC_MARCH_WIDTH);
+    const float *last = shared.y[k] + t.ny - 1;
 #pragma unroll
-    for (int j = 0; j < NY; j++) fc_fma4(shared.y[k][j], v.x, v.y, v.z, v.w, sum[u + NY - 1 - j]);
+    for (int i = 0; i < MOST; i++)
+      if (i < t.ny) fc_fma4(last[-i], v.x, v.y, v.z, v.w, sum[u + i]);
   }
 }
 
 // Computes one warp's strip. Capacities: `raw` two batches in the input's type, `room` one batch as floats
 // (unused if the input is f32), `along` the horizontal sums of one batch for each term.
-template <int NY>
+template <int MOST>
 __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way, const taps &t,
                                       const shared_taps &shared, uint32_t *raw, float *room, float *along) {
   const int lane = threadIdx.x % 32;
-  const int64_t end = way.count + NY - 1;
+  const int64_t end = way.count + t.ny - 1;
   const bool direct = m.quads && m.out_dtype == FC_F32;
-  float4 sum[NY - 1 + BATCH];
+  float4 sum[MOST - 1 + BATCH];
 #pragma unroll
-  for (int i = 0; i < NY - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
+  for (int i = 0; i < MOST - 1 + BATCH; i++) sum[i] = make_float4(0, 0, 0, 0);
   fc_march_fetch<BATCH>(m, way, 0, end, raw);
   for (int64_t q = 0; q < end; q += BATCH) {
     uint32_t *now = raw + (q / BATCH % 2) * BATCH * m.raw_pitch,
@@ -203,19 +206,20 @@ __device__ __forceinline__ void march(const fc_march &m, const fc_march_way &way
     batch_along(m, t, shared, rows + 4 * lane, along + 4 * lane);
 #pragma unroll
     for (int u = 0; u < BATCH; u++) {
-      scatter<NY>(u, t, shared, along + 4 * lane, sum);
+      scatter<MOST>(u, t, shared, along + 4 * lane, sum);
       if (direct)
-        fc_march_put(m, way, q + u - (NY - 1), sum[u]);
+        fc_march_put(m, way, q + u - (t.ny - 1), sum[u]);
       else
         *reinterpret_cast<float4 *>(along + u * FC_MARCH_WIDTH + 4 * lane) = sum[u];
     }
-    if (!direct) fc_march_store<BATCH>(m, way, q - (NY - 1), along);
+    if (!direct) fc_march_store<BATCH>(m, way, q - (t.ny - 1), along);
 #pragma unroll
-    for (int i = 0; i < NY - 1 + BATCH; i++) sum[i] = i < NY - 1 ? sum[i + BATCH] : make_float4(0, 0, 0, 0);
+    for (int i = 0; i < MOST - 1 + BATCH; i++)
+      sum[i] = i < MOST - 1 ? sum[i + BATCH] : make_float4(0, 0, 0, 0);
   }
 }
 
-template <int NY>
+template <int MOST>
 __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
     sepconv_march(const __grid_constant__ fc_march m, const __grid_constant__ taps t) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -231,20 +235,19 @@ __global__ void __launch_bounds__(32 * FC_MARCH_WARPS)
       reinterpret_cast<uint32_t *>(memory + sizeof(shared_taps)) + (threadIdx.x / 32) * m.warp_words;
   float *room = reinterpret_cast<float *>(raw + 2 * BATCH * m.raw_pitch);
   float *along = m.in_dtype == FC_F32 ? room : room + BATCH * m.row_pitch;
-  march<NY>(m, way, t, shared, raw, room, along);
+  march<MOST>(m, way, t, shared, raw, room, along);
 }
 
-template <int NY> fc_status launch(const fc_march &m, const taps &t, cudaStream_t stream) {
+template <int MOST> fc_status launch(const fc_march &m, const taps &t, cudaStream_t stream) {
   const int rows = 2 * m.raw_pitch + (m.in_dtype == FC_F32 ? 0 : m.row_pitch);
   const int words = BATCH * (rows + t.rank * FC_MARCH_WIDTH), common = sizeof(shared_taps);
-  return fc_march_launch(sepconv_march<NY>, m, t, words, common, NY, stream);
+  return fc_march_launch(sepconv_march<MOST>, m, t, words, common, t.ny, stream);
 }
 
 // The taps as kernel argument, for at most FC_SEPCONV_TAPS vertically and FC_MARCH_MARGIN horizontally.
 taps taps_of(const fc_sepconv *op) {
   taps t = {};
-  t.nx = static_cast<int>(op->nx);
-  t.rank = op->rank;
+  t.nx = static_cast<int>(op->nx), t.ny = static_cast<int>(op->ny), t.rank = op->rank;
   const float *x = static_cast<const float *>(op->x), *y = static_cast<const float *>(op->y);
   for (int k = 0; k < FC_SEPCONV_RANKS && k < op->rank; k++) {
     for (int i = 0; i < FC_MARCH_MARGIN && i < op->nx; i++) t.x[k][i] = x[k * op->nx + i];
@@ -255,7 +258,9 @@ taps taps_of(const fc_sepconv *op) {
 
 fc_status run_march(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   const taps t = taps_of(op);
-  return fc_band_choose<1, FC_SEPCONV_TAPS>(op->ny, [&](auto n) { return launch<n()>(m, t, stream); });
+  return t.ny <= 7    ? launch<7>(m, t, stream)
+         : t.ny <= 15 ? launch<15>(m, t, stream)
+                      : launch<FC_SEPCONV_TAPS>(m, t, stream);
 }
 
 } // namespace

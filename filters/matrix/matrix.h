@@ -66,6 +66,9 @@ FC_FILTERS_API size_t fc_matrix_device_scratch(const fc_matrix *m, const fc_view
 FC_FILTERS_API fc_status fc_matrix_cuda(const fc_matrix *m, const fc_view *in, const fc_view *out,
                                         void *scratch, uint32_t *notes, void *stream);
 
+/* Whether that is as fast, along the channels, as a kernel composed for the matrix (core/compose). */
+FC_FILTERS_API int fc_matrix_is_quick(int compute, int64_t rows, int64_t cols, int in_dtype, int out_dtype);
+
 FC_END_DECLS
 
 #endif

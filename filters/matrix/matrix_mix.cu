@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// matrix_mix.cu - mixes interleaved channels, on a CUDA device; see matrix_line.cuh.
+// matrix_mix.cu - mixes three interleaved channels, on a CUDA device; see matrix_line.cuh. Other numbers of
+// channels are composed.
 #include "filters/matrix/matrix_line.cuh"
 #include "filters/gpu/pixel_tiles.cuh"
 #include "filters/gpu/sample_words.cuh"
@@ -156,39 +157,11 @@ fc_status launch(const fc_matrix *m, const fc_view *in, const fc_view *out, uint
   return fc_launch_status();
 }
 
-template <typename T, int CI>
-fc_status launch_rows(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-                      cudaStream_t s) {
-  switch (m->rows) {
-  case 1: return launch<T, CI, 1>(m, in, out, notes, s);
-  case 2: return launch<T, CI, 2>(m, in, out, notes, s);
-  case 3: return launch<T, CI, 3>(m, in, out, notes, s);
-  default: return launch<T, CI, 4>(m, in, out, notes, s);
-  }
-}
-
-template <typename T>
-fc_status launch_type(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-                      cudaStream_t s) {
-  switch (m->cols) {
-  case 1:
-    if constexpr (!fc_is_code<T>) return launch_rows<T, 1>(m, in, out, notes, s);
-    return FC_UNSUPPORTED;
-  case 2: return launch_rows<T, 2>(m, in, out, notes, s);
-  case 3: return launch_rows<T, 3>(m, in, out, notes, s);
-  default: return launch_rows<T, 4>(m, in, out, notes, s);
-  }
-}
-
 } // namespace
 
 fc_status fc_matrix_mix(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
                         cudaStream_t stream) {
   if (!fc_tiles_fit(fc_pixel_runs_of(in, out))) return FC_UNSUPPORTED;
-  switch (in->dtype) {
-  case FC_U8: return launch_type<uint8_t>(m, in, out, notes, stream);
-  case FC_I16: return launch_type<int16_t>(m, in, out, notes, stream);
-  case FC_U16: return launch_type<uint16_t>(m, in, out, notes, stream);
-  default: return launch_type<float>(m, in, out, notes, stream);
-  }
+  return in->dtype == FC_U8 ? launch<uint8_t, 3, 3>(m, in, out, notes, stream)
+                            : launch<float, 3, 3>(m, in, out, notes, stream);
 }

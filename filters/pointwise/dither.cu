@@ -400,6 +400,15 @@ dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int chan
   return r;
 }
 
+// Pairs that have kernels of their own: a type to itself as it is computed in by default, and to codes with
+// fewer bits. To others noise of such steps means nothing.
+template <typename F, typename T, typename U>
+constexpr bool is_common = std::is_same<T, U>::value
+                               ? (sizeof(F) == 4) == (fc_is_code<T> || std::is_same<T, float>::value)
+                               : sizeof(F) == 4 && fc_is_code<U> &&
+                                     (std::is_same<T, float>::value ||
+                                      (fc_is_code<T> && sizeof(U) < sizeof(T)));
+
 // Splits runs into units; false if there are too many.
 bool split_runs(dense_runs *r, int pack, int most_turns) {
   const int64_t runs = r->firsts.frames * r->firsts.rows * r->firsts.channels;
@@ -430,13 +439,16 @@ fc_status launch_lines(const noise<F> &a, const fc_dev_view &in, const fc_dev_vi
                        const fc_lines &lines, const fc_lines &merged, cudaStream_t stream, uint32_t *notes) {
   fc_status status = FC_UNSUPPORTED;
   if (lines.in_step == sizeof(T) && lines.out_step == static_cast<int64_t>(fc_dtype_size(out.dtype)))
-    fc_with_common<F>(out.dtype, T{}, [&](auto u) {
-      status = launch_packed<F, T, decltype(u)>(a, in, out, lines, merged, stream, notes);
+    fc_dispatch_dtype(out.dtype, [&](auto u) {
+      if constexpr (is_common<F, T, decltype(u)>)
+        status = launch_packed<F, T, decltype(u)>(a, in, out, lines, merged, stream, notes);
+      return FC_OK;
     });
   if (status != FC_UNSUPPORTED) return status;
   const fc_dev_runs r = fc_dev_runs_of(lines, in, out);
-  const bool plain = r.frames == 1 && a.channels == 1 && out.dtype == in.dtype;
-  const auto kernel = plain ? dither_elements<true, F, T> : dither_elements<false, F, T>;
+  auto kernel = dither_elements<false, F, T>;
+  if constexpr (is_common<F, T, T>)
+    if (r.frames == 1 && a.channels == 1 && out.dtype == in.dtype) kernel = dither_elements<true, F, T>;
   kernel<<<fc_dev_runs_grid(r), FC_RUN_THREADS, 0, stream>>>(in, out, r, a, notes);
   return fc_launch_status();
 }

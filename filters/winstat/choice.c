@@ -154,7 +154,7 @@ static int suits_cells(const fc_winstat_seen *s, int step, int which) {
   const int64_t at = which * s->in.shape[FC_AXIS_C] * s->out.stride[FC_AXIS_C];
   const uintptr_t begin = (uintptr_t)s->in.data | (uintptr_t)((const char *)s->out.data + at);
   return !fc_cell_apart(s) && begin % 4 == 0 && !fc_peak_ragged(&s->in, step) && fc_cell_words(&s->out) &&
-         step != 3 && s->in.shape[FC_AXIS_Y] >= TALL && (bytes % WORD == 0 || bytes >= WIDE);
+         step == 1 && s->in.shape[FC_AXIS_Y] >= TALL && (bytes % WORD == 0 || bytes >= WIDE);
 }
 
 static int takes_cells(const pick *k, int which) {

@@ -34,15 +34,14 @@ __device__ __forceinline__ P row_at(const pass<typename P::real> &p, const P *ta
 }
 
 // One output per thread, from the input.
-template <class P, typename T>
-__global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p) {
+template <class P> __global__ void __launch_bounds__(THREADS) column_direct(pass<typename P::real> p) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
   if (i >= p.columns * p.channels) return;
   const cell k = cell_of(p, false, i);
   for (int64_t line = blockIdx.y; line < p.frames * p.rows; line += gridDim.y) {
     int64_t frame = line / p.rows, n = p.n0 + frame, y = p.y0 + (line - frame * p.rows);
     span s = window_at(p, 1, y);
-    P sum = join_samples<P, T>(p, p.in.at(n, s.from, k.x, k.c), p.in.stride[FC_AXIS_Y], s.to - s.from);
+    P sum = join_samples<P>(p, p.in.at(n, s.from, k.x, k.c), p.in.stride[FC_AXIS_Y], s.to - s.from);
     emit(p, sum, n, y, k.x, k.c);
   }
 }

@@ -117,28 +117,16 @@ __device__ __forceinline__ int32_t load_sample(const char *at, int dtype, const 
   }
 }
 
-// The same, the element type known.
-template <typename T, typename R> __device__ __forceinline__ R value_of(T code, const fc_dev_map<R> &map, R) {
-  return fc_dev_value<R, T>(code, map);
-}
-template <typename T, typename R>
-__device__ __forceinline__ int32_t value_of(T code, const fc_dev_map<R> &map, int32_t) {
-  return static_cast<int32_t>(code) - map.bias;
-}
-template <class P, typename T>
-__device__ __forceinline__ P piece_of(T code, const fc_dev_map<typename P::real> &map) {
-  return P::of(value_of(code, map, typename P::sample()));
-}
-
 // The join of `count` samples, `stride` bytes apart.
-template <class P, typename T>
+template <class P>
 __device__ __forceinline__ P join_samples(const pass<typename P::real> &p, const char *at, int64_t stride,
                                           int64_t count) {
+  typedef typename P::sample S;
   if (count <= 0) return P::none();
-  P sum = piece_of<P>(*reinterpret_cast<const T *>(at), p.load);
+  P sum = P::of(load_sample(at, p.in.dtype, p.load, S()));
 #pragma unroll 4
   for (int64_t i = 1; i < count; i++)
-    sum = P::join(sum, piece_of<P>(*reinterpret_cast<const T *>(at + i * stride), p.load));
+    sum = P::join(sum, P::of(load_sample(at + i * stride, p.in.dtype, p.load, S())));
   return sum;
 }
 

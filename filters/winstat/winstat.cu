@@ -67,63 +67,79 @@ template <class P> struct slide_tile {
 struct slide {
   int64_t x0, stretches;                  // stretches of `tiles` tiles each
   int32_t q, r, group, bits, u, v, tiles; // the group has 1 << bits segments
+  int32_t wide;                           // bytes of a segment that can be loaded at once; or 0
 };
 
-// Four samples read by one load (doubles: by two).
-template <typename T> struct __align__(sizeof(T) < 4 ? 4 * sizeof(T) : 16) quad {
-  T at[SEGMENT];
-};
+// Four adjacent samples; codes of 8 and 16 bits as they lie in memory, so that nothing waits for a load
+// before all are on their way.
+template <typename S> struct alignas(16) quad { S at[SEGMENT]; };
 
-// One channel of one row. `wide`: adjacent samples, and segments aligned for one load each.
-template <class P, typename T> struct row_reader {
+// One channel of one row, of any type: kernels for each would take three times as long to compile.
+template <class P> struct row_reader {
+  typedef typename P::sample S;
+  static constexpr bool CODES = std::is_integral<S>::value;
   const char *data; // the sample at position 0 of the view
   int64_t lo, hi, step;
   fc_dev_map<typename P::real> map;
-  bool wide;
+  int dtype, wide; // bytes of a segment, if it is loaded at once: samples are adjacent, and aligned; or 0
 
   __device__ __forceinline__ bool holds(int64_t from, int64_t to) const { return from >= lo && to <= hi; }
 
-  __device__ __forceinline__ const T *at(int64_t x) const {
-    return reinterpret_cast<const T *>(data + x * step);
+  __device__ __forceinline__ S sample(int64_t x) const {
+    return load_sample(data + x * step, dtype, map, S());
   }
 
   // The samples x .. x + 3, all of which may be read.
-  __device__ __forceinline__ quad<T> load(int64_t x) const {
-    quad<T> q;
-    if (wide) {
-      q = *reinterpret_cast<const quad<T> *>(data + x * static_cast<int64_t>(sizeof(T)));
+  __device__ __forceinline__ quad<S> load(int64_t x) const {
+    const char *from = data + x * step;
+    quad<S> q;
+    if (CODES && wide == 4) {
+      *reinterpret_cast<int *>(&q) = *reinterpret_cast<const int *>(from);
+    } else if (CODES && wide == 8) {
+      *reinterpret_cast<int2 *>(&q) = *reinterpret_cast<const int2 *>(from);
+    } else if (wide) {
+      q = *reinterpret_cast<const quad<S> *>(from);
     } else {
 #pragma unroll
-      for (int k = 0; k < SEGMENT; k++) q.at[k] = *at(x + k);
+      for (int k = 0; k < SEGMENT; k++) q.at[k] = sample(x + k);
     }
     return q;
   }
+
+  __device__ __forceinline__ S sample_of(const quad<S> &q, int k) const {
+    if constexpr (CODES) {
+      if (wide == 4) return (q.at[0] >> 8 * k & 255) - map.bias;
+      const int half = q.at[k / 2] >> 16 * (k % 2);
+      if (wide == 8) return dtype == FC_I16 ? static_cast<int16_t>(half) : (half & 65535) - map.bias;
+    }
+    return q.at[k];
+  }
 };
 
-template <class P, typename T>
-__device__ __forceinline__ row_reader<P, T> reader_of(const pass<typename P::real> &p, const slide &s,
-                                                      int64_t n, int64_t y, int64_t c) {
-  row_reader<P, T> r;
-  r.data = p.in.at(n, y, 0, c);
+template <class P>
+__device__ __forceinline__ row_reader<P> reader_of(const pass<typename P::real> &p, const slide &s, int64_t n,
+                                                   int64_t y, int64_t c) {
+  row_reader<P> r;
+  r.data = p.in.at(n, y, 0, c), r.dtype = p.in.dtype;
   r.lo = p.lo[0], r.hi = y < p.lo[1] || y >= p.hi[1] ? p.lo[0] : p.hi[0];
   r.step = p.in.stride[FC_AXIS_X], r.map = p.load;
-  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * sizeof(T);
-  r.wide = r.step == sizeof(T) && start % alignof(quad<T>) == 0;
+  const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * r.step;
+  r.wide = r.step * SEGMENT == s.wide && start % min(s.wide, 16) == 0 ? s.wide : 0;
   return r;
 }
 
-template <class P, typename T>
-__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<T> &q, const row_reader<P, T> &r) {
+template <class P>
+__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<typename P::sample> &q,
+                                          const row_reader<P> &r) {
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++) e[k] = piece_of<P>(q.at[k], r.map);
+  for (int k = 0; k < SEGMENT; k++) e[k] = P::of(r.sample_of(q, k));
 }
 
 // The pieces of a segment that is only partly readable.
-template <class P, typename T>
-__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P, T> &r, int64_t x) {
+template <class P>
+__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P> &r, int64_t x) {
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++)
-    e[k] = r.holds(x + k, x + k + 1) ? piece_of<P>(*r.at(x + k), r.map) : P::none();
+  for (int k = 0; k < SEGMENT; k++) e[k] = r.holds(x + k, x + k + 1) ? P::of(r.sample(x + k)) : P::none();
 }
 
 template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) {
@@ -132,14 +148,13 @@ template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) 
 
 // Totals of BATCH segments of a thread, THREADS segments apart; x is the position of the warp's first
 // segment.
-template <class P, typename T, int BATCH>
-__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P, T> &r, int64_t x,
-                                            int lane) {
+template <class P, int BATCH>
+__device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P> &r, int64_t x, int lane) {
   constexpr int APART = THREADS * SEGMENT, WARP = 32 * SEGMENT;
   const int64_t mine = x + lane * SEGMENT;
   P e[SEGMENT];
   if (r.holds(x, x + (BATCH - 1) * APART + WARP)) {
-    quad<T> q[BATCH];
+    quad<typename P::sample> q[BATCH];
 #pragma unroll
     for (int k = 0; k < BATCH; k++) q[k] = r.load(mine + k * APART);
 #pragma unroll
@@ -161,8 +176,8 @@ __device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<
 
 // Scans the groups first .. first + count - 1, counted from the group that begins at x0. groups[]: the join
 // of each; ahead[]: for each segment but the first `skip`, the join of those before it in its group.
-template <class P, typename T>
-__device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int first, int count, int skip,
+template <class P>
+__device__ void scan_groups(const row_reader<P> &r, int bits, int64_t x0, int first, int count, int skip,
                             P *ahead, P *groups) {
   constexpr int BATCH = slide_tile<P>::batch;
   const int group = 1 << bits, lane = threadIdx.x % 32, place = lane & (group - 1), segments = count << bits;
@@ -170,7 +185,7 @@ __device__ void scan_groups(const row_reader<P, T> &r, int bits, int64_t x0, int
   for (int base = threadIdx.x - lane; base < segments; base += THREADS * BATCH) {
     const int64_t x = start + static_cast<int64_t>(base) * SEGMENT;
     P total[BATCH];
-    load_totals<P, T, BATCH>(total, r, x, lane);
+    load_totals<P, BATCH>(total, r, x, lane);
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
       for (int by = 1; by < group; by *= 2) {
@@ -282,8 +297,8 @@ __device__ __forceinline__ P join_between(const slide &s, P total, int i, int la
 
 // The outputs of one tile: `count` segments from output x0 on; the first segment's group is
 // groups[first_group].
-template <class P, typename T>
-__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P, T> &r,
+template <class P>
+__device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P> &r,
                               int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
                               int first_group, const P *ahead, const P *groups, P *table) {
   const int lane = threadIdx.x % 32;
@@ -294,7 +309,8 @@ __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, c
     P e[SEGMENT], a[SEGMENT], b[SEGMENT];
     const bool inside = r.holds(first, first + far + 33 * SEGMENT);
     if (inside) {
-      const quad<T> q0 = r.load(from), q1 = r.load(from + far), q2 = r.load(from + far + SEGMENT);
+      const quad<typename P::sample> q0 = r.load(from), q1 = r.load(from + far),
+                                     q2 = r.load(from + far + SEGMENT);
       pieces_of(e, q0, r), pieces_of(a, q1, r), pieces_of(b, q2, r);
     } else {
       pieces_checked(e, r, from), pieces_checked(a, r, from + far);
@@ -316,7 +332,7 @@ __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, c
   }
 }
 
-template <class P, typename T>
+template <class P>
 __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
     row_slide(pass<typename P::real> p, slide s, P *table) {
   constexpr int TILE = slide_tile<P>::segments;
@@ -327,7 +343,7 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
     const int64_t frame = line / lines, n = p.n0 + frame, y = p.y0 - p.before[1] + (line - frame * lines);
     for (int64_t item = blockIdx.x; item < s.stretches * p.channels; item += gridDim.x) {
       const int64_t stretch = item / p.channels, c = item - stretch * p.channels;
-      const row_reader<P, T> r = reader_of<P, T>(p, s, n, y, c);
+      const row_reader<P> r = reader_of<P>(p, s, n, y, c);
       const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT;
       for (int t = 0; t < s.tiles; t++) {
         const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT;
@@ -337,10 +353,10 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
         // In the first tile also the groups that no window ends in.
         const int extra = t == 0 ? s.u - 1 : 0, ends = ((segments - 1) >> s.bits) + 2;
         if (s.q > 0)
-          scan_groups<P, T>(r, s.bits, begin - p.before[0], first + s.u - extra, ends + extra,
-                            extra << s.bits, ahead, groups);
+          scan_groups<P>(r, s.bits, begin - p.before[0], first + s.u - extra, ends + extra, extra << s.bits,
+                         ahead, groups);
         __syncthreads();
-        slide_outputs<P, T>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
+        slide_outputs<P>(p, s, r, line, n, y, x, c, segments, first, ahead, groups, table);
         __syncthreads();
       }
     }
@@ -504,22 +520,6 @@ static shape shape_of(const fc_view *v) {
 
 // ---- host: launching -------------------------------------------------------
 
-// Calls f with a value of the element type, among the types that are converted to this sample type.
-template <typename Fn> static void with_type(int dtype, int32_t, Fn f) {
-  switch (dtype) {
-  case FC_U8: f(uint8_t{}); break;
-  case FC_I16: f(int16_t{}); break;
-  case FC_U16: f(uint16_t{}); break;
-  default: f(int32_t{}); break;
-  }
-}
-template <typename F, typename Fn> static void with_type(int dtype, F, Fn f) {
-  if (dtype == FC_F32)
-    f(float{});
-  else
-    f(double{});
-}
-
 // Parameters of row_slide. `tiles` changes the distribution of the work only, not the results.
 template <class P> static slide slide_of(const pass<typename P::real> &p, int64_t lines) {
   slide s = {};
@@ -539,6 +539,8 @@ template <class P> static slide slide_of(const pass<typename P::real> &p, int64_
                                  : each > tiles       ? tiles
                                                       : each);
   s.stretches = (tiles + s.tiles - 1) / s.tiles;
+  const int32_t size = static_cast<int32_t>(fc_dtype_size(p.in.dtype));
+  s.wide = !fc_dtype_is_float(p.in.dtype) || size == sizeof(typename P::sample) ? SEGMENT * size : 0;
   return s;
 }
 
@@ -547,9 +549,7 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   const slide s = slide_of<P>(p, lines);
   const int64_t tile = slide_tile<P>::segments, pieces = tile + 32 + s.u + s.tiles * (tile / s.group) + 2;
   const dim3 grid(fc_blocks(s.stretches * p.channels, 1, INT32_MAX), fc_blocks(lines, 1, GRID_Y));
-  with_type(p.in.dtype, typename P::sample(), [&](auto t) {
-    row_slide<P, decltype(t)><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
-  });
+  row_slide<P><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
 }
 
 template <class P>
@@ -581,8 +581,7 @@ static void launch_columns(const pass<typename P::real> &p, P *low, P *high, con
     if (table)
       column_of_rows<P><<<grid, THREADS, 0, stream>>>(p, table);
     else
-      with_type(p.in.dtype, typename P::sample(),
-                [&](auto t) { column_direct<P, decltype(t)><<<grid, THREADS, 0, stream>>>(p); });
+      column_direct<P><<<grid, THREADS, 0, stream>>>(p);
     return;
   }
   column_tables<P> t;

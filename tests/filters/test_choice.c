@@ -185,7 +185,8 @@ static const row2d rows2d[] = {
     {"u8, 8 rows", 1, 7, 7, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_QUADS_BYTES, FC_KERNEL2D_THIN_BYTES, 1},
     {"u16", 1, 7, 7, {U16, WIDE, 1, 0, 0}, HOST(MARCH), 0},
     {"5 x 9", 1, 5, 9, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
-    {"6 x 6", 1, 6, 6, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
+    {"6 x 6", 1, 6, 6, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
+    {"5 x 32", 1, 5, 32, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
     {"5 channels", 1, 7, 7, {F32, WIDE, 5, 0, 0}, HOST(TILES), 1},
     {"dense f32", 0, 7, 7, {F32, WIDE, 1, 0, 0}, BOTH(FLOATS), 1},
     {"dense f32 RGBA", 0, 7, 7, {F32, WIDE, 4, 0, 0}, BOTH(FLOATS), 1},
@@ -193,6 +194,10 @@ static const row2d rows2d[] = {
     {"dense f32, 100 wide", 0, 3, 3, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(NARROW), 0},
     {"dense f32, 32 x 32", 0, 3, 3, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
     {"dense u8", 0, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
+    {"dense u8, large", 0, 9, 9, {U8, WIDE, 3, 0, 0}, HOST(TILES), 0},
+    {"dense u8, large, 100 wide", 0, 9, 9, {U8, 1, 4096, 100, 1, 0, 0}, BOTH(NARROW), 1},
+    {"dense f32, 2 channels", 0, 7, 7, {F32, WIDE, 2, 0, 0}, HOST(TILES), 0},
+    {"dense u8, 2 channels", 0, 3, 3, {U8, WIDE, 2, 0, 0}, HOST(TILES), 0},
     {"dense u8, 32 x 32", 0, 3, 3, {U8, 100, 32, 32, 1, 0, 0}, BOTH(NARROW_BYTES), 1},
     {"dense u8, one row", 0, 3, 3, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_BYTES, FC_KERNEL2D_LINE_BYTES, 1},
     {"dense u8 to f32", 0, 3, 3, {FC_U8, FC_F32, WIDE, 3, 0, 0}, HOST(TILES), 0},
@@ -370,6 +375,7 @@ static const rowwin rowswin[] = {
     {"largest of u8, 31 of 40", 15, 15, OF(MAX), {U8, 1, 4096, 31, 1, 9, 0}, SAME(CREST)},
     {"largest of u8, 100 of 128", 15, 15, OF(MAX), {U8, 1, 4096, 100, 1, 28, 0}, SAME(CELLS)},
     {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
+    {"largest of u8 RGBA", 15, 15, OF(MAX), {U8, WIDE, 4, 0, 0}, SAME(CREST)},
     {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
     {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(CELLS, CELLS)},
     {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
@@ -587,7 +593,9 @@ static void check_pointwise(void) {
                 in, out, compute);
         }
   CHECK(FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U8) && FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_F32) &&
-            FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U16) && !FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I32) &&
+            FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I16) && !FC_POINTWISE_IS_DENSE(FC_F32, FC_U8, FC_U16) &&
+            !FC_POINTWISE_IS_DENSE(FC_F32, FC_I16, FC_I16) &&
+            !FC_POINTWISE_IS_DENSE(FC_F32, FC_F32, FC_I32) &&
             !FC_POINTWISE_IS_DENSE(FC_F64, FC_F32, FC_F32) && FC_POINTWISE_IS_DENSE(FC_F64, FC_F64, FC_F64),
         "pairs");
 }

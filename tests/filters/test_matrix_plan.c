@@ -20,9 +20,10 @@ typedef struct row {
 /* The table of filters/README.md. */
 static const row table[] = {
     {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_PIXELS},
-    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
-    {3, 1, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
-    {3, 1, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed */
+    {3, 3, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
+    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed, as those below */
+    {3, 3, FC_AXIS_C, FC_I16, FC_I16, FC_F32, 0, FC_MATRIX_BLOCKS_4},
+    {3, 1, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_U8, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_F64, FC_F64, FC_F64, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_I32, FC_I32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
@@ -64,6 +65,10 @@ static void check_choices(void) {
     CHECK(c.us > 0 && c.us < 1e4, "row %d: %g us", (int)i, c.us);
     const int products = c.launch == FC_MATRIX_PRODUCTS;
     CHECK((fc_matrix_device_scratch(&m, &out) > 0) == products, "row %d: scratch", (int)i);
+    const int quick = fc_matrix_is_quick(r->compute, r->rows, r->cols, r->in, r->out);
+    CHECK(r->axis != FC_AXIS_C || r->in != r->out || r->compute != FC_F32 || r->planar ||
+              quick == (c.launch != FC_MATRIX_BLOCKS_4),
+          "row %d: %d, %s", (int)i, (int)c.launch, quick ? "not composed" : "composed");
   }
 }
 

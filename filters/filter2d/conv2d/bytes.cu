@@ -70,7 +70,7 @@ template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march 
 } // namespace
 
 fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_choose<3, FC_CONV2D_TAPS>(op->nx, [&](auto k) {
+  return fc_band_choose<3, FC_CONV2D_TAPS_LOW>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);
     case 3: return launch<k(), 3>(op, m, stream);

@@ -210,14 +210,7 @@ template <int K, int STEP> struct fc_byte_window {
 
 // Rows per batch and batches in shared memory; blocks that share a multiprocessor's registers.
 template <int K> struct fc_byte_layout {
-  static constexpr int rows = K <= 5   ? 4
-                              : K <= 9 ? 2
-                                       : 1,
-                       stages = K <= 3 ? 4 : 8,
-                       blocks = K <= 3   ? 8
-                                : K <= 5 ? 4
-                                : K <= 7 ? 5
-                                         : 3;
+  static constexpr int rows = K <= 5 ? 4 : 2, stages = K <= 3 ? 4 : 8, blocks = K <= 3 ? 8 : K <= 5 ? 4 : 5;
 };
 
 template <int K> struct fc_byte_sums {

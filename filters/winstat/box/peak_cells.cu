@@ -102,8 +102,7 @@ fc_status run_peak_cells(const call &c, int which) {
   if (d.late > a->skew) d.late -= static_cast<int32_t>(K);
   switch (c.in->dtype) {
   case FC_F32: return launch<float, false>(d, s, c.stream);
-  case FC_U8:
-    return step > 1 ? launch<uint8_t, true>(d, s, c.stream) : launch<uint8_t, false>(d, s, c.stream);
+  case FC_U8: return launch<uint8_t, false>(d, s, c.stream);
   default: return step > 1 ? launch<uint16_t, true>(d, s, c.stream) : launch<uint16_t, false>(d, s, c.stream);
   }
 }
