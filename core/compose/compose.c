@@ -8,6 +8,7 @@
 #include "core/compose/around.h"
 #include "core/compose/ranges.h"
 #include "core/compose/series.h"
+#include "core/compose/slide.h"
 #include "core/compose/vectors.h"
 
 #include <math.h>
@@ -388,9 +389,6 @@ enum {
   MARCH_LINE = 128,  /* of a single row */
   MARCH_DENSE = 256, /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,
-  /* of a tile, over all channels; for short lines and many channels of a group of them */
-  SLIDE_SAMPLES = 2048,
-  SLIDE_GROUP = 512,
   SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
 
@@ -446,7 +444,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   if (w->overlap && (w->step % together || (w->pixels && w->step != together))) return FALSE;
   const gboolean units = w->pixels || (!planar && (w->slide || (w->overlap && w->step == together)));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
-  if (w->slide) w->v = 4 * w->um;
+  if (w->slide) w->v = (fc_slide_is_running(w) ? fc_slide_each(w) : 4) * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
   if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
   return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
@@ -608,55 +606,19 @@ static gboolean launch_row(lines *l, fc_composed *to) {
                       1, to);
 }
 
-static gint64 slide_samples(const window *w, gboolean is_short) {
-  return is_short || w->step > 2 ? SLIDE_GROUP : SLIDE_SAMPLES / w->step;
-}
-
-/* Samples of a segment: variances of floats are summed in a different order (statistic.cuh). */
-static gint64 slide_run(const window *w, gboolean *spread) {
-  fc_statistic_text statistic;
-  *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
-  return *spread ? 4 : 16;
-}
-
-/* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
- * compiler takes more registers by itself; 0: it does not. */
-static int slide_blocks(const window *w) {
-  fc_statistic_text statistic;
-  if (!fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
-  return statistic.variance ? 4 : statistic.codes || statistic.extreme ? 5 : 0;
-}
-
-/* The first sample of a line's first tile, relative to the first output: variances are combined in the
- * order of outputs, everything else in that of samples (filters/winstat). */
-static gint64 slide_first(const window *w, gint64 origin) {
-  gboolean spread;
-  const gint64 before = w->f->window_x / 2, run = slide_run(w, &spread),
-               at = spread ? origin : origin - before;
-  gint64 group = run; /* of segments that are combined first */
-  while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
-  return -before - ((at % group) + group) % group;
-}
-
-/* Tiles that a block needs to fill its windows before its first output, at half the cost of others. */
-static gint64 slide_warm(const window *w, gint64 samples) {
-  gboolean spread;
-  const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
-  return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
-}
-
 static gboolean launch_slide(lines *l, fc_composed *to) {
   const window *w = &l->w;
   const gint64 total = l->out->shape[FC_AXIS_X], rows = l->out->shape[FC_AXIS_Y];
-  const gboolean is_short = total <= 2 * SLIDE_GROUP;
-  const gint64 samples = slide_samples(w, is_short), first = slide_first(w, l->out->origin[FC_AXIS_X]);
-  if (total < SLIDE_GROUP / 4 || !fill_lines(l, first)) return FALSE;
-  const gint64 tiles = (total - w->f->window_x / 2 - first + samples - 1) / samples,
+  const gboolean is_short = total <= 2 * FC_SLIDE_GROUP;
+  const gint64 samples = fc_slide_samples(w, is_short), first = fc_slide_first(w, l->out->origin[FC_AXIS_X]);
+  if (total < FC_SLIDE_GROUP / 4 || !fill_lines(l, first)) return FALSE;
+  const gint64 begin = fc_slide_is_running(w) ? 0 : first + w->f->window_x / 2, /* of outputs */
+      tiles = (total - begin + samples - 1) / samples,
                places = (gint64)l->processors * (l->resident ? l->resident : SLIDE_BLOCKS),
-               each =
-                   pieces_of_block(tiles, rows * planes_of(l), 1, slide_warm(w, samples) + 1, places, TRUE);
+               each = pieces_of_block(tiles, rows * planes_of(l), 1, fc_slide_warm(w, samples) + 1, places,
+                                      TRUE);
   return launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
-                      samples / 16 * w->step, split_lines(l, tiles, each), MIN(rows, 65535), to);
+                      fc_slide_threads(w, samples), split_lines(l, tiles, each), MIN(rows, 65535), to);
 }
 
 /* What these outputs need of the signal, if blocks are computed whole. */
@@ -743,7 +705,7 @@ static void append_window_arguments(GString *text, const window *w, guint varian
     g_string_append_printf(text, ", %u, %u, %d, %d, %d", w->f->window_x, w->f->window_y, (int)w->width,
                            (int)w->v, (int)w->threads);
   else if (w->slide)
-    g_string_append_printf(text, ", %d", (int)slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+    g_string_append_printf(text, ", %d", (int)fc_slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
   else if (!w->overlap)
     g_string_append_printf(text, ", %d, %d, %d, %s%d", (int)w->v, (int)w->batch, (int)w->threads,
                            w->row     ? ""
@@ -759,7 +721,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   const guint flags = (variant - MARCH) % (march ? MARCH_WARP : SHORT);
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], march ? flags : (flags & IN_PLANES) | WHOLE);
-  if (w.slide) w.threads = slide_samples(&w, ((variant - SLIDE) & SHORT) != 0) / 16 * w.step;
+  if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, ((variant - SLIDE) & SHORT) != 0));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
   if (march)
@@ -778,7 +740,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                            "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
                            "Op::config::bytes == %d, \"\");\n",
                            w.overlap->threads, w.overlap->groups, w.overlap->shared);
-  const int resident = w.overlap ? w.overlap->resident : w.slide ? slide_blocks(&w) : 0;
+  const int resident = w.overlap ? w.overlap->resident : w.slide ? fc_slide_blocks(&w) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);

@@ -31,6 +31,7 @@ template <typename T> struct is_signed { static constexpr bool value = T(-1) < T
 template <typename T, typename U> struct is_same { static constexpr bool value = false; };
 template <typename T> struct is_same<T, T> { static constexpr bool value = true; };
 template <typename T> struct make_unsigned { typedef T type; };
+template <> struct make_unsigned<signed char> { typedef unsigned char type; };
 template <> struct make_unsigned<short> { typedef unsigned short type; };
 template <> struct make_unsigned<int> { typedef unsigned int type; };
 }

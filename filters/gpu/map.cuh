@@ -251,8 +251,10 @@ template <typename U, int W> FC_DEVICE void fc_map_element_set(uint32_t (&word)[
   } else if constexpr (fc_map_dtype<U> == FC_F32) {
     word[i] = __float_as_uint(code);
   } else {
+    typedef typename std::make_unsigned<U>::type whole;
+    static_assert(static_cast<whole>(-1) > 0, "also where <type_traits> is ours (core/device/embed.py)");
     constexpr int each = 4 / sizeof(U);
-    const uint32_t bits = static_cast<typename std::make_unsigned<U>::type>(code);
+    const uint32_t bits = static_cast<whole>(code);
     word[i / each] = i % each ? word[i / each] | bits << i % each * (8 * sizeof(U)) : bits;
   }
 }

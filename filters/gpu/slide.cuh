@@ -21,6 +21,7 @@
 #ifndef FC_FILTERS_GPU_SLIDE_CUH
 #define FC_FILTERS_GPU_SLIDE_CUH
 
+#include "filters/gpu/running.cuh"
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
@@ -38,7 +39,7 @@ FC_DEVICE void fc_slide_prefetch(const void *at) {
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, typename Pre, typename Op, typename Post>
-struct fc_slide {
+struct fc_slide_floats {
   typedef typename Op::policy P;
   typedef typename P::piece piece;
   static constexpr int RUN = Op::RUN, LANES = 32, UNIT = LANES * RUN, UNITS = SAMPLES / UNIT;
@@ -59,7 +60,6 @@ struct fc_slide {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  static constexpr bool CODE = Op::CODES && Post::ROUNDED && fc_map_dtype<U> < FC_F32;
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
@@ -129,7 +129,7 @@ struct fc_slide {
       for (int c = 0; c < UM; c++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-          if (k == i) to[k * UM + c] = Op::keep(v[c]);
+          if (k == i) to[k * UM + c] = v[c];
     }
   }
 
@@ -180,20 +180,9 @@ struct fc_slide {
 
   // Four positions, as they are kept.
   static FC_DEVICE void values(float (&v)[4 * UM], const load &raw, const Pre &pre, fc_dev_noted &noted) {
-    if constexpr (Op::CODES && std::is_same<Pre, fc_none>::value) {
-      uint32_t word[BYTES];
-      raw.words(word);
-#pragma unroll
-      for (int i = 0; i < 4 * UM; i++)
-        v[i] = __uint_as_float(static_cast<uint32_t>(static_cast<int32_t>(fc_map_element<T>(word, i)) -
-                                                     fc_map_scaling<float, T, KT>().bias));
-    } else {
-      float x[4 * UI];
-      raw.values(x);
-      pre.run(x, v, noted);
-#pragma unroll
-      for (int i = 0; i < 4 * UM; i++) v[i] = Op::keep(v[i]);
-    }
+    float x[4 * UI];
+    raw.values(x);
+    pre.run(x, v, noted);
   }
 
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
@@ -292,7 +281,9 @@ struct fc_slide {
   }
 
   static FC_DEVICE piece total_of(const piece (&v)[RUN]) {
-    if constexpr (RUN == 4) return P::join(P::join(v[0], v[1]), P::join(v[2], v[3]));
+    if constexpr (RUN == 4)
+      return P::template join_of<2, 2>(P::template join_of<1, 1>(v[0], v[1]),
+                                       P::template join_of<1, 1>(v[2], v[3]));
     piece sum = v[RUN - 1];
 #pragma unroll
     for (int k = RUN - 2; k >= 0; k--) sum = P::join(v[k], sum);
@@ -356,15 +347,36 @@ struct fc_slide {
     return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
+  // `core`, of CORE samples, with x[at + K] and what follows to x[at + PART - 1].
+  template <int CORE, int K, int N>
+  static FC_DEVICE piece prefix(const piece &core, const piece (&x)[N], int at = 0) {
+    if constexpr (K < PART)
+      return prefix<CORE + 1, K + 1>(P::template join_of<CORE, 1>(core, x[at + K]), x, at);
+    else
+      return core;
+  }
+
+  // Suffixes of a segment, from sample K back to the first.
+  template <int K> static FC_DEVICE void suffixes(piece (&v)[RUN]) {
+    if constexpr (K >= 0) {
+      v[K] = P::template join_of<1, RUN - 1 - K>(v[K], v[K + 1]);
+      suffixes<K - 1>(v);
+    }
+  }
+
+  // Windows from suffix K on, the first with `core`; x[PART] and so on enter one by one.
+  template <int K, int N>
+  static FC_DEVICE void windows_from(piece (&v)[RUN], const piece &core, const piece (&x)[N]) {
+    constexpr int CORE = WINDOW - RUN + K;
+    v[K] = P::template join_of<RUN - K, CORE>(v[K], core);
+    if constexpr (K + 1 < RUN) windows_from<K + 1>(v, P::template join_of<CORE, 1>(core, x[PART + K]), x);
+  }
+
   // v[k]: the windows that begin with x[k], of at most RUN samples.
   static FC_DEVICE void short_windows(piece (&v)[RUN], const piece (&x)[RUN + PART]) {
     if constexpr (RUN == 4) {
 #pragma unroll
-      for (int k = 0; k < RUN; k++) {
-        v[k] = x[k];
-#pragma unroll
-        for (int i = 1; i < PART; i++) v[k] = P::join(v[k], x[k + i]);
-      }
+      for (int k = 0; k < RUN; k++) v[k] = prefix<1, 1>(x[k], x, k);
       return;
     }
 #pragma unroll
@@ -387,45 +399,18 @@ struct fc_slide {
   // The windows that begin in a lane's segment.
   static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
-    if constexpr (Op::CODES) { // exact sums, which the next sample enters and the first one leaves
-      constexpr int MORE = Q == 0 ? 0 : RUN + PART - 1;
-      piece x[Q == 0 ? RUN + PART : MORE], sum = P::none();
-      if constexpr (Q == 0) {
-        read<RUN + PART, true>(x, head, segment, turn);
-      } else {
-        read<RUN, !FAR>(v, head, segment, turn);
-#pragma unroll
-        for (int k = 0; k < RUN; k++) sum = P::join(sum, v[k]);
-        if constexpr (Q > 1) sum = P::join(sum, between(r, c, sum, segment, tile, turn));
-        read<MORE, true>(x, r.tail[c], segment + APART, turn);
-      }
-#pragma unroll
-      for (int k = 0; k < PART; k++) sum = P::join(sum, x[k]);
-#pragma unroll
-      for (int k = 0; k < RUN; k++) {
-        const piece out = Q == 0 ? x[k] : v[k];
-        v[k] = sum;
-        if (k + 1 < RUN) sum = P::moved(sum, out, x[PART + k]);
-      }
-    } else if constexpr (Q == 0) {
+    if constexpr (Q == 0) {
       piece x[RUN + PART];
       read<RUN + PART, true>(x, head, segment, turn);
       short_windows(v, x);
     } else {
       read<RUN, !FAR>(v, head, segment, turn);
-#pragma unroll
-      for (int k = RUN - 2; k >= 0; k--) v[k] = P::join(v[k], v[k + 1]);
+      suffixes<RUN - 2>(v);
       piece core = P::none();
       if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
       piece x[RUN + PART - 1];
       read<RUN + PART - 1, true>(x, r.tail[c], segment + APART, turn);
-#pragma unroll
-      for (int k = 0; k < PART; k++) core = P::join(core, x[k]);
-#pragma unroll
-      for (int k = 0; k < RUN; k++) {
-        v[k] = P::join(v[k], core);
-        if (k + 1 < RUN) core = P::join(core, x[PART + k]);
-      }
+      windows_from<0>(v, prefix<RUN *(Q - 1), 0>(core, x), x);
     }
   }
 
@@ -441,20 +426,6 @@ struct fc_slide {
     post.run(v, y, noted);
   }
 
-  // Four codes, of 8 or 16 bits, in a word or two.
-  template <int N> static FC_DEVICE void store_codes(char *to, const float (&code)[N]) {
-    constexpr int EACH = 4 / sizeof(U);
-    uint32_t word[N / EACH], t[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) t[i] = __float_as_uint(code[i]);
-#pragma unroll
-    for (int i = 0; i < N; i += EACH)
-      word[i / EACH] = EACH == 2 ? __byte_perm(t[i], t[i + 1], 0x5410)
-                                 : __byte_perm(__byte_perm(t[i], t[i + 1], 0x0040),
-                                               __byte_perm(t[i + EACH / 2], t[i + EACH - 1], 0x0040), 0x5410);
-    fc_window_store_words<U, ALIGNED>(to, word);
-  }
-
   // Four outputs from position o on, of which those in [lo, hi) belong to this tile.
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
@@ -462,10 +433,7 @@ struct fc_slide {
     if (o >= lo && o + 4 <= hi) {
       float y[4 * UO];
       take<4>(r, o, tile_at, post, y, noted);
-      if constexpr (CODE)
-        store_codes(to, y);
-      else
-        fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
       return;
     }
 #pragma unroll 1
@@ -474,11 +442,8 @@ struct fc_slide {
       take<1>(r, o + k, tile_at, post, y, noted);
 #pragma unroll
       for (int c = 0; c < UO; c++)
-        if constexpr (CODE)
-          reinterpret_cast<U *>(to)[k * UO + c] = static_cast<U>(__float_as_uint(y[c]));
-        else
-          reinterpret_cast<U *>(to)[k * UO + c] =
-              fc_map_code<float, U, Post::QUIET>(y[c], fc_map_scaling<float, U, KU>(), noted);
+        reinterpret_cast<U *>(to)[k * UO + c] =
+            fc_map_code<float, U, Post::QUIET>(y[c], fc_map_scaling<float, U, KU>(), noted);
     }
   }
 
@@ -522,14 +487,11 @@ struct fc_slide {
         for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
           const int c = unit % STEP, segment = unit / STEP * LANES + lane;
           piece v[RUN];
+          float of[RUN];
           windows(r, c, segment, tile, turn_now, v);
+          Op::of_windows(v, of);
 #pragma unroll
-          for (int k = 0; k < RUN; k++) {
-            fc_dev_noted here = {false, false}; // of windows that no output has nothing is told
-            r.result[c][staged(segment * RUN + k)] = Op::template of_window<CODE, U, KU>(v[k], here);
-            const int p = to + segment * RUN + k;
-            noted.clipped |= here.clipped & (p >= 0) & (p < a.total);
-          }
+          for (int k = 0; k < RUN; k++) r.result[c][staged(segment * RUN + k)] = of[k];
         }
         __syncthreads();
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
@@ -541,5 +503,12 @@ struct fc_slide {
     noted.tell(a.notes);
   }
 };
+
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
+          int SAMPLES, typename Pre, typename Op, typename Post>
+struct fc_slide
+    : fc_either<
+          Op::CODES, fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+          fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>>::type {};
 
 #endif

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// statistic.cuh - parts of the skeleton slide.cuh: the partial statistics of some samples of a window (a
-// piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits of the
-// precompiled kernels (filters/winstat).
+// statistic.cuh - parts of the skeletons slide.cuh and running.cuh: the partial statistics of some samples of
+// a window (a piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits
+// of the precompiled kernels (filters/winstat).
 //
-// A policy has a type `piece` and none(), of(word), join(a, b) with a before b, and counted(piece, samples),
-// which sets a known count; for codes, whose sums are exact, moved(piece, out, in), the window one sample
-// on. SHARED: joining takes a division by counts, which each lane knows from where it
-// is, and has in a table; join_by(a, b, share) uses it. Words are samples as floats, or codes as integers
-// whose bits are stored in floats. RUN is the number of consecutive samples per thread, which determines the
-// order of sums.
+// A policy has a type `piece` and none(), of(sample), join(a, b) with a before b, and counted(piece,
+// samples), which sets a known count. SHARED: joining takes a division by counts, which each lane knows from
+// where it is, and has in a table; join_by(a, b, share) uses it. RUN is the number of consecutive samples per
+// thread, which determines the order of sums. Sums of codes are exact (running.cuh).
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -26,7 +24,7 @@ constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 
 struct fc_share {
   float share, weight;
 };
-FC_DEVICE fc_share fc_share_of(int a, int b) {
+FC_DEVICE constexpr fc_share fc_share_of(int a, int b) {
   const float share = b == 0 ? 0 : static_cast<float>(b) / static_cast<float>(a + b);
   return {share, b == 0 ? 0 : static_cast<float>(a) * share};
 }
@@ -37,6 +35,7 @@ struct fc_piece_sum {
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
+  template <int A, int B> static FC_DEVICE float join_of(float a, float b) { return a + b; }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
@@ -70,43 +69,38 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
+  template <int A, int B> static FC_DEVICE float join_of(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
-// For codes, exactly, in types that hold the sums of a window.
-template <typename R> struct fc_piece_codes {
-  static constexpr bool SHARED = false;
-  typedef R piece;
-  static FC_DEVICE R none() { return 0; }
-  static FC_DEVICE R of(float word) { return static_cast<int32_t>(__float_as_uint(word)); }
-  static FC_DEVICE R join(R a, R b) { return a + b; }
-  static FC_DEVICE R moved(R v, R out, R in) { return v - out + in; }
-  static FC_DEVICE R counted(R v, int) { return v; }
-};
-template <typename R> struct fc_piece_code_squares : fc_piece_codes<R> {
-  static FC_DEVICE R of(float word) {
-    const int32_t v = static_cast<int32_t>(__float_as_uint(word));
-    return static_cast<uint32_t>(v) * static_cast<uint32_t>(v); // to 65535 either way
-  }
-};
-template <typename R, typename Q> struct fc_sums_of_codes {
-  R sum;
+// Of codes: exact sums, and sums of squares, of what has entered a window and not left it, modulo 2^32, or
+// 2^64 where Q has that many bits; those of a whole window fit.
+template <typename Q, bool SUMS, bool SQUARES> struct fc_running_sums {
+  uint32_t sum;
   Q squares;
-};
-template <typename R, typename Q> struct fc_piece_moments {
-  static constexpr bool SHARED = false;
-  typedef fc_sums_of_codes<R, Q> piece;
-  static FC_DEVICE piece none() { return {0, 0}; }
-  static FC_DEVICE piece of(float word) {
-    return {fc_piece_codes<R>::of(word), fc_piece_code_squares<Q>::of(word)};
+  FC_DEVICE void change(int in, int out) {
+    const int32_t more = in - out;
+    if (SUMS) sum += static_cast<uint32_t>(more);
+    if (SQUARES && sizeof(Q) == 4) squares += static_cast<uint32_t>(more) * static_cast<uint32_t>(in + out);
+    if (SQUARES && sizeof(Q) == 8) squares += static_cast<Q>(static_cast<int64_t>(more) * (in + out));
   }
-  static FC_DEVICE piece join(const piece &a, const piece &b) {
-    return {a.sum + b.sum, a.squares + b.squares};
+  FC_DEVICE void add(const fc_running_sums &v) {
+    if (SUMS) sum += v.sum;
+    if (SQUARES) squares += v.squares;
   }
-  static FC_DEVICE piece moved(const piece &v, const piece &out, const piece &in) {
-    return {v.sum - out.sum + in.sum, v.squares - out.squares + in.squares};
+  FC_DEVICE void subtract(const fc_running_sums &v) {
+    if (SUMS) sum -= v.sum;
+    if (SQUARES) squares -= v.squares;
   }
-  static FC_DEVICE piece counted(const piece &v, int) { return v; }
+  // Those of another lane of the warp.
+  FC_DEVICE fc_running_sums before(int by) const {
+    return {SUMS ? __shfl_up_sync(0xffffffffu, sum, by) : 0,
+            SQUARES ? __shfl_up_sync(0xffffffffu, squares, by) : 0};
+  }
+  FC_DEVICE fc_running_sums of_lane(int lane) const {
+    return {SUMS ? __shfl_sync(0xffffffffu, sum, lane) : 0,
+            SQUARES ? __shfl_sync(0xffffffffu, squares, lane) : 0};
+  }
 };
 
 // Variances of floats: `n` samples of mean p + d, p one of them, and squared deviations m (Chan, Golub,
@@ -123,6 +117,19 @@ struct fc_piece_spread {
     if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
     const float share = b.n / (a.n + b.n);
     return joined(a, b, {share, a.n * share});
+  }
+  // Of A and B samples: no division is left, and a single sample has no d. (Whether 0 or -0 is added there is
+  // lost in squares.)
+  template <int A, int B> static FC_DEVICE piece join_of(const piece &a, const piece &b) {
+    if constexpr (A == 0) return b;
+    constexpr fc_share s = fc_share_of(A, B);
+    const float between = b.p - a.p,
+                apart = A == 1 && B == 1 ? between
+                        : A == 1         ? between + b.d
+                        : B == 1         ? between - a.d
+                                         : between + (b.d - a.d),
+                d = apart * s.share;
+    return {a.p, A == 1 ? d : a.d + d, (a.m + b.m) + apart * (apart * s.weight), A + B};
   }
   // A: a may be missing, B: b may be.
   template <bool A, bool B>
@@ -154,19 +161,6 @@ struct fc_piece_spread {
 template <class Move> FC_DEVICE float fc_lane(float v, Move move) {
   return move(v);
 }
-template <class Move> FC_DEVICE int32_t fc_lane(int32_t v, Move move) {
-  return move(v);
-}
-template <class Move> FC_DEVICE uint32_t fc_lane(uint32_t v, Move move) {
-  return move(v);
-}
-template <class Move> FC_DEVICE unsigned long long fc_lane(unsigned long long v, Move move) {
-  return move(v);
-}
-template <typename R, typename Q, class Move>
-FC_DEVICE fc_sums_of_codes<R, Q> fc_lane(const fc_sums_of_codes<R, Q> &v, Move move) {
-  return {move(v.sum), move(v.squares)};
-}
 template <class Move> FC_DEVICE fc_spread fc_lane(const fc_spread &v, Move move) {
   return {move(v.p), move(v.d), move(v.m), v.n}; // to be counted
 }
@@ -191,20 +185,50 @@ FC_DEVICE float fc_mean_of(float sum, float n, float over) {
   return fabsf(q) < __uint_as_float(0x7f800000u) ? exact : q;
 }
 
-// The same for any sum that is not negative.
-static __device__ __noinline__ float fc_quotient(float sum, float n) {
-  return sum / n;
-}
-FC_DEVICE float fc_quotient_of(float sum, float n, float over) {
-  const float mean = fc_mean_of(sum, n, over);
-  return mean > 0x1p-100f ? mean : fc_quotient(sum, n);
+// The same for any sum that is not negative, and its root.
+template <bool ROOT> static __device__ __noinline__ float fc_mean_slowly(float sum, float n) {
+  const float mean = sum / n;
+  return ROOT ? sqrtf(mean) : mean;
 }
 
-// Square root by an approximation and a Newton step: relative error about 1e-13.
-FC_DEVICE double fc_root_about(double v) {
-  if (v < 1e-30) return sqrt(v);
-  const double r = rsqrtf(static_cast<float>(v)), s = v * r;
-  return s + 0.5 * r * (v - s * s);
+// 1 / sqrt(v), for numbers that are not denormal.
+FC_DEVICE float fc_root_over(float v) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+#else
+  return rsqrtf(v);
+#endif
+}
+
+// The root, of numbers from 2^-101 on that are finite: as the compiler computes it, without a branch for
+// others.
+FC_DEVICE float fc_root_of(float v) {
+#ifdef __CUDA_ARCH__
+  const float r = fc_root_over(v), s = v * r;
+  return fmaf(fmaf(-s, s, v), 0.5f * r, s);
+#else
+  return sqrtf(v);
+#endif
+}
+
+// Integers as double: the conversion takes several times as long.
+FC_DEVICE double fc_double_of(int32_t v) {
+  return __hiloint2double(0x43300000, static_cast<int>(static_cast<uint32_t>(v) ^ 0x80000000u)) -
+         (0x1p52 + 0x1p31);
+}
+FC_DEVICE double fc_double_of(uint64_t v) {
+  return __hiloint2double(0x45300000, static_cast<int>(v >> 32)) - (0x1p84 + 0x1p52) +
+         __hiloint2double(0x43300000, static_cast<int>(v));
+}
+
+// Square root by an approximation and a Newton step: relative error 2^-44, as that of 1 / sqrt is 2^-22.9.
+FC_DEVICE double fc_root_about(uint64_t v) {
+  const float about = fmaf(static_cast<float>(static_cast<uint32_t>(v >> 32)), 4294967296.f,
+                           static_cast<float>(static_cast<uint32_t>(v)));
+  const double d = fc_double_of(v), r = fc_root_over(fmaxf(about, 1e-20f)), s = d * r;
+  return fma(0.5 * r, fma(-s, s, d), s);
 }
 
 // The statistic of codes, computed in double and to be rounded once: approximately, and by its definition
@@ -214,8 +238,8 @@ struct fc_code_sums {
   int64_t sum;
   uint64_t squares;
 };
-FC_DEVICE double fc_code_deviation(const fc_code_sums &s, int64_t n) {
-  return static_cast<double>(static_cast<int64_t>(n * s.squares - static_cast<uint64_t>(s.sum * s.sum)));
+FC_DEVICE uint64_t fc_code_deviation(const fc_code_sums &s, int64_t n) {
+  return static_cast<uint64_t>(n) * s.squares + static_cast<uint64_t>(s.sum * -s.sum);
 }
 template <int WHICH, int WINDOW>
 static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t sum_of_squares, double scale) {
@@ -225,33 +249,35 @@ static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t su
   const double squares = static_cast<double>(sum_of_squares) * scale * scale;
   if (WHICH == FC_STATISTIC_SUMSQ) return squares;
   if (WHICH == FC_STATISTIC_RMS) return sqrt(squares / n);
-  const double variance = fc_code_deviation({sum, sum_of_squares}, WINDOW) / n * scale * scale / n;
+  const double deviation = static_cast<double>(fc_code_deviation({sum, sum_of_squares}, WINDOW)),
+               variance = deviation / n * scale * scale / n;
   return WHICH == FC_STATISTIC_STD ? sqrt(variance) : variance;
 }
 template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_sums &s, double scale) {
   const double unit = scale * (1.0 / WINDOW);
-  if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(s.sum) * scale;
-  if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(s.sum) * unit;
-  if (WHICH == FC_STATISTIC_SUMSQ)
-    return static_cast<double>(static_cast<int64_t>(s.squares)) * scale * scale;
-  if (WHICH == FC_STATISTIC_RMS)
-    return fc_root_about(static_cast<double>(static_cast<int64_t>(s.squares)) * scale * unit);
-  const double deviation = fc_code_deviation(s, WINDOW);
-  return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit : deviation * unit * unit;
+  if (WHICH == FC_STATISTIC_SUM) return fc_double_of(static_cast<int32_t>(s.sum)) * scale;
+  if (WHICH == FC_STATISTIC_MEAN) return fc_double_of(static_cast<int32_t>(s.sum)) * unit;
+  if (WHICH == FC_STATISTIC_SUMSQ) return fc_double_of(s.squares) * (scale * scale);
+  if (WHICH == FC_STATISTIC_RMS) return fc_root_about(s.squares) * sqrt(scale * unit);
+  const uint64_t deviation = fc_code_deviation(s, WINDOW);
+  return WHICH == FC_STATISTIC_STD ? fc_root_about(deviation) * unit
+                                   : fc_double_of(deviation) * (unit * unit);
 }
 
-// The float, or the code, that it is rounded to. If the approximation is not certain to be right, it is
-// computed by the definition. A mean whose sum is a float is a quotient of floats: that of doubles is never
-// between two floats, as it is further from their middle than it is rounded.
-constexpr double FC_CODE_SURE = 1e-11;
+// The float that it is rounded to, and whether that is certain: the approximation, of a relative error of
+// 2^-44, is not too near to the middle between two floats, where it has a 1 and 28 zeros below their bits. A
+// mean whose sum is a float is a quotient of floats: that of doubles is never between two floats, as it is
+// further from their middle than it is rounded.
 template <int WHICH, int WINDOW, int64_t MOST>
-FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale) {
+FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
+  constexpr uint32_t NEAR = 1 << 11; // of the double's last bits: 2^-42 of it, or more
   if constexpr (WHICH == FC_STATISTIC_MEAN && MOST * WINDOW <= 1 << 24)
     return fc_mean_of(static_cast<float>(static_cast<int32_t>(s.sum)), WINDOW, 1.f / WINDOW) *
            static_cast<float>(scale);
-  const double v = fc_code_about<WHICH, WINDOW>(s, scale), off = FC_CODE_SURE * fabs(v);
-  const float low = static_cast<float>(v - off), high = static_cast<float>(v + off);
-  return low == high ? low : static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
+  const double v = fc_code_about<WHICH, WINDOW>(s, scale);
+  const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
+  sure &= below - (0x10000000u - NEAR) > 2 * NEAR;
+  return static_cast<float>(v);
 }
 
 // The nearest integer to a sum of WINDOW codes divided by WINDOW, half to even; codes are at most MOST from
@@ -270,68 +296,98 @@ template <int WINDOW, int64_t MOST> FC_DEVICE int32_t fc_code_mean(int32_t sum) 
   return code - (half & code & 1);
 }
 
-FC_DEVICE float fc_float_about(uint64_t v) {
-  return fmaf(static_cast<float>(static_cast<uint32_t>(v >> 32)), 4294967296.f,
-              static_cast<float>(static_cast<uint32_t>(v)));
-}
-FC_DEVICE float fc_float_about(uint32_t v) {
-  return static_cast<float>(v);
-}
+// The nearest integer to the root of v / N, for codes of at most MOST, 65535. R holds 4 v.
+template <typename R, int64_t N_, int64_t MOST> struct fc_code_root {
+  static constexpr R N = static_cast<R>(N_);
+  static constexpr int bits(uint64_t v) { return v ? 1 + bits(v / 2) : 0; }
+  static constexpr int LONG = bits(static_cast<uint64_t>(N_) * (MOST * MOST)),
+                       SHIFT = LONG > 32 ? LONG - 32 : 0;
+  // How near to a middle the root, if computed in double, could round to another integer.
+  static constexpr R NEAR =
+      1 + (sizeof(R) == 4 ? 0 : N * static_cast<R>(MOST * MOST) >> 44 % (8 * sizeof(R)));
 
-// The nearest integer to the root of v / N, for codes of at most 65535, from c, which is at most 1 from it. R
-// holds 4 v. Negative if the root computed in double could round to another.
-template <typename R, int64_t N_>
-static __device__ __noinline__ int32_t fc_code_root_exactly(R v, uint32_t c) {
-  constexpr R N = static_cast<R>(N_);
-  const R odd = 2 * c + 1, high = N * (odd * odd), low = high - 8 * N * c, four = 4 * v;
-  const R sure = sizeof(R) == 4 ? 0 : four >> 44 % (8 * sizeof(R));
-  if ((four > high ? four - high : high - four) <= sure || (four > low ? four - low : low - four) <= sure)
-    return -1;
-  return static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
-}
-
-// An approximation, to 2^-22 of itself, is mostly far enough from the middle between two codes.
-template <typename R, int64_t N> FC_DEVICE int32_t fc_code_root(R v) {
-  const float x = fc_float_about(v) * (1.f / static_cast<float>(N)), r = rsqrtf(fmaxf(x, 1e-20f)), s = x * r;
-  const float root = fmaf(fmaf(-s, s, x), 0.5f * r, s), about = root + 12582912.f;
-  const uint32_t c = __float_as_uint(about) - 0x4b400000u;
-  if (fabsf(root - (about - 12582912.f)) < fmaf(root, -0x1.8p-22f, 0.5f)) return static_cast<int32_t>(c);
-  return fc_code_root_exactly<R, N>(v, c);
-}
-
-// The nearest integer to the mean, to the root of squares / WINDOW, or of the deviation, of codes up to MOST.
-template <int WHICH, int WINDOW, int64_t MOST>
-FC_DEVICE bool fc_code_nearest(const fc_code_sums &s, int32_t &code) {
-  if constexpr (WHICH == FC_STATISTIC_MEAN) {
-    code = fc_code_mean<WINDOW, MOST>(static_cast<int32_t>(s.sum));
-    return true;
-  } else {
-    constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
-    constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW, LARGEST = 2 * MOST + 3;
-    const uint64_t v = RMS ? s.squares : WINDOW * s.squares - static_cast<uint64_t>(s.sum * s.sum);
-    if constexpr (N < 0x7fffffff && LARGEST * LARGEST < 0x7fffffff && N * LARGEST * LARGEST < 0xffffffff)
-      code = fc_code_root<uint32_t, N>(static_cast<uint32_t>(v));
-    else
-      code = fc_code_root<uint64_t, N>(v);
-    return code >= 0;
+  // Itself, or the integer below. From the 32 highest bits, which leave out less than 2 of v / N, the root is
+  // found to 0.03 of what they say; an eighth is taken off, so that the next integer is no nearer.
+  static FC_DEVICE uint32_t below(R v) {
+    constexpr float unit = static_cast<float>(static_cast<double>(1ull << SHIFT) / static_cast<double>(N_));
+    const float x = fmaf(static_cast<float>(static_cast<uint32_t>(v >> SHIFT)), unit, 1e-20f),
+                root = fmaf(x, fc_root_over(x), -0.125f);
+    return __float_as_uint(root + 12582912.f) - 0x4b400000u;
   }
+
+  // The root is nearer to c + 1 if v > N (c + 1/2)^2. False: that is too close to say. In 32 bits only the
+  // middle itself is, unless it is TAME: computed to be just that, and rounded half to even.
+  template <bool TAME> static FC_DEVICE bool nearest(R v, uint32_t c, int32_t &code) {
+    typedef typename fc_either<sizeof(R) == 4, int32_t, int64_t>::type S;
+    constexpr bool LOW = MOST <= 46340; // c * (c + 1) is an int32_t: one multiplication and addition
+    const R beyond =
+        LOW ? v + static_cast<R>(static_cast<S>(static_cast<int32_t>(c * ~c)) * static_cast<S>(N))
+            : v - N * (c * (c + 1));
+    if constexpr (sizeof(R) == 4) {
+      const int32_t over = static_cast<int32_t>(beyond - N / 4);
+      const bool middle = N % 4 == 0 && over == 0;
+      code = static_cast<int32_t>(c) + (over > 0 || (TAME && middle && c % 2));
+      return TAME || !middle;
+    }
+    const R over = beyond - (N / 4 - NEAR);
+    code = static_cast<int32_t>(c) + (static_cast<S>(over) >= 0);
+    return over > 2 * NEAR + 1;
+  }
+
+  // The same without such margins. Negative if it is too close even so.
+  static FC_DEVICE int32_t exactly(R v, uint32_t c) {
+    const R odd = 2 * c + 1, high = N * (odd * odd), low = high - 8 * N * c, four = 4 * v;
+    const R sure = sizeof(R) == 4 ? 0 : four >> 44 % (8 * sizeof(R));
+    if ((four > high ? four - high : high - four) <= sure || (four > low ? four - low : low - four) <= sure)
+      return -1;
+    return static_cast<int32_t>(c) + (four > high) - (four < low && c > 0);
+  }
+};
+
+// What a root is taken of, for codes up to MOST: squares / WINDOW, or the deviation.
+template <int WHICH, int WINDOW, int64_t MOST> struct fc_code_roots {
+  static constexpr bool RMS = WHICH == FC_STATISTIC_RMS;
+  static constexpr int64_t N = RMS ? WINDOW : static_cast<int64_t>(WINDOW) * WINDOW, LARGEST = 2 * MOST + 3;
+  static constexpr bool SHORT =
+      N < 0x7fffffff && LARGEST * LARGEST < 0x7fffffff && N * LARGEST * LARGEST < 0xffffffff;
+  typedef typename fc_either<SHORT, uint32_t, uint64_t>::type number;
+  typedef fc_code_root<number, N, MOST> root;
+  static FC_DEVICE number of(const fc_code_sums &s) {
+    return static_cast<number>(RMS ? s.squares : fc_code_deviation(s, WINDOW));
+  }
+};
+
+// The nearest integer to the statistic times `inverse`, computed by its definition.
+template <int WHICH, int WINDOW>
+FC_DEVICE int32_t fc_code_by_definition(const fc_code_sums &s, double scale, double inverse) {
+  const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * inverse);
+  return static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
 }
 
-// INSIDE: it is certainly one of U's.
-template <int WHICH, int WINDOW, int64_t MOST, bool INSIDE, typename U, int KU>
-FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted) {
+// The code of U that it is rounded to, and whether that is certain; SURELY: it is. SAME: integers of one
+// scale on both sides, here from LEAST on.
+template <int WHICH, int WINDOW, int64_t LEAST, int64_t MOST, bool SURELY, bool SAME, typename U, int KU>
+FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &noted, bool &sure) {
   constexpr fc_dev_map<double> map = fc_map_scaling<double, U, KU>();
+  constexpr int32_t LOW = fc_dev_limits<U>::low - map.bias, HIGH = fc_dev_limits<U>::high - map.bias;
+  constexpr bool MEAN = SAME && WHICH == FC_STATISTIC_MEAN,
+                 ROOT = SAME && (WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD);
   int32_t code = 0;
-  bool sure = false;
-  if constexpr (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_RMS || WHICH == FC_STATISTIC_STD)
-    if (scale * map.inverse == 1)
-      sure = fc_code_nearest<WHICH, WINDOW, MOST>(s, code); // known to the compiler
-  if (!sure) {
-    const double r = rint(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale) * map.inverse);
-    code = static_cast<int32_t>(r < -1e6 ? -1e6 : r > 1e6 ? 1e6 : r);
+  if constexpr (MEAN) {
+    code = fc_code_mean<WINDOW, MOST>(static_cast<int32_t>(s.sum));
+  } else if constexpr (ROOT) {
+    typedef fc_code_roots<WHICH, WINDOW, MOST> roots;
+    const typename roots::number v = roots::of(s);
+    const uint32_t c = roots::root::below(v);
+    sure &= roots::root::template nearest<WHICH == FC_STATISTIC_RMS>(v, c, code);
+    if (SURELY) code = roots::root::exactly(v, c);
+    if (SURELY && code < 0) code = fc_code_by_definition<WHICH, WINDOW>(s, scale, map.inverse);
+  } else {
+    code = fc_code_by_definition<WHICH, WINDOW>(s, scale, map.inverse);
   }
-  if (INSIDE) return __uint_as_float(static_cast<uint32_t>(code + map.bias));
-  const int32_t held = min(max(code, fc_dev_limits<U>::low - map.bias), fc_dev_limits<U>::high - map.bias);
+  int32_t held = code;
+  if (!ROOT && !(MEAN && LEAST >= LOW)) held = max(held, LOW);
+  if (!(ROOT && MOST <= HIGH) && !(MEAN && (LEAST < 0 ? -LEAST - 1 : MOST) <= HIGH)) held = min(held, HIGH);
   noted.clipped |= held != code;
   return __uint_as_float(static_cast<uint32_t>(held + map.bias));
 }
@@ -349,58 +405,71 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
                                   : DTYPE == FC_I16 ? 32768
                                                     : 65535;
-  typedef typename fc_either<(MOST * WINDOW < 0x7fffffff), int32_t, unsigned long long>::type sum_type;
+  static_assert(!CODES || MOST * WINDOW < 0x7fffffff, "a sum has 32 bits");
   typedef
       typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
+  static constexpr bool ADDS = WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN;
+  typedef fc_running_sums<square_type, SPREAD || ADDS, !ADDS> sums; // of codes
   typedef typename fc_either<
-      CODES,
-      typename fc_either<
-          SPREAD, fc_piece_moments<sum_type, square_type>,
-          typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
-                             fc_piece_codes<sum_type>, fc_piece_code_squares<square_type>>::type>::type,
-      typename fc_either<
-          EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
-          typename fc_either<SPREAD, fc_piece_spread,
-                             typename fc_either<WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN,
-                                                fc_piece_sum, fc_piece_squares>::type>::type>::type>::type
-      policy;
+      EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
+      typename fc_either<SPREAD, fc_piece_spread,
+                         typename fc_either<ADDS, fc_piece_sum, fc_piece_squares>::type>::type>::type policy;
   typedef typename policy::piece piece;
 
-  // A sample as it is stored in shared memory.
-  static FC_DEVICE float keep(float v) {
-    if (!CODES) return v;
+  static constexpr int64_t LEAST = DTYPE != FC_I16 && KIND != FC_AUDIO ? 0 : DTYPE == FC_U8 ? -128 : -32768;
+
+  // Codes, as they are kept: from 0 on, or those of sound around it.
+  typedef typename fc_either<
+      DTYPE == FC_U8, typename fc_either<KIND == FC_AUDIO, int8_t, uint8_t>::type,
+      typename fc_either<KIND == FC_AUDIO || DTYPE == FC_I16, int16_t, uint16_t>::type>::type code;
+  static FC_DEVICE int32_t code_of(float v) {
     constexpr float inverse = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 128.f : 32768.f) : 1.f;
-    return __uint_as_float(__float_as_uint(fmaf(v, inverse, 12582912.f)) - 0x4b400000u);
+    return static_cast<int32_t>(__float_as_uint(fmaf(v, inverse, 12582912.f)) - 0x4b400000u);
   }
 
-  static FC_DEVICE fc_code_sums sums_of(int32_t v) { return {v, static_cast<uint64_t>(v)}; }
-  static FC_DEVICE fc_code_sums sums_of(uint32_t v) { return {v, v}; }
-  static FC_DEVICE fc_code_sums sums_of(unsigned long long v) { return {static_cast<int64_t>(v), v}; }
-  template <typename R, typename Q> static FC_DEVICE fc_code_sums sums_of(const fc_sums_of_codes<R, Q> &v) {
-    return {static_cast<int64_t>(v.sum), v.squares};
+  // The statistic of codes: as a float, or the code of type U that it is rounded to, as its bits. `sure`
+  // becomes false if that may be another; SURELY: it is certain, at length.
+  template <bool CODE, typename U, int KU, bool SURELY>
+  static FC_DEVICE float of_sums(const sums &v, fc_dev_noted &noted, bool &sure) {
+    constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
+    const fc_code_sums s = {static_cast<int32_t>(v.sum), v.squares};
+    if constexpr (CODE)
+      return fc_code_code<WHICH, WINDOW, LEAST, MOST, SURELY,
+                          scale * fc_map_scaling<double, U, KU>().inverse == 1, U, KU>(s, scale, noted, sure);
+    else if constexpr (SURELY)
+      return static_cast<float>(fc_code_statistic<WHICH, WINDOW>(s.sum, s.squares, scale));
+    else
+      return fc_code_float<WHICH, WINDOW, MOST>(s, scale, sure);
   }
 
-  // The statistic of a window's piece: as a float, or the code of type U that it is rounded to, as its bits.
-  template <bool CODE, typename U, int KU>
-  static FC_DEVICE float of_window(const piece &v, fc_dev_noted &noted) {
+  // The statistics of windows' pieces, of floats. If one of four sums is 0, or very small or large, these are
+  // computed once more.
+  template <int N> static FC_DEVICE void of_windows(const piece (&v)[N], float (&to)[N]) {
     constexpr float n = WINDOW, over = 1 / n;
-    if constexpr (CODES) {
-      constexpr double scale = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 1. / 128 : 1. / 32768) : 1.;
-      if constexpr (CODE)
-        return fc_code_code < WHICH, WINDOW, MOST,
-               WHICH == FC_STATISTIC_MEAN && fc_map_dtype<U> == DTYPE &&
-                   (KIND == FC_AUDIO) == (KU == FC_AUDIO),
-               U, KU > (sums_of(v), scale, noted);
-      else
-        return fc_code_float<WHICH, WINDOW, MOST>(sums_of(v), scale);
-    } else if constexpr (SPREAD) {
-      const float variance = fc_quotient_of(v.m, n, over);
-      return WHICH == FC_STATISTIC_STD ? sqrtf(variance) : variance;
-    } else {
-      return WHICH == FC_STATISTIC_MEAN  ? fc_mean_of(v, n, over)
-             : WHICH == FC_STATISTIC_RMS ? sqrtf(fc_quotient_of(v, n, over))
-                                         : v;
+    constexpr uint32_t LOW = 0x17800000u, HIGH = 0x71800000u; // 2^-80, 2^100
+    constexpr bool ROOT = WHICH == FC_STATISTIC_STD || WHICH == FC_STATISTIC_RMS;
+#pragma unroll
+    for (int begin = 0; begin < N; begin += 4) {
+      bool usual = true;
+#pragma unroll
+      for (int k = begin; k < begin + 4; k++) {
+        const float sum = sum_of(v[k]), about = sum * over;
+        to[k] = WHICH == FC_STATISTIC_MEAN ? fc_mean_of(sum, n, over) : sum;
+        if (!SPREAD && !ROOT) continue;
+        usual &= __float_as_uint(sum) - LOW < HIGH - LOW;
+        to[k] = fmaf(fmaf(-about, n, sum), over, about);
+        if (ROOT) to[k] = fc_root_of(to[k]);
+      }
+      if (usual) continue;
+#pragma unroll
+      for (int k = begin; k < begin + 4; k++) to[k] = fc_mean_slowly<ROOT>(sum_of(v[k]), n);
     }
+  }
+  static FC_DEVICE float sum_of(float v) {
+    return v;
+  }
+  static FC_DEVICE float sum_of(const fc_spread &v) {
+    return v.m;
   }
 };
 

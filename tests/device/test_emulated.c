@@ -170,7 +170,9 @@ static void make_statistic(trial *t, guint at, int kind, int in_dtype, gint64 ex
   const gboolean codes = !fc_dtype_is_float(link);
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
   t->ny = 1, t->dense = FALSE;
-  t->nx = pick(0, 3) ? pick(2, 100) : (int)CLAMP(exp(real(log(100), log(6000))), 2, 2 * extent + 100);
+  t->nx = pick(0, 3)        ? pick(2, 100)
+          : pick(0, 4) == 0 ? 16 * pick(1, 40) + pick(0, 3) - 1
+                            : (int)CLAMP(exp(real(log(100), log(6000))), 2, 2 * extent + 100);
   t->codes = codes && t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
   g_snprintf(t->entry, sizeof t->entry, "fc_statistic<%d,%d,%d,%d>", t->statistic, t->nx,
              codes ? link : FC_F32, kind);
@@ -214,8 +216,13 @@ static void turn_over(fc_view *v, int axis) {
 static void fill(trial *t) {
   const double unit = t->in.kind == FC_AUDIO ? 1.2 : 300;
   const gsize size = fc_dtype_size(t->in.dtype);
+  /* Integers at the ends of their range: sums are as large as they can be, all windows alike or not. */
+  static const guint32 ends[] = {0, 0x80808080u, 0x80008000u, 0x7fff7fffu, 0x7f7f7f7fu, 0xffffffffu};
+  const guint32 end = ends[pick(0, G_N_ELEMENTS(ends))], other = ends[pick(0, G_N_ELEMENTS(ends))];
+  const int loud = fc_dtype_is_float(t->in.dtype) ? 0 : pick(0, 6);
   for (gsize i = 0; i + size <= t->in_bytes + 2 * AROUND; i += size) {
-    const guint32 r = g_rand_int(numbers);
+    guint32 r = g_rand_int(numbers);
+    if (loud > 2) r = loud == 3 || r & 1 ? end : other;
     double v = (double)(gint32)r * 0x1p-31 * unit;
     if (r % 4001 == 0) v = r & 512 ? INFINITY : -1e30;
     float f = (float)v;

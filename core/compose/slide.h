@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slide.h - how threads share lines in kernels of statistics: filters/gpu/slide.cuh, and running.cuh where
+ * samples are integers. The window is that of vectors.h, of a function fc_statistic.
+ */
+#ifndef FC_CORE_COMPOSE_SLIDE_H
+#define FC_CORE_COMPOSE_SLIDE_H
+
+#include "core/compose/vectors.h"
+
+enum { FC_SLIDE_GROUP = 512 }; /* samples of a tile of short lines; FC_SLIDE_GROUP / 4 are too short */
+
+/* Of integers, whose sums are exact: running.cuh; and positions of a thread there. */
+gboolean fc_slide_is_running(const fc_vectors *w);
+gint64 fc_slide_each(const fc_vectors *w);
+
+/* Positions of a tile, and threads of a block. */
+gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short);
+gint64 fc_slide_threads(const fc_vectors *w, gint64 samples);
+
+/* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
+ * compiler takes more registers by itself; 0: it does not. */
+int fc_slide_blocks(const fc_vectors *w);
+
+/* The first sample of a line's first tile, relative to the first output: variances are combined in the
+ * order of outputs, everything else in that of samples (filters/winstat). Of integers, the first output. */
+gint64 fc_slide_first(const fc_vectors *w, gint64 origin);
+
+/* Tiles that a block needs to fill its windows before its first output, at half the cost of others. */
+gint64 fc_slide_warm(const fc_vectors *w, gint64 samples);
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+//
+// running.cuh - statistics of integers in windows along one axis, of any length: the skeleton slide.cuh where
+// sums are exact. A window is the one before, and what enters it less what leaves it, in integers of whatever
+// order; nothing is divided or rounded before the end.
+//
+// The warps of a block go along a line in tiles. A thread has EACH positions of all channels, and loads both
+// what enters and what leaves there, out of global memory, as packed words:
+//
+//     samples   ...[ leaves ]......................[ enters ]...
+//                        |<------- WINDOW ------->|
+//     outputs                  [ thread's EACH ]
+//
+// Pass 1 sums the differences, lanes and warps add up theirs (inclusive scan), pass 2 goes from window to
+// window. Sums of a block's first window are made of tiles of which only what enters is read.
+//
+// Cost: two reads, the second out of the cache, and some 20 to 40 instructions a sample.
+#ifndef FC_FILTERS_GPU_RUNNING_CUH
+#define FC_FILTERS_GPU_RUNNING_CUH
+
+#include "filters/gpu/statistic.cuh"
+#include "filters/gpu/window.cuh"
+
+// Positions of a thread; the host's copy is in core/compose/compose.c.
+template <int CHANNELS, int BYTES>
+constexpr int fc_running_each = CHANNELS > 3 || CHANNELS *BYTES > 4 ? 8 : 16;
+
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
+          int SAMPLES, typename Pre, typename Op, typename Post>
+struct fc_running {
+  typedef typename Op::sums sums;
+  typedef typename Op::code code;                                // what the window sees, from 0 on or signed
+  static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
+  static constexpr int EACH = fc_running_each<UI, sizeof(T)>, THREADS = SAMPLES / EACH, LANES = 32,
+                       WARPS = THREADS / LANES;
+  static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
+  static constexpr int WARM = (WINDOW + SAMPLES - 1) / SAMPLES; // tiles
+  static constexpr int WI = EACH * BYTES / 4, WM = EACH * UM * static_cast<int>(sizeof(code)) / 4,
+                       WO = EACH * UO * static_cast<int>(sizeof(U)) / 4,
+                       ROW = (WM > WO ? WM : WO) / 4 * 4 + 4; // words
+  static constexpr int VECTOR = 16;                           // bytes that are moved at once
+  static constexpr bool CODE = Post::ROUNDED && fc_map_dtype<U> < FC_F32,
+                        WIDE = ALIGNED && WO % 4 == 0 && WO > 4, TOGETHER = WIDE || !ALIGNED;
+  // Codes of sound are stored with an offset.
+  static constexpr uint32_t FLIP = fc_map_scaling<float, T, KT>().bias == 128 ? 0x80808080u
+                                   : fc_map_scaling<float, T, KT>().bias      ? 0x80008000u
+                                                                              : 0;
+  static_assert(STEP == UM && SAMPLES % (EACH * LANES) == 0, "whole warps, all channels of a position");
+  static_assert(WI % 4 == 0, "whole vectors");
+
+  struct rooms {
+    uint32_t words[WARPS][LANES * ROW];
+    sums parts[WARPS > 1 ? 2 : 1][WARPS][UM]; // of warps, in turns
+  };
+
+  static FC_DEVICE code *row_of(rooms &r, int lane) {
+    return reinterpret_cast<code *>(r.words[threadIdx.x / LANES] + lane * ROW);
+  }
+
+  // A position's codes, where it may be outside the signal, or seen by no window: then they are 0.
+  static FC_DEVICE void at_ends(const fc_window_args &a, const char *in, int at, const Pre &pre,
+                                code (&to)[UM], fc_dev_noted &noted) {
+#pragma unroll
+    for (int c = 0; c < UM; c++) to[c] = 0;
+    if (at < -BEFORE || at >= a.total + AFTER) return;
+    const int source = fc_dev_border_source(BORDER, at + a.begin, a.extent);
+    float x[UI], v[UM];
+#pragma unroll
+    for (int c = 0; c < UM; c++) v[c] = a.constant;
+    if (source >= 0) {
+      const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
+#pragma unroll
+      for (int c = 0; c < UI; c++) x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
+      pre.run(x, v, noted);
+    }
+#pragma unroll
+    for (int c = 0; c < UM; c++) to[c] = static_cast<code>(Op::code_of(v[c]));
+  }
+
+  // Whether load() may touch all that it does for EACH positions from `at` on.
+  static FC_DEVICE bool is_whole(const fc_window_args &a, int at, int count = EACH) {
+    constexpr int AROUND = (VECTOR - 1 + BYTES - 1) / BYTES; // positions
+    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER);
+    return at >= from + AROUND && at + count + AROUND <= end;
+  }
+
+  // The codes of a warp's positions, of the tile that begins at `tile`, into the rows of those threads that
+  // cannot load theirs.
+  static FC_DEVICE void gather(const fc_window_args &a, rooms &r, const char *in, int tile, const Pre &pre,
+                               fc_dev_noted &noted) {
+    const int lane = threadIdx.x % LANES, at = tile + EACH * (static_cast<int>(threadIdx.x) - lane);
+    __syncwarp(); // rows have been read
+#pragma unroll 1
+    for (int i = lane; i < LANES * EACH; i += LANES) {
+      const int of = i / EACH;
+      if (is_whole(a, at + of * EACH)) continue;
+      code some[UM];
+      at_ends(a, in, at + i, pre, some, noted);
+#pragma unroll
+      for (int c = 0; c < UM; c++) row_of(r, of)[i % EACH * UM + c] = some[c];
+    }
+    __syncwarp();
+  }
+
+  // Words of EACH positions from `at`, which is OFFSET after a multiple of EACH: by vectors that contain
+  // them.
+  template <int OFFSET> static FC_DEVICE void load(const char *in, int at, uint32_t (&word)[WI]) {
+    constexpr int MISS = (OFFSET * BYTES % VECTOR + VECTOR) % VECTOR; // of vectors, if rows begin there
+    const char *at_all = in + static_cast<int64_t>(at) * BYTES;
+    const uint32_t askew =
+        ALIGNED ? MISS : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_all) % VECTOR);
+    uint32_t all[WI + 4], some[WI + 1];
+#pragma unroll
+    for (int i = 0; i < WI + 4; i += 4) {
+      uint32_t four[4] = {0, 0, 0, 0};
+      if (i < WI || askew) fc_words_load(four, at_all - askew + 4 * i);
+#pragma unroll
+      for (int k = 0; k < 4; k++) all[i + k] = four[k];
+    }
+    fc_window_slide<4>(some, all, askew / 4);
+#pragma unroll
+    for (int i = 0; i < WI; i++) word[i] = __funnelshift_r(some[i], some[i + 1], askew % 4 * 8);
+  }
+
+  // The codes of a thread's EACH positions of the tile that begins at `tile`, packed; for all threads.
+  template <int OFFSET>
+  static FC_DEVICE void fetch(const fc_window_args &a, rooms &r, const char *in, int tile, const Pre &pre,
+                              uint32_t (&word)[WM], fc_dev_noted &noted) {
+    const int at = tile + EACH * static_cast<int>(threadIdx.x);
+    if (!is_whole(a, tile, SAMPLES)) { // known to be alike for all threads
+      gather(a, r, in, tile, pre, noted);
+      if (!is_whole(a, at)) {
+        const code *row = row_of(r, threadIdx.x % LANES);
+#pragma unroll
+        for (int i = 0; i < EACH * UM; i++) fc_map_element_set<code>(word, i, row[i]);
+        return;
+      }
+    }
+    uint32_t raw[WI];
+    load<OFFSET>(in, at, raw);
+    if constexpr (std::is_same<Pre, fc_none>::value) {
+#pragma unroll
+      for (int i = 0; i < WM; i++) word[i] = raw[i] ^ FLIP;
+    } else {
+      float x[EACH * UI], v[EACH * UM];
+      fc_map_values<float, T, KT, EACH * UI>(x, raw);
+      pre.run(x, v, noted);
+#pragma unroll
+      for (int i = 0; i < EACH * UM; i++)
+        fc_map_element_set<code>(word, i, static_cast<code>(Op::code_of(v[i])));
+    }
+  }
+
+  static FC_DEVICE int element(const uint32_t (&word)[WM], int position, int channel) {
+    return fc_map_element<code>(word, position * UM + channel);
+  }
+
+  // Adds what the other lanes ahead have, to all channels.
+  static FC_DEVICE void scan(sums (&s)[UM]) {
+    const int lane = threadIdx.x % LANES;
+#pragma unroll
+    for (int by = 1; by < LANES; by *= 2)
+#pragma unroll
+      for (int c = 0; c < UM; c++) {
+        const sums other = s[c].before(by);
+        if (lane >= by) s[c].add(other);
+      }
+  }
+
+  // The sums of all threads' differences: those up to a thread's are added to `s`, and all to `carry`.
+  // `s`: its own, and then what is before it.
+  static FC_DEVICE void spread(rooms &r, int turn, sums (&s)[UM], sums (&carry)[UM]) {
+    const int warp = threadIdx.x / LANES;
+    sums own[UM];
+#pragma unroll
+    for (int c = 0; c < UM; c++) own[c] = s[c];
+    if constexpr (WARPS == 1) __syncthreads(); // or the compiler makes shuffles for parts of warps, too
+    scan(s);
+    if constexpr (WARPS > 1) {
+      if (threadIdx.x % LANES == LANES - 1)
+#pragma unroll
+        for (int c = 0; c < UM; c++) r.parts[turn][warp][c] = s[c];
+      __syncthreads();
+    }
+#pragma unroll
+    for (int c = 0; c < UM; c++) {
+      s[c].subtract(own[c]), s[c].add(carry[c]);
+      if constexpr (WARPS == 1) {
+        sums last = s[c];
+        last.add(own[c]);
+        carry[c] = last.of_lane(LANES - 1);
+      } else {
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+          const sums part = r.parts[turn][w][c];
+          if (w < warp) s[c].add(part);
+          carry[c].add(part);
+        }
+      }
+    }
+  }
+
+  // A thread's statistics once more, one by one, with certainty: from the last window, whose sums are `s`, to
+  // the first.
+  static FC_DEVICE void again(const fc_window_args &a, const char *in, int at, int count, const Pre &pre,
+                              sums (&s)[UM], float (&v)[EACH * UM], fc_dev_noted &noted) {
+#pragma unroll 1
+    for (int k = EACH - 1; k >= 0; k--) {
+      code enters[UM], leaves[UM];
+      at_ends(a, in, at + k + AFTER, pre, enters, noted);
+      at_ends(a, in, at + k - BEFORE - 1, pre, leaves, noted);
+#pragma unroll
+      for (int c = 0; c < UM; c++) {
+        bool sure = true;
+        fc_dev_noted here = {false, false};
+        const float one = Op::template of_sums<CODE, U, KU, true>(s[c], here, sure);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) v[i * UM + c] = i == k ? one : v[i * UM + c];
+        noted.clipped |= here.clipped & (k < count);
+        s[c].change(leaves[c], enters[c]);
+      }
+    }
+  }
+
+  // Outputs of a thread, of which `count` positions exist.
+  static FC_DEVICE void give(rooms &r, char *out, int at, int count, int whole, float (&v)[EACH * UM],
+                             const Post &post, fc_dev_noted &noted) {
+    fc_dev_noted here = {false, false};
+    char *to = out + static_cast<int64_t>(at) * (UO * static_cast<int>(sizeof(U)));
+    float y[EACH * UO];
+    uint32_t word[WO];
+    fc_window_fill<UM>(v, count < EACH ? count * UM : EACH * UM);
+    post.run(v, y, here);
+    if constexpr (CODE)
+#pragma unroll
+      for (int i = 0; i < EACH * UO; i++)
+        fc_map_element_set<U>(word, i, static_cast<U>(__float_as_uint(y[i])));
+    else
+      fc_map_codes<float, U, KU, Post::QUIET>(word, y, here);
+    if (count > 0) noted.nan |= here.nan, noted.clipped |= here.clipped;
+    const int lane = threadIdx.x & ~(LANES - 1);
+    const fc_window_lanes lanes = {lane, lane + whole - 1};
+    if constexpr (WIDE)
+      fc_window_store_wide<true>(to, word, lanes, r.words[threadIdx.x / LANES]);
+    else if constexpr (TOGETHER)
+      fc_window_store_across<U>(to, word, lanes);
+    else if (count == EACH)
+      fc_map_store_words(to, word);
+    if (count == EACH) return;
+#pragma unroll
+    for (int i = 0; i < EACH * UO; i++)
+      if (i < count * UO) reinterpret_cast<U *>(to)[i] = fc_map_element<U>(word, i);
+  }
+
+  // The sums of the window before that of output `to`, by all threads.
+  static FC_DEVICE void begin(const fc_window_args &a, rooms &r, const char *in, int to, const Pre &pre,
+                              sums (&carry)[UM], fc_dev_noted &noted) {
+    const int lo = to - 1 - BEFORE, mine = EACH * static_cast<int>(threadIdx.x);
+    sums s[UM];
+#pragma unroll
+    for (int c = 0; c < UM; c++) carry[c] = s[c] = {0, 0};
+#pragma unroll 1
+    for (int tile = -WARM; tile < 0; tile++) {
+      const int at = to + tile * SAMPLES + mine + AFTER;
+      uint32_t word[WM];
+      fetch<AFTER>(a, r, in, at - mine, pre, word, noted);
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+#pragma unroll
+        for (int c = 0; c < UM; c++) s[c].change(at + k < lo ? 0 : element(word, k, c), 0);
+    }
+    spread(r, 0, s, carry);
+  }
+
+  static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
+    __shared__ __align__(16) rooms r;
+    const int mine = EACH * static_cast<int>(threadIdx.x), lane = threadIdx.x % LANES;
+    fc_dev_noted noted = {false, false};
+#pragma unroll 1
+    for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
+      const fc_window_line line = fc_window_line_of(a, blockIdx.z, row);
+      const int start = static_cast<int>(blockIdx.x) * a.each * SAMPLES;
+      sums carry[UM];
+      begin(a, r, line.in, start, pre, carry, noted);
+#pragma unroll 1
+      for (int tile = 0; tile < a.each; tile++) {
+        const int to = start + tile * SAMPLES, at = to + mine;
+        if (to >= a.total) break;
+        uint32_t enters[WM], leaves[WM];
+        fetch<AFTER>(a, r, line.in, to + AFTER, pre, enters, noted);
+        fetch<-BEFORE - 1>(a, r, line.in, to - BEFORE - 1, pre, leaves, noted);
+        sums s[UM];
+#pragma unroll
+        for (int c = 0; c < UM; c++) s[c] = {0, 0};
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+#pragma unroll
+          for (int c = 0; c < UM; c++) s[c].change(element(enters, k, c), element(leaves, k, c));
+        spread(r, 1 - (tile & 1), s, carry);
+        float v[EACH * UM];
+        bool sure = true;
+        fc_dev_noted here = {false, false};
+        const int count = min(max(a.total - at, 0), EACH), left = a.total - at + EACH * lane;
+#pragma unroll
+        for (int k = 0; k < EACH; k++)
+#pragma unroll
+          for (int c = 0; c < UM; c++) {
+            s[c].change(element(enters, k, c), element(leaves, k, c));
+            v[k * UM + c] = Op::template of_sums<CODE, U, KU, false>(s[c], here, sure);
+          }
+        // Of windows that no output has nothing is told.
+        if (!sure | (here.clipped & (count < EACH)))
+          again(a, line.in, at, count, pre, s, v, noted);
+        else
+          noted.clipped |= here.clipped;
+        if constexpr (WIDE) __syncwarp(); // rooms have been read
+        const bool some = count > 0 || TOGETHER;
+        if (some) give(r, line.out, at, count, min(max(left / EACH, 0), LANES), v, post, noted);
+      }
+      if constexpr (WARPS > 1) __syncthreads(); // parts have been read
+    }
+    noted.tell(a.notes);
+  }
+};
+
+#endif
