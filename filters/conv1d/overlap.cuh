@@ -237,11 +237,9 @@ struct fc_overlap {
       else
         load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);
       if (THREADS > 32 && t == 0) await(a, op, i + groups);
-      fc_overlap_forward<S, config::halves>(x, t, op.tables, shared);
       const int64_t mask = op.mask_step ? j.mask : 0;
-      fc_products<S>(x, spectra + mask * N, t, [&](int e, fc_complex<float> y) { x[e] = {y.im, y.re}; });
       const int lo = j.first < 0 ? -j.first : 0, hi = min(op.hop, a.total - j.first);
-      if (fc_overlap_back<S, config::halves>(x, t, op.tables, shared))
+      if (fc_overlap_block<S, config::halves>(x, t, op.tables, spectra + mask * N, shared, LINES))
         store_directly(a, op, j, lo, hi, t, pre, post, noted);
       else
         store(x, j, lo, hi, t, post, noted);
