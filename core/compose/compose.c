@@ -769,17 +769,16 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
   g_string_append(text, "};\n");
   if (w.overlap) /* what the host computed the launch by */
-    g_string_append_printf(text,
-                           "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
-                           "Op::config::bytes == %d, \"\");\n",
-                           w.overlap->threads, w.overlap->groups, w.overlap->shared);
+    g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d), \"\");\n", w.overlap->threads,
+                           w.overlap->groups, w.overlap->shared);
   const int resident = w.overlap ? w.overlap->resident : w.slide ? slide_blocks(&w) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
       march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-            : g_strdup(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)]);
+            : g_strconcat(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)], w.overlap ? ", " : NULL,
+                          truth[fc_ranges_finite(c, c->window, in->dtype)], NULL);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
@@ -787,7 +786,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
-  const char *const none = march || w.row ? fc_ranges_none(c, in->dtype) : "fc_none";
+  const char *const none = march || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : none, before ? "p.pre" : "{}", after ? "p.post" : "{}");
 }
