@@ -667,19 +667,20 @@ static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gi
   return fc_window_has_all(in, &whole, FC_AXIS_X, taps, border);
 }
 
-/* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
+/* As many groups as run at a time take several jobs in turn; warps one each, else a ninth idles at the end.
+ */
 static gboolean launch_overlap(lines *l, fc_composed *to) {
   const fc_function_transforms *o = l->w.overlap;
   const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
   if (!has_blocks(&l->in, l->out, o->hop, l->w.f->window_x, l->c->border) || !fill_lines(l, -skip))
     return FALSE;
-  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f));
+  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f)),
+               most = o->groups > 1 ? jobs : (gint64)l->processors * o->resident;
   split_lines(l, count, jobs);
   to->shared = (guint)o->shared;
-  return jobs <= G_MAXINT32 / 4 &&
-         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
-                      grid_of(jobs, o->groups, (gint64)l->processors * o->resident), 1, to);
+  return jobs <= G_MAXINT32 / 4 && launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
+                                                grid_of(jobs, o->groups, most), 1, to);
 }
 
 /* Bands of columns, cut into pieces of one row each. */
