@@ -630,19 +630,20 @@ static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gi
   return fc_window_has_all(in, &whole, FC_AXIS_X, taps, border);
 }
 
-/* Jobs in all go to as many groups of threads as run at a time, each of which takes several in turn. */
+/* As many groups as run at a time take several jobs in turn; warps one each, else a ninth idles at the end.
+ */
 static gboolean launch_overlap(lines *l, fc_composed *to) {
   const fc_function_transforms *o = l->w.overlap;
   const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
   if (!has_blocks(&l->in, l->out, o->hop, l->w.f->window_x, l->c->border) || !fill_lines(l, -skip))
     return FALSE;
-  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f));
+  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f)),
+               most = o->groups > 1 ? jobs : (gint64)l->processors * o->resident;
   split_lines(l, count, jobs);
   to->shared = (guint)o->shared;
-  return jobs <= G_MAXINT32 / 4 &&
-         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
-                      grid_of(jobs, o->groups, (gint64)l->processors * o->resident), 1, to);
+  return jobs <= G_MAXINT32 / 4 && launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
+                                                grid_of(jobs, o->groups, most), 1, to);
 }
 
 /* Bands of columns, cut into pieces of one row each. */
@@ -736,17 +737,16 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
   g_string_append(text, "};\n");
   if (w.overlap) /* what the host computed the launch by */
-    g_string_append_printf(text,
-                           "static_assert(Op::config::threads == %d && Op::config::groups == %d && "
-                           "Op::config::bytes == %d, \"\");\n",
-                           w.overlap->threads, w.overlap->groups, w.overlap->shared);
+    g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d), \"\");\n", w.overlap->threads,
+                           w.overlap->groups, w.overlap->shared);
   const int resident = w.overlap ? w.overlap->resident : w.slide ? fc_slide_blocks(&w) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
       march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-            : g_strdup(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)]);
+            : g_strconcat(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)], w.overlap ? ", " : NULL,
+                          truth[fc_ranges_finite(c, c->window, in->dtype)], NULL);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
@@ -754,7 +754,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
-  const char *const none = march || w.row ? fc_ranges_none(c, in->dtype) : "fc_none";
+  const char *const none = march || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
                          after ? "Post" : none, before ? "p.pre" : "{}", after ? "p.post" : "{}");
 }

@@ -114,6 +114,11 @@ gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype) {
   return !fc_dtype_is_float(c->stages[c->n - 1].dtype) && known_ahead(c, i, in_dtype).finite;
 }
 
+gboolean fc_ranges_finite(const fc_composition *c, guint i, int in_dtype) {
+  const known k = with_border(known_ahead(c, i, in_dtype), beyond(c, i)); /* not rounded to what is stored */
+  return known_behind(k, c->stages[i].function).finite;
+}
+
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype) {
   const fc_compose_stage *last = &c->stages[c->n - 1];
   const known k = known_ahead(c, c->n, in_dtype);

@@ -32,6 +32,9 @@ gboolean fc_ranges_rounded(const fc_composition *c, guint i, int in_dtype);
 /* Whether stage i certainly meets no NaN, and the sign of a zero cannot be seen after it. */
 gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype);
 
+/* Whether what stage i makes is certainly finite, and below 1e30. */
+gboolean fc_ranges_finite(const fc_composition *c, guint i, int in_dtype);
+
 /* Whether certainly nothing that is stored is clipped, or a NaN. */
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype);
 

@@ -107,12 +107,12 @@ fc_conv1d_overlap fc_conv1d_overlap_plan(int64_t taps, int64_t before, int64_t e
 }
 
 /* Blocks of threads for a transform of n, as in overlap_save.cuh: values per thread, transforms at a time,
- * resident blocks, and floats per value exchanged. */
+ * resident blocks, floats per value exchanged, and values of the gap after those of a thread. */
 typedef struct threads {
-  int32_t n, each, groups, resident, floats;
+  int32_t n, each, groups, resident, floats, gap;
 } threads;
 static const threads configs[WINDOWS] = {
-    {1024, 32, 4, 4, 2}, {4096, 16, 1, 3, 2}, {8192, 32, 1, 2, 2}, {16384, 32, 1, 1, 1}};
+    {1024, 32, 4, 4, 2, 2}, {4096, 16, 1, 3, 2, 2}, {8192, 32, 1, 2, 2, 1}, {16384, 32, 1, 1, 1, 1}};
 
 static char *put_number(char *to, int32_t n) {
   if (n >= 10) to = put_number(to, n / 10);
@@ -134,7 +134,8 @@ fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, i
                                           .groups = c->groups,
                                           .threads = c->groups * (c->n / c->each),
                                           .resident = c->resident,
-                                          .shared = c->groups * (c->n + c->n / c->each) * 4 * c->floats};
+                                          .shared =
+                                              c->groups * (c->n + c->n / c->each * c->gap) * 4 * c->floats};
   char *to = f->entry;
   memcpy(to, "fc_transforms<", 14);
   to = put_number(to + 14, c->n), *to++ = ',', *to++ = o->stretches == 1 ? '2' : '1', *to++ = '>', *to = 0;

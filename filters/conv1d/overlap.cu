@@ -90,13 +90,13 @@ struct layout {
 };
 
 // Layout of `count` samples of one line, or of two.
-template <typename F, typename S>
+template <typename F, typename S, bool LINES>
 __device__ __forceinline__ layout layout_of(const overlap_args<F> &a, const fc_dev_view &v, int count,
                                             int lead) {
   const int64_t step = v.stride[a.axis];
   const int re = fc_within(count, S::N);
-  return a.together == 2 ? layout{step, v.stride[FC_AXIS_C], re, re, lead, lead}
-                         : layout{step, S::N * step, re, fc_within(count - S::N, S::N), lead, 0};
+  return LINES ? layout{step, S::N * step, re, fc_within(count - S::N, S::N), lead, 0}
+               : layout{step, v.stride[FC_AXIS_C], re, re, lead, lead};
 }
 
 // Adjacent samples are loaded directly into registers; zeros beyond their end.
@@ -251,28 +251,29 @@ __device__ __forceinline__ void store_converted(const overlap_args<F> &a, const 
   fc_group_barrier<S::threads>();
 }
 
-template <typename F, typename S>
+// Lines are re and im of a transform, or pairs of channels.
+template <typename F, typename S, bool LINES>
 __device__ __forceinline__ void load(const overlap_args<F> &a, fc_complex<F> *x, const char *from, int count,
                                      int t, void *shared) {
-  // A switch here costs 112 bytes of spills with transforms of 1024.
   if (a.in_way <= IN_FRAMES) {
-    if (a.in_way == IN_LINES) return load_line<F, S>(x, from, count, a.lead, t);
+    if constexpr (LINES) return load_line<F, S>(x, from, count, a.lead, t);
     return load_frames<F, S>(x, from, a.in.stride[a.axis], count, a.lead, t);
   }
-  if (a.in_way == APART) return load_apart<F, S>(x, from, layout_of<F, S>(a, a.in, count, a.lead), t);
-  load_converted<F, S>(a, x, from, layout_of<F, S>(a, a.in, count, a.lead), t, static_cast<F *>(shared));
+  const layout l = layout_of<F, S, LINES>(a, a.in, count, a.lead);
+  if (a.in_way == APART) return load_apart<F, S>(x, from, l, t);
+  load_converted<F, S>(a, x, from, l, t, static_cast<F *>(shared));
 }
 
-template <typename F, typename S>
+template <typename F, typename S, bool LINES>
 __device__ __forceinline__ void store(const overlap_args<F> &a, const fc_complex<F> *x, char *to, int count,
                                       int t, void *shared) {
-  switch (a.out_way) {
-  case IN_LINES: return store_line<F, S>(x, to, count, t);
-  case IN_FRAMES: return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
-  case APART: return store_apart<F, S>(x, to, layout_of<F, S>(a, a.out, count, 0), t);
-  default:
-    return store_converted<F, S>(a, x, to, layout_of<F, S>(a, a.out, count, 0), t, static_cast<F *>(shared));
+  if (a.out_way <= IN_FRAMES) {
+    if constexpr (LINES) return store_line<F, S>(x, to, count, t);
+    return store_frames<F, S>(x, to, a.out.stride[a.axis], count, t);
   }
+  const layout l = layout_of<F, S, LINES>(a, a.out, count, 0);
+  if (a.out_way == APART) return store_apart<F, S>(x, to, l, t);
+  store_converted<F, S>(a, x, to, l, t, static_cast<F *>(shared));
 }
 
 // Prefetches the inputs of a job into the second-level cache.
@@ -320,16 +321,16 @@ __device__ __forceinline__ void block_directly(const overlap_args<F> &a, const c
 
 // ---- kernels -----------------------------------------------------------------------------
 
-// Transforms a block back and stores its `count` outputs.
-template <typename F, typename S, bool HALVES>
-__device__ __forceinline__ void finish(const overlap_args<F> &a, fc_complex<F> *x, const char *from, char *to,
-                                       int count, const F *mask, int t, void *shared) {
-  if (fc_overlap_back<S, HALVES>(x, t, a.tables, shared, a.together == 1 && a.hop <= S::N))
-    return block_directly(a, from, to, count, mask, t, S::threads);
-  store<F, S>(a, x, to, count, t, shared);
+// Stores a block's `count` outputs, or, if they are not finite, those of its inputs.
+template <typename F, typename S, bool LINES>
+__device__ __forceinline__ void finish(const overlap_args<F> &a, bool bad, const fc_complex<F> *x,
+                                       const char *from, char *to, int count, const F *mask, int t,
+                                       void *shared) {
+  if (bad) return block_directly(a, from, to, count, mask, t, S::threads);
+  store<F, S, LINES>(a, x, to, count, t, shared);
 }
 
-template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT>
+template <typename F, typename S, int GROUPS, bool HALVES, int RESIDENT, bool LINES>
 __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     conv1d_overlap(const __grid_constant__ overlap_args<F> a) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -340,12 +341,11 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     const overlap_job job = job_of(a, i);
     const int64_t left = a.length - job.first, mask = a.mask_step ? job.channel : 0;
     fc_complex<F> x[S::E];
-    load<F, S>(a, x, job.in, inputs_of(a, left), t, shared);
+    load<F, S, LINES>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
-    fc_overlap_forward<S, HALVES>(x, t, a.tables, shared);
-    fc_products<S>(x, a.spectra + mask * S::N, t, [&](int e, fc_complex<F> y) { x[e] = {y.im, y.re}; });
-    finish<F, S, HALVES>(a, x, job.in, job.out, fc_within(left, a.hop), a.mask + mask * a.mask_step, t,
-                         shared);
+    const bool bad = fc_overlap_block<S, HALVES>(x, t, a.tables, a.spectra + mask * S::N, shared, LINES);
+    finish<F, S, LINES>(a, bad, x, job.in, job.out, fc_within(left, a.hop), a.mask + mask * a.mask_step, t,
+                        shared);
   }
 }
 
@@ -366,9 +366,9 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
     const int64_t outputs = min(a.length - job.first, static_cast<int64_t>(a.run) * a.hop);
     for (int s = 0; s < a.run + last; s++) {
       fc_complex<F> x[S::E];
-      load<F, S>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
-                 memory);
-      fc_overlap_forward<S, HALVES>(x, t, a.tables, memory);
+      load<F, S, true>(a, x, job.in + s * in_step, inputs_of(a, outputs - s * static_cast<int64_t>(a.hop)), t,
+                       memory);
+      fc_overlap_forward<S, HALVES>(x, t, a.tables, memory, true);
       for (int p = 0; p < last && p <= s; p++) {
         fc_complex<F> *slot = kept + (s - p) % a.parts * S::N;
         fc_products<S>(x, spectra + p * int64_t{S::N}, t, [&](int e, fc_complex<F> y) {
@@ -386,9 +386,10 @@ __global__ void __launch_bounds__(S::threads, RESIDENT)
         x[e] = {y.im + k.im, y.re + k.re};
       });
       const int64_t done = (s - last) * static_cast<int64_t>(a.hop);
-      finish<F, S, HALVES>(a, x, job.in + (s - last) * in_step, job.out + (s - last) * out_step,
-                           fc_within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
-                           memory);
+      const bool bad = fc_overlap_back<S, HALVES>(x, t, a.tables, memory, true);
+      finish<F, S, true>(a, bad, x, job.in + (s - last) * in_step, job.out + (s - last) * out_step,
+                         fc_within(a.length - job.first - done, a.hop), a.mask + mask * a.mask_step, t,
+                         memory);
     }
   }
 }
@@ -489,8 +490,9 @@ overlap_args<typename C::F> args_of(const fc_conv1d_overlap *o, const fc_conv1d 
   return a;
 }
 
-template <typename C> constexpr auto kernel_of(void) {
-  return &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident>;
+template <typename C> auto kernel_of(bool lines) {
+  return lines ? &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident, true>
+               : &conv1d_overlap<typename C::F, typename C::S, C::groups, C::halves, C::resident, false>;
 }
 template <typename C> constexpr auto parts_kernel_of(void) {
   return &conv1d_overlap_parts<typename C::F, typename C::S, C::halves, 1>;
@@ -511,7 +513,7 @@ template <typename C, typename K> fc_status ready_kernel(K kernel, int processor
 
 template <typename C> fc_status ready(fc_conv1d_overlap *o, const device_limits &d) {
   o->shared = d.shared;
-  if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(), d.processors, &o->workers);
+  if (o->parts == 1) return ready_kernel<C>(kernel_of<C>(o->stretches == 2), d.processors, &o->workers);
   if constexpr (takes_parts<C>) return ready_kernel<C>(parts_kernel_of<C>(), d.processors, &o->workers);
   return FC_UNSUPPORTED;
 }
@@ -525,7 +527,8 @@ template <typename C>
 fc_status launch(const fc_conv1d_overlap *o, overlap_args<typename C::F> a, void *scratch,
                  size_t scratch_bytes, cudaStream_t stream) {
   if (o->parts == 1) {
-    kernel_of<C>()<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
+    const auto kernel = kernel_of<C>(a.together == 1);
+    kernel<<<fc_blocks(a.jobs, C::groups, o->workers), C::threads, C::bytes, stream>>>(a);
     return fc_launch_status();
   }
   if constexpr (takes_parts<C>) {

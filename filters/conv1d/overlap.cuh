@@ -23,6 +23,9 @@
 template <int LENGTH, int TOGETHER_> struct fc_transforms {
   static constexpr int TOGETHER = TOGETHER_;
   typedef fc_overlap_of<LENGTH> config;
+  static constexpr bool is(int threads_, int groups_, int bytes) {
+    return config::threads == threads_ && config::groups == groups_ && config::bytes == bytes;
+  }
   const float *mask;
   const fc_complex<float> *tables;
   int32_t taps, before, hop, lead, mask_step, groups, threads, resident, shared, unused;
@@ -37,11 +40,17 @@ FC_DEVICE unsigned char *fc_shared_memory(void) {
   return memory;
 }
 
+// SURE: what comes out of the window is known to be finite, and not large.
+template <typename Post> constexpr bool fc_is_none = false;
+template <> constexpr bool fc_is_none<fc_none> = true;
+template <> constexpr bool fc_is_none<fc_none_near> = true;
+template <> constexpr bool fc_is_none<fc_none_quiet> = true;
+
 // Adjacent samples, moved as one.
 template <typename T, int N> struct alignas(N * sizeof(T)) fc_overlap_some { T v[N]; };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          typename Pre, typename Op, typename Post>
+          bool SURE, typename Pre, typename Op, typename Post>
 struct fc_overlap {
   typedef typename Op::config config;
   typedef typename config::S S;
@@ -63,14 +72,16 @@ struct fc_overlap {
 
   static FC_DEVICE job job_of(const fc_window_args &a, const Op &op, int i) {
     const int channel = i % JOBS * TOGETHER;
-    const int line = i / JOBS / a.count;
-    job j = {a.in + channel * static_cast<int>(sizeof(T)), a.out + channel * static_cast<int>(sizeof(U)),
-             (i / JOBS - line * a.count) * op.hop + a.first, channel};
-    if (a.each == a.count * JOBS) return j;
-    const int plane = line / a.across;
-    const fc_window_line at = fc_window_line_of(a, plane, line - plane * a.across);
-    j.in = at.in + (j.in - a.in), j.out = at.out + (j.out - a.out), j.mask += plane % a.planes;
-    return j;
+    i /= JOBS;
+    int mask = channel;
+    fc_window_line at = {a.in, a.out};
+    if (a.each != a.count * JOBS) { // several lines
+      const int line = i / a.count, plane = line / a.across;
+      at = fc_window_line_of(a, plane, line - plane * a.across);
+      i -= line * a.count, mask += plane % a.planes;
+    }
+    return {at.in + channel * static_cast<int>(sizeof(T)), at.out + channel * static_cast<int>(sizeof(U)),
+            i * op.hop + a.first, mask};
   }
 
   // ---- loads ----
@@ -81,7 +92,13 @@ struct fc_overlap {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
     const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
     float x[IN];
-    if constexpr (ALIGNED && (IN == 2 || IN == 4)) {
+    if constexpr (ALIGNED && (IN == 2 || IN == 4) && IN * sizeof(T) % 4 == 0) {
+      struct alignas(IN * sizeof(T)) {
+        uint32_t word[IN * sizeof(T) / 4];
+      } some;
+      some = *reinterpret_cast<const decltype(some) *>(from);
+      fc_map_values<float, T, KT>(x, some.word, map);
+    } else if constexpr (ALIGNED && (IN == 2 || IN == 4)) {
       const auto some = *reinterpret_cast<const fc_overlap_some<T, IN> *>(from);
 #pragma unroll
       for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(some.v[c], map);
@@ -163,19 +180,24 @@ struct fc_overlap {
 
   // ---- stores ----
 
-  // The output at a position, if `there`.
-  static FC_DEVICE void give(char *out, int position, bool there, const float (&v)[TOGETHER],
-                             const Post &post, fc_dev_noted &noted) {
+  static FC_DEVICE char *place(char *out, int position) {
+    return out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
+  }
+
+  // The output at an address, if `there`. FINITE: there is no NaN.
+  template <bool FINITE = false>
+  static FC_DEVICE void give(char *to, bool there, const float (&v)[TOGETHER], const Post &post,
+                             fc_dev_noted &noted) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, U, KU>();
     float y[OUT];
     fc_dev_noted here = {false, false};
     fc_overlap_some<U, OUT == 3 ? 4 : OUT> some;
     post.run(v, y, here);
+    if (Post::NOTES) noted.nan |= there & here.nan, noted.clipped |= there & here.clipped;
 #pragma unroll
-    for (int c = 0; c < OUT; c++) some.v[c] = fc_map_code<float, U, Post::QUIET>(y[c], map, here);
-    noted.nan |= there & here.nan, noted.clipped |= there & here.clipped;
+    for (int c = 0; c < OUT; c++)
+      some.v[c] = fc_map_code<float, U, Post::QUIET, FINITE>(fc_is_code<U> && !there ? 0 : y[c], map, noted);
     if (!there) return;
-    char *to = out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
     if constexpr (ALIGNED && (OUT == 2 || OUT == 4)) {
       *reinterpret_cast<fc_overlap_some<U, OUT> *>(to) = some;
     } else {
@@ -184,19 +206,56 @@ struct fc_overlap {
     }
   }
 
-  // Outputs [lo, hi) of a block.
-  static FC_DEVICE void store(const fc_complex<float> *x, const job &j, int lo, int hi, int t,
-                              const Post &post, fc_dev_noted &noted) {
+  // All outputs of a block, which are at least half of what the transform makes. As their number is a
+  // multiple of FC_OVERLAP_UNIT, a warp has all of as many as are adjacent, or none.
+  static FC_DEVICE void store(const fc_complex<float> *x, const job &j, int hop, int t, const Post &post,
+                              fc_dev_noted &noted) {
+    constexpr bool FINITE = fc_is_none<Post>; // infinite ones are summed tap by tap
+    constexpr int SOME = THREADS < FC_OVERLAP_UNIT ? FC_OVERLAP_UNIT / THREADS : 1;
+    static_assert(S::E % SOME == 0, "whole units");
+    const int left = hop - t;
+    char *to = place(j.out, j.first + t);
 #pragma unroll
-    for (int e = 0; e < S::E; e++) {
-      const int i = t + S::index(1, 0, e);
-      if constexpr (LINES) {
-        give(j.out, j.first + i, i >= lo && i < hi, {x[e].re}, post, noted);
-        give(j.out, j.first + i + N, i + N >= lo && i + N < hi, {x[e].im}, post, noted);
-      } else {
-        give(j.out, j.first + i, i >= lo && i < hi, {x[e].re, x[e].im}, post, noted);
+    for (int part = 0; part < (LINES ? 2 : 1); part++)
+#pragma unroll
+      for (int e = 0; e < S::E; e++) {
+        const int at = S::index(1, 0, e) + part * N;
+        const bool sure = at + THREADS <= INPUTS / 2;
+        if (SOME > 1 && !sure && e % SOME == 0 && at >= left) return;
+        const float re = part ? x[e].im : x[e].re;
+        float v[TOGETHER];
+        v[0] = re, v[TOGETHER - 1] = LINES ? re : x[e].im;
+        give<FINITE>(place(to, at), sure || SOME > 1 || at < left, v, post, noted);
+      }
+  }
+
+  // Outputs [lo, hi) of a block, through a row in shared memory as in load_ends.
+  static FC_DEVICE void store_ends(const fc_complex<float> *x, const job &j, int lo, int hi, int t,
+                                   float *row, const Post &post, fc_dev_noted &noted) {
+    constexpr int EACH = LINES ? N : N / 2; // of both channels half a row at a time
+#pragma unroll
+    for (int part = 0; part < 2; part++) {
+      fc_group_barrier<THREADS>();
+#pragma unroll
+      for (int e = 0; e < S::E; e++) {
+        const int i = S::index(1, 0, e);
+        if constexpr (LINES)
+          row[t + i] = part ? x[e].im : x[e].re;
+        else if (i / EACH == part)
+          row[t + i - part * EACH] = x[e].re, row[t + i - part * EACH + EACH] = x[e].im;
+      }
+      fc_group_barrier<THREADS>();
+#pragma unroll 1
+      for (int k = t; k < EACH; k += THREADS) {
+        const int i = k + part * EACH;
+        if (i < lo || i >= hi) continue;
+        float v[TOGETHER];
+#pragma unroll
+        for (int c = 0; c < TOGETHER; c++) v[c] = row[k + c * EACH];
+        give(place(j.out, j.first + i), true, v, post, noted);
       }
     }
+    fc_group_barrier<THREADS>();
   }
 
   static FC_DEVICE void store_directly(const fc_window_args &a, const Op &op, const job &j, int lo, int hi,
@@ -213,7 +272,7 @@ struct fc_overlap {
               look(a, j, at + static_cast<int>(k), pre, v, noted);
               return v[c];
             });
-      give(j.out, j.first + i, true, sum, post, noted);
+      give(place(j.out, j.first + i), true, sum, post, noted);
     }
   }
 
@@ -237,14 +296,14 @@ struct fc_overlap {
       else
         load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);
       if (THREADS > 32 && t == 0) await(a, op, i + groups);
-      fc_overlap_forward<S, config::halves>(x, t, op.tables, shared);
       const int64_t mask = op.mask_step ? j.mask : 0;
-      fc_products<S>(x, spectra + mask * N, t, [&](int e, fc_complex<float> y) { x[e] = {y.im, y.re}; });
       const int lo = j.first < 0 ? -j.first : 0, hi = min(op.hop, a.total - j.first);
-      if (fc_overlap_back<S, config::halves>(x, t, op.tables, shared))
+      if (fc_overlap_block<S, config::halves, SURE>(x, t, op.tables, spectra + mask * N, shared, LINES))
         store_directly(a, op, j, lo, hi, t, pre, post, noted);
+      else if (lo == 0 && hi == op.hop)
+        store(x, j, hi, t, post, noted);
       else
-        store(x, j, lo, hi, t, post, noted);
+        store_ends(x, j, lo, hi, t, static_cast<float *>(shared), post, noted);
     }
     noted.tell(a.notes);
   }

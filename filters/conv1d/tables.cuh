@@ -19,22 +19,40 @@ template <typename F> fc_complex<F> fc_turned_by(double turns) {
   return {static_cast<F>(cos(angle)), static_cast<F>(sin(angle))};
 }
 
-// The tables of fft_registers.cuh: powers of w, the highest first; then the factors of the frequency shift.
-template <typename C> void fc_make_twiddles(fc_complex<typename C::F> *tables) {
+// A column of a pass's twiddles, of w^(R/m) = e^(-2 pi i / 4 quarters / of * R/m).
+template <typename F>
+void fc_make_column(fc_complex<F> *table, bool wide, int radix, int columns, int column, int64_t quarters,
+                    int64_t of) {
+  int row = 0;
+  for (int m = 2; m <= radix; m *= 2)
+    for (int k = 0; k < (wide && m > 4 ? m / 4 : 1); k++, row++) {
+      const int at = wide ? (row / 2 * columns + column) * 2 + row % 2 : row * columns + column;
+      const int64_t turns = quarters * (radix / m) % (4 * of);
+      table[at] = fc_turned_by<F>(static_cast<double>(turns) / static_cast<double>(4 * of) +
+                                  static_cast<double>(k) / m);
+    }
+}
+
+// The tables of fft_registers.cuh: twiddles, then what turns the results.
+template <typename C> void fc_make_twiddles(fc_complex<typename C::F> *tables, int shift) {
   using F = typename C::F;
   using S = typename C::S;
   for (int back = 0; back < 2; back++)
     for (int p = back ? 1 : 2; p < (back ? S::passes : S::passes + 1); p++)
-      for (int i = 0; i < fc_log2(S::radix(p)); i++)
-        for (int column = 0; column < S::columns(p, back); column++) {
-          const int power = S::radix(p) >> (i + 1), of = back ? S::block(p) : S::N / S::step(p);
-          const int64_t quarters =
-              int64_t{4} * (back ? column : S::settled(p, column)) + (back ? 0 : FC_OVERLAP_SHIFT);
-          tables[S::table(p, back) + i * S::columns(p, back) + column] =
-              fc_turned_by<F>(static_cast<double>(quarters * power % (int64_t{4} * of)) / (4. * of));
-        }
-  for (int t = 0; t < S::step(1); t++)
-    tables[fc_fft_shift_table<S> + t] = fc_turned_by<F>(FC_OVERLAP_SHIFT * t / (4. * S::N));
+      for (int column = 0; column < S::columns(p, back); column++)
+        fc_make_column<F>(tables + S::table(p, back), S::wide(p, back), S::radix(p), S::columns(p, back),
+                          column, int64_t{4} * (back ? column : S::settled(p, column)) + (back ? 0 : shift),
+                          back ? S::block(p) : S::N / S::step(p));
+  fc_complex<F> *turn = tables + fc_fft_turn_table<S>;
+  for (int t = 0; t < S::threads; t++)
+    for (int e = 0; e < S::E; e++) {
+      const fc_complex<double> w = fc_turned_by<double>(shift * (t + S::index(1, 0, e)) / (4. * S::N));
+      if (S::turns)
+        turn[(e / 2 * S::threads + t) * 2 + e % 2] = {static_cast<F>(-w.im / (1 + w.re)),
+                                                      static_cast<F>(-w.im)};
+      else if (e == 0)
+        turn[t] = {static_cast<F>(w.re), static_cast<F>(w.im)};
+    }
 }
 
 // Buffers for computing spectra, in double for all types.
@@ -76,13 +94,13 @@ static inline fc_status fc_maker_init(fc_spectrum_maker *m, int n) {
 // The operation is a correlation, so the spectrum is conjugated; it includes the 1/N of the inverse. The
 // spectrum at shifted frequencies is that of the taps multiplied by exp(-2 pi i SHIFT n / 4N).
 template <typename S, typename F>
-void fc_make_spectrum(const fc_spectrum_maker *m, const F *taps, int64_t count, int64_t lead,
+void fc_make_spectrum(const fc_spectrum_maker *m, const F *taps, int64_t count, int64_t lead, int shift,
                       fc_complex<F> *spectrum) {
   memset(m->re, 0, S::N * sizeof *m->re), memset(m->im, 0, S::N * sizeof *m->im);
   for (int64_t i = lead; i < lead + count; i++) { // may exceed N
     const double tap = static_cast<double>(taps[i - lead]) / S::N;
     const fc_complex<double> w =
-        fc_turned_by<double>(static_cast<double>(FC_OVERLAP_SHIFT * i % (4 * S::N)) / (4. * S::N));
+        fc_turned_by<double>(static_cast<double>(shift * i % (4 * S::N)) / (4. * S::N));
     m->re[i % S::N] += tap * w.re, m->im[i % S::N] += tap * w.im;
   }
   fc_fft_run(m->plan, m->re, m->im, 1, m->scratch);
@@ -100,13 +118,14 @@ fc_status fc_overlap_tables(const fc_conv1d_overlap *o, const fc_conv1d *c,
   fc_spectrum_maker m;
   fc_status status = fc_maker_init(&m, S::N);
   if (status != FC_OK) return status;
-  fc_make_twiddles<C>(tables);
+  const int shift = o->stretches == 2 ? FC_OVERLAP_SHIFT : 0;
+  fc_make_twiddles<C>(tables, shift);
   fc_complex<typename C::F> *spectrum = tables + fc_fft_table_size<S>;
   for (int64_t mask = 0; mask < c->masks; mask++)
     for (int64_t p = 0; p < o->parts; p++, spectrum += S::N) {
       const int64_t first = p * o->part, left = c->taps - first;
       const auto *taps = static_cast<const typename C::F *>(c->mask) + mask * c->taps + first;
-      fc_make_spectrum<S>(&m, taps, left < o->part ? left : o->part, o->lead, spectrum);
+      fc_make_spectrum<S>(&m, taps, left < o->part ? left : o->part, o->lead, shift, spectrum);
     }
   fc_maker_free(&m);
   return FC_OK;

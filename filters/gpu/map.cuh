@@ -206,10 +206,10 @@ FC_DEVICE void fc_map_run(const Chain &chain, const F (&v)[N], F (&w)[M], fc_dev
 
 // fc_dev_code without a branch for each sample: with dozens of branches, the barriers at which lanes
 // reconverge exceed the device's registers for them, and go to local memory. Notes are written once, at a
-// thread's end. QUIET: there is certainly no NaN, and nothing out of range. Codes of 8 and 16 bits of floats
-// are rounded by an addition (sample_words.cuh), limited before it: half beyond a limit rounds to the limit
-// if that is even.
-template <typename F, typename U, bool QUIET = false>
+// thread's end. QUIET: there is certainly no NaN, and nothing out of range; FINITE: no NaN. Codes of 8 and 16
+// bits of floats are rounded by an addition (sample_words.cuh), limited before it: half beyond a limit rounds
+// to the limit if that is even.
+template <typename F, typename U, bool QUIET = false, bool FINITE = false>
 FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
   if constexpr (fc_map_dtype<U> >= FC_F32) {
     return fc_dev_code<F, U>(v, map, nullptr);
@@ -218,7 +218,7 @@ FC_DEVICE U fc_map_code(F v, fc_dev_map<F> map, fc_dev_noted &noted) {
                 high = static_cast<float>(fc_dev_limits<U>::high - map.bias), scaled = v * map.inverse;
     const float magic = 12582912.f + static_cast<float>(map.bias);
     if constexpr (QUIET) return static_cast<U>(__float_as_uint(scaled + magic));
-    const bool nan = v != v;
+    const bool nan = !FINITE && v != v;
     noted.nan |= nan, noted.clipped |= (scaled < low - 0.5f) | (scaled >= high + 0.5f);
     return static_cast<U>(__float_as_uint((nan ? 0.f : fminf(fmaxf(scaled, low), high)) + magic));
   } else if constexpr (QUIET) {

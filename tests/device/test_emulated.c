@@ -650,14 +650,14 @@ static void make_block(trial *t, gint64 n, gint64 y, gint64 first, gint64 channe
   const gboolean lines = o->stretches == 2;
   const gint64 rest = t->out.extent[2] - first + o->lead + f->taps - 1, at = first - f->before - o->lead,
                count = MIN(o->lead + o->hop + f->taps - 1, rest);
-  int (*run)(void *, const void *, int) = (int (*)(void *, const void *, int))found("block", o->n);
+  int (*run)(void *, const void *, int, int) = (int (*)(void *, const void *, int, int))found("block", o->n);
   g_autofree float *values = g_new0(float, (gsize)(2 * o->n));
   for (gint64 i = o->lead; i < count; i++) {
     const gint64 to = lines ? (i < o->n ? 2 * i : 2 * (i - o->n) + 1) : 2 * i;
     values[to] = sample_of(t, n, y, at + i, channels, c);
     if (!lines) values[to + 1] = sample_of(t, n, y, at + i, channels, c + 1);
   }
-  const int bad = run(values, t->tables, f->masks > 1 ? (int)c : 0);
+  const int bad = run(values, t->tables, f->masks > 1 ? (int)c : 0, lines);
   for (gint64 i = 0; i < o->hop && first + i < t->out.extent[2]; i++)
     for (gint64 k = 0; k < 3 - o->stretches; k++) {
       const gint64 from = lines ? (i < o->n ? 2 * i : 2 * (i - o->n) + 1) : 2 * i + k, x = first + i;

@@ -78,6 +78,15 @@ __device__ __forceinline__ void fc_twist(fc_complex<F> &a, fc_complex<F> &b, fc_
   a = {re, im};
 }
 
+// x e^(-i angle) by three shears, of the angle's sine and half the angle's tangent.
+template <typename F> __device__ __forceinline__ fc_complex<F> fc_turn(fc_complex<F> x, F tangent, F sine) {
+  const F re = fc_fft_fma(tangent, x.im, x.re), im = fc_fft_fma(-sine, re, x.im);
+  return {fc_fft_fma(tangent, im, re), im};
+}
+
+// Two adjacent values: one access of 16 bytes in f32.
+template <typename F> struct alignas(16) fc_two { fc_complex<F> v[2]; };
+
 __host__ __device__ constexpr int fc_log2(int n) {
   return n <= 1 ? 0 : 1 + fc_log2(n / 2);
 }
@@ -85,23 +94,38 @@ __host__ __device__ constexpr int fc_bits_reversed(int i, int n) {
   return n <= 1 ? 0 : (i & 1) * (n / 2) + fc_bits_reversed(i >> 1, n / 2);
 }
 
-// What a butterfly's inputs are multiplied by: input j by common * w^j, of which the stage that makes
-// transforms of length m needs w^(R/m) alone. factor(m, k) is that times e^(-2 pi i k / m).
+// What a butterfly's inputs are multiplied by: input j by common w^j, of which the stage that makes
+// transforms of length m needs factor(m, k) = w^(R/m) e^(-2 pi i k / m), k < m/4, as the other quarter is a
+// quarter turn on. `common` is 1 unless `scaled`.
 template <typename F> struct fc_no_twiddles {
   static constexpr bool none = true, scaled = false;
   __device__ __forceinline__ fc_complex<F> factor(int, int m, int k) const { return fc_root<F>(m, k); }
 };
-// w = e^(-2 pi i / R * SHIFT/4): known at compile time.
-template <typename F, int SHIFT> struct fc_shift_twiddles {
-  static constexpr bool none = SHIFT == 0, scaled = false;
+// All factors are in a table, in the order of stages, two adjacent ones at a time.
+template <typename F, int R, bool WIDE> struct fc_twiddles {
+  static constexpr bool none = false, scaled = false;
+  fc_complex<F> all[R / 2];
+  __device__ __forceinline__ fc_twiddles(const fc_complex<F> *table, int columns, int column) {
+    const fc_two<F> *from = reinterpret_cast<const fc_two<F> *>(table) + column;
+#pragma unroll
+    for (int i = 0; i < R / 4; i++) {
+      const fc_two<F> w = from[i * columns];
+      all[2 * i] = w.v[0], all[2 * i + 1] = w.v[1];
+    }
+  }
   __device__ __forceinline__ fc_complex<F> factor(int, int m, int k) const {
-    return fc_root<F>(4 * m, 4 * k + SHIFT);
+    return all[m == 2 ? 0 : m / 4 + k];
   }
 };
-template <typename F, int R, bool SCALED> struct fc_twiddles {
-  static constexpr bool none = false, scaled = SCALED;
-  fc_complex<F> power[fc_log2(R)]; // w^(R/2), w^(R/4) .. w
-  fc_complex<F> common;
+// Powers of w are, as the table would leave no room in the first cache.
+template <typename F, int R> struct fc_twiddles<F, R, false> {
+  static constexpr bool none = false, scaled = true;
+  fc_complex<F> power[fc_log2(R)], common; // w^(R/2), w^(R/4) .. w
+  bool is_scaled = false;
+  __device__ __forceinline__ fc_twiddles(const fc_complex<F> *table, int columns, int column) {
+#pragma unroll
+    for (int i = 0; i < fc_log2(R); i++) power[i] = table[i * columns + column];
+  }
   __device__ __forceinline__ fc_complex<F> factor(int stage, int m, int k) const {
     return k ? fc_times(power[stage], fc_root<F>(m, k)) : power[stage];
   }
@@ -113,6 +137,13 @@ __device__ __forceinline__ void fc_butterfly_twisted(fc_complex<F> *x, const W &
   fc_complex<F> a[R];
 #pragma unroll
   for (int j = 0; j < R; j++) a[j] = x[fc_bits_reversed(j, R)];
+  fc_complex<F> first = w.factor(0, 2, 0);
+  if constexpr (W::scaled)
+    if (w.is_scaled) {
+      first = fc_times(first, w.common);
+#pragma unroll
+      for (int j = 0; j < R; j += 2) a[j] = fc_times(a[j], w.common);
+    }
 #pragma unroll
   for (int stage = 0; stage < fc_log2(R); stage++) {
     const int m = 2 << stage;
@@ -120,13 +151,11 @@ __device__ __forceinline__ void fc_butterfly_twisted(fc_complex<F> *x, const W &
     for (int k = 0; k < m / 2; k++) {
       const bool turned = m >= 4 && k >= m / 4; // a quarter turn on, which costs nothing
       const int q = turned ? k - m / 4 : k;
-      fc_complex<F> c = w.factor(stage, m, q);
-      if constexpr (W::scaled) c = stage == 0 ? fc_times(c, w.common) : c;
+      fc_complex<F> c = stage == 0 ? first : w.factor(stage, m, q);
       if (turned) c = {c.im, -c.re};
 #pragma unroll
       for (int b = 0; b < R; b += m) {
         fc_complex<F> &u = a[b + k], &v = a[b + k + m / 2];
-        if constexpr (W::scaled) u = stage == 0 ? fc_times(u, w.common) : u;
         if (!W::none || q) {
           fc_twist(u, v, c);
         } else {
@@ -155,10 +184,11 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
   __host__ __device__ static constexpr int step(int p) { return block(p) / radix(p); }
   // Threads that share a block, as long as it has more values than a thread.
   __host__ __device__ static constexpr int group(int p) { return block(p) >= E ? block(p) / E : 1; }
-  // In shared memory every E values are followed by a gap of one: so no two threads of a half warp use the
-  // same bank in any pass.
-  static constexpr int places = N + N / E;
-  __host__ __device__ static constexpr int place(int i) { return i + i / E; }
+  // In shared memory every E values are followed by a gap: of one, so no two threads of a half warp use the
+  // same bank in any pass; of two where pairs are moved as one, so that these are aligned. With that, groups
+  // of 8 threads would share banks in pass 2 (4000 taps 0.129 -> 0.146 ms).
+  static constexpr bool pairs = passes == 2 || group(2) >= 16;
+  __host__ __device__ static constexpr int place(int i, int gap) { return i + i / E * gap; }
 
   // Butterfly m of thread t in pass p: its block, and the position of its first value in it.
   __host__ __device__ static constexpr int block_of(int p, int t, int m) {
@@ -185,20 +215,27 @@ template <int N_, int E_, int R1, int R2, int R3> struct fc_fft_shape {
     return settled(passes, i / block(passes)) + i % block(passes) * (N / block(passes));
   }
 
-  // Twiddles: for each pass and direction, log2(radix) rows of powers; a column for each block in the forward
-  // direction, for each position in the inverse.
+  // Twiddles: for each pass and direction, rows of numbers; a column for each block in the forward direction,
+  // for each position in the inverse. All factors where there are few columns, else powers.
   __host__ __device__ static constexpr int columns(int p, bool back) { return back ? step(p) : N / block(p); }
+  __host__ __device__ static constexpr bool wide(int p, bool back) { return columns(p, back) <= 64; }
+  __host__ __device__ static constexpr int rows(int p, bool back) {
+    return wide(p, back) ? radix(p) / 2 : fc_log2(radix(p));
+  }
   __host__ __device__ static constexpr int table(int p, bool back) {
     int at = 0;
-    for (int q = 2; q <= (back ? passes : p - 1); q++) at += fc_log2(radix(q)) * columns(q, false);
-    for (int q = 1; back && q < p; q++) at += fc_log2(radix(q)) * columns(q, true);
+    for (int q = 2; q <= (back ? passes : p - 1); q++) at += rows(q, false) * columns(q, false);
+    for (int q = 1; back && q < p; q++) at += rows(q, true) * columns(q, true);
     return at;
   }
+  // Whether results are turned by a table (see fc_turn_before).
+  static constexpr bool turns = wide(1, true);
 };
 
-// After them a column for each position of pass 1: the rest of the shift, see fc_register_fft.
-template <typename S> constexpr int fc_fft_shift_table = S::table(S::passes, true);
-template <typename S> constexpr int fc_fft_table_size = fc_fft_shift_table<S> + S::step(1);
+// After them tangents and sines of fc_turn for each value of pass 1, as re and im, in pairs like spectra; or
+// a factor for each position of pass 1.
+template <typename S> constexpr int fc_fft_turn_table = S::table(S::passes, true);
+template <typename S> constexpr int fc_fft_table_size = fc_fft_turn_table<S> + (S::turns ? S::N : S::step(1));
 
 // ---- passes ----------------------------------------------------------------------------
 
@@ -218,42 +255,55 @@ template <int THREADS> __device__ __forceinline__ bool fc_group_any(bool flag) {
     return __syncthreads_or(flag) != 0;
 }
 
-template <typename S, int P, bool BACK, int SHIFT, typename F>
-__device__ __forceinline__ void fc_register_pass(fc_complex<F> *x, int t, const fc_complex<F> *tables) {
+// `shifted`: results of the inverse are turned by what depends on t, if not by a table.
+template <typename S, int P, bool BACK, typename F>
+__device__ __forceinline__ void fc_register_pass(fc_complex<F> *x, int t, const fc_complex<F> *tables,
+                                                 bool shifted = false) {
   constexpr int R = S::radix(P);
 #pragma unroll
   for (int m = 0; m < S::E / R; m++) {
-    if constexpr (BACK && P == S::passes) {
+    if constexpr (P == (BACK ? S::passes : 1)) {
       fc_butterfly_twisted<F, R>(x + m * R, fc_no_twiddles<F>{});
-    } else if constexpr (!BACK && P == 1) {
-      fc_butterfly_twisted<F, R>(x + m * R, fc_shift_twiddles<F, SHIFT>{});
     } else {
-      constexpr bool scaled = SHIFT && BACK && P == 1;
       const int column = BACK ? S::low_of(P, t, m) : S::block_of(P, t, m);
-      fc_twiddles<F, R, scaled> w;
-#pragma unroll
-      for (int i = 0; i < fc_log2(R); i++)
-        w.power[i] = tables[S::table(P, BACK) + i * S::columns(P, BACK) + column];
-      if constexpr (scaled) w.common = tables[fc_fft_shift_table<S> + column];
+      fc_twiddles<F, R, S::wide(P, BACK)> w(tables + S::table(P, BACK), S::columns(P, BACK), column);
+      if constexpr (BACK && P == 1 && !S::turns)
+        if (shifted) w.common = tables[fc_fft_turn_table<S> + column], w.is_scaled = true;
       fc_butterfly_twisted<F, R>(x + m * R, w);
     }
   }
 }
 
-template <typename S, int PASS, typename F, typename V>
-__device__ __forceinline__ void fc_put(F *shared, int t, V value) {
-  constexpr int R = S::radix(PASS);
+// Values of type V, of which PAIRS are moved as one where they are adjacent.
+template <typename S, int PASS, bool PAIRS, typename V, typename Value>
+__device__ __forceinline__ void fc_put(V *shared, int t, Value value) {
+  constexpr int R = S::radix(PASS), GAP = PAIRS ? 2 : 1, MANY = PAIRS && S::step(PASS) == 1 ? 2 : 1;
+  struct alignas(MANY * sizeof(V)) some {
+    V v[MANY];
+  };
 #pragma unroll
-  for (int e = 0; e < S::E; e++)
-    shared[S::place(S::first_of(PASS, t, e / R)) + S::place(e % R * S::step(PASS))] = value(e);
+  for (int e = 0; e < S::E; e += MANY) {
+    some s;
+#pragma unroll
+    for (int i = 0; i < MANY; i++) s.v[i] = value(e + i);
+    *reinterpret_cast<some *>(shared + S::place(S::first_of(PASS, t, e / R), GAP) +
+                              S::place(e % R * S::step(PASS), GAP)) = s;
+  }
 }
 
-template <typename S, int PASS, typename F, typename V>
-__device__ __forceinline__ void fc_get(const F *shared, int t, V value) {
-  constexpr int R = S::radix(PASS);
+template <typename S, int PASS, bool PAIRS, typename V, typename Value>
+__device__ __forceinline__ void fc_get(const V *shared, int t, Value value) {
+  constexpr int R = S::radix(PASS), GAP = PAIRS ? 2 : 1, MANY = PAIRS && S::step(PASS) == 1 ? 2 : 1;
+  struct alignas(MANY * sizeof(V)) some {
+    V v[MANY];
+  };
 #pragma unroll
-  for (int e = 0; e < S::E; e++)
-    value(e) = shared[S::place(S::first_of(PASS, t, e / R)) + S::place(e % R * S::step(PASS))];
+  for (int e = 0; e < S::E; e += MANY) {
+    const some s = *reinterpret_cast<const some *>(shared + S::place(S::first_of(PASS, t, e / R), GAP) +
+                                                   S::place(e % R * S::step(PASS), GAP));
+#pragma unroll
+    for (int i = 0; i < MANY; i++) value(e + i) = s.v[i];
+  }
 }
 
 // From the positions of pass FROM to those of pass TO, in the order of threads; with HALVES through half the
@@ -268,58 +318,103 @@ __device__ __forceinline__ bool fc_exchange(fc_complex<F> *x, int t, void *share
   };
   if constexpr (HALVES) {
     F *half = static_cast<F *>(shared);
-    fc_put<S, FROM>(half, t, [&](int e) { return x[e].re; });
+    fc_put<S, FROM, false>(half, t, [&](int e) { return x[e].re; });
     const bool any = meet();
-    fc_get<S, TO>(half, t, [&](int e) -> F & { return x[e].re; });
+    fc_get<S, TO, false>(half, t, [&](int e) -> F & { return x[e].re; });
     fc_group_barrier<threads>();
-    fc_put<S, FROM>(half, t, [&](int e) { return x[e].im; });
+    fc_put<S, FROM, false>(half, t, [&](int e) { return x[e].im; });
     fc_group_barrier<threads>();
-    fc_get<S, TO>(half, t, [&](int e) -> F & { return x[e].im; });
+    fc_get<S, TO, false>(half, t, [&](int e) -> F & { return x[e].im; });
     return any;
   } else {
     fc_complex<F> *all = static_cast<fc_complex<F> *>(shared);
-    fc_put<S, FROM>(all, t, [&](int e) { return x[e]; });
+    fc_put<S, FROM, S::pairs && sizeof(F) == 4>(all, t, [&](int e) { return x[e]; });
     const bool any = meet();
-    fc_get<S, TO>(all, t, [&](int e) -> fc_complex<F> & { return x[e]; });
+    fc_get<S, TO, S::pairs && sizeof(F) == 4>(all, t, [&](int e) -> fc_complex<F> & { return x[e]; });
     return any;
   }
 }
 
 // The frequencies may be SHIFT quarters above the integers: for a signal that continues as x[i + N] = e^(2 pi
-// i SHIFT/4) x[i]. Tables are for one shift.
-//
-// x[e] is value index(1, t, e); afterwards frequency(t, e).
-template <typename S, bool HALVES, int SHIFT, typename F>
-__device__ __forceinline__ void fc_register_fft(fc_complex<F> *x, int t, const fc_complex<F> *tables,
-                                                void *shared) {
-  fc_register_pass<S, 1, false, SHIFT>(x, t, tables);
-  fc_exchange<S, HALVES, 1, 2>(x, t, shared);
-  fc_register_pass<S, 2, false, SHIFT>(x, t, tables);
-  if constexpr (S::passes == 3) {
-    fc_exchange<S, HALVES, 2, 3>(x, t, shared);
-    fc_register_pass<S, 3, false, SHIFT>(x, t, tables);
+// i SHIFT/4) x[i]. Tables are for one shift. Input i is turned by SHIFT/4 i/N of a circle: what depends on e
+// here, what depends on t by the factors of pass 2. So are results of the inverse: by a table at once, or
+// what depends on t ahead of the last pass.
+template <typename S, int SHIFT, typename F>
+__device__ __forceinline__ void fc_turn_before(fc_complex<F> *x) {
+  static_assert(S::radix(1) == S::E && (SHIFT == 0 || SHIFT == -1), "a butterfly a thread");
+#pragma unroll
+  for (int e = 1; SHIFT && e < S::E; e++) {
+    constexpr int M = 4 * S::E;
+    const F sine = fc_root<F>(M, e).im, cosine = fc_root<F>(M, e).re;
+    x[e] = fc_turn(x[e], sine / (1 + cosine), sine);
+  }
+}
+template <typename S, int SHIFT, typename F>
+__device__ __forceinline__ void fc_turn_after(fc_complex<F> *x, int t, const fc_complex<F> *tables) {
+  if constexpr (!S::turns) return fc_turn_before<S, SHIFT>(x);
+  const fc_two<F> *h = reinterpret_cast<const fc_two<F> *>(tables + fc_fft_turn_table<S>) + t;
+#pragma unroll
+  for (int e = 0; e < S::E; e += 2) {
+    const fc_two<F> w = h[e / 2 * S::threads];
+    x[e] = fc_turn(x[e], w.v[0].re, w.v[0].im), x[e + 1] = fc_turn(x[e + 1], w.v[1].re, w.v[1].im);
   }
 }
 
-// The inverse, of values whose re and im are swapped, as are the results, which fc_unshift has to complete.
-// Returns whether the flag of any thread in the group is set.
-template <typename S, bool HALVES, int SHIFT, typename F>
-__device__ __forceinline__ bool fc_register_fft_back(fc_complex<F> *x, int t, const fc_complex<F> *tables,
-                                                     void *shared, bool flag) {
+// x[e] is value index(1, t, e); afterwards frequency(t, e).
+template <typename S, bool HALVES, typename F>
+__device__ __forceinline__ void fc_register_fft(fc_complex<F> *x, int t, const fc_complex<F> *tables,
+                                                void *shared) {
+  fc_register_pass<S, 1, false>(x, t, tables);
+  fc_exchange<S, HALVES, 1, 2>(x, t, shared);
+  fc_register_pass<S, 2, false>(x, t, tables);
   if constexpr (S::passes == 3) {
-    fc_register_pass<S, 3, true, SHIFT>(x, t, tables);
+    fc_exchange<S, HALVES, 2, 3>(x, t, shared);
+    fc_register_pass<S, 3, false>(x, t, tables);
+  }
+}
+
+// The inverse, of values whose re and im are swapped, as are the results. Returns whether the flag of any
+// thread in the group is set; with SURE there are no flags.
+template <typename S, bool HALVES, bool SURE = false, typename F>
+__device__ __forceinline__ bool fc_register_fft_back(fc_complex<F> *x, int t, const fc_complex<F> *tables,
+                                                     void *shared, bool flag, bool shifted) {
+  if constexpr (S::passes == 3) {
+    fc_register_pass<S, 3, true>(x, t, tables);
     fc_exchange<S, HALVES, 3, 2>(x, t, shared);
   }
-  fc_register_pass<S, 2, true, SHIFT>(x, t, tables);
-  const bool any = fc_exchange<S, HALVES, 2, 1, true>(x, t, shared, flag);
-  fc_register_pass<S, 1, true, SHIFT>(x, t, tables);
+  fc_register_pass<S, 2, true>(x, t, tables);
+  const bool any = fc_exchange<S, HALVES, 2, 1, !SURE>(x, t, shared, flag);
+  fc_register_pass<S, 1, true>(x, t, tables, shifted);
   return any;
 }
 
-template <typename S, int SHIFT, typename F>
-__device__ __forceinline__ fc_complex<F> fc_unshift(fc_complex<F> x, int e) {
-  static_assert(S::radix(1) == S::E, "a butterfly a thread");
-  return fc_times(x, fc_root<F>(4 * S::radix(1), e * SHIFT));
+// There and back, with between(x) on the frequencies, which swaps re and im and returns a flag. Where a
+// transform is square and a warp's, both directions differ in tables alone, so they are the same
+// instructions, which fit the caches of these better. Returns whether any thread's flag is set.
+template <typename S, bool HALVES, bool SURE, typename F, typename Between>
+__device__ __forceinline__ bool fc_register_there_and_back(fc_complex<F> *x, int t,
+                                                           const fc_complex<F> *tables, void *shared,
+                                                           bool shifted, Between between) {
+  if constexpr (S::passes == 2 && S::radix(1) == S::radix(2) && S::threads <= 32) {
+    constexpr int R = S::E;
+    bool any = false; // not a second way out of the loop, for which values would have to be moved
+    const int last = static_cast<int>(gridDim.y); // 1, but the compiler would write out a loop of two rounds
+    int back = 0;
+#pragma unroll 1
+    do {
+      fc_butterfly_twisted<F, R>(x, fc_no_twiddles<F>{});
+      fc_group_barrier<S::threads>();
+      fc_exchange<S, HALVES, 1, 2>(x, t, shared);
+      fc_butterfly_twisted<F, R>(x, fc_twiddles<F, R, true>(tables + back * S::table(1, true), R, t));
+      if (back > 0) continue;
+      const bool flag = between(x);
+      if constexpr (!SURE) any = fc_group_any<S::threads>(flag);
+    } while (back++ < last);
+    return any;
+  } else {
+    fc_register_fft<S, HALVES>(x, t, tables, shared);
+    return fc_register_fft_back<S, HALVES, SURE>(x, t, tables, shared, between(x), shifted);
+  }
 }
 
 #endif

@@ -22,7 +22,9 @@ constexpr int FC_OVERLAP_UNIT = 64;
 constexpr int FC_OVERLAP_SHIFT = -1;
 
 template <typename F, typename S, bool HALVES>
-constexpr int fc_exchange_bytes = static_cast<int>((S::places * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 * 16);
+constexpr int fc_exchange_bytes = static_cast<int>(
+    (S::place(S::N, S::pairs && !HALVES && sizeof(F) == 4 ? 2 : 1) * sizeof(F) * (HALVES ? 1 : 2) + 15) / 16 *
+    16);
 
 // A transform's shape, groups of threads per block, whether exchanges go through half the shared memory, and
 // resident blocks per multiprocessor (of 64 Ki registers).
@@ -63,9 +65,6 @@ template <typename S, typename F> __device__ __forceinline__ bool fc_out_of_rang
   return !(re + im < most);
 }
 
-// Two adjacent values: one access of 16 bytes in f32.
-template <typename F> struct alignas(16) fc_two { fc_complex<F> v[2]; };
-
 // Calls put(e, product) for all values of a thread; x[e] may then be overwritten.
 template <typename S, typename F, typename Put>
 __device__ __forceinline__ void fc_products(const fc_complex<F> *x, const fc_complex<F> *spectrum, int t,
@@ -79,29 +78,44 @@ __device__ __forceinline__ void fc_products(const fc_complex<F> *x, const fc_com
   }
 }
 
+// LINES: re and im are N positions apart in a line, so the transform continues as above; else frequencies are
+// integers.
 template <typename S, bool HALVES, typename F>
 __device__ __forceinline__ void fc_overlap_forward(fc_complex<F> *x, int t, const fc_complex<F> *tables,
-                                                   void *shared) {
-  fc_register_fft<S, HALVES, FC_OVERLAP_SHIFT>(x, t, tables, shared);
+                                                   void *shared, bool lines) {
+  if (lines) fc_turn_before<S, FC_OVERLAP_SHIFT>(x);
+  fc_register_fft<S, HALVES>(x, t, tables, shared);
+}
+
+template <typename S, typename F>
+__device__ __forceinline__ void fc_overlap_finish(fc_complex<F> *x, int t, const fc_complex<F> *tables,
+                                                  bool lines) {
+  if (lines) fc_turn_after<S, FC_OVERLAP_SHIFT>(x, t, tables);
+#pragma unroll
+  for (int e = 0; e < S::E; e++) x[e] = {x[e].im, x[e].re};
 }
 
 // From products whose re and im are swapped to outputs, of which some are no use. True: not finite, to be
 // summed tap by tap.
 template <typename S, bool HALVES, typename F>
 __device__ __forceinline__ bool fc_overlap_back(fc_complex<F> *x, int t, const fc_complex<F> *tables,
-                                                void *shared, bool only_re = false) {
-  if (fc_register_fft_back<S, HALVES, FC_OVERLAP_SHIFT>(x, t, tables, shared, fc_out_of_range<S>(x)))
-    return true;
-  if (only_re) {
-#pragma unroll
-    for (int e = 0; e < S::E; e++) x[e].re = fc_unshift<S, FC_OVERLAP_SHIFT>(x[e], e).im;
-    return false;
-  }
-#pragma unroll
-  for (int e = 0; e < S::E; e++) {
-    const fc_complex<F> y = fc_unshift<S, FC_OVERLAP_SHIFT>(x[e], e);
-    x[e] = {y.im, y.re};
-  }
+                                                void *shared, bool lines) {
+  if (fc_register_fft_back<S, HALVES>(x, t, tables, shared, fc_out_of_range<S>(x), lines)) return true;
+  fc_overlap_finish<S>(x, t, tables, lines);
+  return false;
+}
+
+// All of it. SURE: inputs are known to be finite and small enough.
+template <typename S, bool HALVES, bool SURE = false, typename F>
+__device__ __forceinline__ bool fc_overlap_block(fc_complex<F> *x, int t, const fc_complex<F> *tables,
+                                                 const fc_complex<F> *spectrum, void *shared, bool lines) {
+  if (lines) fc_turn_before<S, FC_OVERLAP_SHIFT>(x);
+  const auto between = [&](fc_complex<F> *v) {
+    fc_products<S>(v, spectrum, t, [&](int e, fc_complex<F> y) { v[e] = {y.im, y.re}; });
+    return !SURE && fc_out_of_range<S>(v);
+  };
+  if (fc_register_there_and_back<S, HALVES, SURE>(x, t, tables, shared, lines, between)) return true;
+  fc_overlap_finish<S>(x, t, tables, lines);
   return false;
 }
 

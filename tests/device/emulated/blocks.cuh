@@ -10,16 +10,14 @@ template <int N> struct plain_block {
   typedef typename C::S S;
   fc_complex<float> *values;
   const fc_complex<float> *tables, *spectrum;
-  int *bad;
+  int *bad, lines;
 
   static void enter(const void *params) {
     const plain_block &p = *static_cast<const plain_block *>(params);
     const int t = static_cast<int>(threadIdx.x);
     fc_complex<float> x[S::E];
     for (int e = 0; e < S::E; e++) x[e] = p.values[t + S::index(1, 0, e)];
-    fc_overlap_forward<S, C::halves>(x, t, p.tables, fc_shared_memory());
-    fc_products<S>(x, p.spectrum, t, [&](int e, fc_complex<float> y) { x[e] = {y.im, y.re}; });
-    const bool bad = fc_overlap_back<S, C::halves>(x, t, p.tables, fc_shared_memory());
+    const bool bad = fc_overlap_block<S, C::halves>(x, t, p.tables, p.spectrum, fc_shared_memory(), p.lines);
     if (t == 0) *p.bad = bad;
     for (int e = 0; e < S::E; e++) p.values[t + S::index(1, 0, e)] = x[e];
   }
@@ -34,12 +32,12 @@ template <int N> struct plain_block {
   extern "C" int make_##N(const fc_conv1d_overlap *o, const fc_conv1d *c, void *tables) {                    \
     return fc_overlap_tables<fc_overlap_of<N>>(o, c, static_cast<fc_complex<float> *>(tables));              \
   }                                                                                                          \
-  extern "C" int block_##N(void *values, const void *tables, int mask) {                                     \
+  extern "C" int block_##N(void *values, const void *tables, int mask, int lines) {                          \
     const unsigned one[3] = {1, 1, 1};                                                                       \
     const auto *all = static_cast<const fc_complex<float> *>(tables);                                        \
     int bad = 0;                                                                                             \
     const plain_block<N> p = {static_cast<fc_complex<float> *>(values), all,                                 \
-                              all + fc_fft_table_size<fc_overlap_of<N>::S> + mask * N, &bad};                \
+                              all + fc_fft_table_size<fc_overlap_of<N>::S> + mask * N, &bad, lines};         \
     run_grid(plain_block<N>::enter, &p, one, fc_overlap_of<N>::S::threads);                                  \
     return bad;                                                                                              \
   }
