@@ -13,6 +13,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include "filters/filter2d/choice.h"
 #include "filters/gpu/gaps.h"
 #include "tests/filters/border.h"
 #include "tests/filters/filters2d.h"
@@ -447,7 +448,8 @@ static void check_lines(int dense, int dtype) {
         const int64_t shape[FC_AXES] = {random_int(1, 2), kind < 2 ? 1 : length, kind < 2 ? length : 1,
                                         channels};
         const int done = check_border(dense, dtype, taps, taps, shape, border);
-        if (kind < 2) taken += done, cases++; /* those one pixel wide are given their border */
+        /* Those one pixel wide, and bytes by large dense masks, are given their border. */
+        if (kind < 2 && (!dense || dtype != FC_U8 || taps <= FC_CONV2D_TAPS_LOW)) taken += done, cases++;
       }
   CHECK(taken > cases / 2 || cases < 8, "%d of %d", taken, cases);
 }
