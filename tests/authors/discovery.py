@@ -19,6 +19,10 @@ FC_POINTWISE(process, const void *, self, x, x * 2)
 extern void nowhere_to_be_found(void);
 void *needs(void) { return (void *)nowhere_to_be_found; }
 #endif
+#ifdef SLOW
+#include <unistd.h>
+__attribute__((constructor)) static void begin(void) { usleep(1200000); }
+#endif
 static const fc_operator op = {.size = sizeof(fc_operator), .name = NAME, .summary = "doubles", .doc = "Doubles.",
   .examples = FC_TEXTS(NAME), FC_EVERY_SIGNAL, .backends = FC_BACKENDS(FC_ON_CPU(NULL, NULL, NULL, process))};
 FC_PLUGIN(ID, "1.0", "you", "MIT", "https://example.org", &op)
@@ -54,6 +58,16 @@ class Discovery(Installed):
         status, said = self.run_op("needs")
         self.assertEqual(status, 2)
         self.assertIn("undefined symbol: nowhere_to_be_found", said)
+
+    def test_one_that_takes_long(self):
+        """The user is told of it, but not of one of ours: then the machine is busy."""
+        self.build("a/slow.so", "slow", "-DSLOW")
+        self.assertEqual(self.run_op("slow"), (0, f"filterchain: warning: waited for {self.path('a/slow.so')}, which took long to open\n"))
+        self.build("ours.so", "ours", "-DSLOW")
+        place = os.path.join(self.plugins, "ours.so")
+        os.rename(self.path("ours.so"), place)
+        self.addCleanup(os.remove, place)
+        self.assertEqual(self.run_op("ours"), (0, ""))
 
     def test_a_sanitizer(self):
         if harness.sanitized():
