@@ -116,7 +116,8 @@ gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype) {
 
 gboolean fc_ranges_finite(const fc_composition *c, guint i, int in_dtype) {
   const known k = with_border(known_ahead(c, i, in_dtype), beyond(c, i)); /* not rounded to what is stored */
-  return known_behind(k, c->stages[i].function).finite;
+  const double most = MAX(fabs(k.low), fabs(k.high)); /* transforms add what is ahead of small factors */
+  return most < 1e30 && known_behind(k, c->stages[i].function).finite;
 }
 
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype) {

@@ -21,7 +21,7 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions of a thread; the host's copy is in core/compose/compose.c.
+// Positions of a thread; the host's copy is in core/compose/slide.c.
 template <int CHANNELS, int BYTES>
 constexpr int fc_running_each = CHANNELS > 3 || CHANNELS *BYTES > 4 ? 8 : 16;
 

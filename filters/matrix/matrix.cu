@@ -3,7 +3,7 @@
 // matrix.cu - a matrix along an axis, on a CUDA device, by the kernel that fc_matrix_choose names
 // (matrix_plan.h):
 //
-//   pixels    up to four interleaved channels: a thread mixes four pixels (matrix_mix.cu)
+//   pixels    three interleaved channels of bytes or floats: a thread mixes four pixels (matrix_mix.cu)
 //   blocks    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
 //             shared memory; the limit is then the memory's speed
 //   products  larger: matrix products (gemm/gemm.h), whose sums are those of gemm.h. What is of another type

@@ -68,13 +68,13 @@ FC_FILTERS_API fc_status fc_pointwise_cpu(const fc_pointwise *p, const fc_view *
 
 /* Whether fc_pointwise_cuda has a kernel of 16 bytes a load for these types, where elements are adjacent;
  * others go element by element, at 0.2 of copy, and are composed alone where that is possible. In f32 f32
- * from and to itself and codes of 8 and 16 bits, as products of matrices are converted, and bytes; in f64 f64
- * to itself. A constant where its arguments are. */
+ * from and to itself and codes of 8 and 16 bits, as products of matrices are converted, bytes, and u16 to
+ * bytes, as pictures are stretched; in f64 f64 to itself. A constant where its arguments are. */
 #define FC_POINTWISE_IS_DENSE(compute, in, out)                                                              \
   ((compute) == FC_F64                                                                                       \
        ? (in) == FC_F64 && (out) == FC_F64                                                                   \
        : ((in) == FC_F32 && FC_POINTWISE_IS_SHORT(out)) || ((out) == FC_F32 && FC_POINTWISE_IS_SHORT(in)) || \
-             ((in) == FC_U8 && (out) == FC_U8))
+             (((in) == FC_U8 || (in) == FC_U16) && (out) == FC_U8))
 #define FC_POINTWISE_IS_SHORT(dtype) ((dtype) <= FC_U16 || (dtype) == FC_F32)
 
 /* Enqueues on `stream` (a cudaStream_t) of the current device. Only in a build with

@@ -174,7 +174,6 @@ template <typename T> struct cell_lines {
     for (int k = 0; k < PEAK_ROWS; k++) first[k % K][k / K * channels] = v[k];
   }
 };
-template <> struct cell_line<uint8_t, true> : cell_lines<uint8_t> { using cell_lines<uint8_t>::cell_lines; };
 template <> struct cell_line<uint16_t, true> : cell_lines<uint16_t> {
   using cell_lines<uint16_t>::cell_lines;
 };
