@@ -39,7 +39,7 @@ gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text
   return TRUE;
 }
 
-/* Whether stage i is a statistic of integers, which slide.cuh turns into the link's integers itself. */
+/* Whether stage i is a statistic of integers, which running.cuh turns into the link's integers itself. */
 static gboolean makes_codes(const fc_composition *c, guint i) {
   fc_statistic_text statistic;
   return !fc_dtype_is_float(c->stages[i].dtype) && fc_statistic_read(c->stages[i].function, &statistic) &&

@@ -8,7 +8,8 @@
 
 #include "core/compose/vectors.h"
 
-enum { FC_SLIDE_GROUP = 512 }; /* samples of a tile of short lines; FC_SLIDE_GROUP / 4 are too short */
+/* Samples of a tile of short lines, of floats; lines of fewer than a quarter of that are too short. */
+enum { FC_SLIDE_GROUP = 512 };
 
 /* Of integers, whose sums are exact: running.cuh; and positions of a thread there. */
 gboolean fc_slide_is_running(const fc_vectors *w);

@@ -5,9 +5,10 @@
 // of the precompiled kernels (filters/winstat).
 //
 // A policy has a type `piece` and none(), of(sample), join(a, b) with a before b, and counted(piece,
-// samples), which sets a known count. SHARED: joining takes a division by counts, which each lane knows from
-// where it is, and has in a table; join_by(a, b, share) uses it. RUN is the number of consecutive samples per
-// thread, which determines the order of sums. Sums of codes are exact (running.cuh).
+// samples), which sets a known count; join_of<A, B>(a, b) joins pieces of A and B samples. SHARED: joining
+// takes a division by counts, which each lane knows from where it is, and has in a table; join_by(a, b,
+// share) uses it. RUN is the number of consecutive samples per thread, which determines the order of sums.
+// Sums of codes are exact (running.cuh).
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -267,7 +268,8 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
 // The float that it is rounded to, and whether that is certain: the approximation, of a relative error of
 // 2^-44, is not too near to the middle between two floats, where it has a 1 and 28 zeros below their bits. A
 // mean whose sum is a float is a quotient of floats: that of doubles is never between two floats, as it is
-// further from their middle than it is rounded.
+// further from their middle than it is rounded. Sums, and means and variances by a power of two, are exact
+// but for what the definition rounds as well.
 template <int WHICH, int WINDOW, int64_t MOST>
 FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
   constexpr uint32_t NEAR = 1 << 11; // of the double's last bits: 2^-42 of it, or more
@@ -275,8 +277,11 @@ FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
     return fc_mean_of(static_cast<float>(static_cast<int32_t>(s.sum)), WINDOW, 1.f / WINDOW) *
            static_cast<float>(scale);
   const double v = fc_code_about<WHICH, WINDOW>(s, scale);
+  constexpr bool DIVIDES = (WINDOW & (WINDOW - 1)) != 0,
+                 EXACT = WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_SUMSQ ||
+                         (!DIVIDES && (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_VAR));
   const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
-  sure &= below - (0x10000000u - NEAR) > 2 * NEAR;
+  if (!EXACT) sure &= below - (0x10000000u - NEAR) > 2 * NEAR;
   return static_cast<float>(v);
 }
 
@@ -315,9 +320,9 @@ template <typename R, int64_t N_, int64_t MOST> struct fc_code_root {
     return __float_as_uint(root + 12582912.f) - 0x4b400000u;
   }
 
-  // The root is nearer to c + 1 if v > N (c + 1/2)^2. False: that is too close to say. In 32 bits only the
-  // middle itself is, unless it is TAME: computed to be just that, and rounded half to even.
-  template <bool TAME> static FC_DEVICE bool nearest(R v, uint32_t c, int32_t &code) {
+  // The root is nearer to c + 1 if v > N (c + 1/2)^2. False: that is too close to say. In 32 bits it never
+  // is: the definition computes the middle itself, of which no step is rounded, and rounds it half to even.
+  static FC_DEVICE bool nearest(R v, uint32_t c, int32_t &code) {
     typedef typename fc_either<sizeof(R) == 4, int32_t, int64_t>::type S;
     constexpr bool LOW = MOST <= 46340; // c * (c + 1) is an int32_t: one multiplication and addition
     const R beyond =
@@ -325,9 +330,8 @@ template <typename R, int64_t N_, int64_t MOST> struct fc_code_root {
             : v - N * (c * (c + 1));
     if constexpr (sizeof(R) == 4) {
       const int32_t over = static_cast<int32_t>(beyond - N / 4);
-      const bool middle = N % 4 == 0 && over == 0;
-      code = static_cast<int32_t>(c) + (over > 0 || (TAME && middle && c % 2));
-      return TAME || !middle;
+      code = static_cast<int32_t>(c) + (over > 0 || (N % 4 == 0 && over == 0 && c % 2));
+      return true;
     }
     const R over = beyond - (N / 4 - NEAR);
     code = static_cast<int32_t>(c) + (static_cast<S>(over) >= 0);
@@ -379,7 +383,7 @@ FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &
     typedef fc_code_roots<WHICH, WINDOW, MOST> roots;
     const typename roots::number v = roots::of(s);
     const uint32_t c = roots::root::below(v);
-    sure &= roots::root::template nearest<WHICH == FC_STATISTIC_RMS>(v, c, code);
+    sure &= roots::root::nearest(v, c, code);
     if (SURELY) code = roots::root::exactly(v, c);
     if (SURELY && code < 0) code = fc_code_by_definition<WHICH, WINDOW>(s, scale, map.inverse);
   } else {
