@@ -179,9 +179,9 @@ void fc_vectors_fit(fc_vectors *w, gint64 width) {
   fc_vectors best = *w;
   gint64 least = G_MAXINT64;
   for (gint64 threads = most; threads > 0; threads -= 32)
-    for (w->lends = FALSE; w->lends <= (seen_of(w) <= threads); w->lends++) {
-      w->threads = threads, w->width = width_of(w, threads);
-      if (shared_of(w) > MARCH_SHARED || w->width < threads * w->v / 4 ||
+    for (int lends = 0; lends < 2; lends++) {
+      w->lends = lends, w->threads = threads, w->width = width_of(w, threads);
+      if ((lends && seen_of(w) > threads) || shared_of(w) > MARCH_SHARED || w->width < threads * w->v / 4 ||
           (threads < most && single > FEW * threads))
         continue;
       const gint64 cost = (width + w->width - 1) / w->width * (threads + BLOCK);

@@ -47,8 +47,9 @@ struct fc_march {
   static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
   static_assert((B & (B - 1)) == 0 && B <= 32, "a lane finds a row");
 
-  // What a thread loads of each row: a vector, if it is in the signal, and uses it, if it is followed by all
-  // that is read; and whether it is the last of its warp to do so.
+  // A vector that a thread loads of each row. `loads`: it is in the signal; `whole`: so is what is read
+  // behind it, and it is used (else its elements are loaded one by one); `last`: no lane behind loads what
+  // follows.
   struct slot {
     bool loads, whole, last;
   };
