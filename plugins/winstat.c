@@ -209,10 +209,43 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 /* ---- device function -------------------------------------------------------------- */
 
-/* Variances of floats in windows up to this size are combined in another order
- * (filters/winstat/box/spread.cuh), which composed kernels do not have. */
+/* A window of rows, of images. */
+static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
+  const fc_format *in = setup->in[0];
+  const int out = setup->out->dtype, stat = w->stat[0];
+  const int64_t window[2] = {w->before[0] + 1 + w->after[0], w->before[1] + 1 + w->after[1]},
+                extent[2] = {in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]};
+  if (in->kind == FC_AUDIO || !fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]))
+    return FC_UNSUPPORTED;
+  if (!fc_winstat_box_is_quick(stat, in->dtype, in->extent[FC_AXIS_C], window, extent))
+    f->flags |= FC_FUNCTION_ALONE;
+  f->source = FC_FUNCTION_BOX_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
+           in->dtype, out);
+  f->window_x = (uint32_t)window[0], f->window_y = (uint32_t)window[1];
+  return FC_OK;
+}
 
-/* One statistic along rows or time; a window that shrinks at the ends has no border. */
+/* A window along rows or time. Variances of floats in windows up to FC_WINSTAT_SPREAD_MOST are combined in
+ * another order (filters/winstat/box/spread.cuh), which composed kernels do not have. */
+static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
+  const fc_format *in = setup->in[0];
+  const int stat = w->stat[0];
+  const int64_t taps = w->before[0] + 1 + w->after[0];
+  const int is_float = fc_dtype_is_float(in->dtype),
+            spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
+  if (taps < 2 || taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
+    return FC_UNSUPPORTED;
+  if (!fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
+                           in->extent[FC_AXIS_C], stat, taps))
+    f->flags |= FC_FUNCTION_ALONE;
+  f->source = FC_FUNCTION_STATISTIC_TEXT;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
+  f->window_x = (uint32_t)taps, f->window_y = 1;
+  return FC_OK;
+}
+
+/* One statistic; a window that shrinks at the ends has no border. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
   const fc_format *in = setup->in[0];
@@ -220,25 +253,17 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   (void)host;
   limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
   const int stat = w.stat[0];
-  const int64_t taps = w.before[0] + 1 + w.after[0];
-  const int is_float = fc_dtype_is_float(in->dtype),
-            spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
-  if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink || w.before[1] + w.after[1] > 0 || taps < 2 ||
-      taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
-    return FC_UNSUPPORTED;
-  const int quick = fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
-                                        in->extent[FC_AXIS_C], stat, taps);
-  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (quick ? 0 : FC_FUNCTION_ALONE);
+  if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink) return FC_UNSUPPORTED;
+  f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
-  f->source = FC_FUNCTION_STATISTIC_TEXT;
-  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
-  f->window_x = (uint32_t)taps, f->window_y = 1;
+  const fc_status status =
+      w.before[1] + w.after[1] > 0 ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
   f->n_bytes = 0, f->align = 1;
   /* For squares the factor is no bound. */
-  f->growth = stat == FC_WINSTAT_SUM                               ? (double)taps
+  f->growth = stat == FC_WINSTAT_SUM                               ? (double)f->window_x * f->window_y
               : stat == FC_WINSTAT_SUMSQ || stat == FC_WINSTAT_VAR ? NAN
                                                                    : 1;
-  return FC_OK;
+  return status;
 }
 FC_FUSIBLE(extension, describe)
 

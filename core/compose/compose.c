@@ -21,7 +21,7 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
  * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
  * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
- * a block have outputs; of both how many warps a block has;
+ * a block have outputs, or how large the cells of narrow images are; of both how many warps a block has;
  * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
  * whether channels are planar, and whether there is one row. */
 enum {
@@ -32,7 +32,7 @@ enum {
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 256,
+  ROW = MARCH + 256 + 32 * FC_VECTORS_CELLS,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4,
@@ -40,7 +40,14 @@ enum {
 };
 enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
 /* Of march.cuh: rows begin at multiples of so many bytes. */
-enum { BEGINS = 2, OUT_BEGINS = 8, MARCH_WARP = 32, LENDS = 128, WHOLE = 3 * BEGINS + 3 * OUT_BEGINS };
+enum {
+  BEGINS = 2,
+  OUT_BEGINS = 8,
+  MARCH_WARP = 32,
+  LENDS = 128,
+  CELLS = 256,
+  WHOLE = 3 * BEGINS + 3 * OUT_BEGINS
+};
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
 G_STATIC_ASSERT(AROUND + 2 * ONE_ROW == FC_COMPOSE_VARIANTS);
 
@@ -481,8 +488,7 @@ static guint class_of(gint64 begins) {
  * instructions of a multiprocessor for each byte that it moves; less than that, since neither is busy all
  * the time. */
 static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
-  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
-  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  const gint64 taps = fc_vectors_taps(w);
   const gint64 in = w->ui / w->um, out = MAX(w->uo / w->um, 1);
   const gint64 codes =
       (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
@@ -578,7 +584,8 @@ static gint64 split_lines(lines *l, gint64 count, gint64 each) {
 /* The launch of a skeleton, on a grid of images by `y` by `x` blocks. */
 static gboolean launch_lines(const lines *l, guint variant, gint64 threads, gint64 x, gint64 y,
                              fc_composed *to) {
-  const gint64 z = l->w.overlap ? 1 : planes_of(l);
+  const gint64 cells = l->w.cell ? l->w.threads / l->w.cell : 1,
+               z = l->w.overlap ? 1 : (planes_of(l) + cells - 1) / cells;
   to->variant = variant + (l->planar ? IN_PLANES : 0), to->threads = (guint)threads;
   to->grid[0] = (guint)x, to->grid[1] = (guint)y, to->grid[2] = (guint)z;
   return y <= 65535 && z <= 65535 && set_params(to, &l->args, sizeof l->args, NULL, l->c);
@@ -657,14 +664,20 @@ static gboolean launch_march(lines *l, fc_composed *to) {
   sides_of(l, begins);
   const guint flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
   describe_window(w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], flags | (l->planar ? IN_PLANES : 0));
-  if (width < 32 * w->v / 4 || !fill_lines(l, 0)) return FALSE; /* too short for the threads of a warp */
-  fc_vectors_fit(w, width);
+  if (!fill_lines(l, 0)) return FALSE;
+  const int cell = planes_of(l) > 1 ? fc_vectors_fit_cell(w, width) : -1;
+  if (cell < 0 && width < 32 * w->v / 4) return FALSE; /* too short for the threads of a warp */
+  if (cell < 0) fc_vectors_fit(w, width);
   const gint64 bands = (width + w->width - 1) / w->width, rows = out->shape[FC_AXIS_Y],
-               each = pieces_of_block(rows, bands * planes_of(l), 16, 2 * ((gint64)w->f->window_y + 8),
-                                      places_of(l), is_bound_by_memory(w, l->c));
-  l->args.across = (gint32)width;
-  return launch_lines(l, MARCH + flags + MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0),
-                      w->threads, bands, split_lines(l, rows, each), to);
+               images = cell < 0 ? 1 : w->threads / w->cell,
+               columns = bands * ((planes_of(l) + images - 1) / images),
+               each = pieces_of_block(rows, columns, 16, 2 * ((gint64)w->f->window_y + 8), places_of(l),
+                                      is_bound_by_memory(w, l->c)),
+               blocks = split_lines(l, rows, each);
+  l->args.across = (gint32)width, l->args.count = (gint32)planes_of(l);
+  const guint kind = cell < 0 ? MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0)
+                              : CELLS + 32 * (guint)cell;
+  return launch_lines(l, MARCH + flags + kind, w->threads, bands, blocks, to);
 }
 
 static gboolean launch_around(lines *l, fc_composed *to) {
@@ -707,13 +720,12 @@ static void append_window_arguments(GString *text, const window *w, guint varian
                            (int)w->v, (int)w->threads);
   else if (w->slide)
     g_string_append_printf(text, ", %d", (int)fc_slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+  else if (w->row)
+    g_string_append_printf(text, ", %d, %d, %d, %d, %s", (int)w->v, (int)w->batch, (int)w->threads,
+                           (int)w->unroll, truth[w->sorted]);
   else if (!w->overlap)
-    g_string_append_printf(text, ", %d, %d, %d, %s%d", (int)w->v, (int)w->batch, (int)w->threads,
-                           w->row     ? ""
-                           : w->lends ? "true, "
-                                      : "false, ",
-                           (int)w->unroll);
-  if (w->row) g_string_append(text, w->sorted ? ", true" : ", false");
+    g_string_append_printf(text, ", %d, %d, %d, %d, %s, %d", (int)w->v, (int)w->batch, (int)w->threads,
+                           (int)(w->cell ? w->cell : w->threads), truth[w->lends], (int)w->unroll);
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
@@ -725,7 +737,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, ((variant - SLIDE) & SHORT) != 0));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
-  if (march)
+  if (march && variant - MARCH >= CELLS)
+    fc_vectors_set_cell(&w, (int)((variant - MARCH - CELLS) / MARCH_WARP));
+  else if (march)
     w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1), w.lends = variant - MARCH >= LENDS;
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
@@ -853,6 +867,8 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   g_string_append_printf(text, "#include \"filters/%s/%s.cuh\"\n",
                          variant >= OVERLAP && variant < SERIES ? "conv1d" : "gpu",
                          variant < MARCH ? "map" : fc_compose_skeleton(variant));
+  if (c->window < c->n && fc_vectors_is_box(c->stages[c->window].function))
+    g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
   for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
   if (c->windows > 1) {
     append_series(text, c, in, out, variant);

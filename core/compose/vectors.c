@@ -3,6 +3,7 @@
 #include "core/compose/vectors.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/base/demand.h"
 #include "core/contract/plugin.h"
@@ -17,13 +18,41 @@ static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+gboolean fc_vectors_is_box(const fc_device_function *f) {
+  return g_str_has_prefix(f->entry, "fc_box<");
+}
+
+/* Words that a statistic keeps of each row, for a thread's vector (kept of box.cuh); else 0. */
+static gint64 kept_of_row(const fc_vectors *w) {
+  enum { SUM = 0, MEAN = 2, VAR = 3, STD = 4, LEAST = 6 };
+  int which = 0, x = 0, y = 0, dtype = 0;
+  if (sscanf(w->f->entry, "fc_box<%d,%d,%d,%d", &which, &x, &y, &dtype) != 4) return 0;
+  if (which >= LEAST) return fc_dtype_is_float(dtype) ? w->v : w->v / 2;
+  const gint64 sums = dtype == FC_U8 ? w->v / 2 : w->v;
+  return which == SUM || which == MEAN ? sums : which == VAR || which == STD ? sums + w->v : w->v;
+}
+
+/* Bytes of shared memory that these rows take, for each thread. */
+static gint64 ring_of(const fc_vectors *w) {
+  return kept_of_row(w) * w->f->window_y * 4;
+}
+
+/* Of a statistic windows that lie `step` apart share most of a row, and nothing is done for each row. */
+gint64 fc_vectors_taps(const fc_vectors *w) {
+  enum { DOWN = 6 };
+  const gint64 x = w->f->window_x, y = w->f->window_y, share = MIN(MAX(w->v / w->step, 1), x);
+  if (!fc_vectors_is_box(w->f)) return g_str_has_prefix(w->f->entry, "fc_dense") ? x * y : x + y;
+  return (kept_of_row(w) > w->v ? 2 : 1) * ((x + share - 1) / share + 2) + DOWN;
+}
+
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
- * them. Of a single row the compiler loads the window bit by bit. */
+ * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
   const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
   const gint64 seen = w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
   return up_to(w->f->window_y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
-         w->v * ((gint64)w->f->window_y - 1 + (waits ? w->f->window_y / 2 : 0));
+         (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w)
+                                  : w->v * ((gint64)w->f->window_y - 1 + (waits ? w->f->window_y / 2 : 0)));
 }
 
 /* Vectors that windows see beside the outputs of a block. */
@@ -43,7 +72,10 @@ static gint64 width_of(const fc_vectors *w, gint64 threads) {
 }
 
 gint64 fc_vectors_threads(const fc_vectors *w) {
-  return w->sorted ? w->threads : w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  enum { RING = 28 << 10 };
+  gint64 threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
+  return w->sorted ? w->threads : threads;
 }
 
 /* Bytes of a thread's vector of inputs, of outputs. */
@@ -60,9 +92,10 @@ gint64 fc_vectors_moved(const fc_vectors *w, int side) {
 /* There is room for outputs of more than 16 bytes a thread, in march.cuh as fc_window_is_wide of window.cuh
  * says. */
 static gint64 shared_of(const fc_vectors *w) {
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v, out = bytes_of(w, 1);
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v, out = bytes_of(w, 1),
+               vectors = w->cell ? w->threads / w->cell * vectors_of(w, w->cell) : vectors_of(w, w->threads);
   const gboolean wide = w->row ? out > 16 : out > 32 && out % 16 == 0 && fc_dtype_size(w->out_dtype) == 4;
-  return vectors_of(w, w->threads) * 2 * w->batch * padded * 4 + (wide ? w->threads * (out + 16) : 0);
+  return vectors * 2 * w->batch * padded * 4 + w->threads * ring_of(w) + (wide ? w->threads * (out + 16) : 0);
 }
 
 /* Pixels at the ends of a row that march.cuh loads one by one, more of a row that begins anywhere. */
@@ -74,7 +107,7 @@ static gint64 single_of(const fc_vectors *w) {
 
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
  * sets what follows from its length. */
-static gboolean fits_vector(fc_vectors *w, gint64 taps) {
+static gboolean fits_vector(fc_vectors *w) {
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
   const gint64 single = single_of(w);
   if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
@@ -84,7 +117,7 @@ static gboolean fits_vector(fc_vectors *w, gint64 taps) {
   /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
   while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
     w->batch /= 2;
-  w->unroll = taps * w->v > 600 ? 1 : w->batch;
+  w->unroll = fc_vectors_taps(w) * w->v > 600 ? 1 : w->batch;
   w->width = width_of(w, w->threads);
   return shared_of(w) <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
 }
@@ -102,9 +135,9 @@ static gint64 registers_of(const fc_vectors *w) {
  * row takes twice as many transactions of the second cache, in the shadow of many taps only. u16 RGBA by 5 +
  * 5 taps took 116 us by 8 elements and 97 by 4, f32 to u16 by 11 down 92 and 66, u16 by 9 + 9 42 and 34; by
  * 126 taps 294 and 344, and 6 + 6 to f32, whose rows begin at 16 bytes, 71 and 78. */
-static double cost_of(const fc_vectors *w, gint64 taps) {
+static double cost_of(const fc_vectors *w) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
-  const gint64 v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
+  const gint64 taps = fc_vectors_taps(w), v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
   const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
   double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
   for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats where these are not whole */
@@ -126,6 +159,20 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
   return (fmax(moved, issued) + halves) * waits * (double)w->threads / (double)w->width;
 }
 
+/* Elements per thread of a statistic of columns and rows, at most; else 0. Neighbouring windows of a channel
+ * share more the more of them there are: u8 extremes of 15 x 15 took, by 4, 8 and 16 elements, 54, 48 and 54
+ * us, RGB by 4, 12 and 16 107, 73 and 97, RGBA of 31 x 31 218, 149 and 133; f32 90, 103 and 144, RGB of 31 x
+ * 31 by 4 and 12 217 and 180; deviations of 15 x 15 by 8 217, and with all rows in registers by 4 142 (33.5 M
+ * samples, H200). */
+static gint64 length_of_box(const fc_vectors *w) {
+  enum { LONG = 12, LONGER = 24, SQUARES = 8 };
+  const gint64 x = w->f->window_x, step = w->step;
+  if (!fc_vectors_is_box(w->f)) return 0;
+  if (kept_of_row(w) > w->v && w->f->window_y > SQUARES) return 4; /* sums and squares */
+  if (fc_dtype_is_float(w->in_dtype)) return step > 1 && x >= LONGER ? 12 : 4;
+  return step == 3 ? 12 : step == 4 && x >= LONG ? 16 : 8;
+}
+
 /* Elements per thread: those that cost least; along lines of sound, and for separable masks of few taps over
  * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short, or where these would
  * be stored by halves. Of such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes
@@ -134,20 +181,21 @@ static double cost_of(const fc_vectors *w, gint64 taps) {
  */
 static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
-  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
-  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
-  const gint64 taps = dense ? (gint64)w->f->window_x * w->f->window_y : w->f->window_x + w->f->window_y;
+  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype)),
+               box = length_of_box(w);
+  const gboolean separable = g_str_has_prefix(w->f->entry, "fc_separable");
   enum { FEW = 12 };
-  const gboolean full = w->row || (!dense && slim == 1 && taps <= FEW);
+  const gboolean full = box || w->row || (separable && slim == 1 && fc_vectors_taps(w) <= FEW);
   fc_vectors best = {.v = 0};
   double least = 0;
   for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
     w->v = lengths[i];
-    if ((w->v == 12 && w->um != 3) || !fits_vector(w, taps)) continue;
-    if (full && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
-    if (full && best.v && fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(&best, 1) == 16) continue;
-    if (!w->row && best.v && registers_of(w) > MARCH_REGISTERS) continue; /* two warps a scheduler */
-    const double cost = full ? -(double)w->v : cost_of(w, taps);
+    if ((w->v == 12 && (box ? w->step : w->um) != 3) || !fits_vector(w)) continue;
+    if (box && best.v && w->v > box) continue;
+    if (full && !box && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
+    if (full && !box && best.v && fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(&best, 1) == 16) continue;
+    if (!box && !w->row && best.v && registers_of(w) > MARCH_REGISTERS) continue; /* two warps a scheduler */
+    const double cost = full ? -(double)w->v : cost_of(w);
     if (best.v == 0 || cost < least) best = *w, least = cost;
   }
   if (best.v) *w = best;
@@ -188,4 +236,33 @@ void fc_vectors_fit(fc_vectors *w, gint64 width) {
       if (cost < least) least = cost, best = *w;
     }
   *w = best;
+}
+
+gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
+  static const struct {
+    gint64 v, threads;
+  } sizes[2][FC_VECTORS_CELLS] = {{{4, 4}, {4, 8}, {8, 8}, {8, 16}, {8, 32}},
+                                  {{4, 4}, {4, 8}, {4, 16}, {4, 32}, {4, 32}}};
+  const int floats = fc_dtype_is_float(w->in_dtype) || fc_dtype_is_float(w->out_dtype); /* 16 bytes */
+  enum { UNITS = 12 }; /* elements at the ends of rows that a thread loads one by one, at most */
+  w->v = w->um == 3 ? 12 : sizes[floats][size].v, w->cell = sizes[floats][size].threads, w->lends = TRUE;
+  for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
+  if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS || seen_of(w) > w->cell)
+    return FALSE;
+  w->threads = fc_vectors_threads(w), w->batch = 4;
+  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || single_of(w) * w->batch > UNITS * w->cell))
+    w->batch /= 2;
+  w->unroll = fc_vectors_taps(w) * w->v > 600 ? 1 : w->batch;
+  w->width = w->cell * w->v;
+  return shared_of(w) <= MARCH_SHARED && single_of(w) * w->batch <= UNITS * w->cell;
+}
+
+int fc_vectors_fit_cell(fc_vectors *w, gint64 width) {
+  for (int size = 0; size < FC_VECTORS_CELLS; size++) {
+    fc_vectors cell = *w;
+    if (!fc_vectors_set_cell(&cell, size) || cell.width < width) continue;
+    *w = cell;
+    return size;
+  }
+  return -1;
 }

@@ -28,8 +28,15 @@ typedef struct fc_vectors {
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean lends;          /* of march.cuh: all threads have outputs, and some load two vectors */
+  gint64 cell;             /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
+
+/* Whether it is a statistic of columns and rows, fc_box (filters/gpu/box.cuh). */
+gboolean fc_vectors_is_box(const fc_device_function *f);
+
+/* Sums and products of an output, or what takes as long. */
+gint64 fc_vectors_taps(const fc_vectors *w);
 
 /* Chooses v and what follows from it, given all above `loose`, and sets that. FALSE: registers or shared
  * memory do not suffice. */
@@ -38,6 +45,12 @@ gboolean fc_vectors_choose(fc_vectors *w);
 /* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total, and
  * whether threads at its ends have outputs. */
 void fc_vectors_fit(fc_vectors *w, gint64 width);
+
+/* The same for narrow images, side by side in a block: the smallest of FC_VECTORS_CELLS sizes whose cells
+ * contain rows of `width` elements; -1: there is none. And all of a size, without a width. */
+#define FC_VECTORS_CELLS 5
+int fc_vectors_fit_cell(fc_vectors *w, gint64 width);
+gboolean fc_vectors_set_cell(fc_vectors *w, int size);
 
 /* Threads of a block at most. */
 gint64 fc_vectors_threads(const fc_vectors *w);

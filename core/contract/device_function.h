@@ -33,16 +33,20 @@
  * `amount` and `threshold`, makes of the value v in the middle, and the sum, v + amount * (v - sum) if the
  * difference is larger than the threshold, else v; up to 27 x 27, RGB to 21 and RGBA to 19. Or statistics:
  * fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees them
- * (filters/winstat). Or sums of products along X by Fourier transforms of N complex values, of TOGETHER
- * channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
- * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT or
+ * (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images, extremes, or of integers of up to 16
+ * bits sums and means, and of bytes all others, as the type OUT, which is DTYPE or f32. Or sums of products
+ * along X by Fourier transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N,
+ * TOGETHER>, whose members are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT,
+ * FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
  * FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_SHARPENED_TEXT  "using ::fc_sharpened;\n"
 #define FC_FUNCTION_STATISTIC_TEXT  "using ::fc_statistic;\n"
+#define FC_FUNCTION_BOX_TEXT        "using ::fc_box;\n"
 #define FC_FUNCTION_TRANSFORMS_TEXT "using ::fc_transforms;\n"
 #define FC_FUNCTION_STATISTIC_MOST  16384 /* largest window, in samples */
+#define FC_FUNCTION_BOX_MOST        31    /* columns, and rows */
 #define FC_FUNCTION_ALONE                                                                                    \
   4u /* the composed kernel is worth using for this operator alone: it is faster than `process` */
 #define FC_FUNCTION_NONNEGATIVE 8u /* for arguments >= 0 every result is >= 0 */

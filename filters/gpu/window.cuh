@@ -27,7 +27,8 @@ struct fc_window_args {
   int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
   int32_t across, planes;       // rows of an image, or elements of a row in march.cuh; planes of an image
   int32_t begin, extent, total; // positions of the signal ahead of the first output, and in all; outputs
-  int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh
+  int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh; in
+                                // march.cuh count is that of planes, of all images
   float constant;               // the value beyond the ends, between Pre and Post
   uint32_t *notes;
 };
@@ -87,6 +88,15 @@ FC_DEVICE void fc_window_run(const Pre &pre, const float (&v)[N], float (&to)[M]
 
 // What is done with a window: its taps, and how a row of it is added to the sums of the outputs that it
 // belongs to. KEPT: how many rows of numbers a thread keeps from row to row, NY of which are sums.
+template <typename Op, int V, int THREADS> struct fc_window_kept {
+  typedef float type[Op::KEPT][V];
+  static FC_DEVICE void begin(type &sum) {
+#pragma unroll
+    for (int j = 0; j < Op::KEPT; j++)
+#pragma unroll
+      for (int i = 0; i < V; i++) sum[j][i] = 0;
+  }
+};
 
 // Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
@@ -435,8 +445,8 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
 
   // The window of a thread's outputs, which begins PL elements before them. A long line is read tap by tap,
   // and does not stay in registers.
-  template <int KEPT>
-  static FC_DEVICE void add(const Op &op, const float *row, float (&sum)[KEPT][V], float (&done)[V]) {
+  template <typename Kept>
+  static FC_DEVICE void add(const Op &op, const float *row, Kept &sum, float (&done)[V]) {
     float w[NW];
     if constexpr (Op::LINE && NW > 64) {
 #pragma unroll

@@ -206,3 +206,31 @@ int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, 
   return bytes && kind != FC_AUDIO &&
          samples <= (stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_SUMSQ ? 256 : 33);
 }
+
+int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows) {
+  enum { MOST = 31 };
+  if (columns > MOST || rows > MOST || in_dtype == FC_I32 || in_dtype == FC_F64) return 0;
+  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return 1;
+  if (in_dtype == FC_F32 || (out_dtype != in_dtype && out_dtype != FC_F32)) return 0;
+  if (stat == FC_WINSTAT_VAR && out_dtype != FC_F32) return 0;
+  return stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN || in_dtype == FC_U8;
+}
+
+/* On an H200, us for 33.5 M samples, by these and composed. Extremes: u8 of 15 x 15 43, 47, RGB 55, 73; f32
+ * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 15 x 15 154, 156, RGB 156, 200; u16 56, 51, in odd
+ * rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32 by 31 x 31
+ * 165, 277; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd rows 77, 120, of 31 x 31 549, 197; rms of
+ * 15 x 15 85, 72. */
+int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
+                            const int64_t extent[2]) {
+  enum { NARROW = 128, FEW = 49, MANY = 400, STD_COLUMNS = 33, STD_ROWS = 16 };
+  const int64_t area = window[0] * window[1];
+  const int narrow = extent[0] > 0 && extent[0]<NARROW, thin = extent[1]> 0 && extent[1] < 2 * window[1];
+  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) {
+    if (in_dtype == FC_F32) return narrow ? area > FEW : channels > 1 && area > MANY;
+    return in_dtype == FC_U8 || (narrow && area > MANY);
+  }
+  if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD)
+    return window[0] <= STD_COLUMNS && window[1] <= STD_ROWS;
+  return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || (narrow && area > MANY));
+}

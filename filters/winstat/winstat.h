@@ -111,6 +111,13 @@ FC_FILTERS_API fc_status fc_winstat_cpu(const fc_winstat *w, const fc_view *in, 
 FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns,
                                        int64_t channels, int stat, int64_t samples);
 
+/* Whether there is a composed kernel (filters/gpu/box.cuh) for a statistic of images in windows of so many
+ * columns and rows: one that is exact in any order, with sums of 32 bits. And whether the precompiled ones
+ * are at least as fast; `window` and `extent` are in columns and rows (FC_UNKNOWN: many). */
+FC_FILTERS_API int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows);
+FC_FILTERS_API int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
+                                           const int64_t extent[2]);
+
 /* The same on the device of the views; enqueues on `stream` and returns. The scratch
  * is device memory, 256-byte aligned. */
 FC_FILTERS_API size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in);

@@ -410,11 +410,17 @@ static void test_rows_begin(void) {
     int in, out;
     gint64 width, channels;
     const char *moved;
-  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "}, {FC_U16, FC_U16, 175, 4, ", 4, 16, 16, 4, "},
-               {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},  {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
-               {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "}, {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
-               {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},   {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
-               {FC_U8, FC_U8, 168, 3, ", 4, 16, 16, 8, "},   {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 16, "}};
+  } cases[] = {{FC_U16, FC_U16, 176, 4, ", 4, 16, 16, 8, "},
+               {FC_U16, FC_U16, 175, 4, ", 4, 16, 16, 4, "},
+               {FC_U16, FC_F32, 175, 4, ", 4, 8, 16, 8, "},
+               {FC_U16, FC_U16, 175, 3, ", 4, 1, 1, 8, "},
+               {FC_F32, FC_F32, 175, 4, ", 4, 16, 16, 4, "},
+               {FC_F32, FC_F32, 175, 2, ", 4, 8, 8, 4, "},
+               {FC_F32, FC_U16, 175, 2, ", 4, 8, 1, 4, "},
+               {FC_F32, FC_F32, 175, 3, ", 4, 1, 1, 4, "},
+               {FC_U8, FC_U8, 168, 3, ", 4, 16, 16, 8, "},
+               {FC_U8, FC_U8, 172, 1, ", 4, 1, 1, 8, "}, /* one image a warp */
+               {FC_U8, FC_U8, 300, 1, ", 4, 1, 1, 16, "}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = text_of_filter("fc_separable<5,5>", 5, 5, cases[i].in, cases[i].out,
                                            cases[i].width, cases[i].channels);
@@ -533,7 +539,7 @@ typedef struct window_task {
   int nx, ny, in, out;
   gint64 channels;
   gboolean luma;
-  const char *statistic;   /* of sound; NULL: a filter of an image */
+  const char *statistic;   /* of sound, but for fc_box; NULL: a filter of an image */
   int transform, together; /* length, and channels at a time; 0: none */
   gboolean around;         /* in place of a filter */
   gboolean sharpened;      /* a separable one */
@@ -550,11 +556,13 @@ static void run_window(gpointer data, gpointer unused) {
   const char *sums = t->dense ? "fc_dense" : t->sharpened ? "fc_sharpened" : "fc_separable";
   g_autofree char *entry =
       t->statistic ? g_strdup(t->statistic) : g_strdup_printf("%s<%d,%d>", sums, t->nx, t->ny);
-  const int kind = t->statistic || t->transform ? FC_AUDIO : FC_IMAGE;
+  const gboolean box = t->statistic && g_str_has_prefix(t->statistic, "fc_box");
+  const int kind = (t->statistic && !box) || t->transform ? FC_AUDIO : FC_IMAGE;
   const guint first = t->statistic && !strstr(t->statistic, ",4,0>") ? 1 : 0; /* codes are what is read */
   fc_device_function window = {.size = sizeof window,
                                .flags = FC_FUNCTION_WINDOW,
-                               .source = t->statistic   ? FC_FUNCTION_STATISTIC_TEXT
+                               .source = box            ? FC_FUNCTION_BOX_TEXT
+                                         : t->statistic ? FC_FUNCTION_STATISTIC_TEXT
                                          : t->sharpened ? FC_FUNCTION_SHARPENED_TEXT
                                                         : FC_FUNCTION_WINDOW_TEXT,
                                .entry = entry,
@@ -629,6 +637,11 @@ static void test_windows(void) {
                          {FALSE, 1457, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<2,1457,1,0>"},
                          {FALSE, 4800, 1, FC_I16, FC_I16, 2, FALSE, "fc_statistic<5,4800,1,0>"},
                          {FALSE, 116, 1, FC_U8, FC_U8, 1, FALSE, "fc_statistic<4,116,0,0>"},
+                         {FALSE, 15, 15, FC_U8, FC_U8, 3, FALSE, "fc_box<7,15,15,0,4>"},
+                         {FALSE, 31, 31, FC_F32, FC_F32, 1, FALSE, "fc_box<6,31,31,4,4>"},
+                         {FALSE, 31, 31, FC_U16, FC_U16, 4, FALSE, "fc_box<2,31,31,2,4>"},
+                         {FALSE, 7, 7, FC_U8, FC_F32, 3, FALSE, "fc_box<4,7,7,0,4>"},
+                         {FALSE, 1, 31, FC_U8, FC_U8, 1, FALSE, "fc_box<5,1,31,0,4>"},
                          {TRUE, 127, 1, FC_U8, FC_U8, 1, FALSE, NULL, 1024, 1},
                          {TRUE, 1023, 1, FC_I16, FC_F32, 2, FALSE, NULL, 4096, 2},
                          {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2},

@@ -94,6 +94,13 @@ static const struct {
     {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
     {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
     {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
+    {{"winstat:window=15x15"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"winstat:window=15x15"}, FC_IMAGE, FC_F32, 1, ""}, /* in another order, too */
+    {{"winstat:window=9:axis=y"}, FC_IMAGE, FC_U16, 1, "1"},
+    {{"winstat:window=32x3"}, FC_IMAGE, FC_U16, 1, ""},
+    {{"winstat:window=15x15:border=shrink"}, FC_IMAGE, FC_U16, 1, ""},
+    {{"winstat:window=15x15:stat=max"}, FC_IMAGE, FC_U8, 3, ""},
+    {{"gain:2", "winstat:window=5x5:stat=max", "clip:min=3"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
     {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
     {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, "1"},
