@@ -173,6 +173,8 @@ static const row2d rows2d[] = {
     {"f32 RGBA, long", 1, 31, 31, {F32, WIDE, 4, 0, 0}, BOTH(WAYS), 1},
     {"100 wide", 1, 7, 7, {F32, 1, 4096, 100, 1, 0, 0}, BOTH(WAYS), 1},
     {"32 x 32, long", 1, 31, 31, {F32, 100, 32, 32, 1, 0, 0}, BOTH(NARROW), 1},
+    {"32 x 32", 1, 7, 7, {F32, 100, 32, 32, 1, 0, 0}, BOTH(WAYS), 0},
+    {"45 x 45", 1, 7, 7, {F32, 100, 45, 45, 1, 0, 0}, BOTH(WAYS), 1},
     {"one row", 1, 7, 7, {F32, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_LINE, 1},
     {"8 rows, long", 1, 31, 31, {F32, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_THIN, 1},
     {"one wide", 1, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
@@ -510,6 +512,50 @@ static void check_winstat(void) {
           "row %zu", i);
 }
 
+/* Windows of columns and rows: whether they are composed at all, and alone. */
+static void check_boxes(void) {
+  enum { NONE = -1, QUICK = 1 };
+  static const struct {
+    int stat, in, out;
+    int64_t window[2], extent[2], channels;
+    int quick;
+  } rows[] = {
+      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 1, QUICK},
+      {FC_WINSTAT_MAX, U16, {15, 15}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_MAX, U16, {31, 31}, {32, 32}, 1, QUICK},
+      {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 4096}, 3, 0},
+      {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 3, QUICK},
+      {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_MIN, F32, {15, 15}, {100, 100}, 1, QUICK},
+      {FC_WINSTAT_MIN, F32, {7, 7}, {FC_UNKNOWN, FC_UNKNOWN}, 1, 0},
+      {FC_WINSTAT_MIN, FC_F64, FC_F64, {7, 7}, {8192, 4096}, 1, NONE},
+      {FC_WINSTAT_MAX, F32, {32, 3}, {8192, 4096}, 1, NONE},
+      {FC_WINSTAT_MEAN, F32, {15, 15}, {8192, 4096}, 1, NONE},
+      {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 4096}, 3, 0},
+      {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 8}, 3, QUICK},
+      {FC_WINSTAT_MEAN, U8, {31, 31}, {32, 32}, 3, QUICK},
+      {FC_WINSTAT_MEAN, FC_U8, FC_F32, {15, 15}, {8192, 4096}, 3, 0},
+      {FC_WINSTAT_MEAN, FC_U8, FC_U16, {15, 15}, {8192, 4096}, 3, NONE},
+      {FC_WINSTAT_MEAN, FC_I16, FC_I16, {1, 31}, {8192, 8}, 1, 0},
+      {FC_WINSTAT_SUM, U16, {31, 31}, {32, 32}, 1, 0},
+      {FC_WINSTAT_STD, U8, {15, 15}, {8192, 4096}, 1, QUICK},
+      {FC_WINSTAT_STD, U8, {31, 31}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_RMS, U8, {15, 15}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_RMS, U16, {15, 15}, {8192, 4096}, 1, NONE},
+      {FC_WINSTAT_VAR, U8, {5, 5}, {8192, 4096}, 1, NONE}, /* may exceed bytes */
+      {FC_WINSTAT_VAR, FC_U8, FC_F32, {5, 31}, {8192, 4096}, 1, 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const int some =
+        fc_winstat_is_box(rows[i].stat, rows[i].in, rows[i].out, rows[i].window[0], rows[i].window[1]);
+    CHECK(some == (rows[i].quick != NONE), "row %zu: composed %d", i, some);
+    if (some)
+      CHECK(fc_winstat_box_is_quick(rows[i].stat, rows[i].in, rows[i].channels, rows[i].window,
+                                    rows[i].extent) == rows[i].quick,
+            "row %zu", i);
+  }
+}
+
 /* The element that stands for position p of a row; -1: the constant. */
 static int64_t source_of(int border, int64_t p, int64_t columns) {
   if (p >= 0 && p < columns) return p;
@@ -716,6 +762,7 @@ int main(void) {
   check_ends();
   check_chips();
   check_winstat();
+  check_boxes();
   check_folds();
   check_pointwise();
   check_ways();
