@@ -71,8 +71,9 @@ static char *window_of(int kind) {
   if (pick(0, 3) == 0) {
     static const char *const stats[] = {"sum", "sumsq", "mean", "var", "std", "rms", "min", "max"};
     const int window = (int)exp(g_rand_double_range(numbers, log(2), log(kind == FC_AUDIO ? 6000 : 60)));
-    g_string_printf(s, "winstat:window=%d:stat=%s:border=%s", window, stats[pick(0, G_N_ELEMENTS(stats))],
-                    border);
+    g_string_printf(s, "winstat:window=%d", window);
+    if (kind != FC_AUDIO && pick(0, 2)) g_string_printf(s, "winstat:window=%dx%d", pick(1, 33), pick(1, 33));
+    g_string_append_printf(s, ":stat=%s:border=%s", stats[pick(0, G_N_ELEMENTS(stats))], border);
   } else if (kind == FC_AUDIO || pick(0, 5) == 0) {
     g_autofree char *mask = numbers_of(pick(1, pick(0, 3) ? 40 : 129), -0.3, 0.4);
     g_string_printf(s, "conv1d:[%s]:method=direct:axis=%s:border=%s", mask,
@@ -127,7 +128,7 @@ static void lay_out(fc_view *v, const fc_format *f, gsize *bytes) {
 }
 
 static trial *trial_new(void) {
-  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 230}, {1, 300, 9}, {2, 133, 512}};
+  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 230}, {1, 300, 9}, {2, 133, 512}, {23, 31, 33}};
   trial *t = g_new0(trial, 1);
   int channels = pick(1, 5);
   t->in = (fc_format){.size = sizeof t->in,
@@ -431,6 +432,16 @@ static const struct {
      172800000,
      2,
      2},
+    {"mean of 15 x 15, 64 x 1080p u8", {"winstat:window=15x15"}, FC_U8, FC_U8, 64, 1080, 1920, 1, 1},
+    {"gain, min of 15 x 15, clip, f32",
+     {"gain:0.9", "winstat:window=15x15:stat=min", "clip:min=5:max=200"},
+     FC_F32,
+     FC_F32,
+     1,
+     12288,
+     12288,
+     1,
+     1},
     {"rms of 4800, 1 h stereo i16", {"winstat:window=4800:stat=rms"}, FC_I16, FC_I16, 1, 1, 172800000, 2, 2},
     {"conv2d 3x15, 12288^2 f32",
      {"conv2d:[1,2,1,1,3,1,2,2,1,1,2,3,1,1,2;2,1,1,2,3,1,1,2,4,1,1,2,1,3,1;1,1,2,1,2,1,3,1,1,2,2,1,1,1,3]/"
