@@ -19,9 +19,9 @@ typedef struct row {
 
 /* The table of filters/README.md. */
 static const row table[] = {
-    {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_PIXELS},
     {3, 3, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
-    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed, as those below */
+    {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed, as those below */
+    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_I16, FC_I16, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 1, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_U8, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
