@@ -401,9 +401,7 @@ template <class M, class C>
 static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k, const C &c,
                                       cudaStream_t stream) {
   constexpr int64_t EACH = sizeof(typename M::F);
-  if (a.along == EACH)
-    return b.along == EACH ? fc_mma_vectors<M, true, true>(a, b, k, c, stream)
-                           : fc_mma_vectors<M, true, false>(a, b, k, c, stream);
+  if (a.along == EACH) return fc_mma_vectors<M, true, false>(a, b, k, c, stream); // then not b (gemm_plan.c)
   return b.along == EACH ? fc_mma_vectors<M, false, true>(a, b, k, c, stream)
                          : fc_mma_vectors<M, false, false>(a, b, k, c, stream);
 }

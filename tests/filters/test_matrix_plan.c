@@ -107,6 +107,7 @@ static void copy_lines(const fc_gemm_lines *l, int type, char *work, size_t room
 
 static void multiply(const fc_matrix *m, fc_gemm g, char *work, size_t room) {
   const fc_gemm by_rows = fc_gemm_by_rows(&g);
+  CHECK(by_rows.a_col != 1 || by_rows.b_row != 1, "both operands are adjacent along k: no fast kernel");
   if (m->split && g.k > 0) {
     const fc_gemm_parts parts = fc_gemm_parts_of(&by_rows);
     CHECK(parts.bytes <= fc_gemm_split_scratch(&g), "more parts than asked for");
