@@ -69,12 +69,15 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   return FC_OK;
 }
 
+/* All channels as they are: a copy of what lies side by side. */
+static int is_all(const fc_arg *channels, int64_t all) {
+  return channels->count == all && is_leading(channels, all);
+}
+
 static fc_status prepare(const fc_host *host, void *instance, const fc_setup *setup, void **prepared) {
   const fc_arg *channels = instance;
   int32_t selected[MOST];
-  /* All channels as they are: a copy of what lies side by side. */
-  const int64_t all = setup->in[0]->extent[FC_AXIS_C];
-  if (channels->count == all && is_leading(channels, all))
+  if (is_all(channels, setup->in[0]->extent[FC_AXIS_C]))
     return gather_prepare(host, setup, (fc_gather){.channels = NULL}, 0, prepared);
   for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
   return gather_prepare(host, setup, (fc_gather){.channels = selected}, channels->count, prepared);
@@ -83,11 +86,15 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
                           fc_device_function *function) {
   const fc_arg *channels = instance;
+  const int64_t all = setup->in[0]->extent[FC_AXIS_C];
   int32_t selected[FC_FUNCTION_CHANNELS];
   (void)host;
   if (channels->count > FC_FUNCTION_CHANNELS || !gather_is_exact(setup)) return FC_UNSUPPORTED;
   for (int64_t i = 0; i < channels->count; i++) selected[i] = (int32_t)channels->ints[i];
-  return fc_function_mix(selected, channels->count, setup->in[0]->extent[FC_AXIS_C], function);
+  const fc_status status = fc_function_mix(selected, channels->count, all, function);
+  if (setup->compute == FC_F32 && all <= 4 && channels->count <= 4 && !is_all(channels, all))
+    function->flags |= FC_FUNCTION_ALONE; /* gather.cu copies a sample at a time */
+  return status;
 }
 
 /* ---- joined by algebra ---------------------------------------------------------- */

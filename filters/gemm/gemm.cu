@@ -401,9 +401,7 @@ template <class M, class C>
 static inline fc_status fc_mma_orders(const fc_mma_operand &a, const fc_mma_operand &b, int64_t k, const C &c,
                                       cudaStream_t stream) {
   constexpr int64_t EACH = sizeof(typename M::F);
-  if (a.along == EACH)
-    return b.along == EACH ? fc_mma_vectors<M, true, true>(a, b, k, c, stream)
-                           : fc_mma_vectors<M, true, false>(a, b, k, c, stream);
+  if (a.along == EACH) return fc_mma_vectors<M, true, false>(a, b, k, c, stream); // then not b (gemm_plan.c)
   return b.along == EACH ? fc_mma_vectors<M, false, true>(a, b, k, c, stream)
                          : fc_mma_vectors<M, false, false>(a, b, k, c, stream);
 }
@@ -523,7 +521,9 @@ template <typename F> fc_status mma_product(const fc_gemm *g, int processors, cu
 template <typename F, typename S> fc_status tiled_product(const fc_gemm *g, cudaStream_t stream) {
   const operand<F, S> a = operand_of<F, S>(g->a, g->a_row, g->a_col),
                       b = operand_of<F, S>(g->b, g->b_col, g->b_row);
-  return fc_tile_product<S, 0>(g->m, g->n, g->k, a, b, fc_gemm_result_of<F, S>(g), stream);
+  // Of floats that are widened those are on the tensor cores.
+  return fc_tile_product<S, std::is_same<F, S>::value>(g->m, g->n, g->k, a, b, fc_gemm_result_of<F, S>(g),
+                                                       stream);
 }
 
 fc_status tma_product(const fc_gemm *g, const fc_gemm_choice &c, float, cudaStream_t stream) {

@@ -10,12 +10,11 @@
  *
  * Every element of C is a sum over k in one fixed order: it does not depend on m, n, the strides or where a
  * tile of the computation begins, so that a product computed in pieces is the product computed whole, bit for
- * bit. CPU and CUDA, and different instruction sets, agree to rounding. Error: |error| <= about k * eps *
- * (|A||B|), in practice sqrt(k) * eps. GPUs of sm_90 make sums of more than 16 products of f32 in f64, which
- * is faster there, and round once.
+ * bit. Error: |error| <= about k * eps * (|A||B|), in practice sqrt(k) * eps. GPUs of sm_90 make sums of more
+ * than 16 products of f32 in f64, which is faster there, and round once.
  *
- * No allocation, no threads; re-entrant. Cost 2mnk flop. The CPU version is blocked and packed after Goto and
- * van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), as in BLIS.
+ * On GPUs; on the CPU `matrix` has loops of its own over the tiles of gemm_kernels.h. No allocation;
+ * re-entrant. Cost 2mnk flop.
  */
 #ifndef FC_FILTERS_GEMM_H
 #define FC_FILTERS_GEMM_H
@@ -27,7 +26,6 @@ FC_BEGIN_DECLS
 
 typedef struct fc_gemm {
   int32_t type;    /* FC_F32 or FC_F64, of the three matrices and of the sums */
-  int32_t isa;     /* fc_isa to use on the CPU: fc_isa_best(), or a lesser one in tests */
   int64_t m, n, k; /* each >= 0 */
   double alpha, beta;
   const void *a, *b;
@@ -44,11 +42,6 @@ FC_FILTERS_API fc_status fc_gemm_check(const fc_gemm *g);
 
 /* The plain triple loop; sums in double for either type. */
 FC_FILTERS_API fc_status fc_gemm_ref(const fc_gemm *g);
-
-/* Bytes of scratch that fc_gemm_cpu needs; at most a few MiB for any size. */
-FC_FILTERS_API size_t fc_gemm_scratch(const fc_gemm *g);
-/* `scratch` is aligned to 64 bytes. */
-FC_FILTERS_API fc_status fc_gemm_cpu(const fc_gemm *g, void *scratch);
 
 /* Matrices in the memory of the current device; enqueues on `stream`, a cudaStream_t. */
 FC_FILTERS_API fc_status fc_gemm_cuda(const fc_gemm *g, void *stream);
@@ -79,15 +72,6 @@ FC_FILTERS_API fc_status fc_gemm_padded_cuda(const fc_gemm *g, void *scratch, vo
  */
 FC_FILTERS_API size_t fc_gemm_split_scratch(const fc_gemm *g);
 FC_FILTERS_API fc_status fc_gemm_split_cuda(const fc_gemm *g, void *scratch, void *stream);
-
-/* A matrix as described for BLAS: order, leading dimension, and whether it is transposed. Sets the two
- * distances of a matrix. */
-typedef enum fc_order { FC_ROW_MAJOR = 0, FC_COL_MAJOR = 1 } fc_order;
-static inline void fc_gemm_strides(fc_order order, int transposed, int64_t ld, int64_t *row, int64_t *col) {
-  int by_rows = (order == FC_ROW_MAJOR) != (transposed != 0);
-  *row = by_rows ? ld : 1;
-  *col = by_rows ? 1 : ld;
-}
 
 FC_END_DECLS
 

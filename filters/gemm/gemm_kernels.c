@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gemm_kernels.c - register tiles, packing and the update of C, for one instruction set.
+ * gemm_kernels.c - register tiles and sums of sums, for one instruction set.
  *
  * The height of a tile fills the vector registers: 12 x 2 sums of AVX-512's 32, 6 x 2 of AVX2's 16, 4 x 2 of
  * SSE2's 16 (which also needs one for each product).
@@ -22,6 +22,6 @@
 #include "filters/base/both_types.inc"
 
 const fc_gemm_kernel_pair FC_ISA_NAME(fc_gemm_kernels) = {
-    {MR, 2 * FC_LANES_F32, FC_LANES_F32, sizeof(float), tile_f32, pack_f32, update_f32},
-    {MR, 2 * FC_LANES_F64, FC_LANES_F64, sizeof(double), tile_f64, pack_f64, update_f64},
+    {2 * FC_LANES_F32, FC_LANES_F32, tile_f32, add_f32},
+    {2 * FC_LANES_F64, FC_LANES_F64, tile_f64, add_f64},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gemm_kernels.h - the inner loops of matrix products, for one instruction set. Internal to filters/: used by
- * gemm.c and by the transforms that multiply by a matrix.
+ * matrix.c.
  *
  * Pointers are to elements of the type that the table is for, so that the loops around these are written
  * once; strides and counts are in elements.
@@ -11,13 +11,11 @@
 
 #include "filters/base/isa.h"
 
-/* Largest tile for any instruction set and type. */
-#define FC_TILE_MAX_ROWS 12
+/* Most columns of a tile for any instruction set and type. */
 #define FC_TILE_MAX_COLS 32
 
 typedef struct fc_gemm_kernels {
-  int rows, cols, lanes; /* of a full tile; elements of a vector (`cols` is two vectors) */
-  size_t size;           /* of an element */
+  int cols, lanes; /* of a full tile; elements of a vector (`cols` is two vectors) */
 
   /*
    * One tile of sums in registers: for i < rows and j < cols,
@@ -30,14 +28,8 @@ typedef struct fc_gemm_kernels {
   void (*tile)(int rows, int cols, int64_t k, const void *a, int64_t a_row, int64_t a_col, const void *b,
                int64_t b_row, void *c, int64_t c_row, int keep);
 
-  /* Packs `count` rows of A (columns of B), `across` apart and of k elements `along`
-   * apart, into panels of `width`, the last filled up with zeros: to[panel][k][width]. */
-  void (*pack)(void *to, int width, const void *from, int64_t across, int64_t along, int64_t count,
-               int64_t k);
-
-  /* c = alpha * sums + beta * c; rows of sums are s_row apart. With beta 0 c is not read. */
-  void (*update)(void *c, int64_t c_row, int64_t c_col, const void *sums, int64_t s_row, int64_t rows,
-                 int64_t cols, double alpha, double beta);
+  /* c += sums, of `count` adjacent elements. */
+  void (*add)(void *c, const void *sums, int64_t count);
 } fc_gemm_kernels;
 
 /* [0] for f32, [1] for f64. */

@@ -77,9 +77,15 @@ static double cost_of_memory(const fc_gemm *g, const fc_gemm_chip *chip, fc_gemm
   return bytes_of(g) / (0.8 * COPIES);
 }
 
+/* Both operands adjacent along k, as those of no operator are, whose matrices lie by columns (matrix.h). */
+static int are_by_k(const fc_gemm *g) {
+  return g->a_col == 1 && g->b_row == 1;
+}
+
 static int takes_tma(const fc_gemm *g, const fc_gemm_chip *chip) {
   fc_gemm_side a, b;
-  if (chip->major != 9 || g->k == 0 || (g->type == FC_F32 && !fc_gemm_widens(chip, g->k))) return 0;
+  if (chip->major != 9 || g->k == 0 || are_by_k(g) || (g->type == FC_F32 && !fc_gemm_widens(chip, g->k)))
+    return 0;
   fc_gemm_sides(g, &a, &b);
   return fc_gemm_is_readable(&a, g->type) && fc_gemm_is_readable(&b, g->type);
 }
@@ -109,7 +115,7 @@ static double cost_of_tma(const fc_gemm *g, const fc_gemm_chip *chip, fc_gemm_ch
 
 /* Tiles are not filled by few rows or columns; floats are in tiles of their own unless widened. */
 static int takes_mma(const fc_gemm *g, const fc_gemm_chip *chip) {
-  if (chip->major < 8 || g->k == 0 || g->m <= 16 || g->n <= 16) return 0;
+  if (chip->major < 8 || g->k == 0 || are_by_k(g) || g->m <= 16 || g->n <= 16) return 0;
   return g->type == FC_F64 || fc_gemm_widens(chip, g->k);
 }
 

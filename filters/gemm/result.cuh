@@ -34,7 +34,6 @@ template <typename F, typename S = F> struct fc_gemm_result {
   const F *d;
   int64_t d_row, d_col;
   __device__ __forceinline__ column at(int64_t j) const { return {data + j * col, d + j * d_col}; }
-  __device__ __forceinline__ S start(int64_t) const { return S(0); }
   __device__ __forceinline__ void store(const column &to, int64_t i, S sum) const {
     to.c[i * row] = fc_gemm_value(sum, alpha, beta, to.d + i * d_row);
   }

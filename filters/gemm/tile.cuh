@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// tile.cuh - the tiled matrix product that gemm.cu and the block transforms share.
+// tile.cuh - the tiled matrix product of gemm.cu, of any strides.
 //
 // A block of threads computes BM x BN sums, a thread TM x TN of them in registers. Slices of BK steps of k go
 // through shared memory, double-buffered: while one is multiplied the next is being loaded into registers,
 // and one barrier per slice suffices. Fragments are read from shared memory 16 bytes at a time.
 //
-// What the product reads and writes is abstract, so that a transform can load samples and store them with
-// conversion. An operand (A by rows, B by columns) offers
+// An operand (A by rows, B by columns) offers
 //     const char *at(int64_t i)           its i-th row (column), at k = 0
 //     int64_t along                       bytes from one k to the next
 //     F load(const char *)                the element there
 //     bool along_fast                     whether neighbours in k are neighbours in memory
 // and the result
 //     place at(int64_t j)                 the address of its j-th column, of any type
-//     F start(int64_t i)                  what the sums of row i begin with
 //     void store(place, int64_t i, F sum)
 //
-// Each sum is one chain of fused multiply-adds, k ascending, or with BLOCK > 0 the sum of the chains of every
-// BLOCK steps, for any tile: sums do not depend on the shape or position of a tile.
+// Each sum is one chain of fused multiply-adds, k ascending: it does not depend on the shape or position of a
+// tile.
 #ifndef FC_FILTERS_GEMM_TILE_CUH
 #define FC_FILTERS_GEMM_TILE_CUH
 
@@ -100,18 +98,8 @@ __device__ __forceinline__ void fc_tile_fragment(typename S::F *to, const typena
   }
 }
 
-// total += sum, and the sum is reset.
-template <class S>
-__device__ __forceinline__ void fc_tile_fold(typename S::F (&total)[S::TM][S::TN],
-                                             typename S::F (&sum)[S::TM][S::TN]) {
-#pragma unroll
-  for (int r = 0; r < S::TM; r++)
-#pragma unroll
-    for (int s = 0; s < S::TN; s++) total[r][s] += sum[r][s], sum[r][s] = typename S::F(0);
-}
-
 // The tile with its first row at i0 and its first column at j0.
-template <class S, int BLOCK, class A, class B, class C>
+template <class S, class A, class B, class C>
 __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t k,
                                                  const A &a, const B &b, const C &c) {
   using F = typename S::F;
@@ -125,17 +113,7 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
   stage_a.aim(a, i0, m);
   stage_b.aim(b, j0, n);
 
-  F sum[S::TM][S::TN];
-#pragma unroll
-  for (int r = 0; r < S::TM; r++) {
-    int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
-    F start = i < m ? c.start(i) : F(0);
-#pragma unroll
-    for (int s = 0; s < S::TN; s++) sum[r][s] = start;
-  }
-
-  static_assert(BLOCK % S::BK == 0, "blocks are whole slices");
-  F total[S::TM][S::TN] = {}; // not used without blocks
+  F sum[S::TM][S::TN] = {};
   stage_a.fetch(a, 0, k);
   stage_b.fetch(b, 0, k);
   int now = 0;
@@ -156,9 +134,7 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
 #pragma unroll
         for (int s = 0; s < S::TN; s++) sum[r][s] = fc_tile_fma(x[r], y[s], sum[r][s]);
     }
-    if (BLOCK > 0 && (k0 + S::BK) % (BLOCK > 0 ? BLOCK : 1) == 0) fc_tile_fold<S>(total, sum);
   }
-  if (BLOCK > 0) fc_tile_fold<S>(total, sum);
 
 #pragma unroll
   for (int s = 0; s < S::TN; s++) {
@@ -168,28 +144,28 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
 #pragma unroll
     for (int r = 0; r < S::TM; r++) {
       int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
-      if (i < m) c.store(place, i, BLOCK > 0 ? total[r][s] : sum[r][s]);
+      if (i < m) c.store(place, i, sum[r][s]);
     }
   }
 }
 
 // Tiles in one row of the grid, which strides over the rest.
-template <class S, int BLOCK, class A, class B, class C>
+template <class S, class A, class B, class C>
 __global__ void __launch_bounds__(S::threads)
     fc_tile_kernel(int64_t m, int64_t n, int64_t k, int64_t across, int64_t tiles, A a, B b, C c) {
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    fc_tile_multiply<S, BLOCK>(t / across * S::BM, t % across * S::BN, m, n, k, a, b, c);
+    fc_tile_multiply<S>(t / across * S::BM, t % across * S::BN, m, n, k, a, b, c);
     __syncthreads(); // before the next tile overwrites what a slower warp still reads
   }
 }
 
-template <class S, int BLOCK, class A, class B, class C>
+template <class S, class A, class B, class C>
 static inline fc_status fc_tile_launch(int64_t m, int64_t n, int64_t k, const A &a, const B &b, const C &c,
                                        cudaStream_t stream) {
   if (m <= 0 || n <= 0) return FC_OK;
   int64_t across = (n + S::BN - 1) / S::BN;
   int64_t tiles = across * ((m + S::BM - 1) / S::BM);
-  fc_tile_kernel<S, BLOCK>
+  fc_tile_kernel<S>
       <<<fc_blocks(tiles, 1, INT32_MAX), S::threads, 0, stream>>>(m, n, k, across, tiles, a, b, c);
   return fc_launch_status();
 }
@@ -205,17 +181,18 @@ template <typename F> struct fc_tile_shapes {
 // Large tiles that keep the chip busy: two for each multiprocessor of a big one.
 static constexpr int64_t FC_TILE_ENOUGH = 264;
 
-// With BLOCK > 0 large tiles would need too many registers.
-template <typename F, int BLOCK, class A, class B, class C>
+// MANY: there are products of more than 16 rows and columns, and steps of k.
+template <typename F, bool MANY, class A, class B, class C>
 static inline fc_status fc_tile_product(int64_t m, int64_t n, int64_t k, const A &a, const B &b, const C &c,
                                         cudaStream_t stream) {
   using shapes = fc_tile_shapes<F>;
-  if (m <= 16) return fc_tile_launch<typename shapes::flat, BLOCK>(m, n, k, a, b, c, stream);
-  if (n <= 16) return fc_tile_launch<typename shapes::tall, BLOCK>(m, n, k, a, b, c, stream);
+  if (m <= 16) return fc_tile_launch<typename shapes::flat>(m, n, k, a, b, c, stream);
+  if (n <= 16) return fc_tile_launch<typename shapes::tall>(m, n, k, a, b, c, stream);
   int64_t large = ((m + 127) / 128) * ((n + 127) / 128);
-  if (BLOCK == 0 && large >= FC_TILE_ENOUGH && m > 64 && n > 64)
-    return fc_tile_launch<typename shapes::large, 0>(m, n, k, a, b, c, stream);
-  return fc_tile_launch<typename shapes::medium, BLOCK>(m, n, k, a, b, c, stream);
+  if constexpr (MANY)
+    if (large >= FC_TILE_ENOUGH && m > 64 && n > 64)
+      return fc_tile_launch<typename shapes::large>(m, n, k, a, b, c, stream);
+  return fc_tile_launch<typename shapes::medium>(m, n, k, a, b, c, stream);
 }
 
 #endif

@@ -387,10 +387,9 @@ static inline fc_status fc_tma_product(const fc_gemm *g, const fc_gemm_choice *c
   fc_gemm_side a, b;
   fc_gemm_sides(g, turned ? &b : &a, turned ? &a : &b);
   const fc_tma_result<F, S> c = fc_tma_result_of<F, S>(g, turned);
-  const fc_tma_launcher<F, S> *of =
-      a.along == 1   ? b.along == 1 ? SIZED<true, true>::launchers : SIZED<true, false>::launchers
-      : b.along == 1 ? SIZED<false, true>::launchers
-                     : SIZED<false, false>::launchers;
+  const fc_tma_launcher<F, S> *of = a.along == 1   ? SIZED<true, false>::launchers // then not b (gemm_plan.c)
+                                    : b.along == 1 ? SIZED<false, true>::launchers
+                                                   : SIZED<false, false>::launchers;
   return of[choice->tile](a, b, g->k, c, stream);
 }
 

@@ -222,7 +222,7 @@ static void along_block(const run *r, const fc_gemm_kernels *k, int64_t c, int64
     k->tile((int)count, (int)fc_smaller(k->cols, m->pitch - j), fc_smaller(BLOCK, m->cols - c),
             r->x + c * r->size, m->cols, 1, (const char *)m->matrix + (c * m->pitch + j) * r->size, m->pitch,
             to + j * r->size, m->pitch, c == 0 && m->offset != NULL);
-  if (c) k->update(r->y, m->pitch, 1, to, m->pitch, count, m->pitch, 1, 1);
+  if (c) k->add(r->y, to, count * m->pitch);
 }
 
 static void along(const run *r) {
@@ -250,7 +250,7 @@ static void across_block(const run *r, const fc_gemm_kernels *k, int64_t c, int6
     k->tile((int)m->rows, (int)fc_smaller(k->cols, width - j), fc_smaller(BLOCK, m->cols - c),
             (const char *)m->matrix + c * m->pitch * r->size, 1, m->pitch, r->x + (c * width + j) * r->size,
             width, to + j * r->size, width, c == 0 && m->offset != NULL);
-  if (c) k->update(r->y, width, 1, to, width, m->rows, width, 1, 1);
+  if (c) k->add(r->y, to, m->rows * width);
 }
 
 /* One block of `count` positions that lie in_next, out_next bytes apart. */

@@ -3,7 +3,7 @@
 // matrix.cu - a matrix along an axis, on a CUDA device, by the kernel that fc_matrix_choose names
 // (matrix_plan.h):
 //
-//   pixels    three interleaved channels of bytes or floats: a thread mixes four pixels (matrix_mix.cu)
+//   pixels    three interleaved channels of floats: a thread mixes four pixels (matrix_mix.cu)
 //   blocks    up to 16 x 16: a thread multiplies a block in its registers, the matrix in
 //             shared memory; the limit is then the memory's speed
 //   products  larger: matrix products (gemm/gemm.h), whose sums are those of gemm.h. What is of another type
@@ -165,7 +165,7 @@ template <typename F>
 fc_status launch(fc_matrix_launch which, const fc_matrix *m, const fc_view *in, const fc_view *out,
                  char *scratch, uint32_t *notes, cudaStream_t stream) {
   switch (which) {
-  case FC_MATRIX_PIXELS: return fc_matrix_mix(m, in, out, notes, stream);
+  case FC_MATRIX_PIXELS: return fc_matrix_mix(m, in, out, stream);
   case FC_MATRIX_BLOCKS_4: return run_block<F, 4>(m, in, out, notes, stream);
   case FC_MATRIX_BLOCKS_8: return run_block<F, 8>(m, in, out, notes, stream);
   case FC_MATRIX_BLOCKS_16: return run_block<F, 16>(m, in, out, notes, stream);

@@ -122,7 +122,6 @@ template <typename F> static inline fc_line<F> fc_line_of(const fc_view *v, int 
 
 // Views as for FC_MATRIX_PIXELS (matrix_plan.h); FC_UNSUPPORTED, with nothing enqueued, for more tiles than a
 // grid may have blocks.
-fc_status fc_matrix_mix(const fc_matrix *m, const fc_view *in, const fc_view *out, uint32_t *notes,
-                        cudaStream_t stream);
+fc_status fc_matrix_mix(const fc_matrix *m, const fc_view *in, const fc_view *out, cudaStream_t stream);
 
 #endif

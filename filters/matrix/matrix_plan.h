@@ -13,7 +13,7 @@
 FC_BEGIN_DECLS
 
 typedef enum fc_matrix_launch {
-  FC_MATRIX_PIXELS,    /* 3 x 3, interleaved channels of u8 or f32, dense: a thread mixes four pixels */
+  FC_MATRIX_PIXELS,    /* 3 x 3, interleaved channels of f32, dense: a thread mixes four pixels */
   FC_MATRIX_BLOCKS_4,  /* up to 4 x 4: a thread multiplies a block in its registers */
   FC_MATRIX_BLOCKS_8,  /* up to 8 x 8 */
   FC_MATRIX_BLOCKS_16, /* up to 16 x 16 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * functions.h - operations on each sample or pixel as device functions (extension "device-function/1" of
- * plugin.h). Results are, to the bit, those of pointwise.cu, gather.cu and matrix_mix.cu: the same roundings
- * in the same order.
+ * plugin.h). Results are, to the bit, those of pointwise.cu, gather.cu and matrix.cu: the same roundings in
+ * the same order.
  *
  * Texts use `real`, the compute type, FC_DEVICE, and fc_at_least, fc_at_most and fc_fma of
  * filters/gpu/map.cuh. A struct's bytes are its members one after the other, each a `real`.

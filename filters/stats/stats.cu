@@ -369,6 +369,7 @@ struct gather_layout {
   fc_dev_divider by_columns;
   int64_t sets;                    // units; of all channels together if interleaved
   int step32_rows, step32_columns; // row and column increments of 32 samples
+  bool ragged;                     // there are incomplete chunks
 };
 
 // A chunk: the address of its block; the index of its first sample in the block; the number of its samples, 0
@@ -567,30 +568,30 @@ template <int C> struct gather_piece {
 };
 
 // UNIT / l.unit units per block, as in measure_units and measure_pixels. If there are incomplete chunks
-// (RAGGED), the last chunks come first, and warps take chunks as they become free; otherwise all take the
+// (g.ragged), the last chunks come first, and warps take chunks as they become free; otherwise all take the
 // same time.
-template <class S, bool RAGGED>
+template <class S>
 __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
     gather_units(const __grid_constant__ gather_layout g, fc_stats_part *units, char *blocks,
                  int64_t frame_bytes) {
-  constexpr int C = S::C, PIECES = RAGGED ? C * UNIT : UNIT;
+  constexpr int C = S::C;
   extern __shared__ float4 gather_rooms[];
   __shared__ fc_stats_part parts[C * UNIT];
   __shared__ int left;
   const layout &l = g.l;
-  const int warp = threadIdx.x / 32;
+  const int warp = threadIdx.x / 32, pieces = g.ragged ? C * UNIT : UNIT;
   float *room = reinterpret_cast<float *>(gather_rooms) + warp * S::ROOM;
   const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
-  if (RAGGED) {
-    if (threadIdx.x == 0) left = PIECES - S::WARPS;
+  if (g.ragged) {
+    if (threadIdx.x == 0) left = pieces - S::WARPS;
     __syncthreads();
   }
 #pragma unroll 1
-  for (int i = RAGGED ? PIECES - 1 - warp : warp, next; i >= 0 && i < PIECES; i = next) {
-    const int chunk = RAGGED ? i / C : i;
-    const gather_piece<C> piece = {gather_chunk_of<C>(g, base, chunk), RAGGED ? i - chunk * C : 0};
+  for (int i = g.ragged ? pieces - 1 - warp : warp, next; i >= 0 && i < pieces; i = next) {
+    const int chunk = g.ragged ? i / C : i;
+    const gather_piece<C> piece = {gather_chunk_of<C>(g, base, chunk), g.ragged ? i - chunk * C : 0};
     piece.copy(g, room);
-    next = RAGGED ? take(&left) : i + S::WARPS;
+    next = g.ragged ? take(&left) : i + S::WARPS;
     fc_await_copies();
     __syncwarp();
     piece.measure(room, &parts[chunk]);
@@ -605,32 +606,24 @@ __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
 
 static inline gather_layout gather_layout_of(const layout &l, bool together) {
   const int64_t columns = l.columns < 1 ? 1 : l.columns;
-  gather_layout g = {l, fc_dev_divider_of(columns), 0, 0, 0};
+  gather_layout g = {l, fc_dev_divider_of(columns), 0, 0, 0, false};
   g.sets = l.frames * l.blocks * l.units * (together ? 1 : l.channels);
   if (!l.even)
     g.step32_rows = static_cast<int>(32 / columns), g.step32_columns = static_cast<int>(32 % columns);
   return g;
 }
 
-template <class S, bool RAGGED>
-static fc_status launch_gather_of(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
-                                  cudaStream_t stream) {
-  const gather_layout g = gather_layout_of(l, S::C > 1);
-  const int64_t each = UNIT / l.unit;
-  if (S::BYTES > 40 << 10 && !fc_allow_shared(gather_units<S, RAGGED>, S::BYTES)) return FC_UNSUPPORTED;
-  gather_units<S, RAGGED>
-      <<<static_cast<unsigned>((g.sets + each - 1) / each), 32 * S::WARPS, S::BYTES, stream>>>(
-          g, units, blocks, frame_bytes);
-  return fc_launch_status();
-}
-
 template <class S>
 static fc_status launch_gather_for(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
                                    cudaStream_t stream) {
   const int64_t last = l.length % l.align * (l.audio ? 1 : l.columns); // samples in a frame's last block
-  return l.columns < 1 || l.ragged || last % FC_STATS_CHUNK != 0
-             ? launch_gather_of<S, true>(l, units, blocks, frame_bytes, stream)
-             : launch_gather_of<S, false>(l, units, blocks, frame_bytes, stream);
+  gather_layout g = gather_layout_of(l, S::C > 1);
+  g.ragged = l.columns < 1 || l.ragged || last % FC_STATS_CHUNK != 0;
+  const int64_t each = UNIT / l.unit;
+  if (S::BYTES > 40 << 10 && !fc_allow_shared(gather_units<S>, S::BYTES)) return FC_UNSUPPORTED;
+  gather_units<S><<<static_cast<unsigned>((g.sets + each - 1) / each), 32 * S::WARPS, S::BYTES, stream>>>(
+      g, units, blocks, frame_bytes);
+  return fc_launch_status();
 }
 
 static inline fc_status launch_gather(const layout &l, fc_stats_part *units, char *blocks,

@@ -204,7 +204,7 @@ static void gemm(const bench_settings *s, bench_table *t) {
   double *a = malloc(count * 8), *b = malloc(count * 8), *c = malloc(count * 8), *right = malloc(count * 8);
   bench_noise_f64(a, count, 13);
   bench_noise_f64(b, count, 17);
-  fc_gemm g = {FC_F64, (int32_t)fc_isa_best(), n, n, n, 1, 0, a, b, right, n, 1, n, 1, n, 1};
+  fc_gemm g = {FC_F64, n, n, n, 1, 0, a, b, right, n, 1, n, 1, n, 1};
   double flops = 2.0 * (double)n * (double)n * (double)n, bytes = 24.0 * (double)count;
   bench_add(t, "ref", "the triple loop", bench_time(gemm_ref, &g, 1), bytes, flops, 0, 0);
   struct ours ours = {ours_chain_of_table("matrix:%s:axis=y", a, n, n, 0),

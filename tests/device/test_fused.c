@@ -105,6 +105,10 @@ static const struct {
     {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
     {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_F32, 3, "1"},
     {{"matrix:[3,6,1;2,1,4;1,1,2]/10"}, FC_IMAGE, FC_F32, 3, ""}, /* a kernel ahead of time is faster */
+    {{"mix:2,1,0"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"mix:1,0"}, FC_AUDIO, FC_F32, 2, "1"},
+    {{"mix:0,1,2"}, FC_IMAGE, FC_U8, 3, ""},  /* a copy */
+    {{"mix:2,1,0"}, FC_AUDIO, FC_I32, 3, ""}, /* computed in f64 */
     /* Behind what becomes an integer, and may be noted, a kernel has copies of integers alone. */
     {{"gain:2", "convert:u8", "gain:2", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "2+2"},
     {{"gain:2", "convert:u8", "mix:1,0", "mix:1,0"}, FC_AUDIO, FC_I16, 2, "4"},

@@ -35,7 +35,6 @@ static inline void free_matrices(matrix *const *host, int hosts, const matrix *a
 static inline fc_gemm product_of(const matrix *a, const matrix *b, const matrix *c, double alpha,
                                  double beta) {
   return (fc_gemm){.type = c->type,
-                   .isa = fc_isa_best(),
                    .m = c->rows,
                    .n = c->cols,
                    .k = a->cols,

@@ -41,13 +41,30 @@ static matrix exact_product(const matrix *a, const matrix *b, const matrix *c, d
   return dc;
 }
 
-/* With sums of floats: those of fc_gemm_cuda may be better. */
+static float *floats_of(const matrix *m, int by_rows) {
+  float *v = malloc((size_t)(m->rows * m->cols) * sizeof *v);
+  for (int64_t i = 0; i < m->rows; i++)
+    for (int64_t j = 0; j < m->cols; j++)
+      v[by_rows ? i * m->cols + j : j * m->rows + i] = (float)matrix_get(m, i, j);
+  return v;
+}
+
+/* With sums of floats, of 256 products at a time: those of fc_gemm_cuda may be better. */
 static matrix plain_product(const matrix *a, const matrix *b, const matrix *c, double alpha, double beta) {
   matrix plain = matrix_copy(c);
-  const fc_gemm g = product_of(a, b, &plain, alpha, beta);
-  void *scratch = aligned_alloc(64, (fc_gemm_scratch(&g) + 64) / 64 * 64);
-  CHECK(scratch && fc_gemm_cpu(&g, scratch) == FC_OK, "plain product");
-  free(scratch);
+  float *rows = floats_of(a, 1), *columns = floats_of(b, 0);
+  for (int64_t i = 0; i < plain.rows; i++)
+    for (int64_t j = 0; j < plain.cols; j++) {
+      float total = (float)(beta * matrix_get(c, i, j));
+      for (int64_t k = 0, end = 0; k < a->cols; k = end) {
+        float sum = 0;
+        for (end = k + 256 < a->cols ? k + 256 : a->cols; k < end; k++)
+          sum = fmaf(rows[i * a->cols + k], columns[j * a->cols + k], sum);
+        total += (float)alpha * sum;
+      }
+      matrix_set(&plain, i, j, total);
+    }
+  free(rows), free(columns);
   return plain;
 }
 

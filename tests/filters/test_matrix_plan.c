@@ -19,9 +19,9 @@ typedef struct row {
 
 /* The table of filters/README.md. */
 static const row table[] = {
-    {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_PIXELS},
     {3, 3, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_PIXELS},
-    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed, as those below */
+    {3, 3, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4}, /* composed, as those below */
+    {1, 4, FC_AXIS_C, FC_F32, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_I16, FC_I16, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 1, FC_AXIS_C, FC_U8, FC_U8, FC_F32, 0, FC_MATRIX_BLOCKS_4},
     {3, 3, FC_AXIS_C, FC_U8, FC_F32, FC_F32, 0, FC_MATRIX_BLOCKS_4},
@@ -107,6 +107,7 @@ static void copy_lines(const fc_gemm_lines *l, int type, char *work, size_t room
 
 static void multiply(const fc_matrix *m, fc_gemm g, char *work, size_t room) {
   const fc_gemm by_rows = fc_gemm_by_rows(&g);
+  CHECK(by_rows.a_col != 1 || by_rows.b_row != 1, "both operands are adjacent along k: no fast kernel");
   if (m->split && g.k > 0) {
     const fc_gemm_parts parts = fc_gemm_parts_of(&by_rows);
     CHECK(parts.bytes <= fc_gemm_split_scratch(&g), "more parts than asked for");

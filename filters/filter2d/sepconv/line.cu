@@ -10,6 +10,7 @@ namespace {
 
 template <int N> struct taps_of {
   float along[N], across[N];
+  bool column;   // sums across the line first, then along it; otherwise the other way round
   bool constant; // the elements beside the line are the border's constant
   float beside, ahead;
 };
@@ -29,8 +30,7 @@ template <int N> __device__ __forceinline__ float4 sum_across(const taps_of<N> &
   return sum;
 }
 
-// COLUMN: sums across the line first, then along it; otherwise the other way round.
-template <int N, int STEP, bool COLUMN>
+template <int N, int STEP>
 __global__ void __launch_bounds__(FC_BAND_THREADS)
     sepconv_line(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
   extern __shared__ __align__(16) float row[];
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
   fc_line_fetch(b, way, row);
   fc_await_copies();
   __syncthreads();
-  if (COLUMN) {
+  if (t.column) {
     float4 *quads = reinterpret_cast<float4 *>(row);
     for (int i = threadIdx.x; i < (way.width + b.margin + 3) / 4; i += FC_BAND_THREADS)
       quads[i] = sum_across<N>(t, quads[i]);
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS)
 #pragma unroll 1
   for (int g = 0; g < FC_LINE_GROUPS && g * FC_BAND_WIDTH < way.width; g++) {
     const float4 v = fc_sum_along<N, STEP>(row + g * FC_BAND_WIDTH + 4 * threadIdx.x, t.along);
-    fc_line_store(b, way, g, COLUMN ? v : sum_across<N>(t, v));
+    fc_line_store(b, way, g, t.column ? v : sum_across<N>(t, v));
   }
 }
 
@@ -55,7 +55,7 @@ template <int N> taps_of<N> taps_for(const fc_sepconv *op, const fc_march &m, bo
   const float *x = static_cast<const float *>(op->x), *y = static_cast<const float *>(op->y);
   taps_of<N> t = {};
   for (int i = 0; i < N; i++) t.along[i] = column ? y[i] : x[i], t.across[i] = column ? x[i] : y[i];
-  t.constant = fc_line_constant(m);
+  t.column = column, t.constant = fc_line_constant(m);
   float code;
   memcpy(&code, &m.edges.code, sizeof code);
   for (int i = 0; i < N; i++) t.beside = fmaf(t.along[i], code, t.beside);
@@ -67,8 +67,8 @@ template <int N> taps_of<N> taps_for(const fc_sepconv *op, const fc_march &m, bo
 template <int N, int STEP>
 fc_status launch(const fc_sepconv *op, const fc_march &line, bool column, cudaStream_t stream) {
   const fc_band b = fc_band_floats_of(line, FC_LINE_GROUPS, fc_band_early<N, STEP>);
-  const auto kernel = column ? sepconv_line<N, STEP, true> : sepconv_line<N, STEP, false>;
-  return fc_band_launch(kernel, b, line, taps_for<N>(op, line, column), 4 * b.pitch, N, stream);
+  return fc_band_launch(sepconv_line<N, STEP>, b, line, taps_for<N>(op, line, column), 4 * b.pitch, N,
+                        stream);
 }
 
 } // namespace

@@ -200,9 +200,14 @@ fc_status launch(void (*kernel)(const Taps), const fc_march &line, Taps t, int m
   return fc_line_launch(kernel, t, bytes, stream);
 }
 
+// The most steps of a window that a square mask of N rows needs: others go to kernels of more rows.
+template <int N> constexpr int MOST_STEPS = N <= 3 ? 0 : N <= 7 ? 2 : N <= 15 ? 3 : 4;
+
 template <int KS, int N> fc_status launch(const fc_march &m, const row_taps<N> &t, cudaStream_t stream) {
-  return launch(sepconv_line_bytes_row<KS, N>, m, t, 32 * KS, static_cast<int>(sizeof(fc_digits<KS>)),
-                stream);
+  if constexpr (KS <= MOST_STEPS<N>)
+    return launch(sepconv_line_bytes_row<KS, N>, m, t, 32 * KS, static_cast<int>(sizeof(fc_digits<KS>)),
+                  stream);
+  return FC_UNSUPPORTED;
 }
 
 template <int N> fc_status run_row(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
@@ -256,8 +261,9 @@ fc_status run(const fc_sepconv *op, const fc_march &m, const fc_march *column, c
 
 fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   const fc_march line = fc_line_of(m, op->nx, op->ny), *column = m.height > 1 ? &line : nullptr;
-  if (op->ny <= 3) return run<3>(op, m, column, stream);
-  if (op->ny <= 7) return run<7>(op, m, column, stream);
-  if (op->ny <= 15) return run<15>(op, m, column, stream);
-  return run<31>(op, m, column, stream);
+  fc_status status = FC_UNSUPPORTED;
+  if (op->ny <= 3) status = run<3>(op, m, column, stream);
+  if (status == FC_UNSUPPORTED && op->ny <= 7) status = run<7>(op, m, column, stream);
+  if (status == FC_UNSUPPORTED && op->ny <= 15) status = run<15>(op, m, column, stream);
+  return status == FC_UNSUPPORTED ? run<31>(op, m, column, stream) : status;
 }

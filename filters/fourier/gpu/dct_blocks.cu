@@ -167,6 +167,7 @@ template <typename F> struct block_job {
   int32_t rows, cols, in_dtype, out_dtype;
   fc_dev_map<F> in_map, out_map;
   F first, other;         // factors of the first coefficient and of the others
+  bool second;            // type II; else III, its inverse
   bool across;            // the blocks of neighbouring lanes are adjacent
   bool in_wide, out_wide; // blocks are of the compute type and accessed 16 bytes at a time
   uint32_t *notes;
@@ -363,12 +364,11 @@ __device__ __forceinline__ void store(const F (&x)[N], const block_job<F> &job, 
     store_turned<F, N>(job, p, room);
 }
 
-template <bool SECOND, typename F, int N>
-__device__ __forceinline__ void transform(F (&x)[N], const block_job<F> &job) {
+template <typename F, int N> __device__ __forceinline__ void transform(F (&x)[N], const block_job<F> &job) {
   F taint = F(0); // NaN if a value is not finite
 #pragma unroll
   for (int i = 0; i < N; i++) taint = fc_fft_fma(x[i], F(0), taint);
-  if (SECOND) {
+  if (job.second) {
     fc_register_dct2<N>(x);
 #pragma unroll
     for (int i = 0; i < N; i++) x[i] = fc_fft_fma(x[i], i ? job.other : job.first, taint);
@@ -381,7 +381,7 @@ __device__ __forceinline__ void transform(F (&x)[N], const block_job<F> &job) {
   }
 }
 
-template <typename F, int N, bool SECOND>
+template <typename F, int N>
 __global__ void __launch_bounds__(WARPS<F, N> *LANES) dct_blocks(block_job<F> job) {
   __shared__ alignas(16) F rooms[WARPS<F, N>][LANES * PITCH<F, N>];
   const int warp = threadIdx.x / LANES;
@@ -393,7 +393,7 @@ __global__ void __launch_bounds__(WARPS<F, N> *LANES) dct_blocks(block_job<F> jo
   job.walk.find(first + (p.lane < p.have ? p.lane : 0), &p.in, &p.out);
   F x[N];
   load<F, N>(x, job, p, rooms[warp]);
-  transform<SECOND>(x, job);
+  transform(x, job);
   store<F, N>(x, job, p, rooms[warp]);
 }
 
@@ -411,16 +411,16 @@ bool is_wide(const fc_view *v, int axis, int dtype, int64_t length, int64_t n) {
 
 template <typename F>
 block_job<F> job_of(const fc_dct_fft *plan, const fc_view *in, const fc_view *out, uint32_t *notes) {
-  const bool second = fc_dct_fft_is_second(&plan->dct) != 0;
   const int64_t n = plan->dct.size;
   block_job<F> job;
+  job.second = fc_dct_fft_is_second(&plan->dct) != 0;
   job.walk = fc_dct_walk_of(plan, in, out);
   job.in = static_cast<const char *>(in->data), job.out = static_cast<char *>(out->data);
   job.in_step = in->stride[plan->axis], job.out_step = out->stride[plan->axis];
   job.rows = static_cast<int32_t>(plan->rows), job.cols = static_cast<int32_t>(plan->cols);
   job.in_dtype = in->dtype, job.out_dtype = out->dtype;
   job.in_map = fc_dev_map_of<F>(in->kind, in->dtype), job.out_map = fc_dev_map_of<F>(out->kind, out->dtype);
-  job.first = static_cast<F>(fc_dct_fft_weight(&plan->dct, 0) * (second ? 2 : 1));
+  job.first = static_cast<F>(fc_dct_fft_weight(&plan->dct, 0) * (job.second ? 2 : 1));
   job.other = static_cast<F>(fc_dct_fft_weight(&plan->dct, 1) * 2);
   job.across = job.walk.n > 0 && job.walk.count[0] >= ACROSS && job.walk.from[0] < in->stride[plan->axis];
   job.in_wide = !job.across && is_wide(in, plan->axis, plan->compute, plan->cols, n);
@@ -436,10 +436,7 @@ fc_status launch(const fc_dct_fft *plan, const fc_view *in, const fc_view *out, 
   constexpr int threads = WARPS<F, N> * LANES;
   const int64_t blocks = (job.walk.lines + threads - 1) / threads;
   if (blocks > INT32_MAX) return FC_UNSUPPORTED;
-  if (fc_dct_fft_is_second(&plan->dct))
-    dct_blocks<F, N, true><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(job);
-  else
-    dct_blocks<F, N, false><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(job);
+  dct_blocks<F, N><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(job);
   return fc_launch_status();
 }
 

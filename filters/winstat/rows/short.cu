@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(SINGLE_THREADS) single_columns(const __grid_co
 // A thread computes the 16 windows that begin in one segment of a line. Their results overwrite the segment's
 // samples, which all windows of earlier segments have read by then, and are written to memory row by row.
 //
-// Also windows of several rows (TALL) where the image has only one row: then all the sums along x in a window
-// are equal (the border repeats the row), or all but one are zero.
+// Also windows of several rows (`flat`) where the image has only one row: then all the sums along x in a
+// window are equal (the border repeats the row), or all but one are zero.
 
 namespace winstat {
 
@@ -145,6 +145,7 @@ struct short_args {
   int32_t lanes;                       // 1 << lanes threads share a row
   int32_t along;                       // whether threads go along a row, not down the rows
   int32_t words;                       // words per tile
+  bool flat;                           // windows of several rows, in an image of one
   extent16 tall;                       // the window along y
   int32_t tall_before, repeated;       // rows of a window before its own; as in single_args
 };
@@ -327,7 +328,7 @@ __device__ __forceinline__ void short_tall(const short_args &a, float (&v)[RUN])
 }
 
 // The windows of a piece, 128 segments at a time.
-template <bool SUMS, bool SQUARES, bool TALL>
+template <bool SUMS, bool SQUARES>
 __device__ __forceinline__ void short_windows_of(const short_args &a, const short_piece &p,
                                                  const run_memory &m, float *tile) {
   typedef quantities<SUMS, SQUARES> S;
@@ -346,7 +347,7 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
       make_windows<S>(l.s, m, v, tile, segment, 0, turn);
 #pragma unroll
       for (int q = 0; q < S::COUNT; q++)
-        if (TALL) short_tall(a, v[q]);
+        if (a.flat) short_tall(a, v[q]);
       if (SUMS) line_finish(l, v[0], l.stat[0], x);
       if (SQUARES) line_finish(l, v[S::COUNT - 1], l.stat[1], x);
     }
@@ -361,7 +362,7 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
   }
 }
 
-template <bool SUMS, bool SQUARES, bool TALL>
+template <bool SUMS, bool SQUARES>
 __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
     short_lines(const __grid_constant__ short_args a) {
   extern __shared__ __align__(16) float tile[];
@@ -381,7 +382,7 @@ __global__ void __launch_bounds__(RUN_THREADS, SUMS &&SQUARES ? 5 : 7)
     });
     __syncthreads();
   }
-  short_windows_of<SUMS, SQUARES, TALL>(a, p, m, tile);
+  short_windows_of<SUMS, SQUARES>(a, p, m, tile);
   __syncthreads();
   short_give<S::COUNT>(a, p, w, tile);
 }
@@ -400,9 +401,9 @@ static void cut_rows(short_args *a, const fc_short_cut &c) {
   s.scan = c.scan, s.totals = c.totals;
 }
 
-template <bool SUMS, bool SQUARES, bool TALL>
+template <bool SUMS, bool SQUARES>
 static fc_status launch(const short_args &a, int64_t bytes, int64_t planes, cudaStream_t stream) {
-  const auto kernel = short_lines<SUMS, SQUARES, TALL>;
+  const auto kernel = short_lines<SUMS, SQUARES>;
   const int64_t blocks = (a.lines + a.rows - 1) / a.rows * planes;
   if (!fc_allow_shared(kernel, bytes)) return FC_DEVICE;
   kernel<<<static_cast<unsigned>(blocks * a.pieces), RUN_THREADS, static_cast<size_t>(bytes), stream>>>(a);
@@ -482,22 +483,16 @@ static fc_status run_single(const pass<float> &p, const line_args &line, bool su
 
 // ---- which quantities ------------------------------------------------------------------
 
-template <bool TALL>
-static fc_status launch_any(const short_args &a, int64_t bytes, int64_t planes, bool sums, bool squares,
-                            cudaStream_t stream) {
-  return !squares ? launch<true, false, TALL>(a, bytes, planes, stream)
-         : sums   ? launch<true, true, TALL>(a, bytes, planes, stream)
-                  : launch<false, true, TALL>(a, bytes, planes, stream);
-}
-
 fc_status run_short(const pass<float> &p, const line_args &line, fc_winstat_kernel kernel, int sum,
                     int square, cudaStream_t stream) {
   if (kernel == FC_WINSTAT_BY_SINGLE) return run_single(p, line, sum >= 0, square >= 0, stream);
   int64_t bytes = 0;
-  const short_args a = short_args_of(p, line, sum, square, &bytes);
+  short_args a = short_args_of(p, line, sum, square, &bytes);
+  a.flat = kernel == FC_WINSTAT_BY_FLAT;
   const int64_t planes = a.line.planes * (p.frames * p.rows / a.lines);
-  return kernel == FC_WINSTAT_BY_FLAT ? launch_any<true>(a, bytes, planes, sum >= 0, square >= 0, stream)
-                                      : launch_any<false>(a, bytes, planes, sum >= 0, square >= 0, stream);
+  return square < 0 ? launch<true, false>(a, bytes, planes, stream)
+         : sum >= 0 ? launch<true, true>(a, bytes, planes, stream)
+                    : launch<false, true>(a, bytes, planes, stream);
 }
 
 } // namespace winstat
