@@ -45,10 +45,10 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32
   }
 }
 
-// whole: the band has all its columns and, unless rows are RAGGED, pairs of outputs lie at even addresses.
-template <int N, int KS, bool RAGGED>
+// WHOLE: the band has all its columns and, unless rows are RAGGED, pairs of outputs lie at even addresses.
+template <int N, int KS, bool RAGGED, bool WHOLE>
 __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
-                                      const fc_digits<KS> &all, uint32_t *memory, bool whole) {
+                                      const fc_digits<KS> &all, uint32_t *memory) {
   constexpr int BATCH = layout_of<N, RAGGED>::rows, G = layout_of<N, RAGGED>::groups, SUMS = N - 1 + BATCH;
   const int lane = threadIdx.x % 32, end = way.count + N - 1;
   const fc_place p = fc_place_of<G>(b, way.width);
@@ -75,7 +75,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
       if (RAGGED) fc_load_digits(all, place % 4, f);
       scatter<N, KS, G, SUMS>(u, t, rows + u * b.pitch + place / 4, f, sum);
       const bool is_output = static_cast<uint32_t>(q + u - (N - 1)) < static_cast<uint32_t>(way.count);
-      if (whole)
+      if (WHOLE)
         fc_store_whole<G, !RAGGED>(is_output, to, sum[u], seen);
       else if (is_output)
         fc_store_bytes<G>(p, to, sum[u], seen);
@@ -96,8 +96,10 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks
   fc_make_digits<KS>(t.along, all);
   __syncthreads();
   const fc_band_way way = fc_band_begin<1, layout_of<N, RAGGED>::groups>(b);
-  const bool whole = (RAGGED || b.wide) && way.width == layout_of<N, RAGGED>::groups * FC_BAND_WIDTH;
-  march<N, KS, RAGGED>(b, t, way, all, memory + sizeof all / 4, whole);
+  if ((RAGGED || b.wide) && way.width == layout_of<N, RAGGED>::groups * FC_BAND_WIDTH)
+    march<N, KS, RAGGED, true>(b, t, way, all, memory + sizeof all / 4);
+  else
+    march<N, KS, RAGGED, false>(b, t, way, all, memory + sizeof all / 4);
 #endif
 }
 

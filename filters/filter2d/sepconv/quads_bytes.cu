@@ -32,10 +32,9 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const float4
     for (int j = 0; j < N; j++) fc_fma4(t.y[j], v[g].x, v[g].y, v[g].z, v[g].w, sum[u + N - 1 - j][g]);
 }
 
-// whole: the band has all its columns.
-template <int N, bool RAGGED>
+template <int N, bool RAGGED, bool WHOLE>
 __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
-                                      const fc_quads_digits &all, uint32_t *memory, bool whole) {
+                                      const fc_quads_digits &all, uint32_t *memory) {
   constexpr int BATCH = layout_of<N>::rows, SUMS = N - 1 + BATCH;
   const int end = way.count + N - 1;
   const uint32_t inside = fc_quads_inside(way.width);
@@ -63,7 +62,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
       fc_quads_sum<RAGGED>(rows + u * b.pitch + place / 4, place % 4 * 8, f, v);
       scatter<N, SUMS>(u, t, v, sum);
       const bool is_output = static_cast<uint32_t>(q + u - (N - 1)) < static_cast<uint32_t>(way.count);
-      if (whole)
+      if (WHOLE)
         fc_quads_store<RAGGED>(is_output, to, sum[u], seen);
       else if (is_output)
         fc_quads_store_some(to, inside, sum[u], seen);
@@ -85,7 +84,10 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N>::blocks))
   fc_quads_make(t.along, RAGGED ? 0 : static_cast<int>(reinterpret_cast<uintptr_t>(b.in) % 4), all);
   __syncthreads();
   const fc_band_way way = fc_band_begin<1, GROUPS>(b);
-  march<N, RAGGED>(b, t, way, all, memory, way.width == GROUPS * FC_BAND_WIDTH);
+  if (way.width == GROUPS * FC_BAND_WIDTH)
+    march<N, RAGGED, true>(b, t, way, all, memory);
+  else
+    march<N, RAGGED, false>(b, t, way, all, memory);
 #endif
 }
 
