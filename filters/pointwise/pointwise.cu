@@ -195,7 +195,7 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
 }
 
 // The packs of a line that this thread processes, from `first` on.
-template <typename F, typename T, typename U>
+template <bool ALIKE, typename F, typename T, typename U>
 __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, char *to, int64_t first,
                                           const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
                                           fc_dev_noted &noted, uint32_t *notes) {
@@ -206,22 +206,20 @@ __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, c
   for (int64_t base = first; base < p.count; base += span) {
     fc_packed<T, N> x[EACH];
     uint32_t last[EACH];
-    const auto load_each = [&](auto load) {
 #pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = p.head + (base + k * apart) * N;
-        if (i < p.body) load(k, from + i * SIZE);
-      }
-    };
-    if (p.alike)
-      load_each([&](int k, const char *at) { fc_words_load(x[k].word, at); });
-    else
-      load_each([&](int k, const char *at) { fc_words_load_askew(x[k].word, &last[k], at, askew); });
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * apart) * N;
+      if (i >= p.body) continue;
+      if (ALIKE)
+        fc_words_load(x[k].word, from + i * SIZE);
+      else
+        fc_words_load_askew(x[k].word, &last[k], from + i * SIZE, askew);
+    }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
       const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) break;
-      if (!p.alike) fc_words_shift(x[k].word, last[k], askew);
+      if (!ALIKE) fc_words_shift(x[k].word, last[k], askew);
       F v[N];
       fc_packed<U, N> y;
       fc_packed_values(v, x[k], in_map);
@@ -253,7 +251,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<F>)
     const int64_t at = first < p.head ? first : first + p.count * N;
     const bool at_edge = blockIdx.x == 0 && at < lines.length;
     const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
-    run_packs<F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    if (p.alike)
+      run_packs<true, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    else
+      run_packs<false, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
     if (!at_edge) continue;
     F v[1] = {edge};
     apply_all(v, mine, at);
