@@ -262,10 +262,11 @@ fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from) {
 /* Of f32, 31 taps of separable masks 0.50 of copy for 0.36, 7 square ones 0.73 for 0.69; RGBA by 7 taps 0.65
  * for 0.81, and square ones from 9 on have no kernel, as dense masks have none on two channels; 100 wide by
  * 3 x 3 0.63 for 0.79; separable ones of up to 7 taps in many narrow images, 32 x 32 0.68 for 0.80, RGBA 24 x
- * 24 0.47 for 0.83, unless rows begin anywhere (45 x 45 0.45 for 0.32). Dense masks on bytes 0.64 for 0.50 (3
- * x 3), 0.61 ms for 0.69 (7 x 7), 2.85 for 2.63 (15 x 15). Of 16 bits, 0.12 for 0.37 (7 taps, RGB). */
+ * 24 0.48 for 0.83, 45 x 45 by 7 0.41 for 0.61, but by 15 32 x 32 0.36 for 0.33. Dense masks on bytes 0.64
+ * for 0.50 (3 x 3), 0.61 ms for 0.69 (7 x 7), 2.85 for 2.63 (15 x 15). Of 16 bits, 0.12 for 0.37 (7 taps,
+ * RGB). */
 int fc_filter2d_is_quick(const fc_signal2d *s) {
-  enum { RGBA_LONG = 15, SMALL = 64, NARROW_LONG = 9, VECTOR = 4 };
+  enum { RGBA_LONG = 15, SMALL = 64, NARROW_LONG = 9 };
   const int64_t columns = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C];
   const int floats = s->in_dtype == FC_F32 && s->out_dtype == FC_F32,
             bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, flat = s->extent[FC_AXIS_Y] == 1;
@@ -276,7 +277,6 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
   if (bytes || flat) return 1;
   if (s->extent[FC_AXIS_C] == 4 && columns > FC_NARROW_COLUMNS)
     return s->separable ? s->nx >= RGBA_LONG : s->nx <= FC_CONV2D_TAPS_FOUR;
-  if (s->separable && columns <= FC_NARROW_COLUMNS && s->extent[FC_AXIS_N] > 1)
-    return s->nx >= NARROW_LONG || columns % VECTOR != 0;
+  if (s->separable && columns <= FC_NARROW_COLUMNS && s->extent[FC_AXIS_N] > 1) return s->nx >= NARROW_LONG;
   return s->separable || s->nx > 3 || columns <= SMALL || columns > FC_NARROW_COLUMNS;
 }
