@@ -36,6 +36,7 @@ gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text
     return FALSE;
   statistic->codes = which < LEAST && !fc_dtype_is_float(dtype);
   statistic->variance = which == VAR || which == STD, statistic->extreme = which >= LEAST;
+  statistic->dtype = dtype;
   return TRUE;
 }
 

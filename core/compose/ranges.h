@@ -22,6 +22,7 @@ typedef struct fc_statistic_text {
   gboolean codes;    /* of integers, as their codes: not extremes, which are the same of values */
   gboolean variance; /* or a deviation */
   gboolean extreme;
+  int dtype;
 } fc_statistic_text;
 gboolean fc_statistic_read(const fc_device_function *function, fc_statistic_text *statistic);
 

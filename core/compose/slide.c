@@ -8,25 +8,57 @@
 
 enum {
   SLIDE_SAMPLES = 2048, /* of a tile, over all channels; for short lines and many channels FC_SLIDE_GROUP */
-  RUNNING_SHORT = 256   /* windows up to here are no burden for each warp by itself */
+  LANES = 32,
+  RUNNING_SHORT = 256 /* windows up to here are no burden for each warp by itself */
 };
+
+/* Extremes that extremes.cuh makes (fc_extremes_takes): what a block reads before its first output grows with
+ * windows. 6000 samples of f32 would take 164 us where slide.cuh takes 96, i16 stereo by 4800 105 and 81; by
+ * as many bytes as here codes 44 and 77, floats 67 and 99. */
+static gboolean is_extreme(const fc_vectors *w, fc_statistic_text *statistic) {
+  enum { CODES = 6144, FLOATS = 4096 };
+  return w->slide && fc_statistic_read(w->f, statistic) && statistic->extreme &&
+         w->f->window_x * w->um * (gint64)fc_dtype_size(statistic->dtype) <=
+             (fc_dtype_is_float(statistic->dtype) ? FLOATS : CODES);
+}
 
 gboolean fc_slide_is_running(const fc_vectors *w) {
   fc_statistic_text statistic;
-  return w->slide && fc_statistic_read(w->f, &statistic) && statistic.codes;
+  return is_extreme(w, &statistic) || (w->slide && fc_statistic_read(w->f, &statistic) && statistic.codes);
 }
 
-gint64 fc_slide_each(const fc_vectors *w) {
+/* Of extremes: 32 bytes of what is compared, or 16 in short lines, whole vectors of 16 bytes; of floats more
+ * where windows take in many threads' positions. */
+static gint64 each_of_extreme(const fc_vectors *w, int dtype, gboolean is_short) {
+  enum { BYTES = 32, TILES = 3 * LANES, MANY = 16 };
+  const gint64 size = w->ui * (gint64)fc_dtype_size(w->in_dtype);
+  gint64 each = fc_dtype_is_float(dtype) ? 4 : 8;
+  while (2 * each * w->um * (gint64)fc_dtype_size(dtype) <= (is_short ? BYTES / 2 : BYTES)) each *= 2;
+  while (each * size % 16 || (w->f->window_x > TILES * each && each * w->um < MANY)) each *= 2;
+  return each;
+}
+
+static gint64 each_of(const fc_vectors *w, gboolean is_short) {
+  fc_statistic_text statistic;
+  if (is_extreme(w, &statistic)) return each_of_extreme(w, statistic.dtype, is_short);
   return w->ui > 3 || w->ui * (gint64)fc_dtype_size(w->in_dtype) > 4 ? 8 : 16;
 }
 
+gint64 fc_slide_each(const fc_vectors *w) {
+  return each_of(w, FALSE);
+}
+
 gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short) {
+  fc_statistic_text statistic;
+  if (is_extreme(w, &statistic)) return LANES * each_of(w, is_short);
   if (fc_slide_is_running(w))
-    return fc_slide_each(w) * (is_short || w->f->window_x <= RUNNING_SHORT ? 32 : 128);
+    return each_of(w, is_short) * (is_short || w->f->window_x <= RUNNING_SHORT ? LANES : 4 * LANES);
   return is_short || w->step > 2 ? FC_SLIDE_GROUP : SLIDE_SAMPLES / w->step;
 }
 
 gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
+  fc_statistic_text statistic;
+  if (is_extreme(w, &statistic)) return LANES;
   return fc_slide_is_running(w) ? samples / fc_slide_each(w) : samples / 16 * w->step;
 }
 
@@ -39,7 +71,7 @@ static gint64 slide_run(const fc_vectors *w, gboolean *spread) {
 
 int fc_slide_blocks(const fc_vectors *w) {
   fc_statistic_text statistic;
-  if (!fc_statistic_read(w->f, &statistic) || statistic.codes || w->threads < 96) return 0;
+  if (fc_slide_is_running(w) || !fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
   return statistic.variance ? 4 : statistic.extreme ? 5 : 0;
 }
 
@@ -54,7 +86,10 @@ gint64 fc_slide_first(const fc_vectors *w, gint64 origin) {
 }
 
 gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
+  fc_statistic_text statistic;
   gboolean spread;
+  if (is_extreme(w, &statistic)) /* what all windows of a thread have ahead of their ends */
+    return MAX(w->f->window_x - 1 - samples / LANES + samples - 1, 0) / samples;
   if (fc_slide_is_running(w)) return (w->f->window_x + samples - 1) / samples;
   const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slide.h - how threads share lines in kernels of statistics: filters/gpu/slide.cuh, and running.cuh where
- * samples are integers. The window is that of vectors.h, of a function fc_statistic.
+ * slide.h - how threads share lines in kernels of statistics: filters/gpu/slide.cuh, running.cuh where
+ * samples are integers, extremes.cuh. The window is that of vectors.h, of a function fc_statistic.
  */
 #ifndef FC_CORE_COMPOSE_SLIDE_H
 #define FC_CORE_COMPOSE_SLIDE_H
@@ -11,7 +11,8 @@
 /* Samples of a tile of short lines, of floats; lines of fewer than a quarter of that are too short. */
 enum { FC_SLIDE_GROUP = 512 };
 
-/* Of integers, whose sums are exact: running.cuh; and positions of a thread there. */
+/* Of integers, whose sums are exact: running.cuh, or of extremes: extremes.cuh; and positions of a thread
+ * there, at most. */
 gboolean fc_slide_is_running(const fc_vectors *w);
 gint64 fc_slide_each(const fc_vectors *w);
 
@@ -24,7 +25,8 @@ gint64 fc_slide_threads(const fc_vectors *w, gint64 samples);
 int fc_slide_blocks(const fc_vectors *w);
 
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the
- * order of outputs, everything else in that of samples (filters/winstat). Of integers, the first output. */
+ * order of outputs, everything else in that of samples (filters/winstat). Where nothing is rounded, the first
+ * output. */
 gint64 fc_slide_first(const fc_vectors *w, gint64 origin);
 
 /* Tiles that a block needs to fill its windows before its first output, at half the cost of others. */

@@ -31,20 +31,21 @@ struct fc_running {
   typedef typename Op::sums sums;
   typedef typename Op::code code;                                // what the window sees, from 0 on or signed
   static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
-  static constexpr int EACH = fc_running_each<UI, sizeof(T)>, THREADS = SAMPLES / EACH, LANES = 32,
-                       WARPS = THREADS / LANES;
+  static constexpr int LANES = 32, EACH = Op::EXTREME ? SAMPLES / LANES : fc_running_each<UI, sizeof(T)>,
+                       THREADS = SAMPLES / EACH, WARPS = THREADS / LANES;
   static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
   static constexpr int WARM = (WINDOW + SAMPLES - 1) / SAMPLES; // tiles
   static constexpr int WI = EACH * BYTES / 4, WM = EACH * UM * static_cast<int>(sizeof(code)) / 4,
                        WO = EACH * UO * static_cast<int>(sizeof(U)) / 4,
                        ROW = (WM > WO ? WM : WO) / 4 * 4 + 4; // words
   static constexpr int VECTOR = 16;                           // bytes that are moved at once
-  static constexpr bool CODE = Post::ROUNDED && fc_map_dtype<U> < FC_F32,
+  static constexpr bool CODE = Post::ROUNDED && fc_map_dtype<U> < FC_F32 && !Op::EXTREME,
                         WIDE = ALIGNED && WO % 4 == 0 && WO > 4, TOGETHER = WIDE || !ALIGNED;
   // Codes of sound are stored with an offset.
-  static constexpr uint32_t FLIP = fc_map_scaling<float, T, KT>().bias == 128 ? 0x80808080u
-                                   : fc_map_scaling<float, T, KT>().bias      ? 0x80008000u
-                                                                              : 0;
+  static constexpr uint32_t FLIP = Op::EXTREME                                  ? 0
+                                   : fc_map_scaling<float, T, KT>().bias == 128 ? 0x80808080u
+                                   : fc_map_scaling<float, T, KT>().bias        ? 0x80008000u
+                                                                                : 0;
   static_assert(STEP == UM && SAMPLES % (EACH * LANES) == 0, "whole warps, all channels of a position");
   static_assert(WI % 4 == 0, "whole vectors");
 
@@ -239,7 +240,11 @@ struct fc_running {
       fc_map_codes<float, U, KU, Post::QUIET>(word, y, here);
     if (count > 0) noted.nan |= here.nan, noted.clipped |= here.clipped;
     const int lane = threadIdx.x & ~(LANES - 1);
-    const fc_window_lanes lanes = {lane, lane + whole - 1};
+    store(r, to, count, {lane, lane + whole - 1}, word);
+  }
+
+  static FC_DEVICE void store(rooms &r, char *to, int count, const fc_window_lanes &lanes,
+                              const uint32_t (&word)[WO]) {
     if constexpr (WIDE)
       fc_window_store_wide<true>(to, word, lanes, r.words[threadIdx.x / LANES]);
     else if constexpr (TOGETHER)

@@ -21,6 +21,7 @@
 #ifndef FC_FILTERS_GPU_SLIDE_CUH
 #define FC_FILTERS_GPU_SLIDE_CUH
 
+#include "filters/gpu/extremes.cuh"
 #include "filters/gpu/running.cuh"
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
@@ -507,8 +508,12 @@ struct fc_slide_floats {
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, typename Pre, typename Op, typename Post>
 struct fc_slide
-    : fc_either<
-          Op::CODES, fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
-          fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>>::type {};
+    : fc_either<Op::CODES,
+                fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+                typename fc_either<
+                    (fc_extremes_takes<Op, UM>),
+                    fc_extremes<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+                    fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op,
+                                    Post>>::type>::type {};
 
 #endif

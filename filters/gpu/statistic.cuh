@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// statistic.cuh - parts of the skeletons slide.cuh and running.cuh: the partial statistics of some samples of
-// a window (a piece), joining two pieces, and the statistic of a whole window; as in winstat.h, with the bits
-// of the precompiled kernels (filters/winstat).
+// statistic.cuh - parts of the skeletons slide.cuh, running.cuh and extremes.cuh: the partial statistics of
+// some samples of a window (a piece), joining two pieces, and the statistic of a whole window; as in
+// winstat.h, with the bits of the precompiled kernels (filters/winstat).
 //
 // A policy has a type `piece` and none(), of(sample), join(a, b) with a before b, and counted(piece,
 // samples), which sets a known count; join_of<A, B>(a, b) joins pieces of A and B samples. SHARED: joining
 // takes a division by counts, which each lane knows from where it is, and has in a table; join_by(a, b,
 // share) uses it. RUN is the number of consecutive samples per thread, which determines the order of sums.
-// Sums of codes are exact (running.cuh).
+// Sums of codes are exact (running.cuh), extremes the same in any order (extremes.cuh).
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
@@ -72,6 +72,26 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
   template <int A, int B> static FC_DEVICE float join_of(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
+};
+
+// The same of packed words (extremes.cuh): a float, or two codes of 16 bits.
+template <bool MOST, typename code> struct fc_extreme_words {
+  static FC_DEVICE uint32_t join(uint32_t a, uint32_t b) {
+    if constexpr (sizeof(code) == 4)
+      return __float_as_uint(fc_piece_extreme<MOST>::join(__uint_as_float(a), __uint_as_float(b)));
+    else if constexpr (std::is_signed<code>::value)
+      return MOST ? __vmaxs2(a, b) : __vmins2(a, b);
+    else
+      return MOST ? __vmaxu2(a, b) : __vminu2(a, b);
+  }
+  static FC_DEVICE uint32_t join(uint32_t a, uint32_t b, uint32_t c) {
+#if __CUDA_ARCH__ >= 900 // one instruction
+    if constexpr (sizeof(code) < 4 && std::is_signed<code>::value)
+      return MOST ? __vimax3_s16x2(a, b, c) : __vimin3_s16x2(a, b, c);
+    if constexpr (sizeof(code) < 4) return MOST ? __vimax3_u16x2(a, b, c) : __vimin3_u16x2(a, b, c);
+#endif
+    return join(join(a, b), c);
+  }
 };
 
 // Of codes: exact sums, and sums of squares, of what has entered a window and not left it, modulo 2^32, or
@@ -401,7 +421,7 @@ FC_DEVICE float fc_code_code(const fc_code_sums &s, double scale, fc_dev_noted &
 // One statistic of each channel in windows of WINDOW samples, WINDOW / 2 of them before the output's own.
 // DTYPE and KIND: of the samples that it reads.
 template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
-  static constexpr int NX = WINDOW;
+  static constexpr int NX = WINDOW, KIND_OF_CODES = KIND;
   static constexpr bool SPREAD = WHICH == FC_STATISTIC_VAR || WHICH == FC_STATISTIC_STD,
                         EXTREME = WHICH == FC_STATISTIC_MIN || WHICH == FC_STATISTIC_MAX,
                         CODES = DTYPE < FC_F32 && !EXTREME;
@@ -422,13 +442,19 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
 
   static constexpr int64_t LEAST = DTYPE != FC_I16 && KIND != FC_AUDIO ? 0 : DTYPE == FC_U8 ? -128 : -32768;
 
-  // Codes, as they are kept: from 0 on, or those of sound around it.
+  // Codes, as they are kept: from 0 on, or those of sound around it; of extremes as they are, or floats.
+  static constexpr bool CENTRED = KIND == FC_AUDIO && !EXTREME;
   typedef typename fc_either<
-      DTYPE == FC_U8, typename fc_either<KIND == FC_AUDIO, int8_t, uint8_t>::type,
-      typename fc_either<KIND == FC_AUDIO || DTYPE == FC_I16, int16_t, uint16_t>::type>::type code;
-  static FC_DEVICE int32_t code_of(float v) {
+      DTYPE == FC_F32, float,
+      typename fc_either<DTYPE == FC_U8, typename fc_either<CENTRED, int8_t, uint8_t>::type,
+                         typename fc_either<CENTRED || DTYPE == FC_I16, int16_t, uint16_t>::type>::type>::type
+      code;
+  typedef fc_extreme_words<WHICH == FC_STATISTIC_MAX, code> words; // of extremes
+  static FC_DEVICE typename fc_either<DTYPE == FC_F32, float, int32_t>::type code_of(float v) {
+    if constexpr (DTYPE == FC_F32) return v;
     constexpr float inverse = KIND == FC_AUDIO ? (DTYPE == FC_U8 ? 128.f : 32768.f) : 1.f;
-    return static_cast<int32_t>(__float_as_uint(fmaf(v, inverse, 12582912.f)) - 0x4b400000u);
+    constexpr float bias = KIND != FC_AUDIO || CENTRED ? 0 : fc_map_scaling<float, code, FC_AUDIO>().bias;
+    return static_cast<int32_t>(__float_as_uint(fmaf(v, inverse, 12582912.f + bias)) - 0x4b400000u);
   }
 
   // The statistic of codes: as a float, or the code of type U that it is rounded to, as its bits. `sure`

@@ -491,7 +491,8 @@ static void check_winstat(void) {
       {FC_AUDIO, F32, FC_WINSTAT_MEAN, 224, 1, 1001, 1},
       {FC_IMAGE, F32, FC_WINSTAT_STD, 8192, 1, 64, 0},
       {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 1, 4800, 1},
-      {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 3, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 224, 3, 15, 1},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 4, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 1, 64, 0},
       {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 2, 4800, 0},
@@ -506,6 +507,10 @@ static void check_winstat(void) {
       {FC_AUDIO, U8, FC_WINSTAT_STD, 48000, 1, 16, 1},
       {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 48000, 2, 15, 0},
       {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 1, 15, 1},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 3, 15, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MIN, 8192, 1, 101, 0},
+      {FC_IMAGE, U8, FC_WINSTAT_MIN, 224, 1, 101, 1},
+      {FC_AUDIO, U8, FC_WINSTAT_MAX, 48000, 1, 6, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     CHECK(fc_winstat_is_quick(rows[i].kind, rows[i].dtype, rows[i].out_dtype, rows[i].columns,

@@ -177,7 +177,7 @@ template <typename T> static T __shfl_down_sync(unsigned, T v, int by) {
   return exchange(v, static_cast<int>(threadIdx.x % 32) + by);
 }
 template <typename T> static T __shfl_sync(unsigned, T v, int lane) {
-  return exchange(v, lane);
+  return exchange(v, lane & 31);
 }
 
 /* Whether a flag is set in any of a warp's lanes, or of a block's threads. */
