@@ -220,10 +220,10 @@ int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, in
 }
 
 /* On an H200, us for 33.5 M samples, by these and composed. Extremes: u8 of 15 x 15 43, 47, RGB 55, 73; f32
- * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 3 x 3 140, 81, RGB by 15 x 15 156, 210; u16 56, 51,
- * in odd rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32 by 31
- * x 31 165, 277; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd rows 77, 120, of 31 x 31 549, 197; rms
- * of 15 x 15 85, 72. */
+ * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 3 x 3 140, 81, RGB by 15 x 15 156, 210; u16 56,
+ * 51, in odd rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32
+ * by 31 x 31 165, 277; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd rows 77, 120, of 31 x 31 549, 197;
+ * rms of 15 x 15 85, 72. */
 int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
                             const int64_t extent[2]) {
   enum { NARROW = 128, FEW = 49, MANY = 400, STD_COLUMNS = 33, STD_ROWS = 16 };
