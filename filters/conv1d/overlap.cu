@@ -184,7 +184,7 @@ __device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, la
 template <typename F, typename S, typename T>
 __device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
                                          fc_dev_map<F> map) {
-#pragma unroll 4
+#pragma unroll 8
   for (int i = t; i < S::N; i += S::threads)
     row[i] = i < count && i >= lead ? fc_dev_load<F, T>(from + i * step, map) : F(0);
 }
@@ -205,7 +205,7 @@ __device__ __forceinline__ void fetch(const overlap_args<F> &a, F *row, const ch
 template <typename F, typename S, typename T>
 __device__ __forceinline__ void deliver_as(const F *row, char *to, int64_t step, int count, int t,
                                            fc_dev_map<F> map, uint32_t *notes) {
-#pragma unroll 2
+#pragma unroll 4
   for (int i = t; i < count; i += S::threads) fc_dev_store<F, T>(to + i * step, row[i], map, notes);
 }
 
@@ -225,17 +225,14 @@ __device__ __forceinline__ void deliver(const overlap_args<F> &a, const F *row, 
 template <typename F, typename S>
 __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
                                                layout l, int t, F *row) {
-#pragma unroll 1
+#pragma unroll
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>(); // all have finished reading the row, or its previous contents
     fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re,
                 part ? l.im_lead : l.re_lead, t);
     fc_group_barrier<S::threads>();
 #pragma unroll
-    for (int e = 0; e < S::E; e++) {
-      const F v = row[t + S::index(1, 0, e)];
-      x[e] = part ? fc_complex<F>{x[e].re, v} : fc_complex<F>{v, v};
-    }
+    for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
   }
   fc_group_barrier<S::threads>();
 }
@@ -243,7 +240,7 @@ __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_comp
 template <typename F, typename S>
 __device__ __forceinline__ void store_converted(const overlap_args<F> &a, const fc_complex<F> *x, char *to,
                                                 layout l, int t, F *row) {
-#pragma unroll 1
+#pragma unroll
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>();
 #pragma unroll
