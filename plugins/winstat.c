@@ -240,7 +240,11 @@ static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_de
                            in->extent[FC_AXIS_C], stat, taps))
     f->flags |= FC_FUNCTION_ALONE;
   f->source = FC_FUNCTION_STATISTIC_TEXT;
-  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps, in->dtype, in->kind);
+  /* Extremes of other types are those of the floats that they are computed with. */
+  const int is_code = in->dtype == FC_U8 || in->dtype == FC_I16 || in->dtype == FC_U16,
+            extreme = stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX;
+  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_statistic<%d,%d,%d,%d>", stat, (int)taps,
+           extreme && !is_code ? FC_F32 : in->dtype, in->kind);
   f->window_x = (uint32_t)taps, f->window_y = 1;
   return FC_OK;
 }

@@ -399,6 +399,8 @@ enum {
   SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
 
+G_STATIC_ASSERT(MARCH_WINDOW == FC_FUNCTION_BOX_MOST);
+
 static gboolean marches(int dtype) {
   return dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16 || dtype == FC_F32;
 }

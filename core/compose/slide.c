@@ -12,7 +12,7 @@ enum {
   RUNNING_SHORT = 256 /* windows up to here are no burden for each warp by itself */
 };
 
-/* Extremes that extremes.cuh makes (fc_extremes_takes): what a block reads before its first output grows with
+/* Extremes that extremes.cuh makes (fc_extremes_take): what a block reads before its first output grows with
  * windows. 6000 samples of f32 would take 164 us where slide.cuh takes 96, i16 stereo by 4800 105 and 81; by
  * as many bytes as here codes 44 and 77, floats 67 and 99. */
 static gboolean is_extreme(const fc_vectors *w, fc_statistic_text *statistic) {

@@ -183,9 +183,9 @@ static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
   const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype)),
                box = length_of_box(w);
-  const gboolean separable = g_str_has_prefix(w->f->entry, "fc_separable");
+  const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   enum { FEW = 12 };
-  const gboolean full = box || w->row || (separable && slim == 1 && fc_vectors_taps(w) <= FEW);
+  const gboolean full = box || w->row || (!dense && slim == 1 && fc_vectors_taps(w) <= FEW);
   fc_vectors best = {.v = 0};
   double least = 0;
   for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {

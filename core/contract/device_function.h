@@ -34,10 +34,10 @@
  * difference is larger than the threshold, else v; up to 27 x 27, RGB to 21 and RGBA to 19. Or statistics:
  * fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees them
  * (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images, extremes, or of integers of up to 16
- * bits sums and means, and of bytes all others, as the type OUT, which is DTYPE or f32. Or sums of products
- * along X by Fourier transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N,
- * TOGETHER>, whose members are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT,
- * FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
+ * bits sums and means, and of bytes all others, as the type OUT, which is f32 or, but for variances, DTYPE.
+ * Or sums of products along X by Fourier transforms of N complex values, of TOGETHER channels at a time:
+ * fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
+ * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
  * FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"

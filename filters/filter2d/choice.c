@@ -266,7 +266,7 @@ fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from) {
  * for 0.50 (3 x 3), 0.61 ms for 0.69 (7 x 7), 2.85 for 2.63 (15 x 15). Of 16 bits, 0.12 for 0.37 (7 taps,
  * RGB). */
 int fc_filter2d_is_quick(const fc_signal2d *s) {
-  enum { RGBA_LONG = 15, SMALL = 64, NARROW_LONG = 9 };
+  enum { RGBA_LONG = 15, SMALL = 64, NARROW = 128, NARROW_LONG = 9 };
   const int64_t columns = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C];
   const int floats = s->in_dtype == FC_F32 && s->out_dtype == FC_F32,
             bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, flat = s->extent[FC_AXIS_Y] == 1;
@@ -277,6 +277,6 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
   if (bytes || flat) return 1;
   if (s->extent[FC_AXIS_C] == 4 && columns > FC_NARROW_COLUMNS)
     return s->separable ? s->nx >= RGBA_LONG : s->nx <= FC_CONV2D_TAPS_FOUR;
-  if (s->separable && columns <= FC_NARROW_COLUMNS && s->extent[FC_AXIS_N] > 1) return s->nx >= NARROW_LONG;
+  if (s->separable && columns > 0 && columns <= NARROW && s->extent[FC_AXIS_N] > 1) return s->nx >= NARROW_LONG;
   return s->separable || s->nx > 3 || columns <= SMALL || columns > FC_NARROW_COLUMNS;
 }

@@ -87,6 +87,8 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
                         CODES = DTYPE < FC_F32, SQUARES = !EXTREME && !statistic::ADDS,
                         SUMS = !EXTREME && (!SQUARES || statistic::SPREAD);
   static constexpr int64_t LARGEST = statistic::MOST;
+  static_assert(EXTREME || OUT == FC_F32 || (OUT == DTYPE && WHICH != FC_STATISTIC_VAR),
+                "variances are out of the samples' range");
   static_assert(EXTREME || (CODES && (!SQUARES || LARGEST * LARGEST * AREA <= 0xffffffff)), "32 bits");
   // Rows' sums are floats first, which hold them exactly.
   static_assert(EXTREME || LARGEST * LARGEST * (SQUARES ? KX : 0) < 1 << 22, "rows' squares");

@@ -31,9 +31,10 @@ constexpr int fc_extremes_level(int n, int most, int level = 0) {
 }
 
 // Windows of no more bytes than this. As in core/compose/slide.c.
-template <typename Op, int UM>
-constexpr bool fc_extremes_takes = Op::EXTREME &&Op::NX *UM *static_cast<int>(sizeof(typename Op::code)) <=
-                                   (sizeof(typename Op::code) < 4 ? 6144 : 4096);
+template <typename Op, int UM> constexpr bool fc_extremes_take() {
+  constexpr int BYTES = sizeof(typename Op::code), MOST = BYTES < 4 ? 6144 : 4096;
+  return Op::EXTREME && BYTES * UM * Op::NX <= MOST;
+}
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, typename Pre, typename Op, typename Post>

@@ -511,7 +511,7 @@ struct fc_slide
     : fc_either<Op::CODES,
                 fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
                 typename fc_either<
-                    (fc_extremes_takes<Op, UM>),
+                    (fc_extremes_take<Op, UM>()),
                     fc_extremes<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
                     fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op,
                                     Post>>::type>::type {};

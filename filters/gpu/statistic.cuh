@@ -429,6 +429,8 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
                                   : DTYPE == FC_I16 ? 32768
                                                     : 65535;
+  static_assert(!EXTREME || DTYPE == FC_U8 || DTYPE == FC_I16 || DTYPE == FC_U16 || DTYPE == FC_F32,
+                "a type that extremes are kept in");
   static_assert(!CODES || MOST * WINDOW < 0x7fffffff, "a sum has 32 bits");
   typedef
       typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "core/contract/device_function.h"
 #include "filters/base/codes.h"
 #include "filters/winstat/winstat_math.h"
 
@@ -197,10 +198,10 @@ int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, 
             twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns;
   if (in_dtype == FC_F32 && out_dtype != FC_F32) return 0;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX)
-    return kind == FC_AUDIO       ? 0
-           : columns >= SHORT_ROW ? in_dtype != FC_F32 && channels == 1 && samples <= 33
-           : in_dtype == FC_F32   ? samples <= 33 && channels <= 3
-                                  : samples <= 257;
+    return kind == FC_AUDIO                        ? 0
+           : (columns < 0 || columns >= SHORT_ROW) ? in_dtype != FC_F32 && channels == 1 && samples <= 33
+           : in_dtype == FC_F32                    ? samples <= 33 && channels <= 3
+                                                   : samples <= 257;
   if (in_dtype == FC_F32)
     return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD && !twice && (samples <= LONG || channels == 1);
   if (bytes && stat == FC_WINSTAT_MEAN)
@@ -211,7 +212,7 @@ int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, 
 }
 
 int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows) {
-  enum { MOST = 31 };
+  enum { MOST = FC_FUNCTION_BOX_MOST };
   if (columns > MOST || rows > MOST || in_dtype == FC_I32 || in_dtype == FC_F64) return 0;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return 1;
   if (in_dtype == FC_F32 || (out_dtype != in_dtype && out_dtype != FC_F32)) return 0;
@@ -226,14 +227,13 @@ int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, in
  * rms of 15 x 15 85, 72. */
 int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
                             const int64_t extent[2]) {
-  enum { NARROW = 128, FEW = 49, MANY = 400, STD_COLUMNS = 33, STD_ROWS = 16 };
+  enum { NARROW = 128, FEW = 49, MANY = 400, STD_ROWS = 16 };
   const int64_t area = window[0] * window[1];
   const int narrow = extent[0] > 0 && extent[0]<NARROW, thin = extent[1]> 0 && extent[1] < 2 * window[1];
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) {
     if (in_dtype == FC_F32) return narrow ? area > FEW : channels > 1 && area > MANY;
     return in_dtype == FC_U8 || (narrow && area > MANY);
   }
-  if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD)
-    return window[0] <= STD_COLUMNS && window[1] <= STD_ROWS;
+  if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) return window[1] <= STD_ROWS;
   return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || (narrow && area > MANY));
 }

@@ -38,7 +38,7 @@ static plain_piece plain_none(const plain_window *w) {
 
 static float plain_extreme(float a, float b, gboolean most) {
   if (a != a || b != b) return NAN;
-  if (a == b) return signbit(a) != most ? a : b;
+  if (a == b) return !!signbit(a) != most ? a : b;
   return (a < b) != most ? a : b;
 }
 

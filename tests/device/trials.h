@@ -235,11 +235,18 @@ static void fill(trial *t) {
   static const guint32 ends[] = {0, 0x80808080u, 0x80008000u, 0x7fff7fffu, 0x7f7f7f7fu, 0xffffffffu};
   const guint32 end = ends[pick(0, G_N_ELEMENTS(ends))], other = ends[pick(0, G_N_ELEMENTS(ends))];
   const int loud = fc_dtype_is_float(t->in.dtype) ? 0 : pick(0, 6);
+  /* Of extremes what takes precedence: NaN, infinities, and zeros by their sign, of which there may be
+   * nothing else. */
+  static const double firsts[] = {0, -0.0, 0, -0.0, -INFINITY, INFINITY, NAN, 1};
+  const gboolean extreme = t->statistic == FC_WINSTAT_MIN || t->statistic == FC_WINSTAT_MAX;
+  const int some = extreme && t->in.dtype == FC_F32 ? pick(0, 4) : 0;
   for (gsize i = 0; i + size <= t->in_bytes + 2 * AROUND; i += size) {
     guint32 r = g_rand_int(numbers);
     if (loud > 2) r = loud == 3 || r & 1 ? end : other;
     double v = (double)(gint32)r * 0x1p-31 * unit;
     if (r % 4001 == 0) v = r & 512 ? INFINITY : -1e30;
+    if (some > 1 && r % 11 == 0) v = firsts[r >> 8 & 7];
+    if (some == 1) v = firsts[r >> 8 & 1];
     float f = (float)v;
     guint64 wide;
     memcpy(&wide, &v, sizeof v);
