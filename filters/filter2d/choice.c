@@ -277,6 +277,7 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
   if (bytes || flat) return 1;
   if (s->extent[FC_AXIS_C] == 4 && columns > FC_NARROW_COLUMNS)
     return s->separable ? s->nx >= RGBA_LONG : s->nx <= FC_CONV2D_TAPS_FOUR;
-  if (s->separable && columns > 0 && columns <= NARROW && s->extent[FC_AXIS_N] > 1) return s->nx >= NARROW_LONG;
+  if (s->separable && columns > 0 && columns <= NARROW && s->extent[FC_AXIS_N] > 1)
+    return s->nx >= NARROW_LONG;
   return s->separable || s->nx > 3 || columns <= SMALL || columns > FC_NARROW_COLUMNS;
 }
