@@ -173,6 +173,19 @@ static gint64 length_of_box(const fc_vectors *w) {
   return step == 3 ? 12 : step == 4 && x >= LONG ? 16 : 8;
 }
 
+/* Bytes of a sample, of the smaller type. */
+static gint64 smaller_size(const fc_vectors *w) {
+  return (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
+}
+
+/* Whether more elements than a shorter vector has are not worth it; `full`: as choose says. */
+static gboolean is_too_long(const fc_vectors *w, const fc_vectors *shorter, gboolean full) {
+  if (full && (w->v > 16 / smaller_size(w) || kept(w) + w->v > 180 ||
+               (fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(shorter, 1) == 16)))
+    return TRUE;
+  return !w->row && registers_of(w) > MARCH_REGISTERS; /* two warps a scheduler */
+}
+
 /* Elements per thread: those that cost least; along lines of sound, and for separable masks of few taps over
  * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short, or where these would
  * be stored by halves. Of such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes
@@ -181,8 +194,7 @@ static gint64 length_of_box(const fc_vectors *w) {
  */
 static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
-  const gint64 slim = (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype)),
-               box = length_of_box(w);
+  const gint64 slim = smaller_size(w), box = length_of_box(w);
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   enum { FEW = 12 };
   const gboolean full = box || w->row || (!dense && slim == 1 && fc_vectors_taps(w) <= FEW);
@@ -191,10 +203,7 @@ static gboolean choose(fc_vectors *w) {
   for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
     w->v = lengths[i];
     if ((w->v == 12 && (box ? w->step : w->um) != 3) || !fits_vector(w)) continue;
-    if (box && best.v && w->v > box) continue;
-    if (full && !box && best.v && (w->v > 16 / slim || kept(w) + w->v > 180)) continue;
-    if (full && !box && best.v && fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(&best, 1) == 16) continue;
-    if (!box && !w->row && best.v && registers_of(w) > MARCH_REGISTERS) continue; /* two warps a scheduler */
+    if (best.v && (box ? w->v > box : is_too_long(w, &best, full))) continue;
     const double cost = full ? -(double)w->v : cost_of(w);
     if (best.v == 0 || cost < least) best = *w, least = cost;
   }

@@ -192,8 +192,8 @@ fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *
  * f32 std of 64 0.07, 0.31; i16 stereo mean 0.20, 0.43, rms of 1001 0.06, 0.19; u8 rms of 101 0.04. */
 int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, int64_t channels, int stat,
                         int64_t samples) {
-  enum { LONG = 1025, FOLDED = 1024 }; /* a window in one part, 64 segments of 16 (filters/winstat/rows) */
-  enum { SHORT_ROW = 1024 };
+  /* a window in one part, and 64 segments of 16 (filters/winstat/rows) */
+  enum { LONG = 1025, FOLDED = 1024, SHORT_ROW = 1024 };
   const int bytes = in_dtype == FC_U8, single = bytes && channels == 1,
             twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns;
   if (in_dtype == FC_F32 && out_dtype != FC_F32) return 0;
