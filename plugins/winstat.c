@@ -259,7 +259,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const int stat = w.stat[0];
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
-  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS;
+  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
   const fc_status status =
       w.before[1] + w.after[1] > 0 ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
   f->n_bytes = 0, f->align = 1;

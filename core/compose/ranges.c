@@ -71,12 +71,24 @@ static double rounded_by(const fc_device_function *f) {
   return MIN((MORE + (double)f->window_x * f->window_y) * ULP, ROUNDED);
 }
 
+/* Whether results are weighed sums of arguments, so that either end of their range follows from one of theirs
+ * if no weight is negative: full scale of 16 bits is -32768 to 32767. */
+static gboolean is_weighed_sum(const fc_device_function *f) {
+  return f->flags & FC_FUNCTION_NONNEGATIVE && f->offset == 0 &&
+         (g_str_equal(f->entry, "fc_scale") || g_str_has_prefix(f->entry, "fc_separable<") ||
+          g_str_has_prefix(f->entry, "fc_dense<"));
+}
+
 static known known_behind(known k, const fc_device_function *f) {
   if (f->flags & FC_FUNCTION_SELECTS) return k;
   const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + rounded_by(f)) + TINY;
   if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
     return (known){FALSE, 0, 0};
-  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0 : -most, k.high = most;
+  const double factor = is_weighed_sum(f) ? f->growth * (1 + rounded_by(f)) : 0, high = k.high;
+  k.high = factor > 0 ? fmax(high, 0) * factor + TINY : most;
+  k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0
+          : factor > 0                                     ? fmin(k.low, 0) * factor - TINY
+                                                           : -most;
   if (f->low <= f->high) k.low = MAX(k.low, f->low), k.high = MIN(k.high, f->high);
   return k;
 }

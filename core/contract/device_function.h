@@ -61,6 +61,11 @@
 #define FC_FUNCTION_AROUND      64u
 #define FC_FUNCTION_AROUND_MOST 31 /* columns, and rows */
 
+/* Each result is one of the arguments, or of limits that are members, by order alone: the least, the largest,
+ * a median, or always the same one. So it makes no difference whether integers are made ahead of it or of its
+ * results. */
+#define FC_FUNCTION_RANKS 128u
+
 /* Position of a sample in the whole signal, whichever part of it is computed: column or time, row and
  * channel (0 for a pixel), with the number of columns and rows. Width is -1 for a stream whose end is not
  * known. */

@@ -123,6 +123,7 @@ static fc_plan *plan_on_gpu(const fc_plan *plan, const fc_options *options) {
   g_autoptr(fc_plan) other = fc_plan_copy(plan);
   if (!use_devices(other, first, 1, FALSE, NULL) || !fc_plan_choose_chunk(other, options, NULL)) return NULL;
   fc_plan_fuse(other);
+  other = fc_plan_narrow(other);
   return g_steal_pointer(&other);
 }
 

@@ -56,7 +56,8 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
 /* Whether all flags are known that must be. */
 static gboolean is_understood(const fc_device_function *f) {
   const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_AROUND | FC_FUNCTION_ALONE |
-                        FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL;
+                        FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL |
+                        FC_FUNCTION_RANKS;
   /* One result of several neighbours does not contain them all. */
   if (f->flags & FC_FUNCTION_AROUND && (!(f->flags & FC_FUNCTION_WINDOW) || f->flags & FC_FUNCTION_KEEPS_ALL))
     return FALSE;

@@ -136,8 +136,8 @@ static gboolean delivers(const fc_plan *plan, guint s) {
   return TRUE;
 }
 
-/* The element type for link `s + 1`: the delivered one if all following stages keep it, else the compute
- * type; another only where the operator supports neither. */
+/* The element type for link `s + 1`: the delivered one if all following stages keep it, or it makes no
+ * difference to them (narrow.c), else the compute type; another only where the operator supports neither. */
 static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
   const fc_operator *op = plan->stages[s].op;
   if (op->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH)) return plan->links[s].dtype;
@@ -149,8 +149,14 @@ static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
     if (!(next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH))) break;
   }
   guint32 usable = op->dtypes_out & loads ? op->dtypes_out & loads : op->dtypes_out;
-  const int order[] = {
-      delivers(plan, s) ? wanted : -1, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
+  const int order[] = {plan->stages[s].narrow || delivers(plan, s) ? wanted : -1,
+                       plan->compute,
+                       FC_F64,
+                       FC_F32,
+                       FC_I32,
+                       FC_I16,
+                       FC_U16,
+                       FC_U8};
   for (guint i = 0; i < G_N_ELEMENTS(order); i++)
     if (order[i] >= 0 && usable & FC_DTYPE_BIT(order[i])) return order[i];
   return plan->compute;

@@ -116,6 +116,7 @@ fc_plan *fc_plan_new(fc_chain *chain, const fc_plan_query *query, GError **error
   else if (!fc_plan_choose_chunk(plan, query->options, error))
     return NULL;
   fc_plan_fuse(plan);
+  plan = fc_plan_narrow(plan);
   for (guint s = 0; s < plan->n && fc_plan_stays(plan); s++)
     if (plan->stages[s].on_host && !plan->stages[s].composed)
       return fc_fail(error, FC_UNSUPPORTED, "%s: has no CUDA version for this signal", plan->stages[s].name),
@@ -140,6 +141,7 @@ fc_plan *fc_plan_with_chunk(const fc_plan *plan, gint64 chunk, int threads, doub
 fc_plan *fc_plan_on_cpu(const fc_plan *plan, const fc_options *options, const GError *why, GError **error) {
   g_autoptr(fc_plan) now = fc_plan_copy(plan);
   now->n_devices = 0, now->scratch = 0;
+  fc_plan_widen(now);
   for (guint s = 0; s < now->n; s++) now->stages[s].on_host = FALSE;
   fc_plan_fuse(now);
   fc_plan_set_reason(now, "the GPU failed (%s)", why->message);

@@ -62,6 +62,9 @@ typedef struct fc_plan_stage {
   gint32 exchange[FC_AXES];
   /* with on_host: on the device nevertheless, in a composed kernel, if it can be compiled */
   gboolean composed;
+  /* It makes integers of the type that is delivered, though other stages follow; and what it clips, which
+   * these would have hidden, is not told (narrow.c). */
+  gboolean narrow, unheard;
 } fc_plan_stage;
 
 /* A further input of a stage. */
@@ -279,6 +282,10 @@ void fc_plan_fuse(fc_plan *plan);
 /* A view of the output of a stage that exchanges axes, as one of its input; and ranges likewise. */
 fc_view fc_plan_unexchanged(const fc_plan *plan, guint stage, const fc_view *out);
 void fc_plan_unexchange(const fc_plan *plan, guint stage, const fc_range out[FC_AXES], fc_range in[FC_AXES]);
+/* narrow.c: integers ahead of stages that only rank samples. Takes a plan with its kernels, and returns it or
+ * another; and the same plan without. */
+fc_plan *fc_plan_narrow(fc_plan *plan);
+void fc_plan_widen(fc_plan *plan);
 /* Why the window behind those of the kernel from `stage` on is part of it, or is not, or NULL: nothing was
  * estimated; g_free. */
 char *fc_plan_fuse_text(const fc_plan *plan, guint stage);

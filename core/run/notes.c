@@ -9,7 +9,7 @@
 
 void fc_notes_begin(fc_workspace *w) {
   const fc_plan *plan = w->states->plan;
-  memset(w->notes, 0, FC_COUNTED_WORDS * sizeof(guint32) * MAX(plan->n, 1));
+  memset(w->notes, 0, FC_COUNTED_WORDS * sizeof(guint32) * (plan->n + 1));
   memset(w->stored, 0, sizeof *w->stored * plan->n);
   for (guint s = 0; s < plan->n; s++)
     if (fc_notes_count(plan, s)) fc_notes_of(w, s)[FC_NOTE_CLIPPED] = FC_COUNTING;

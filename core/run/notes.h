@@ -11,9 +11,15 @@
 
 G_BEGIN_DECLS
 
-/* Where a stage notes. */
+/* What a stage has noted. */
 static inline guint32 *fc_notes_of(const fc_workspace *w, guint stage) {
   return w->notes + FC_COUNTED_WORDS * stage;
+}
+
+/* Where it notes: behind all others, where nobody reads, if it is not to be heard. */
+static inline guint32 *fc_notes_to(const fc_workspace *w, guint stage) {
+  const fc_plan *plan = w->states->plan;
+  return fc_notes_of(w, plan->stages[stage].unheard ? plan->n : stage);
 }
 
 /* Whether the stage's stores count: it runs on the CPU, in a run on a device too. A stage that may become

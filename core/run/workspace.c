@@ -193,7 +193,7 @@ gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, 
   for (guint s = 0; s < plan->n && !fc_plan_stays(plan); s++) leaves |= plan->stages[s].on_host;
   if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
   w->notes =
-      fc_workspace_alloc(w, FC_COUNTED_WORDS * sizeof(guint32) * MAX(plan->n, 1), TRUE, "notes", error);
+      fc_workspace_alloc(w, FC_COUNTED_WORDS * sizeof(guint32) * (plan->n + 1), TRUE, "notes", error);
   w->stored = g_new0(gint64, plan->n + 1);
   if (!w->notes || !init_links(w, error) || !init_scratch(w, error)) return FALSE;
   w->n_slots = fc_plan_slots(plan);
@@ -462,7 +462,7 @@ static void run_tile(guint index, guint thread, void *data) {
     guint32 unread[FC_COUNTED_WORDS] = {0};
     if (ends[i] == ends[i + 1]) continue;
     if (ends[i + 1] - ends[i] < to - from) narrow(c, &part, cut, ends[i], ends[i + 1]);
-    fc_status status = run_piece(c, &part, thread, i == 1 ? fc_notes_of(c->work, c->stage) : unread);
+    fc_status status = run_piece(c, &part, thread, i == 1 ? fc_notes_to(c->work, c->stage) : unread);
     if (status != FC_OK) g_atomic_int_compare_and_exchange(&c->status, FC_OK, (gint)status);
   }
 }
@@ -497,10 +497,10 @@ static gboolean run_on_cpu(call *c, GError **error) {
 
 static gboolean run_on_device(call *c, GError **error) {
   fc_workspace *w = c->work;
-  if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, fc_notes_of(w, c->stage), error);
+  if (!c->ps->op) return w->runner->copy(w->runner, &c->out, &c->in, fc_notes_to(w, c->stage), error);
   const fc_view *ins[1 + FC_INPUTS_MOST] = {&c->in};
   for (guint k = 0; k < c->ps->n_sides; k++) ins[1 + k] = &c->sides[k];
-  fc_job job = job_of(c, ins, &c->out, fc_notes_of(w, c->stage));
+  fc_job job = job_of(c, ins, &c->out, fc_notes_to(w, c->stage));
   job.stream = w->runner->stream;
   job.scratch = c->scratch ? c->scratch : w->scratch;
   job.edges = c->edges;
@@ -720,7 +720,7 @@ gboolean fc_workspace_run_fused(fc_workspace *w, fc_slot *slot, guint s, guint *
   fc_view in = fused_input(w, slot, s, to);
   gboolean done = fc_view_count(&out) == 0;
   const gint64 start = fc_trace_now(w->trace);
-  guint32 *notes = fc_notes_of(w, fc_plan_noting(plan, s));
+  guint32 *notes = fc_notes_to(w, fc_plan_noting(plan, s));
   if (!done && (!fc_fused_run(fused, w->runner, &in, &out, notes, &done, error) ||
                 (done && !make_edges(&last, w->runner, &in, &out, w->scratch, notes, error))))
     return FALSE;

@@ -148,6 +148,7 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
   case FC_POINTWISE_CLAMP: /* either limit may be infinite */
     f->growth = 1, f->offset = fmax(isinf(p->low) ? 0 : fabs(p->low), isinf(p->high) ? 0 : fabs(p->high));
     f->low = p->low, f->high = p->high;
+    f->flags |= FC_FUNCTION_RANKS;
     if (p->high >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
     set(f, clamp_text, 0, 0, "fc_clamp", NULL, 0);
     set_numbers(f, p->compute, (const double[]){p->low, p->high}, 2);
@@ -167,7 +168,7 @@ void fc_function_pointwise(const fc_pointwise *p, fc_device_function *f) {
     break;
   default:
     set(f, copy_text, 0, 0, "fc_copy", NULL, 0);
-    f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_KEEPS_ALL, f->growth = 1;
+    f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS | FC_FUNCTION_KEEPS_ALL, f->growth = 1;
   }
 }
 
@@ -226,7 +227,7 @@ fc_status fc_function_mix(const int32_t *channels, int64_t out, int64_t in, fc_d
     numbers[i + 1] = channels[i], taken |= 1u << channels[i];
   }
   set(f, mix_text, (uint32_t)in, (uint32_t)out, "fc_mix", numbers, out + 1);
-  f->flags |= FC_FUNCTION_SELECTS | (taken == (1u << in) - 1 ? FC_FUNCTION_KEEPS_ALL : 0);
+  f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS | (taken == (1u << in) - 1 ? FC_FUNCTION_KEEPS_ALL : 0);
   f->align = 1, f->growth = 1;
   return FC_OK;
 }
