@@ -6,13 +6,13 @@
 
 #include "core/base/demand.h"
 #include "core/compose/around.h"
+#include "core/compose/overlap.h"
 #include "core/compose/ranges.h"
 #include "core/compose/series.h"
 #include "core/compose/slide.h"
 #include "core/compose/vectors.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
@@ -295,7 +295,8 @@ static void append_rounding(GString *text, const fc_composition *c, guint i) {
                          kind_of(c->stages[i].kind, c->stages[i].dtype), i + 1);
 }
 
-/* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels. */
+/* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels.
+ * Functions of more channels exchange them, which is left to the kernel's loads and stores (overlap.h). */
 static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
                          gint64 channels, int in_dtype) {
   const char *real = types[c->compute];
@@ -325,11 +326,14 @@ static void append_chain(GString *text, const char *name, const fc_composition *
   if (rounded) append_rounding(text, c, from - 1);
   for (guint i = from; i < to; i++) {
     const fc_device_function *f = c->stages[i].function;
-    if (f->out > 0) channels = f->out;
+    const gboolean exchanges = f->in > channels;
+    if (f->out > 0 && !exchanges) channels = f->out;
     g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n", real, i + 1, (int)channels);
     if (f->flags & FC_FUNCTION_POSITION)
       g_string_append_printf(text, "    fc_map_apply_at<%u, %u, %d>(f%u, v%u, v%u, at, place);\n", f->in,
                              f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
+    else if (exchanges)
+      g_string_append_printf(text, "    fc_none().run(v%u, v%u, noted);\n", i, i + 1);
     else
       g_string_append_printf(text, "    %sfc_map_apply<%u, %u>(f%u, v%u, v%u);\n",
                              i || !scales ? "" : "if constexpr (SCALED) fc_none().run(v0, v1, noted); else ",
@@ -409,12 +413,6 @@ static gboolean is_statistic(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_statistic");
 }
 
-/* Channels that one transform takes, 1 or 2; 0: it is no convolution by transforms. */
-static int together_of(const fc_device_function *f) {
-  int n = 0, together = 0;
-  return sscanf(f->entry, "fc_transforms<%d,%d>", &n, &together) == 2 ? together : 0;
-}
-
 static gboolean may_see(const window *w) {
   const gint64 x = w->f->window_x, y = w->f->window_y;
   if (x < 1 || y < 1) return FALSE;
@@ -437,7 +435,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = is_around(f);
-  const int together = w->around ? 0 : together_of(f);
+  const int together = w->around ? 0 : fc_overlap_together(f);
   w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -450,8 +448,9 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   }
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
-  if (w->overlap && (w->step % together || (w->pixels && w->step != together))) return FALSE;
-  const gboolean units = w->pixels || (!planar && (w->slide || (w->overlap && w->step == together)));
+  const gboolean apart = w->overlap && w->step != together; /* a position is of several transforms */
+  if (apart && (w->step % together || (w->pixels && !fc_overlap_places(w, c)))) return FALSE;
+  const gboolean units = !apart && (w->pixels || (!planar && (w->slide || w->overlap)));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = (fc_slide_is_running(w) ? fc_slide_each(w) : 4) * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
@@ -647,7 +646,7 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
   if (!has_blocks(&l->in, l->out, o->hop, l->w.f->window_x, l->c->border) || !fill_lines(l, -skip))
     return FALSE;
-  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / together_of(l->w.f)),
+  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / fc_overlap_together(l->w.f)),
                most = o->groups > 1 ? jobs : (gint64)l->processors * o->resident;
   split_lines(l, count, jobs);
   to->shared = (guint)o->shared;
@@ -771,8 +770,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
   const char *const none = march || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
-  g_string_append_printf(text, ", %s, Op, %s>::run(p.args, %s, p.op, %s);\n}\n", before ? "Pre" : "fc_none",
-                         after ? "Post" : none, before ? "p.pre" : "{}", after ? "p.post" : "{}");
+  g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
+  if (w.from) g_string_append_printf(text, ", 0x%x, 0x%x", (guint)w.from, (guint)w.to);
+  g_string_append_printf(text, ">::run(p.args, %s, p.op, %s);\n}\n", before ? "p.pre" : "{}",
+                         after ? "p.post" : "{}");
 }
 
 /* ---- several windows ------------------------------------------------------------------ */

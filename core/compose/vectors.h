@@ -22,6 +22,7 @@ typedef struct fc_vectors {
   gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
+  int from, to; /* of overlap.cuh: FROM and TO where a transform takes some of exchanged channels; else 0 */
   int in_dtype, out_dtype;
   gint64 begins[2];        /* of march.cuh: rows of inputs, of outputs, begin at multiples of so many bytes */
   gboolean loose[2];       /* ... so that vectors begin anywhere */

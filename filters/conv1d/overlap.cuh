@@ -12,7 +12,8 @@
 //
 // Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh),
 // so bits are those of the stages run one by one. Where one transform does not take all channels of a
-// position, functions are of samples alone.
+// position, functions are of samples alone; channels that are exchanged ahead of the convolution are loaded
+// from other places, those that are exchanged behind it stored to others.
 #ifndef FC_FILTERS_OVERLAP_CUH
 #define FC_FILTERS_OVERLAP_CUH
 
@@ -46,11 +47,26 @@ template <> constexpr bool fc_is_none<fc_none> = true;
 template <> constexpr bool fc_is_none<fc_none_near> = true;
 template <> constexpr bool fc_is_none<fc_none_quiet> = true;
 
+// Where a channel that is convolved lies in a position of the input, FROM, or of the output, TO: hexadecimal
+// digits, the last of them of channel 0; or 0, all in order.
+FC_DEVICE constexpr int fc_overlap_place(int digits, int channel) {
+  return digits ? digits >> 4 * channel & 15 : channel;
+}
+
+// Whether the channels of each transform are adjacent and in order there; if so, from a multiple of their
+// number on.
+template <int STEP, int TOGETHER> FC_DEVICE constexpr bool fc_overlap_adjacent(int digits) {
+  for (int c = 0; digits && c < STEP; c += TOGETHER)
+    if (fc_overlap_place(digits, c + TOGETHER - 1) != fc_overlap_place(digits, c) + TOGETHER - 1)
+      return false;
+  return true;
+}
+
 // Adjacent samples, moved as one.
 template <typename T, int N> struct alignas(N * sizeof(T)) fc_overlap_some { T v[N]; };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          bool SURE, typename Pre, typename Op, typename Post>
+          bool SURE, typename Pre, typename Op, typename Post, int FROM = 0, int TO = 0>
 struct fc_overlap {
   typedef typename Op::config config;
   typedef typename config::S S;
@@ -61,9 +77,13 @@ struct fc_overlap {
   static constexpr bool PIXELS = STEP == TOGETHER;
   static constexpr int IN = PIXELS ? UI : TOGETHER, OUT = PIXELS ? UO : TOGETHER;
   static constexpr int ALL_IN = PIXELS ? UI : STEP, ALL_OUT = PIXELS ? UO : STEP, JOBS = STEP / TOGETHER;
+  // Whether these are moved as one.
+  static constexpr bool IN_ONE = ALIGNED && IN % 2 == 0 && fc_overlap_adjacent<STEP, TOGETHER>(FROM);
+  static constexpr bool OUT_ONE = ALIGNED && OUT % 2 == 0 && fc_overlap_adjacent<STEP, TOGETHER>(TO);
   static_assert(PIXELS ? UM == STEP : UI == 1 && UM == 1 && UO == 1, "samples by themselves, or pixels");
 
-  // A block: samples at position 0, the position of its first output, and its mask.
+  // A block: samples at position 0, the position of its first output, and its mask, which is also its first
+  // channel where channels are interleaved.
   struct job {
     const char *in;
     char *out;
@@ -80,31 +100,37 @@ struct fc_overlap {
       at = fc_window_line_of(a, plane, line - plane * a.across);
       i -= line * a.count, mask += plane % a.planes;
     }
-    return {at.in + channel * static_cast<int>(sizeof(T)), at.out + channel * static_cast<int>(sizeof(U)),
+    const int from = fc_overlap_place(FROM, channel), to = fc_overlap_place(TO, channel);
+    return {at.in + from * static_cast<int>(sizeof(T)), at.out + to * static_cast<int>(sizeof(U)),
             i * op.hop + a.first, mask};
+  }
+
+  // How many samples behind the job's first channel the second lies.
+  static FC_DEVICE int apart_by(int digits, const job &j) {
+    return fc_overlap_place(digits, j.mask + 1) - fc_overlap_place(digits, j.mask);
   }
 
   // ---- loads ----
 
-  // What is convolved of a position inside the signal.
-  static FC_DEVICE void read(const char *in, int position, const Pre &pre, float (&v)[TOGETHER],
+  // What is convolved of a position inside the signal; its channels lie so many samples apart.
+  static FC_DEVICE void read(const char *in, int apart, int position, const Pre &pre, float (&v)[TOGETHER],
                              fc_dev_noted &noted) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
     const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
     float x[IN];
-    if constexpr (ALIGNED && (IN == 2 || IN == 4) && IN * sizeof(T) % 4 == 0) {
+    if constexpr (IN_ONE && IN * sizeof(T) % 4 == 0) {
       struct alignas(IN * sizeof(T)) {
         uint32_t word[IN * sizeof(T) / 4];
       } some;
       some = *reinterpret_cast<const decltype(some) *>(from);
       fc_map_values<float, T, KT>(x, some.word, map);
-    } else if constexpr (ALIGNED && (IN == 2 || IN == 4)) {
+    } else if constexpr (IN_ONE) {
       const auto some = *reinterpret_cast<const fc_overlap_some<T, IN> *>(from);
 #pragma unroll
       for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(some.v[c], map);
     } else {
 #pragma unroll
-      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(reinterpret_cast<const T *>(from)[c], map);
+      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(reinterpret_cast<const T *>(from)[c * apart], map);
     }
     pre.run(x, v, noted);
   }
@@ -115,18 +141,18 @@ struct fc_overlap {
     const int source = fc_dev_border_source(BORDER, position + a.begin, a.extent);
 #pragma unroll
     for (int c = 0; c < TOGETHER; c++) v[c] = a.constant;
-    if (source >= 0) read(j.in, source - a.begin, pre, v, noted);
+    if (source >= 0) read(j.in, apart_by(FROM, j), source - a.begin, pre, v, noted);
   }
 
   // A full window, all inside the signal, from position `at` on. What is not wanted is read all the same,
   // from a place that is wanted by others, so that no load is behind a branch.
-  static FC_DEVICE void load(fc_complex<float> *x, const char *in, int at, int count, int lead, int t,
-                             const Pre &pre, fc_dev_noted &noted) {
+  static FC_DEVICE void load(fc_complex<float> *x, const char *in, int apart, int at, int count, int lead,
+                             int t, const Pre &pre, fc_dev_noted &noted) {
     const auto get = [&](int first, float(&v)[TOGETHER]) {
       const bool sure = first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
       const int i = first + t;
       const bool wanted = sure || (i >= lead && i < count);
-      read(in, at + (wanted ? i : lead), pre, v, noted);
+      read(in, apart, at + (wanted ? i : lead), pre, v, noted);
 #pragma unroll
       for (int c = 0; c < TOGETHER; c++) v[c] = wanted ? v[c] : 0;
     };
@@ -184,9 +210,9 @@ struct fc_overlap {
     return out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
   }
 
-  // The output at an address, if `there`. FINITE: there is no NaN.
+  // The output at an address, channels so many samples apart, if `there`. FINITE: there is no NaN.
   template <bool FINITE = false>
-  static FC_DEVICE void give(char *to, bool there, const float (&v)[TOGETHER], const Post &post,
+  static FC_DEVICE void give(char *to, int apart, bool there, const float (&v)[TOGETHER], const Post &post,
                              fc_dev_noted &noted) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, U, KU>();
     float y[OUT];
@@ -198,11 +224,11 @@ struct fc_overlap {
     for (int c = 0; c < OUT; c++)
       some.v[c] = fc_map_code<float, U, Post::QUIET, FINITE>(fc_is_code<U> && !there ? 0 : y[c], map, noted);
     if (!there) return;
-    if constexpr (ALIGNED && (OUT == 2 || OUT == 4)) {
+    if constexpr (OUT_ONE) {
       *reinterpret_cast<fc_overlap_some<U, OUT> *>(to) = some;
     } else {
 #pragma unroll
-      for (int c = 0; c < OUT; c++) reinterpret_cast<U *>(to)[c] = some.v[c];
+      for (int c = 0; c < OUT; c++) reinterpret_cast<U *>(to)[c * apart] = some.v[c];
     }
   }
 
@@ -225,7 +251,7 @@ struct fc_overlap {
         const float re = part ? x[e].im : x[e].re;
         float v[TOGETHER];
         v[0] = re, v[TOGETHER - 1] = LINES ? re : x[e].im;
-        give<FINITE>(place(to, at), sure || SOME > 1 || at < left, v, post, noted);
+        give<FINITE>(place(to, at), apart_by(TO, j), sure || SOME > 1 || at < left, v, post, noted);
       }
   }
 
@@ -252,7 +278,7 @@ struct fc_overlap {
         float v[TOGETHER];
 #pragma unroll
         for (int c = 0; c < TOGETHER; c++) v[c] = row[k + c * EACH];
-        give(place(j.out, j.first + i), true, v, post, noted);
+        give(place(j.out, j.first + i), apart_by(TO, j), true, v, post, noted);
       }
     }
     fc_group_barrier<THREADS>();
@@ -272,7 +298,7 @@ struct fc_overlap {
               look(a, j, at + static_cast<int>(k), pre, v, noted);
               return v[c];
             });
-      give(place(j.out, j.first + i), true, sum, post, noted);
+      give(place(j.out, j.first + i), apart_by(TO, j), true, sum, post, noted);
     }
   }
 
@@ -292,7 +318,7 @@ struct fc_overlap {
                                   window);
       fc_complex<float> x[S::E];
       if (count == window && at + op.lead >= -a.begin && at + window <= a.extent - a.begin)
-        load(x, j.in, at, count, op.lead, t, pre, noted);
+        load(x, j.in, apart_by(FROM, j), at, count, op.lead, t, pre, noted);
       else
         load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);
       if (THREADS > 32 && t == 0) await(a, op, i + groups);

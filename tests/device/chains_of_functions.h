@@ -37,6 +37,7 @@ typedef struct stage {
   stage_kind kind;
   int dtype;       /* of what comes out of it */
   gint64 in, out;  /* channels */
+  int order;       /* of MIX: of stage_mixes */
   fc_pointwise op; /* of those that are samplewise */
   double matrix[16], offset[4];
   fc_color_conversion color;
@@ -89,8 +90,10 @@ static inline void stage_describe_sum(stage *s) {
   for (int i = 0; i < 9; i++) ((float *)f->bytes)[i] = (float)s->matrix[i];
 }
 
-/* The channels that MIX takes. */
-static const int32_t stage_mixed[] = {2, 1, 0, 1};
+/* The channels that MIX takes: but for the first of these all that there are, three or four; the last three
+ * are of four alone. */
+static const int32_t stage_mixes[][4] = {{2, 1, 0, 1}, {2, 0, 1, 3}, {1, 2, 0, 3}, {2, 1, 0, 3},
+                                         {2, 3, 0, 1}, {1, 0, 3, 2}, {3, 0, 2, 1}};
 
 /* Makes the text and bytes of a stage whose other fields are set. */
 static inline void stage_prepare(stage *s, int compute) {
@@ -114,7 +117,7 @@ static inline void stage_prepare(stage *s, int compute) {
   else if (s->kind == AROUND_SUM || s->kind == DENSE_SUM)
     stage_describe_sum(s);
   else if (s->kind == MIX)
-    g_assert_cmpint(fc_function_mix(stage_mixed, s->out, s->in, f), ==, FC_OK);
+    g_assert_cmpint(fc_function_mix(stage_mixes[s->order], s->out, s->in, f), ==, FC_OK);
   else if (s->kind == GAINS)
     g_assert_cmpint(fc_function_gains(compute, s->matrix, s->in, f), ==, FC_OK);
   else if (s->kind == AFFINES)

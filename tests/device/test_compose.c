@@ -479,6 +479,46 @@ static void test_transforms_prove(void) {
   }
 }
 
+/* Channels that are exchanged on either side of transforms that do not take them all are only loaded and
+ * stored elsewhere. */
+static void test_transforms_exchange(void) {
+  static const struct {
+    stage_kind ahead;
+    int order, other; /* of stage_mixes: ahead, and behind */
+    gint64 channels;
+    int together;
+    const char *end; /* of the kernel's arguments; NULL: there is none */
+  } cases[] = {{MIX, 2, 2, 3, 1, ", Op, Post, 0x21, 0x102>"},
+               {MIX, 2, 1, 4, 2, ", Op, Post, 0x3021, 0x3021>"},
+               {MIX, 4, 3, 4, 1, ", Op, Post, 0x1032, 0x3012>"},
+               {GAIN, 0, 6, 4, 2, ", Op, Post, 0x3210, 0x231>"},
+               {MIX, 5, 5, 2, 1, ", Op, Post, 0x1, 0x1>"},
+               {MIX, 5, 5, 2, 2, ", Op, Post>"},
+               {MIX, 0, 3, 4, 2, NULL},
+               {MIX, 3, 0, 4, 1, NULL},
+               {GAINS, 0, 3, 4, 2, NULL}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const gint64 channels = cases[i].channels;
+    stage ahead = {.kind = cases[i].ahead, .order = cases[i].order, .in = channels, .out = channels},
+          behind = {.kind = MIX, .order = cases[i].other, .in = channels, .out = channels};
+    char entry[FC_FUNCTION_ENTRY];
+    float numbers[FC_FUNCTION_BYTES / sizeof(float)] = {0};
+    fc_device_function window = filter_of(entry, 271, 1, 0);
+    const fc_conv1d_overlap o = fc_conv1d_overlap_of(271, 135, 1024, 3 - cases[i].together);
+    window.bytes = numbers;
+    g_assert_cmpint(fc_conv1d_overlap_function(&o, 271, 135, 1, &window), ==, FC_OK);
+    stage_prepare(&ahead, FC_F32), stage_prepare(&behind, FC_F32);
+    const fc_compose_stage stages[] = {{"ahead", &ahead.function, FC_F32, FC_IMAGE},
+                                       {"window", &window, FC_F32, FC_IMAGE},
+                                       {"behind", &behind.function, FC_F32, FC_IMAGE}};
+    const fc_composition c = {stages, 3, FC_F32, 1, FC_BORDER_REFLECT101, 0};
+    g_assert_cmpint(fc_compose_possible(&c, FC_U8, channels), ==, cases[i].end != NULL);
+    if (!cases[i].end) continue;
+    g_autofree char *text = text_of(&c, FC_U8, 1920, channels);
+    if (!strstr(text, cases[i].end)) g_test_fail_printf("case %u: not %s", i, cases[i].end);
+  }
+}
+
 /* A factor ahead of a window is part of how codes become values where that is exact. */
 static void test_factors(void) {
   static const struct {
@@ -735,6 +775,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/rows begin", test_rows_begin);
   g_test_add_func("/compose/windows prove", test_windows_prove);
   g_test_add_func("/compose/transforms prove", test_transforms_prove);
+  g_test_add_func("/compose/transforms exchange", test_transforms_exchange);
   g_test_add_func("/compose/factors", test_factors);
   g_test_add_func("/compose/few registers", test_few_registers);
   g_test_add_func("/compose/windows", test_windows);

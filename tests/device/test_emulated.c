@@ -116,7 +116,7 @@ static gint64 through(trial *t, guint from, guint to, double *v, gint64 channels
           y[c] = single ? (double)fmaf(f[c * g->in + i], (float)v[i], (float)y[c])
                         : fma(d[c * g->in + i], v[i], y[c]);
         break;
-      case MIX: y[c] = v[stage_mixed[c]]; break;
+      case MIX: y[c] = v[stage_mixes[g->order][c]]; break;
       default: y[c] = v[c];
       }
     }
@@ -483,11 +483,11 @@ int main(int argc, char **argv) {
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
-        lent = 0, boxes = 0, cells = 0;
+        lent = 0, boxes = 0, cells = 0, moved = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
     for (int tries = 0; !t && tries < 3; tries++) { /* most with a window are none for a kernel */
-      t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1, i % 6 == 5);
+      t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1, i % 6 == 5, i % 12 == 9);
       if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) g_clear_pointer(&t, trial_free);
     }
     if (!t) continue;
@@ -496,6 +496,7 @@ int main(int argc, char **argv) {
     around += strstr(t->text, "fc_around<") != NULL;
     lent += g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL;
+    moved += g_regex_match_simple("fc_overlap<[^;]*, 0x[0-3]+, 0x[0-3]+>", t->text, 0, 0);
     cells +=
         g_regex_match_simple("fc_march<[^;]*, (32|64|96|128), (4|8|16|32), true, \\d+, ", t->text, 0, 0) &&
         !g_regex_match_simple("fc_march<[^;]*, 32, 32, true, ", t->text, 0, 0);
@@ -516,13 +517,14 @@ int main(int argc, char **argv) {
   g_print("seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
           "told positions, %u "
           "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
-          "and rows, %d failed; by variant",
-          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, failed);
+          "and rows, %u whose transforms take some of the channels that are exchanged, %d failed; by variant",
+          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, moved,
+          failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
-                (boxes > 0 || random < 200) && (cells > 0 || random < 200));
+                (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200));
   dlclose(kernels);
   return failed != 0;
 }

@@ -332,6 +332,32 @@ static void test_long_mask(void) {
   }
 }
 
+/* Channels are exchanged in the kernel of transforms that take some of them; what else there is on pixels is
+ * not. */
+static void test_exchanged_channels(void) {
+  static const struct {
+    gint64 channels;
+    const char *groups, *stages[3]; /* behind a long mask */
+  } cases[] = {{4, "3", {"gain:2", "mix:2,1,0,3"}},
+               {3, "3", {"mix:1,2,0", "clip:min=3"}},
+               {4, "2+1", {"gain:2", "mix:2,1,0,1"}},
+               {4, "2", {"gain:2", "gain:1,2,1,2"}}};
+  if (!fc_has_cuda()) {
+    g_test_skip("a build without CUDA");
+    return;
+  }
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  g_autoptr(GString) mask = g_string_new("conv1d:[1");
+  for (guint k = 1; k < 381; k++) g_string_append(mask, ",1");
+  g_string_append(mask, "]/381");
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    const char *const stages[] = {mask->str, cases[i].stages[0], cases[i].stages[1], NULL};
+    g_autofree char *groups = groups_of(stages, FC_AUDIO, FC_F32, cases[i].channels, -1, &options);
+    g_assert_cmpstr(groups, ==, cases[i].groups);
+  }
+}
+
 /* The stage that rounds is the one whose kernel says what it clips, though copies follow. */
 static void test_noting(void) {
   static const char *const stages[] = {"gain:2", "convert:u8", "mix:1,0", "mix:1,0", NULL};
@@ -784,6 +810,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/broken functions", test_broken_functions);
   g_test_add_func("/fused/wide pixels", test_wide_pixels);
   g_test_add_func("/fused/long mask", test_long_mask);
+  g_test_add_func("/fused/exchanged channels", test_exchanged_channels);
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/told", test_told);
   g_test_add_func("/fused/long chain", test_long_chain);
