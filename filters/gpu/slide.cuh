@@ -108,32 +108,6 @@ struct fc_slide_floats {
 
   static FC_DEVICE int staged(int i) { return i + (i >> 4); }
 
-  // Four positions from `at` on of which some are outside the signal, or do not exist: pixel by pixel.
-  static FC_DEVICE void put_ends(const fc_window_args &a, const char *in, int at, const Pre &pre,
-                                 float (&to)[4 * UM], fc_dev_noted &noted) {
-#pragma unroll 1
-    for (int i = 0; i < 4; i++) {
-      float x[UI], v[UM];
-#pragma unroll
-      for (int c = 0; c < UM; c++) v[c] = a.constant;
-      if (at + i >= -BEFORE && at + i < a.total + AFTER) { // otherwise used by no window, and may not exist
-        const int source = fc_dev_border_source(BORDER, at + i + a.begin, a.extent);
-        if (source >= 0) {
-          const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
-#pragma unroll
-          for (int c = 0; c < UI; c++)
-            x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
-          pre.run(x, v, noted);
-        }
-      }
-#pragma unroll
-      for (int c = 0; c < UM; c++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          if (k == i) to[k * UM + c] = v[c];
-    }
-  }
-
   // The parts of a line that a tile needs: its heads, or none, and its tails from block `first` on. Buffers
   // are as long as tiles, except that of ends, where block 0 is number `turn`.
   struct wanted {
@@ -156,9 +130,7 @@ struct fc_slide_floats {
                 "buffers are made of whole warps' quads");
 
   // Where quad i of a buffer lies, if it is one of this thread's, THREADS apart.
-  static FC_DEVICE int place(int i) {
-    return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES);
-  }
+  static FC_DEVICE int place(int i) { return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES); }
 
   // The same of the buffer of ends, by the block that comes first.
   static FC_DEVICE int tail_place(int i, int first, int turn) {
@@ -184,6 +156,28 @@ struct fc_slide_floats {
     float x[4 * UI];
     raw.values(x);
     pre.run(x, v, noted);
+  }
+
+  // Position k of a quad, which may be the border's, or not exist: then no window uses it.
+  static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int quad, int k,
+                            const Pre &pre, fc_dev_noted &noted) {
+    const int at = position(w, quad) + k, i = quad - w.heads;
+    float x[UI], v[UM];
+#pragma unroll
+    for (int c = 0; c < UM; c++) v[c] = a.constant;
+    const int source =
+        at >= -BEFORE && at < a.total + AFTER ? fc_dev_border_source(BORDER, at + a.begin, a.extent) : -1;
+    if (source >= 0) {
+      const T *samples = reinterpret_cast<const T *>(w.in) + static_cast<int64_t>(source - a.begin) * UI;
+#pragma unroll
+      for (int c = 0; c < UI; c++) x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
+      pre.run(x, v, noted);
+    }
+    const int room = i < 0 ? HEADS : ROOM;
+    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
+                      : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
+#pragma unroll
+    for (int c = 0; c < STEP; c++) to[c * room + k] = v[c];
   }
 
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
@@ -248,13 +242,16 @@ struct fc_slide_floats {
         keep(r, w, first + b * THREADS, v);
       }
     }
+    // Of `count` quads from `quad` on, at positions from `at` on: those at the ends that are not whole.
+    const auto put_ends = [&](int quad, int count, int at) {
+      const int whole = min(max((from - at + 3) >> 2, 0), count),
+                behind = min(max((end - at) >> 2, whole), count);
 #pragma unroll 1
-    for (int quad = threadIdx.x; quad < count; quad += THREADS) {
-      if (is_whole(quad)) continue;
-      float v[4 * UM];
-      put_ends(a, w.in, position(w, quad), pre, v, noted);
-      keep(r, w, quad, v);
-    }
+      for (int e = threadIdx.x; e < 4 * (whole + count - behind); e += THREADS)
+        put(a, r, w, quad + e / 4 + (e / 4 < whole ? 0 : behind - whole), e % 4, pre, noted);
+    };
+    if (FAR) put_ends(0, w.heads, w.at);
+    put_ends(w.heads, w.tails, w.tail_at);
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
