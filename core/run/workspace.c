@@ -192,8 +192,7 @@ gboolean fc_workspace_init(fc_workspace *w, fc_lease *lease, fc_states *states, 
   w->plain = plan->n_devices && !is_capturable(states);
   for (guint s = 0; s < plan->n && !fc_plan_stays(plan); s++) leaves |= plan->stages[s].on_host;
   if (leaves) w->helper = fc_lease_new_cpu(w->context, plan->threads);
-  w->notes =
-      fc_workspace_alloc(w, FC_COUNTED_WORDS * sizeof(guint32) * (plan->n + 1), TRUE, "notes", error);
+  w->notes = fc_workspace_alloc(w, FC_COUNTED_WORDS * sizeof(guint32) * (plan->n + 1), TRUE, "notes", error);
   w->stored = g_new0(gint64, plan->n + 1);
   if (!w->notes || !init_links(w, error) || !init_scratch(w, error)) return FALSE;
   w->n_slots = fc_plan_slots(plan);

@@ -56,9 +56,9 @@ typedef struct fc_workspace {
   fc_buffer *links;                  /* n + 1; first and last are pointed at a slot's */
   fc_buffer *bounce_in, *bounce_out; /* a stage: host copies of the links around one that leaves the device */
   void *scratch, *host_scratch;      /* of every thread, one after another */
-  guint32 *notes;                    /* FC_COUNTED_WORDS a stage and so many more, which the device can write (notes.h) */
-  gint64 *stored;                    /* a stage: so many values it has counted on the CPU; atomic */
-  gboolean plain;                    /* graphs are not to be used: a stage refuses capture */
+  guint32 *notes; /* FC_COUNTED_WORDS a stage and so many more, which the device can write (notes.h) */
+  gint64 *stored; /* a stage: so many values it has counted on the CPU; atomic */
+  gboolean plain; /* graphs are not to be used: a stage refuses capture */
   guint n_slots;
   fc_slot slots[FC_SLOTS];
   fc_carry *carries; /* the run's: one per stage */
