@@ -38,7 +38,6 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   spread_args d = {};
   peak_args *a = &d.c.p;
   *a = peak_args_of(&s.w, &s.in, edges, &s.out, which, step);
-  a->skew = 0;
   d.c.x0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_X], SPREAD_ROWS));
   d.c.y0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_Y], SPREAD_ROWS));
   if (s.alone > 0) d.alone = alone_of(s.alone, s.at);
@@ -68,7 +67,7 @@ template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cuda
 fc_status run_spread(const call &c, int which) {
   typedef spread_room room;
   const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out, false);
-  const fc_cell_shape shape = {room::SEGMENTS, room::LANES, 1};
+  const fc_cell_shape shape = {room::SEGMENTS, room::LANES};
   const int step = fc_winstat_channels(&s);
   if (step == 0) return FC_UNSUPPORTED;
   spread_args d = spread_args_of(s, c.edges, which, step, c.notes);

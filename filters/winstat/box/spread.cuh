@@ -365,7 +365,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
   const peak_args &a = c.p;
   float *const means = samples + a.slots * STEP;
   // The thread's column.
-  const cell_spot s = cell_spot_of<1>(c, c.plane * ROWS * a.step);
+  const cell_spot s = cell_spot_of(c, c.plane * ROWS * a.step);
   const spread_column source = spread_column_of(c, s);
   const spread_result result = spread_result_of(c, s);
   const int place =
