@@ -10,6 +10,15 @@
 
 namespace winstat {
 
+// Calls f with an integer of a type whose sums are exact in floats.
+template <class F> __device__ __forceinline__ void with_code(int dtype, F f) {
+  switch (dtype) {
+  case FC_U8: f(uint8_t{}); break;
+  case FC_I16: f(int16_t{}); break;
+  default: f(uint16_t{}); break;
+  }
+}
+
 constexpr int BOX_THREADS = 256, BOX_RUNS = BOX_THREADS / RUN;
 constexpr int BOX_SEGMENTS = 2; // number covered along x after the segment in which a window begins
 
