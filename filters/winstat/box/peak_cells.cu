@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(cell_room::THREADS, cell_room::BLOCKS)
     fc_await_copies<0>();
     if (source.seen) {
       uint32_t v[PEAK_ROWS];
-      peak_down<float, room::WORDS>(
+      peak_windows<float, room::WORDS>(
           a.y, a.flip, [&](int n) { return memory + after(n) * STEP + place; },
           [&](int k, const P &p) { v[k] = p.word(); });
       uint32_t *const here = memory + slot * STEP + place;
