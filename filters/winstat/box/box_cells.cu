@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
       totals[slot * BOX_THREADS] = sum16(v);
     }
     if (block < a.y.warm) continue;
-    box_column(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    box_column<false>(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
     if (CODES) {
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[k] = times(v[k], a.store.scale);
