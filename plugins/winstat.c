@@ -209,7 +209,7 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 
 /* ---- device function -------------------------------------------------------------- */
 
-/* A window of rows, of images. */
+/* A window of columns and rows, of images. */
 static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
   const fc_format *in = setup->in[0];
   const int out = setup->out->dtype, stat = w->stat[0];
@@ -260,8 +260,10 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
-  const fc_status status =
-      w.before[1] + w.after[1] > 0 ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
+  const int box = w.before[1] + w.after[1] > 0 ||
+                  fc_winstat_is_row_box(in->kind, stat, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
+                                        w.before[0] + 1 + w.after[0]);
+  const fc_status status = box ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
   f->n_bytes = 0, f->align = 1;
   /* For squares the factor is no bound. */
   f->growth = stat == FC_WINSTAT_SUM                               ? (double)f->window_x * f->window_y

@@ -145,29 +145,19 @@ static int cells_of(const pick *k, fc_winstat_seen *s) {
   return apart ? apart : fc_winstat_channels(s);
 }
 
-/* Whether bytes are faster here than in strips of warps: tall images whose rows are aligned to words, and of
- * which few warps have a word that belongs to them in part, whose bytes they load one by one: rows of 31 of
- * 40 took 7.2 times the aligned time a byte, rows of 100 1.4; strips take 2.0 for 32. */
-static int suits_cells(const fc_winstat_seen *s, int step, int which) {
-  enum { TALL = 64, WIDE = 256, WORD = 4 };
-  const int64_t bytes = s->in.shape[FC_AXIS_X] * step;
-  const int64_t at = which * s->in.shape[FC_AXIS_C] * s->out.stride[FC_AXIS_C];
-  const uintptr_t begin = (uintptr_t)s->in.data | (uintptr_t)((const char *)s->out.data + at);
-  return !fc_cell_apart(s) && begin % 4 == 0 && !fc_peak_ragged(&s->in, step) && fc_cell_words(&s->out) &&
-         step == 1 && s->in.shape[FC_AXIS_Y] >= TALL && (bytes % WORD == 0 || bytes >= WIDE);
-}
-
 static int takes_cells(const pick *k, int which) {
   enum { ROWS = 4 }; /* at least, as sixteen are processed at once */
+  const fc_cell_shape shape = FC_CELL_SHAPE;
   fc_winstat_seen s;
-  const int step = cells_of(k, &s), dtype = k->in->dtype, many = dtype != FC_F32 && step > 1;
-  if (step == 0 || (dtype == FC_U8 && !suits_cells(&s, step, which))) return 0;
-  const int64_t tall = fc_winstat_tall(&s.w), images = images_of(&s.in, step);
-  fc_cell_cut c = {.step = step, .skew = fc_peak_skew(&s.w, &s.in, step)};
-  c.warm = fc_winstat_warm(fc_winstat_across(&s.w)), c.flat = tall == 1 && images == 1;
+  (void)which;
+  if (k->in->dtype != FC_F32) return 0;
+  const int step = cells_of(k, &s);
+  if (step == 0) return 0;
+  const int64_t tall = fc_winstat_tall(&s.w);
+  fc_cell_cut c = {.step = step, .warm = fc_winstat_warm(fc_winstat_across(&s.w))};
+  c.flat = tall == 1 && images_of(&s.in, step) == 1;
   c.columns = (int32_t)s.in.shape[FC_AXIS_X], c.rows = (int32_t)s.in.shape[FC_AXIS_Y];
-  return fc_cells_cut(&c, fc_cell_shape_of(dtype, many)) && c.rows >= ROWS &&
-         fits(k, fc_cell_bytes(dtype, many, tall), 1);
+  return fc_cells_cut(&c, shape) && c.rows >= ROWS && fits(k, fc_cell_bytes(tall), 1);
 }
 
 static int takes_crest(const pick *k, int which) {
@@ -459,7 +449,7 @@ static const struct {
     {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation},        /* 0.067; general ones 0.009 */
     {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},              /* 0.43; general ones 0.033 */
     {FC_WINSTAT_BY_CELLS, EXTREMES, takes_cells},               /* 0.71; peak_march 0.38 */
-    {FC_WINSTAT_BY_CREST, EXTREMES, takes_crest},               /* odd rows 0.40 */
+    {FC_WINSTAT_BY_CREST, EXTREMES, takes_crest},               /* u8, odd rows 0.40 */
     {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},                 /* 0.26, to 257 */
     {FC_WINSTAT_BY_LINE_BYTES, BIT(MEAN), takes_line_bytes},    /* 0.135 ms; general ones 0.635 */
     {FC_WINSTAT_BY_FLAT, PLAIN | SQUARED, takes_flat},          /* 1.14 times the aligned time; strips 21 */

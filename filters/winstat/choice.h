@@ -17,9 +17,9 @@ typedef enum fc_winstat_kernel {
   FC_WINSTAT_BY_SQUARES,    /* box/box_squares.cu: deviations and roots of bytes */
   FC_WINSTAT_BY_DEVIATION,  /* box/spread_bytes.cu: deviations of bytes, larger windows, other results */
   FC_WINSTAT_BY_SPREAD,     /* box/spread.cu: deviations of floats */
-  FC_WINSTAT_BY_CELLS,      /* box/peak_cells.cu: extremes in moderate windows */
-  FC_WINSTAT_BY_CREST,      /* box/peak_bytes.cu: those of bytes that begin anywhere */
-  FC_WINSTAT_BY_PEAK,       /* box/extremes.cu: extremes in windows of up to 257 */
+  FC_WINSTAT_BY_CELLS,      /* box/peak_cells.cu: extremes of floats in moderate windows */
+  FC_WINSTAT_BY_CREST,      /* box/peak_bytes.cu: those of bytes */
+  FC_WINSTAT_BY_PEAK,       /* box/extremes.cu: those of 16 bits, and in windows of up to 257 */
   FC_WINSTAT_BY_LINE_BYTES, /* rows/line_bytes.cu: means of bytes along rows */
   FC_WINSTAT_BY_FLAT,       /* rows/short.cu: boxes of floats in images of one row */
   FC_WINSTAT_BY_BOX_BYTES,  /* box/box_bytes.cu: means of bytes */

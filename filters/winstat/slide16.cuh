@@ -20,9 +20,6 @@ constexpr int RUN = 16; // positions of a segment
 __device__ __forceinline__ int32_t plus(int32_t a, int32_t b) {
   return a + b;
 }
-__device__ __forceinline__ uint32_t plus(uint32_t a, uint32_t b) {
-  return a + b;
-}
 
 // A window of `reach` + 1 positions: it ends `segments` segments and `rest` samples after its beginning.
 struct extent16 {
@@ -119,10 +116,6 @@ template <typename V> struct squared;
 template <> struct squared<float> {
   typedef float word;
   static __device__ __forceinline__ float of(float v) { return times(v, v); }
-};
-template <> struct squared<int32_t> {
-  typedef uint32_t word;
-  static __device__ __forceinline__ uint32_t of(int32_t v) { return static_cast<uint32_t>(v * v); }
 };
 
 } // namespace winstat

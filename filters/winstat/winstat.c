@@ -181,27 +181,35 @@ fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *
   return FC_OK;
 }
 
+enum { SHORT_ROW = 1024 };
+
+int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns, int64_t samples) {
+  return kind != FC_AUDIO && (in_dtype == FC_I16 || in_dtype == FC_U16) &&
+         (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) && columns >= 0 && columns < SHORT_ROW &&
+         samples > 1 && fc_winstat_is_box(stat, in_dtype, out_dtype, samples, 1);
+}
+
 /* Extremes of images whose rows are short, which take a block each as composed, in windows of moderate size
- * (of floats small ones, up to three channels); of integers of one channel in short ones, of bytes variances,
- * too; sums of floats that remain floats, of several channels in windows of up to 1025, in images not of
- * twice a row's length: 1001 of 224 x 224 x 3 0.75 ms, composed 0.40; means of bytes in windows of up to 2032
- * of them, or of twice a row's length, which are folded (filters/winstat/rows), and other sums of an image's
- * bytes in short ones. On an H200, of copy, and composed: f32 mean of 15 0.82, 0.67, of 1001 0.64, 0.49, RGB
- * 0.75, 0.47, largest of 15 0.73, 0.78; u8 mean 0.47, 0.17, largest 0.44, 0.34, of 101 0.12, 0.30, RGB of 31
- * 0.33, 0.45, rows of 224 0.39, 0.07; u16 RGB of 30 0.26, 0.71; sound, u8, of 6 0.64, 0.76; std 0.29, 0.12;
- * f32 std of 64 0.07, 0.31; i16 stereo mean 0.20, 0.43, rms of 1001 0.06, 0.19; u8 rms of 101 0.04. */
+ * (of floats small ones, up to three channels; those of 16 bits in small ones are composed as boxes of one
+ * row, fc_winstat_is_row_box); variances of bytes in short ones; sums of floats that remain floats, of
+ * several channels in windows of up to 1025, in images not of twice a row's length: 1001 of 224 x 224 x 3
+ * 0.75 ms, composed 0.40; means of bytes in windows of up to 2032 of them, or of twice a row's length, which
+ * are folded (filters/winstat/rows), and other sums of an image's bytes in short ones. On an H200, of copy,
+ * and composed: f32 mean of 15 0.82, 0.67, of 1001 0.64, 0.49, RGB 0.75, 0.47, largest of 15 0.73, 0.78; u8
+ * mean 0.47, 0.17, largest 0.44, 0.34, of 101 0.12, 0.30, RGB of 31 0.33, 0.45, rows of 224 0.39, 0.07; u16
+ * RGB of 30 0.26, 0.71; sound, u8, of 6 0.64, 0.76; std 0.29, 0.12; f32 std of 64 0.07, 0.31; i16 stereo mean
+ * 0.20, 0.43, rms of 1001 0.06, 0.19; u8 rms of 101 0.04. */
 int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, int64_t channels, int stat,
                         int64_t samples) {
   /* a window in one part, and 64 segments of 16 (filters/winstat/rows) */
-  enum { LONG = 1025, FOLDED = 1024, SHORT_ROW = 1024 };
+  enum { LONG = 1025, FOLDED = 1024 };
   const int bytes = in_dtype == FC_U8, single = bytes && channels == 1,
             twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns;
   if (in_dtype == FC_F32 && out_dtype != FC_F32) return 0;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX)
-    return kind == FC_AUDIO                        ? 0
-           : (columns < 0 || columns >= SHORT_ROW) ? in_dtype != FC_F32 && channels == 1 && samples <= 33
-           : in_dtype == FC_F32                    ? samples <= 33 && channels <= 3
-                                                   : samples <= 257;
+    return kind == FC_AUDIO || columns < 0 || columns >= SHORT_ROW ? 0
+           : in_dtype == FC_F32                                    ? samples <= 33 && channels <= 3
+                                                                   : samples <= 257;
   if (in_dtype == FC_F32)
     return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD && !twice && (samples <= LONG || channels == 1);
   if (bytes && stat == FC_WINSTAT_MEAN)
@@ -220,19 +228,25 @@ int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, in
   return stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN || in_dtype == FC_U8;
 }
 
+static int is_less(int64_t extent, int64_t than) {
+  return extent > 0 && extent < than;
+}
+
 /* On an H200, us for 33.5 M samples, by these and composed. Extremes: u8 of 15 x 15 43, 47, RGB 55, 73; f32
  * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 3 x 3 140, 81, RGB by 15 x 15 156, 210; u16 56,
  * 51, in odd rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32
  * by 31 x 31 165, 277; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd rows 77, 120, of 31 x 31 549, 197;
- * rms of 15 x 15 85, 72. */
+ * rms of 15 x 15 85, 72. Those of extremes of u8 and u16 in rows of whole words are of an earlier kernel; the
+ * one for bytes that is left takes 1.35 times as long, that for 16 bits twice. */
 int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
                             const int64_t extent[2]) {
-  enum { NARROW = 128, FEW = 49, MANY = 400, STD_ROWS = 16 };
+  enum { NARROW = 128, FEW = 49, MANY = 400, STD_ROWS = 16, LOW = 64, WORD = 4 };
   const int64_t area = window[0] * window[1];
-  const int narrow = extent[0] > 0 && extent[0]<NARROW, thin = extent[1]> 0 && extent[1] < 2 * window[1];
+  const int narrow = is_less(extent[0], NARROW), thin = is_less(extent[1], 2 * window[1]);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) {
     if (in_dtype == FC_F32) return narrow ? area > FEW : channels > 1 && area > MANY;
-    return in_dtype == FC_U8 || (narrow && area > MANY);
+    if (in_dtype != FC_U8) return 0;
+    return channels > 1 || narrow || is_less(extent[1], LOW) || extent[0] < 0 || extent[0] % WORD != 0;
   }
   if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) return window[1] <= STD_ROWS;
   return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || (narrow && area > MANY));

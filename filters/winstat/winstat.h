@@ -115,6 +115,11 @@ FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, in
  * columns and rows: one that is exact in any order, with sums of 32 bits. And whether the precompiled ones
  * are at least as fast; `window` and `extent` are in columns and rows (FC_UNKNOWN: many). */
 FC_FILTERS_API int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows);
+/* Whether a window along rows is best composed as such a one of one row: of short ones several lie in a
+ * block.
+ */
+FC_FILTERS_API int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns,
+                                         int64_t samples);
 FC_FILTERS_API int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
                                            const int64_t extent[2]);
 

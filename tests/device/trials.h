@@ -169,8 +169,8 @@ static int link_of(const trial *t, guint at, int in_dtype) {
 static gboolean make_box(trial *t, guint at, int in_dtype, int out, gboolean selects) {
   const int link = link_of(t, at, in_dtype);
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
-  t->nx = pick(1, pick(0, 2) ? 10 : 32), t->ny = pick(2, pick(0, 2) ? 10 : 32);
-  if (!fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)) return FALSE;
+  t->nx = pick(1, pick(0, 2) ? 10 : 32), t->ny = pick(1, pick(0, 2) ? 10 : 32);
+  if (t->nx * t->ny < 2 || !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)) return FALSE;
   t->box = TRUE, t->dense = FALSE;
   t->codes = t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
   g_snprintf(t->entry, sizeof t->entry, "fc_box<%d,%d,%d,%d,%d>", t->statistic, t->nx, t->ny, link, out);

@@ -375,13 +375,13 @@ static const rowwin rowswin[] = {
     {"largest of f32", 15, 15, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(CELLS)},
     {"largest of f32, wider", 34, 34, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)},
     {"largest of 258", 258, 1, OF(MAX), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"largest of u8", 15, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(CELLS)},
+    {"largest of u8", 15, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(CREST)},
     {"largest of u8, 31 of 40", 15, 15, OF(MAX), {U8, 1, 4096, 31, 1, 9, 0}, SAME(CREST)},
-    {"largest of u8, 100 of 128", 15, 15, OF(MAX), {U8, 1, 4096, 100, 1, 28, 0}, SAME(CELLS)},
+    {"largest of u8, wider", 34, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(PEAK)},
     {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
     {"largest of u8 RGBA", 15, 15, OF(MAX), {U8, WIDE, 4, 0, 0}, SAME(CREST)},
     {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
-    {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(CELLS, CELLS)},
+    {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(PEAK, PEAK)},
     {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"rows of u8", 101, 1, OF(MEAN), {U8, WIDE, 3, 0, 0}, SAME(LINE_BYTES)},
     {"rows of i16, narrow", 15, 1, OF(MEAN), {FC_I16, FC_I16, 1, 4096, 255, 1, 0, 0}, SAME(BOX_MARCH)},
@@ -508,7 +508,8 @@ static void check_winstat(void) {
       {FC_IMAGE, U8, FC_WINSTAT_STD, 8192, 3, 64, 0},
       {FC_AUDIO, U8, FC_WINSTAT_STD, 48000, 1, 16, 1},
       {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 48000, 2, 15, 0},
-      {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 1, 15, 1},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 1, 15, 0},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 224, 1, 101, 1},
       {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 3, 15, 0},
       {FC_IMAGE, U8, FC_WINSTAT_MIN, 8192, 1, 101, 0},
       {FC_IMAGE, U8, FC_WINSTAT_MIN, 224, 1, 101, 1},
@@ -528,9 +529,13 @@ static void check_boxes(void) {
     int64_t window[2], extent[2], channels;
     int quick;
   } rows[] = {
-      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 1, QUICK},
+      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 3, QUICK},
+      {FC_WINSTAT_MAX, U8, {15, 15}, {8191, 4096}, 1, QUICK},
+      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 8}, 1, QUICK},
+      {FC_WINSTAT_MAX, U8, {3, 3}, {100, 100}, 1, QUICK},
       {FC_WINSTAT_MAX, U16, {15, 15}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_MAX, U16, {31, 31}, {32, 32}, 1, QUICK},
+      {FC_WINSTAT_MAX, U16, {31, 31}, {32, 32}, 1, 0},
       {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 4096}, 3, 0},
       {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 3, QUICK},
       {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 1, 0},
@@ -562,6 +567,15 @@ static void check_boxes(void) {
                                     rows[i].extent) == rows[i].quick,
             "row %zu", i);
   }
+  /* Short rows of 16 bits. */
+  CHECK(fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 31) &&
+            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 32) &&
+            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 1) &&
+            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 8192, 15) &&
+            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MEAN, U16, 224, 15) &&
+            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U8, 224, 15) &&
+            !fc_winstat_is_row_box(FC_AUDIO, FC_WINSTAT_MAX, U16, 224, 15),
+        "boxes of one row");
 }
 
 /* The element that stands for position p of a row; -1: the constant. */

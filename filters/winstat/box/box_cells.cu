@@ -41,6 +41,7 @@ struct box_cell_args {
   float area, over;
   fc_dev_map<float> store;
   uint32_t *notes;
+  int32_t dtype;
 };
 
 // An item, processed by one cell: the first row of its outputs, and the position of its channel and frame.
@@ -180,6 +181,11 @@ __device__ __forceinline__ void box_cell_copy(const box_cell_args &a, const cell
   }
 }
 
+__device__ __forceinline__ void box_cell_copy_codes(const box_cell_args &a, const cell_tables &t, int row,
+                                                    const cell_words &count, float *to) {
+  with_code(a.dtype, [&](auto code) { box_cell_copy<decltype(code)>(a, t, row, count, to); });
+}
+
 // The column of outputs that a thread computes.
 struct box_cell_column {
   int x, at, word; // its column, its next row, the position of its sums
@@ -235,9 +241,15 @@ __device__ __forceinline__ void cell_give(const box_cell_args &a, const float (&
   }
 }
 
+__device__ __forceinline__ void cell_give_codes(const box_cell_args &a, const float (&v)[RUN],
+                                                const box_cell_column &c) {
+  with_code(a.dtype, [&](auto code) { cell_give<decltype(code)>(a, v, c); });
+}
+
 // ---- the march ----------------------------------------------------------------------
 
-template <typename T>
+// CODES: of integers of any type whose sums are made here, not of floats.
+template <bool CODES>
 __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constant__ box_cell_args a) {
   extern __shared__ __align__(16) float memory[];
   __shared__ cell_tables tables;
@@ -253,8 +265,13 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
   auto copy = [&](int block, int slot) {
     box_cell_rows(a, tables, copied, block);
 #pragma unroll
-    for (int k = 0; k < 2; k++)
-      box_cell_copy<T>(a, tables, copied + k, count, memory + slot * CELL_SLOT + (copied + k) * CELL_PITCH);
+    for (int k = 0; k < 2; k++) {
+      float *to = memory + slot * CELL_SLOT + (copied + k) * CELL_PITCH;
+      if constexpr (CODES)
+        box_cell_copy_codes(a, tables, copied + k, count, to);
+      else
+        box_cell_copy<float>(a, tables, copied + k, count, to);
+    }
     fc_commit_copies();
   };
   copy(0, 0);
@@ -283,13 +300,16 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_cells(const __grid_constan
       totals[slot * BOX_THREADS] = sum16(v);
     }
     if (block < a.y.warm) continue;
-    box_column(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
-    if (sizeof(T) < sizeof(float)) {
+    box_column<false>(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    if (CODES) {
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[k] = times(v[k], a.store.scale);
     }
     if (a.mean) cell_means(a, v, own.x, own.at);
-    cell_give<T>(a, v, own);
+    if constexpr (CODES)
+      cell_give_codes(a, v, own);
+    else
+      cell_give<float>(a, v, own);
     own.at += RUN, own.to += RUN * a.row_out;
   }
 }
@@ -342,7 +362,7 @@ static box_cell_args cell_args_of(const call &c, int which) {
   a.out = static_cast<char *>(out->data) + which * in->shape[FC_AXIS_C] * a.plane_out;
   a.mean = w->stat[which] == FC_WINSTAT_MEAN;
   a.area = static_cast<float>((a.x.reach + 1) * (a.y.reach + 1)), a.over = 1.0f / a.area;
-  a.store = fc_dev_map_of<float>(in->kind, in->dtype), a.bias = a.store.bias;
+  a.store = fc_dev_map_of<float>(in->kind, in->dtype), a.dtype = in->dtype, a.bias = a.store.bias;
   a.slots = a.y.warm + 2;
   a.zeros = a.outside == 0;
   cut_cells(&a, a.planes > 1 && a.planes <= TOGETHER &&
@@ -369,8 +389,8 @@ static void split_rows(box_cell_args *a, int64_t frames, int64_t resident) {
   }
 }
 
-template <typename T> static fc_status launch(box_cell_args a, int64_t frames, cudaStream_t stream) {
-  const auto kernel = box_cells<T>;
+template <bool CODES> static fc_status launch(box_cell_args a, int64_t frames, cudaStream_t stream) {
+  const auto kernel = box_cells<CODES>;
   const int64_t bytes = fc_box_bytes(CELL_PITCH, a.y.reach + 1),
                 resident = march_resident(kernel, BOX_THREADS, bytes);
   if (resident == 0) return FC_DEVICE;
@@ -386,12 +406,7 @@ fc_status run_box_cells(const call &c, int which) {
   box_cell_args a = cell_args_of(c, which);
   const int64_t frames = c.in->shape[FC_AXIS_N];
   a.notes = c.notes;
-  switch (c.in->dtype) {
-  case FC_U8: return launch<uint8_t>(a, frames, c.stream);
-  case FC_I16: return launch<int16_t>(a, frames, c.stream);
-  case FC_U16: return launch<uint16_t>(a, frames, c.stream);
-  default: return launch<float>(a, frames, c.stream);
-  }
+  return c.in->dtype == FC_F32 ? launch<false>(a, frames, c.stream) : launch<true>(a, frames, c.stream);
 }
 
 } // namespace winstat

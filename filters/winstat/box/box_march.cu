@@ -25,14 +25,9 @@ fc_status run_box_march(const call &c, int which) {
   box_args a = box_args_of(c, which, 1);
   const int64_t frames = c.in->shape[FC_AXIS_N];
   a.notes = c.notes;
-  switch (c.in->dtype) {
-  case FC_U8: return launch_march<box_words<uint8_t>>(a, frames, c.stream);
-  case FC_I16: return launch_march<box_words<int16_t>>(a, frames, c.stream);
-  case FC_U16: return launch_march<box_words<uint16_t>>(a, frames, c.stream);
-  default: break;
-  }
+  if (c.in->dtype != FC_F32) return launch_march<box_words<true>>(a, frames, c.stream);
   return plain_planes(c.w, c.in) ? launch_march<box_quads>(a, frames, c.stream)
-                                 : launch_march<box_words<float>>(a, frames, c.stream);
+                                 : launch_march<box_words<false>>(a, frames, c.stream);
 }
 
 } // namespace winstat

@@ -40,6 +40,7 @@ struct box_args {
   float outside;             // the border's constant, as a sample of the sums
   fc_dev_map<float> store;
   uint32_t *notes;
+  int32_t dtype;
 };
 
 // ---- samples into shared memory -----------------------------------------------------
@@ -117,10 +118,11 @@ __device__ __forceinline__ void box_copy_each(const box_args &a, const char *fro
 
 // ---- how samples lie ------------------------------------------------------------------
 
-// Properties of a layout: threads of a warp that copy a row; rows in shared memory; the address of the sums
-// of word i; and how a thread of 16 that share a row computes the sums.
-template <bool HALVES> struct box_lines {
-  static constexpr bool halves = HALVES; // of warps: one row each
+// Properties of a layout: whether samples are integers, of any type whose sums are made here; threads of a
+// warp that copy a row; rows in shared memory; the address of the sums of word i; and how a thread of 16 that
+// share a row computes the sums.
+template <bool HALVES, bool CODES> struct box_lines {
+  static constexpr bool halves = HALVES, codes = CODES; // of warps: one row each
   static constexpr int pitch = BOX_PITCH, channels = 1;
   static __device__ __forceinline__ int word(int i) { return box_word(i); }
 
@@ -138,8 +140,7 @@ template <bool HALVES> struct box_lines {
 };
 
 // Contiguous words aligned to 16 bytes.
-struct box_quads : box_lines<true> {
-  typedef float sample;
+struct box_quads : box_lines<true, false> {
   static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
                                               int hi) {
     box_copy(a, from, row, lo, hi);
@@ -147,11 +148,13 @@ struct box_quads : box_lines<true> {
 };
 
 // Samples at any distance `step_in`.
-template <typename T> struct box_words : box_lines<false> {
-  typedef T sample;
+template <bool CODES> struct box_words : box_lines<false, CODES> {
   static __device__ __forceinline__ void copy(const box_args &a, const char *from, float *row, int lo,
                                               int hi) {
-    box_copy_each<T>(a, from, row, lo, hi);
+    if constexpr (CODES)
+      with_code(a.dtype, [&](auto code) { box_copy_each<decltype(code)>(a, from, row, lo, hi); });
+    else
+      box_copy_each<float>(a, from, row, lo, hi);
   }
 };
 
@@ -201,7 +204,6 @@ __device__ __forceinline__ bool box_whole(const box_args &a, int x, int y) {
 
 template <class L>
 __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constant__ box_args a) {
-  typedef typename L::sample T;
   constexpr int C = L::channels, SLOT = RUN * L::pitch;
   extern __shared__ __align__(16) float memory[];
   unsigned i = blockIdx.x;
@@ -238,7 +240,7 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
   float *totals = memory + a.slots * SLOT + threadIdx.x;
   int at = a.y0 + first * RUN;
   char *to = a.out + frame * a.frame_out + plane * a.plane_out + x * static_cast<int64_t>(a.step_out) +
-             at * a.row_out + channel * static_cast<int>(sizeof(T));
+             at * a.row_out + channel * static_cast<int>(sizeof(float));
   copy(0), fc_commit_copies();
   for (int block = 0, slot = 0; block < end; block++, slot = ring.after(slot, 1)) {
     fc_await_copies();
@@ -257,8 +259,8 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
       totals[slot * BOX_THREADS] = sum16(v);
     }
     if (block < a.y.warm) continue;
-    box_column(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
-    if (sizeof(T) < sizeof(float)) {
+    box_column<L::halves>(v, a.y, ring, ring.after(slot, a.slots - a.y.warm), totals);
+    if (L::codes) {
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[k] = times(v[k], a.store.scale);
     }
@@ -268,14 +270,21 @@ __global__ void __launch_bounds__(BOX_THREADS, 3) box_march(const __grid_constan
 #pragma unroll
       for (int k = 0; k < RUN; k++) v[k] = mean_of(v[k], a.area, a.over);
     }
-    if (at >= 0 && at + RUN <= a.rows) {
+    if constexpr (L::codes) {
+      with_code(a.dtype, [&](auto code) {
 #pragma unroll
-      for (int k = 0; k < RUN; k++) fc_dev_store<float, T>(to + k * a.row_out, v[k], a.store, a.notes);
+        for (int k = 0; k < RUN; k++)
+          if (at + k >= 0 && at + k < a.rows)
+            fc_dev_store<float, decltype(code)>(to + k * a.row_out, v[k], a.store, a.notes);
+      });
+    } else if (at >= 0 && at + RUN <= a.rows) {
+#pragma unroll
+      for (int k = 0; k < RUN; k++) fc_dev_store<float, float>(to + k * a.row_out, v[k], a.store, a.notes);
     } else {
 #pragma unroll
       for (int k = 0; k < RUN; k++)
         if (at + k >= 0 && at + k < a.rows)
-          fc_dev_store<float, T>(to + k * a.row_out, v[k], a.store, a.notes);
+          fc_dev_store<float, float>(to + k * a.row_out, v[k], a.store, a.notes);
     }
     at += RUN, to += RUN * a.row_out;
   }

@@ -49,7 +49,7 @@ static inline box_args box_args_of(const call &c, int which, int channels) {
   a.zeros =
       a.outside == 0 && (!edges || edges->border == FC_BORDER_ZERO || edges->border == FC_BORDER_CONSTANT);
   a.store = fc_dev_map_of<float>(in->kind, in->dtype);
-  a.bias = a.store.bias;
+  a.dtype = in->dtype, a.bias = a.store.bias;
   return a;
 }
 

@@ -58,8 +58,7 @@ __device__ __forceinline__ void pixel_row(float (&v)[RUN], const float *from, co
 // SEGMENTS: the number of segments that windows span along x beyond their first. Words are in the order of
 // memory.
 template <int C, int SEGMENTS> struct box_pixels {
-  typedef float sample;
-  static constexpr bool halves = true;
+  static constexpr bool halves = true, codes = false;
   static constexpr int channels = C, runs = BOX_RUNS / C;
   // A warp reads two rows; where it avoids bank conflicts the second is shifted by 16 banks.
   static constexpr int least = (runs + SEGMENTS) * pixel_segment<C>,

@@ -10,6 +10,15 @@
 
 namespace winstat {
 
+// Calls f with an integer of a type whose sums are exact in floats.
+template <class F> __device__ __forceinline__ void with_code(int dtype, F f) {
+  switch (dtype) {
+  case FC_U8: f(uint8_t{}); break;
+  case FC_I16: f(int16_t{}); break;
+  default: f(uint16_t{}); break;
+  }
+}
+
 constexpr int BOX_THREADS = 256, BOX_RUNS = BOX_THREADS / RUN;
 constexpr int BOX_SEGMENTS = 2; // number covered along x after the segment in which a window begins
 
@@ -112,8 +121,9 @@ template <int PITCH> struct box_ring {
   __device__ __forceinline__ const float *at(int slot) const { return column + slot * (RUN * PITCH); }
 };
 
-// The windows that begin in the block in `slot`.
-template <int PITCH>
+// The windows that begin in the block in `slot`. EACH: there is a loop for each length of long ones, which is
+// faster, and takes longer to compile, than an address where they end.
+template <bool EACH, int PITCH>
 __device__ __forceinline__ void box_column(float (&v)[RUN], const extent16 &y, const box_ring<PITCH> &r,
                                            int slot, const float *totals) {
   const float *now = r.at(slot), *next = r.at(r.after(slot, 1));
@@ -131,7 +141,19 @@ __device__ __forceinline__ void box_column(float (&v)[RUN], const extent16 &y, c
   suffixes(v);
   const int end = r.after(slot, y.segments);
   const float *far = r.at(end), *beyond = r.at(r.after(end, 1));
-  with_window<box_column_tail<PITCH>>(y.rest + 1, v, core, far, beyond);
+  if constexpr (EACH) {
+    with_window<box_column_tail<PITCH>>(y.rest + 1, v, core, far, beyond);
+  } else {
+#pragma unroll
+    for (int k = 0; k < RUN; k++)
+      if (k <= y.rest) core = plus(core, far[k * PITCH]);
+    const float *here = far + (y.rest + 1) * PITCH, *there = beyond + (y.rest + 1 - RUN) * PITCH;
+#pragma unroll
+    for (int k = 0; k < RUN; k++) {
+      v[k] = plus(v[k], core);
+      if (k + 1 < RUN) core = plus(core, (y.rest + 1 + k < RUN ? here : there)[k * PITCH]);
+    }
+  }
 }
 
 } // namespace winstat

@@ -33,20 +33,19 @@ struct cell_spot {
   bool live;
 };
 
-// K: elements per thread; `wide`: per row of a cell.
-template <int K> __device__ __forceinline__ cell_spot cell_spot_of(const cell_args &c, int wide) {
+// `wide`: elements of a row of a cell.
+__device__ __forceinline__ cell_spot cell_spot_of(const cell_args &c, int wide) {
   const peak_args &a = c.p;
   cell_spot s;
-  const int first = static_cast<int>(threadIdx.x) * K, strip = static_cast<int>(blockIdx.x % a.strips);
+  const int first = static_cast<int>(threadIdx.x), strip = static_cast<int>(blockIdx.x % a.strips);
   s.cell = first / wide, s.element = first - s.cell * wide;
-  s.pixel = K == 1 ? s.element / a.step : s.element, s.channel = K == 1 ? s.element - s.pixel * a.step : 0;
+  s.pixel = s.element / a.step, s.channel = s.element - s.pixel * a.step;
   // Threads without a cell repeat the first.
   const int64_t unit =
       static_cast<int64_t>(blockIdx.x / a.strips) * c.cells + (s.cell < c.cells ? s.cell : 0);
   const int64_t image = unit / a.splits, frame = image / a.planes, plane = image - frame * a.planes;
   const int split = static_cast<int>(unit - image * a.splits) * a.blocks;
-  const int most = a.runs * PEAK_ROWS - (a.step == 1 && a.skew ? K : 0),
-            all = (a.rows - c.y0 + PEAK_ROWS - 1) / PEAK_ROWS - split;
+  const int most = a.runs * PEAK_ROWS, all = (a.rows - c.y0 + PEAK_ROWS - 1) / PEAK_ROWS - split;
   s.x = c.x0 + strip * most, s.y = c.y0 + split * PEAK_ROWS;
   s.pixels = a.columns - s.x < most ? a.columns - s.x : most;
   s.blocks = c.cells > 1 || all > a.blocks ? a.blocks : all;

@@ -164,42 +164,30 @@ static void cut_row(fc_cell_cut *c, int32_t wide) {
 }
 
 int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape) {
-  const int32_t beyond = shape.elements > 1 && c->warm == 0 ? 1 : c->warm,
-                cut =
-                    c->step == 1 && c->skew ? shape.elements : 0; /* pixels of a strip that are outside it */
-  const int32_t most = shape.lanes / c->step, fits = shape.segments / c->step - beyond;
+  const int32_t most = shape.lanes / c->step, fits = shape.segments / c->step - c->warm;
   c->runs = most < fits ? most : fits;
   if (c->runs < 1) return 0;
-  const int32_t wide = c->runs * RUN - cut, columns = c->columns - c->x0;
+  const int32_t wide = c->runs * RUN, columns = c->columns - c->x0;
   c->strips = (columns + wide - 1) / wide;
   /* The smallest width that covers the columns with this number of strips. */
   const int32_t each = (columns + c->strips - 1) / c->strips;
-  c->runs = (each + cut + RUN - 1) / RUN;
-  c->strips = (columns + c->runs * RUN - cut - 1) / (c->runs * RUN - cut);
-  c->plane = c->runs + beyond, c->cells = 1, c->follow = 0;
+  c->runs = (each + RUN - 1) / RUN;
+  c->strips = (columns + c->runs * RUN - 1) / (c->runs * RUN);
+  c->plane = c->runs + c->warm, c->cells = 1, c->follow = 0;
   if (c->strips == 1) {
     const int32_t lanes = shape.lanes / (c->step * c->runs), segments = shape.segments / (c->step * c->plane);
     c->cells = lanes < segments ? lanes : segments;
   }
-  cut_row(c, c->runs * RUN - cut);
+  cut_row(c, c->runs * RUN);
   return 1;
 }
 
-/* A cell of several channels has one more word, for the bytes before its first pixel. */
-fc_cell_shape fc_cell_shape_of(int dtype, int many) {
-  const int32_t each = 4 / (int32_t)fc_dtype_size(dtype), words = FC_CELL_WORDS(each);
-  return (fc_cell_shape){(words - (each > 1 && many)) / (RUN / each), each == 1 ? 16 : 32, each};
+int32_t fc_cell_slots(int64_t tall) {
+  return fc_winstat_warm(tall) + 2;
 }
 
-int64_t fc_cell_bytes(int dtype, int many, int64_t tall) {
-  const int64_t each = 4 / (int64_t)fc_dtype_size(dtype), words = FC_CELL_WORDS(each);
-  return 4 * (fc_winstat_warm(tall) + FC_CELL_SPARE(each)) * RUN * (words + (each > 1 && many));
-}
-
-int fc_cell_words(const fc_view *v) {
-  return v->stride[FC_AXIS_Y] % 4 == 0 && (v->shape[FC_AXIS_N] == 1 || v->stride[FC_AXIS_N] % 4 == 0) &&
-         (v->shape[FC_AXIS_C] == 1 || v->stride[FC_AXIS_C] % 4 == 0 ||
-          v->stride[FC_AXIS_X] > v->stride[FC_AXIS_C]);
+int64_t fc_cell_bytes(int64_t tall) {
+  return 4 * (int64_t)fc_cell_slots(tall) * RUN * FC_CELL_WORDS;
 }
 
 int fc_cell_apart(const fc_winstat_seen *s) {

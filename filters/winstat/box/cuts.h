@@ -89,33 +89,30 @@ int64_t fc_deviation_bytes(int64_t tall);
 
 /* ---- cells of words: cell_march, spread_march ----------------------------------------------- */
 
-/* A row of shared memory: segments, lanes per row, elements per thread. */
+/* A row of shared memory: segments, lanes per row. */
 typedef struct fc_cell_shape {
-  int32_t segments, lanes, elements;
+  int32_t segments, lanes;
 } fc_cell_shape;
 
 typedef struct fc_cell_cut {
-  int32_t step, skew, warm, x0; /* in: channels side by side, of fc_peak_skew, of the window, at most 0 */
-  int32_t flat;                 /* in: one image, windows of one row */
-  int32_t columns, rows; /* in and out: of outputs; a long row is cut into several that follow each other */
-  int32_t follow;        /* pixels from one of these to the next, else 0 */
-  int32_t runs, strips;  /* segments of a strip in which windows begin */
-  int32_t plane, cells;  /* segments of a channel of a cell; cells of a block */
+  int32_t step, warm, x0; /* in: channels side by side, of the window, at most 0 */
+  int32_t flat;           /* in: one image, windows of one row */
+  int32_t columns, rows;  /* in and out: of outputs; a long row is cut into several that follow each other */
+  int32_t follow;         /* pixels from one of these to the next, else 0 */
+  int32_t runs, strips;   /* segments of a strip in which windows begin */
+  int32_t plane, cells;   /* segments of a channel of a cell; cells of a block */
 } fc_cell_cut;
 
 /* False if nothing fits. */
 int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape);
 
-/* Words of a row, for so many samples a word; blocks of rows beyond those that windows cover. */
-#define FC_CELL_WORDS(each) ((each) == 4 ? 144 : 288)
-#define FC_CELL_SPARE(each) ((each) == 1 ? 2 : 4)
-
-/* Of cell_march, for interleaved channels and for one. */
-fc_cell_shape fc_cell_shape_of(int dtype, int many);
-int64_t fc_cell_bytes(int dtype, int many, int64_t tall);
-
-/* Whether rows of results can be stored as words. */
-int fc_cell_words(const fc_view *out);
+/* Of cell_march: words and lanes of a row, blocks of 16 rows, shared memory in bytes of a block. */
+#define FC_CELL_WORDS 288
+#define FC_CELL_LANES 16
+#define FC_CELL_SHAPE                                                                                        \
+  { FC_CELL_WORDS / FC_WINSTAT_RUN, FC_CELL_LANES }
+int32_t fc_cell_slots(int64_t tall);
+int64_t fc_cell_bytes(int64_t tall);
 
 /* Bytes between pixels where only one byte of a pixel of up to four is processed (one channel of an image, or
  * one column treated as a row), else 0. */

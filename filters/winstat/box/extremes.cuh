@@ -235,10 +235,11 @@ __device__ __forceinline__ void peak_long(peak<T> core, At at, Tail tail, Put pu
   }
 }
 
-// Down a thread's column: block(n) is the address of the n-th block of 16 rows after the one in which windows
-// begin.
-template <typename T, int PITCH = peak<T>::WORDS, class Block, class Put>
-__device__ __forceinline__ void peak_down(const extent16 &w, uint32_t flip, Block block, Put put) {
+// Sixteen windows along an axis: sample k of the n-th segment of 16 after the one in which windows begin is
+// block(n)[k * PITCH]. Where a longer window ends is an address: loops for each of 16 took twice as
+// long to compile.
+template <typename T, int PITCH, class Block, class Put>
+__device__ __forceinline__ void peak_windows(const extent16 &w, uint32_t flip, Block block, Put put) {
   typedef peak<T> P;
   const uint32_t *const now = block(0), *const next = block(1);
   auto at = [&](int k) {
@@ -248,38 +249,28 @@ __device__ __forceinline__ void peak_down(const extent16 &w, uint32_t flip, Bloc
     with_number(w.reach + 1, [&](auto n) { peak_short<T, decltype(n)::value>(at, put); });
     return;
   }
-  P core = P::none();
+  P core = P::none(), suffix[PEAK_ROWS];
 #pragma unroll 1
   for (int s = 1; s < w.segments; s++) {
     const uint32_t *const between = block(s);
 #pragma unroll
     for (int k = 0; k < PEAK_ROWS; k++) core = P::least(core, P::of(between[k * PITCH] ^ flip));
   }
-  const uint32_t *const far = block(w.segments), *const beyond = block(w.segments + 1);
-  auto tail = [&](int k) {
-    return P::of((k < PEAK_ROWS ? far[k * PITCH] : beyond[(k - PEAK_ROWS) * PITCH]) ^ flip);
-  };
-  with_number(w.rest + 1, [&](auto n) { peak_long<T, decltype(n)::value>(core, at, tail, put); });
-}
-
-// Along x, in a lane's memory.
-template <typename T, class Put>
-__device__ __forceinline__ void peak_along(const extent16 &w, const uint32_t *line, Put put) {
-  typedef peak<T> P;
-  constexpr int RUNS = peak_room<T>::RUNS;
-  auto at = [&](int k) { return P::of(line[k % PEAK_ROWS * RUNS + k / PEAK_ROWS]); };
-  if (w.segments == 0) {
-    with_number(w.reach + 1, [&](auto n) { peak_short<T, decltype(n)::value>(at, put); });
-    return;
-  }
-  P core = P::none();
-#pragma unroll 1
-  for (int s = 1; s < w.segments; s++)
 #pragma unroll
-    for (int k = 0; k < PEAK_ROWS; k++) core = P::least(core, P::of(line[k * RUNS + s]));
-  const uint32_t *const far = line + w.segments;
-  auto tail = [&](int k) { return P::of(far[k % PEAK_ROWS * RUNS + k / PEAK_ROWS]); };
-  with_number(w.rest + 1, [&](auto n) { peak_long<T, decltype(n)::value>(core, at, tail, put); });
+  for (int k = PEAK_ROWS - 1; k >= 0; k--)
+    suffix[k] = k + 1 < PEAK_ROWS ? P::least(at(k), suffix[k + 1 < PEAK_ROWS ? k + 1 : k]) : at(k);
+  const uint32_t *const far = block(w.segments);
+#pragma unroll
+  for (int k = 0; k < PEAK_ROWS; k++)
+    if (k <= w.rest) core = P::least(core, P::of(far[k * PITCH] ^ flip));
+  const uint32_t *const here = far + (w.rest + 1) * PITCH, *const beyond = block(w.segments + 1) +
+                                                                           (w.rest + 1 - PEAK_ROWS) * PITCH;
+#pragma unroll
+  for (int k = 0; k < PEAK_ROWS; k++) {
+    put(k, P::least(suffix[k], core));
+    if (k + 1 < PEAK_ROWS)
+      core = P::least(core, P::of((w.rest + 1 + k < PEAK_ROWS ? here : beyond)[k * PITCH] ^ flip));
+  }
 }
 
 // ---- results ------------------------------------------------------------------------
@@ -356,7 +347,7 @@ __global__ void __launch_bounds__(peak<T>::WORDS, peak<T>::BLOCKS)
     if (block < a.warm) continue;
     uint32_t v[PEAK_ROWS];
     if (way != PEAK_UNSEEN)
-      peak_down<T>(
+      peak_windows<T, P::WORDS>(
           a.y, a.flip,
           [&](int n) { return column + (begun + n < a.slots ? begun + n : begun + n - a.slots) * STEP; },
           [&](int k, const P &p) { v[k] = p.word(); });
@@ -374,7 +365,9 @@ __global__ void __launch_bounds__(peak<T>::WORDS, peak<T>::BLOCKS)
     __syncthreads();
     if (group >= room::GROUPS) continue; // the same for a warp
     uint32_t *const line = mid + line_at;
-    if (live) peak_along<T>(a.x, line, [&](int k, const P &p) { v[k] = p.word(); });
+    if (live)
+      peak_windows<T, room::RUNS>(
+          a.x, 0, [&](int n) { return line + n; }, [&](int k, const P &p) { v[k] = p.word(); });
     __syncwarp();
     if (live) {
 #pragma unroll

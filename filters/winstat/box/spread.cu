@@ -26,10 +26,6 @@ static spread_alone alone_of(int rows, int at) {
   a.last[0] = suffix, a.last[1] = rows - suffix;
   for (int part = 0; part < 2; part++)
     a.first[part] = a.own ? 1 : a.real[part] > 0 ? a.real[part] : a.last[part] + 1;
-  for (int n = 1; n <= SPREAD_MOST; n++) {
-    const float count = static_cast<float>(n);
-    a.over[n] = 1 / count, a.share[n] = (count - 1) / count;
-  }
   return a;
 }
 
@@ -38,7 +34,6 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   spread_args d = {};
   peak_args *a = &d.c.p;
   *a = peak_args_of(&s.w, &s.in, edges, &s.out, which, step);
-  a->skew = 0;
   d.c.x0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_X], SPREAD_ROWS));
   d.c.y0 = static_cast<int32_t>(-floor_mod(s.in.origin[FC_AXIS_Y], SPREAD_ROWS));
   if (s.alone > 0) d.alone = alone_of(s.alone, s.at);
@@ -46,16 +41,20 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
     const int window = k == 1 && s.alone > 0 ? s.alone : a->window[k];
     d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = shares_of(window);
   }
+  for (int n = 1; n <= SPREAD_MOST; n++) {
+    const float count = static_cast<float>(n);
+    d.counts.of[n] = {1 / count, (count - 1) / count};
+  }
   d.times = s.times, d.over_times = 1.0f / static_cast<float>(s.times);
   d.root = s.w.stat[which] == FC_WINSTAT_STD, d.dtype = s.out.dtype;
   d.store = fc_dev_map_of<float>(s.out.kind, s.out.dtype), d.notes = notes;
   return d;
 }
 
-template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
+static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
   typedef spread_room room;
   peak_args *a = &d.c.p;
-  const auto kernel = spread_march<ALONE>;
+  const auto kernel = spread_march;
   a->slots = a->y.warm + 2;
   const int64_t bytes = sizeof(float) * static_cast<int64_t>(a->slots + 2) * room::STEP,
                 resident = march_resident(kernel, room::THREADS, bytes),
@@ -68,7 +67,7 @@ template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cuda
 fc_status run_spread(const call &c, int which) {
   typedef spread_room room;
   const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out, false);
-  const fc_cell_shape shape = {room::SEGMENTS, room::LANES, 1};
+  const fc_cell_shape shape = {room::SEGMENTS, room::LANES};
   const int step = fc_winstat_channels(&s);
   if (step == 0) return FC_UNSUPPORTED;
   spread_args d = spread_args_of(s, c.edges, which, step, c.notes);
@@ -76,7 +75,7 @@ fc_status run_spread(const call &c, int which) {
     d = spread_args_of(s, c.edges, which, 1, c.notes);
     if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
   }
-  return s.alone > 0 ? launch<true>(d, s, c.stream) : launch<false>(d, s, c.stream);
+  return launch(d, s, c.stream);
 }
 
 } // namespace winstat

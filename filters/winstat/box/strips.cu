@@ -54,6 +54,7 @@ struct strip_args {
   fc_dev_map<float> store;
   fc_dev_map<double> store_exact;
   uint32_t *notes;
+  int32_t squares; // of integers, which are loaded as such
 };
 
 // The strip that a block of threads processes.
@@ -130,11 +131,12 @@ __device__ __noinline__ void copy_row(uint32_t *to, const tile_row &r, int count
   }
 }
 
-__device__ __forceinline__ uint32_t word_of(float v, int32_t) {
+__device__ __forceinline__ uint32_t word_of(const strip_args &, float v) {
   return __float_as_uint(v);
 }
-template <typename T> __device__ __forceinline__ uint32_t word_of(T code, int32_t bias) {
-  return static_cast<uint32_t>(static_cast<int32_t>(code) - bias);
+template <typename T> __device__ __forceinline__ uint32_t word_of(const strip_args &a, T code) {
+  const int32_t v = static_cast<int32_t>(code) - a.bias;
+  return static_cast<uint32_t>(a.squares ? v * v : v);
 }
 
 // Loads samples, widens them and separates channels; a thread has BATCH loads under way at once.
@@ -152,7 +154,7 @@ __device__ __forceinline__ void load_row_of(const strip_args &a, uint32_t *to, c
         const int x = base + ABREAST * k;
         v[k] = 0;
         if (static_cast<unsigned>(x - r.lo) < length)
-          v[k] = word_of(*reinterpret_cast<const T *>(from + x * step), a.bias);
+          v[k] = word_of(a, *reinterpret_cast<const T *>(from + x * step));
       }
 #pragma unroll
       for (int k = 0; k < BATCH; k++)
@@ -235,9 +237,6 @@ __device__ __forceinline__ uint32_t bits_of(float v) {
 }
 __device__ __forceinline__ uint32_t bits_of(int32_t v) {
   return static_cast<uint32_t>(v);
-}
-__device__ __forceinline__ uint32_t bits_of(uint32_t v) {
-  return v;
 }
 
 // ---- sums along x --------------------------------------------------------------
@@ -414,9 +413,8 @@ __device__ __forceinline__ float stat_value(float sum, int which, float n) {
          : which == FC_WINSTAT_MEAN                           ? mean_of(sum, n, 1.0f / n)
                                                               : root(sum / n);
 }
-template <typename W>
-__device__ __forceinline__ double stat_exact(const strip_args &a, W sum, int which, double n) {
-  const double scaled = static_cast<double>(sum) * a.scale;
+__device__ __forceinline__ double stat_exact(const strip_args &a, int32_t sum, int which, double n) {
+  const double scaled = (a.squares ? static_cast<double>(static_cast<uint32_t>(sum)) : sum) * a.scale;
   switch (which) {
   case FC_WINSTAT_SUM: return scaled;
   case FC_WINSTAT_MEAN: return scaled / n;
@@ -608,8 +606,8 @@ template <typename V, typename K> struct quantity {
   }
 };
 
-// SQUARES: of squares, or of the samples themselves. V: type of samples in shared memory. With two tiles, the
-// samples of the next step are copied while those of the current one are used.
+// SQUARES: of squares, or of what is in shared memory, which are samples of type V, or squares of integers.
+// With two tiles, the samples of the next step are copied while those of the current one are used.
 template <typename V, bool SQUARES>
 __global__ void __launch_bounds__(STRIP_THREADS, 2) strip_march(const __grid_constant__ strip_args a) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -632,7 +630,7 @@ __global__ void __launch_bounds__(STRIP_THREADS, 2) strip_march(const __grid_con
       load_tile<V>(a, s, f, block + 1, tiles + (block + 1) % 2 * tile), fc_commit_copies();
     sums.take(a, now, slot);
     __syncthreads();
-    sums.give(a, s, own, block, slot, SQUARES);
+    sums.give(a, s, own, block, slot, std::is_same<V, float>::value ? SQUARES : a.squares);
   }
 }
 
@@ -729,10 +727,12 @@ static fc_status launch(strip_args a, const fc_view *in, const fc_view *out, cud
 
 // A kernel for sums, and one for squares: one for both took as long to compile as two, and few ask for both.
 template <typename V>
-static fc_status launch_each(const strip_args &a, unsigned mask, const fc_view *in, const fc_view *out,
+static fc_status launch_each(strip_args a, unsigned mask, const fc_view *in, const fc_view *out,
                              cudaStream_t stream) {
+  constexpr bool FLOATS = std::is_same<V, float>::value;
   const fc_status status = mask & PLAIN ? launch<V, false>(a, in, out, stream) : FC_OK;
-  return status == FC_OK && (mask & SQUARED) ? launch<V, true>(a, in, out, stream) : status;
+  a.squares = !FLOATS;
+  return status == FC_OK && (mask & SQUARED) ? launch<V, FLOATS>(a, in, out, stream) : status;
 }
 
 static strip_args args_of(const fc_winstat *w, const fc_view *in, const fc_view *out, unsigned mask,

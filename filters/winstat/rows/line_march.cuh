@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// line_march.cuh - sums of floats in windows along rows: the general kernel, and one with half its
-// instructions and the same bits for simple cases: rows of contiguous words, results that are floats, at most
-// one statistic of sums and one of sums of squares.
+// line_march.cuh - sums of floats in windows along rows: parts of the general kernel (runs.cu), and one with
+// half its instructions and the same bits for simple cases: rows of contiguous words, results that are
+// floats, at most one statistic of sums and one of sums of squares.
 #ifndef FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 #define FC_FILTERS_WINSTAT_LINE_MARCH_CUH
 
@@ -382,56 +382,7 @@ __device__ __forceinline__ void give_runs(const pass<float> &p, const runs &s, c
     if (of_squares(p.stat[i]) == squares) write_run(p, s, at, p.stat[i], p.slot[i], staging, x);
 }
 
-// ---- a block's way along a row --------------------------------------------------------
-
-template <bool SQUARES>
-__device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, const run_place &at,
-                                          const run_memory &m, const float *tile) {
-  const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
-  typedef quantities<!SQUARES, SQUARES> S;
-  if (s.scan > 0) {
-    scan_segments<S>(s, m, tile, s.scan, s.pieces > 1 ? group + s.u : 0);
-    __syncthreads();
-  }
-  if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
-  float v[S::COUNT][RUN];
-  make_windows<S>(s, m, v, tile, threadIdx.x, group);
-  give_runs(p, s, at, v[0], m.staging, SQUARES);
-}
-
-// Of squares, or of the samples themselves.
-template <bool SQUARES>
-__global__ void __launch_bounds__(RUN_THREADS, 5)
-    row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s) {
-  extern __shared__ __align__(16) float samples[];
-  const run_memory m = memory_of(s, samples, 2, RUN_THREADS * RUN);
-  const int64_t items = p.frames * p.rows * p.channels * s.stretches;
-  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
-    const int64_t stretch = item % s.stretches, rest = item / s.stretches, line = rest / p.channels;
-    run_place at;
-    at.c = rest - line * p.channels, at.n = p.n0 + line / p.rows, at.y = p.y0 + line % p.rows;
-    constexpr int64_t LONG = RUN_THREADS * RUN;
-    const int64_t first = s.first + stretch * s.tiles * LONG,
-                  tiles = (p.columns - p.before[0] - first + LONG - 1) / LONG;
-    const int end = static_cast<int>(tiles < s.tiles ? tiles : s.tiles);
-    at.tile = -s.warm, at.x = first - s.warm * LONG;
-    __syncthreads();
-    load_samples(p, s, at, m.tiles), fc_commit_copies();
-    for (int k = 0; at.tile < end; k ^= 1) {
-      fc_await_copies();
-      __syncthreads();
-      run_place next = at;
-      next.tile++, next.x += LONG;
-      if (next.tile < end) load_samples(p, s, next, m.tiles + (k ^ 1) * m.tile), fc_commit_copies();
-      work_tile<SQUARES>(p, s, at, m, m.tiles + k * m.tile);
-      at = next;
-    }
-  }
-}
-
-} // namespace winstat
-
-namespace winstat {
+// ---- rows of contiguous words -----------------------------------------------------------
 
 constexpr int LINE_AHEAD = 1; // tiles in flight
 constexpr int TILE_SAMPLES = RUN_THREADS * RUN;

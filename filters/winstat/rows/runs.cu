@@ -1,11 +1,64 @@
 // SPDX-License-Identifier: MIT
 //
-// runs.cu - sums of floats in windows along rows: launches a kernel of line_march.cuh or a faster one.
+// runs.cu - sums of floats in windows along rows: the general kernel, of parts of line_march.cuh; launches
+// it, that of line_march.cuh or a faster one.
 #include "filters/winstat/rows/cuts.h"
 #include "filters/winstat/rows/line_march.cuh"
 #include "filters/winstat/launch.cuh"
 
 namespace winstat {
+
+// ---- a block's way along a row --------------------------------------------------------
+
+__device__ __forceinline__ void work_tile(const pass<float> &p, const runs &s, const run_place &at,
+                                          const run_memory &m, const float *tile, bool squares) {
+  const int group = s.pieces > 1 ? at.tile * (RUN_THREADS / GROUP) : 0;
+  typedef quantities<true, false> S;
+  if (s.scan > 0) {
+    scan_segments<S>(s, m, tile, s.scan, s.pieces > 1 ? group + s.u : 0);
+    __syncthreads();
+  }
+  if (at.tile < 0 || at.x + p.before[0] + (threadIdx.x & ~31) * RUN >= p.columns) return; // warps as a whole
+  float v[S::COUNT][RUN];
+  make_windows<S>(s, m, v, tile, threadIdx.x, group);
+  give_runs(p, s, at, v[0], m.staging, squares);
+}
+
+// Of squares, which take the place of samples, or of these.
+__global__ void __launch_bounds__(RUN_THREADS, 5)
+    row_runs(const __grid_constant__ pass<float> p, const __grid_constant__ runs s, bool squares) {
+  extern __shared__ __align__(16) float samples[];
+  const run_memory m = memory_of(s, samples, 2, RUN_THREADS * RUN);
+  const int64_t items = p.frames * p.rows * p.channels * s.stretches;
+  for (int64_t item = blockIdx.x; item < items; item += gridDim.x) {
+    const int64_t stretch = item % s.stretches, rest = item / s.stretches, line = rest / p.channels;
+    run_place at;
+    at.c = rest - line * p.channels, at.n = p.n0 + line / p.rows, at.y = p.y0 + line % p.rows;
+    constexpr int64_t LONG = RUN_THREADS * RUN;
+    const int64_t first = s.first + stretch * s.tiles * LONG,
+                  tiles = (p.columns - p.before[0] - first + LONG - 1) / LONG;
+    const int end = static_cast<int>(tiles < s.tiles ? tiles : s.tiles);
+    at.tile = -s.warm, at.x = first - s.warm * LONG;
+    __syncthreads();
+    load_samples(p, s, at, m.tiles), fc_commit_copies();
+    for (int k = 0; at.tile < end; k ^= 1) {
+      fc_await_copies();
+      __syncthreads();
+      run_place next = at;
+      next.tile++, next.x += LONG;
+      if (next.tile < end) load_samples(p, s, next, m.tiles + (k ^ 1) * m.tile), fc_commit_copies();
+      float *const tile = m.tiles + k * m.tile;
+      if (squares) {
+        for (int i = threadIdx.x; i < m.tile; i += RUN_THREADS) tile[i] = times(tile[i], tile[i]);
+        __syncthreads();
+      }
+      work_tile(p, s, at, m, tile, squares);
+      at = next;
+    }
+  }
+}
+
+// ---- launching ------------------------------------------------------------------------
 
 static_assert(RUN_THREADS == FC_LINE_THREADS && GROUP == FC_LINE_GROUP && RUN_NEAR == FC_LINE_NEAR,
               "as counted");
@@ -69,10 +122,10 @@ static int64_t lines_bytes(const runs &s) {
                           2 * static_cast<int64_t>(s.scanned + s.scan + s.totals));
 }
 
-template <bool SQUARES> static fc_status launch(const pass<float> &p, const runs &s, cudaStream_t stream) {
-  const auto kernel = row_runs<SQUARES>;
-  if (!fc_allow_shared(kernel, bytes_of(s))) return FC_DEVICE;
-  kernel<<<fc_blocks(lines_of(p) * s.stretches, 1, INT32_MAX), RUN_THREADS, bytes_of(s), stream>>>(p, s);
+static fc_status launch(const pass<float> &p, const runs &s, bool squares, cudaStream_t stream) {
+  if (!fc_allow_shared(row_runs, bytes_of(s))) return FC_DEVICE;
+  row_runs<<<fc_blocks(lines_of(p) * s.stretches, 1, INT32_MAX), RUN_THREADS, bytes_of(s), stream>>>(p, s,
+                                                                                                     squares);
   return fc_launch_status();
 }
 
@@ -129,8 +182,8 @@ fc_status run_runs(const pass<float> &p, fc_winstat_kernel kernel, cudaStream_t 
   int sum = -1, square = -1;
   indices_of(p, &sum, &square);
   if (kernel == FC_WINSTAT_BY_RUNS) {
-    const fc_status status = sum >= 0 ? launch<false>(p, s, stream) : FC_OK;
-    return status == FC_OK && square >= 0 ? launch<true>(p, s, stream) : status;
+    const fc_status status = sum >= 0 ? launch(p, s, false, stream) : FC_OK;
+    return status == FC_OK && square >= 0 ? launch(p, s, true, stream) : status;
   }
   const line_args a = args_of(p, s, sum, square);
   if (kernel == FC_WINSTAT_BY_RING) return run_ring(ring_line(a), lines_of(p), sum >= 0, square >= 0, stream);
