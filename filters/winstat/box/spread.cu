@@ -26,6 +26,10 @@ static spread_alone alone_of(int rows, int at) {
   a.last[0] = suffix, a.last[1] = rows - suffix;
   for (int part = 0; part < 2; part++)
     a.first[part] = a.own ? 1 : a.real[part] > 0 ? a.real[part] : a.last[part] + 1;
+  for (int n = 1; n <= SPREAD_MOST; n++) {
+    const float count = static_cast<float>(n);
+    a.over[n] = 1 / count, a.share[n] = (count - 1) / count;
+  }
   return a;
 }
 
@@ -40,10 +44,6 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   for (int k = 0; k < 2; k++) {
     const int window = k == 1 && s.alone > 0 ? s.alone : a->window[k];
     d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = shares_of(window);
-  }
-  for (int n = 1; n <= SPREAD_MOST; n++) {
-    const float count = static_cast<float>(n);
-    d.counts.of[n] = {1 / count, (count - 1) / count};
   }
   d.times = s.times, d.over_times = 1.0f / static_cast<float>(s.times);
   d.root = s.w.stat[which] == FC_WINSTAT_STD, d.dtype = s.out.dtype;

@@ -34,14 +34,6 @@ struct spread_room {
   static constexpr int ROWS = 32 / LANES; // per warp
 };
 
-// 1 / n and (n - 1) / n.
-struct spread_count {
-  float over, share;
-};
-struct spread_counts {
-  spread_count of[SPREAD_MOST + 1];
-};
-
 // For longer windows: the part of the suffixes of the first 16 samples, and the rest.
 struct spread_shares {
   float share[SPREAD_ROWS], weight[SPREAD_ROWS];
@@ -51,8 +43,9 @@ struct spread_shares {
 // Welford's steps, first the suffix of the window's first 16 rows and then those after these: step n is the
 // first of either with other samples than the constant (whose distance from itself is 0), and the last.
 struct spread_alone {
-  int32_t rows, real[2], first[2], last[2]; // `real`: the step of that row, or 0
-  int32_t own;                              // all values are relative to that row
+  int32_t rows, real[2], first[2], last[2];            // `real`: the step of that row, or 0
+  int32_t own;                                         // all values are relative to that row
+  float over[SPREAD_MOST + 1], share[SPREAD_MOST + 1]; // 1 / n and (n - 1) / n
 };
 
 struct spread_args {
@@ -61,7 +54,6 @@ struct spread_args {
   int32_t times;    // how often a window covers each sample along x
   float over[2];    // 1 / window
   float over_times; // and of that
-  spread_counts counts;
   spread_shares shares[2];
   spread_alone alone;
   fc_dev_map<float> store;
@@ -148,11 +140,12 @@ __device__ __forceinline__ void spread_copy(const cell_args &c, const spread_col
 struct moments {
   float mean, squares;
   // Adds one distance, the n-th (Welford 1962); and one with squared deviations of its own.
-  __device__ __forceinline__ void add(float distance, const spread_count &n) {
+  __device__ __forceinline__ void add(float distance, float n) { step(distance, 1 / n, (n - 1) / n); }
+  __device__ __forceinline__ void step(float distance, float over, float share) {
     const float d = plus(distance, -mean);
-    mean = __fmaf_rn(d, n.over, mean), squares = __fmaf_rn(times(d, n.share), d, squares);
+    mean = __fmaf_rn(d, over, mean), squares = __fmaf_rn(times(d, share), d, squares);
   }
-  __device__ __forceinline__ void add(float distance, float more, const spread_count &n) {
+  __device__ __forceinline__ void add(float distance, float more, float n) {
     add(distance, n), squares = plus(squares, more);
   }
   // Joins two sets, of which the second has `share` of all, and share * (1 - share) of n is `weight` (Chan,
@@ -165,7 +158,7 @@ struct moments {
 };
 
 // The distance of a sample from another of its window.
-__device__ __forceinline__ void add_sample(moments *m, float own, float v, const spread_count &n) {
+__device__ __forceinline__ void add_sample(moments *m, float own, float v, float n) {
   m->add(plus(v, -own), n);
 }
 
@@ -174,13 +167,8 @@ struct column_moments {
   float own, mean, variance;
 };
 __device__ __forceinline__ void add_sample(moments *m, const column_moments &own, const column_moments &v,
-                                           const spread_count &n) {
+                                           float n) {
   m->add(plus(plus(v.own, -own.own), plus(v.mean, -own.mean)), v.variance, n);
-}
-
-__device__ __forceinline__ spread_count count_of(int count) {
-  const float n = static_cast<float>(count);
-  return {1 / n, (n - 1) / n};
 }
 
 // Sixteen windows of W samples, from at(0) on, in blocks of W: all windows that begin in one contain its last
@@ -193,47 +181,57 @@ template <int W, class At, class Put> __device__ __forceinline__ void spread_sho
 #pragma unroll
     for (int k = W - 1; k >= 0; k--) {
       suffix[k] = k + 1 < W ? suffix[k + 1 < W ? k + 1 : k] : moments{0, 0};
-      add_sample(&suffix[k], own, at(block + k), count_of(W - k));
+      add_sample(&suffix[k], own, at(block + k), static_cast<float>(W - k));
     }
 #pragma unroll
     for (int k = 0; k < W; k++) {
       if (block + k >= SPREAD_ROWS) continue;
       const float n = static_cast<float>(k), share = n / static_cast<float>(W);
-      if (k > 0) add_sample(&prefix, own, at(block + W + k - 1), count_of(k));
+      if (k > 0) add_sample(&prefix, own, at(block + W + k - 1), n);
       put(block + k, own, k > 0 ? moments::join(suffix[k], prefix, share, n * (1 - share)) : suffix[k]);
     }
   }
 }
 
-// For longer ones, relative to the last of the first 16 samples: after these the first window has `more`
-// samples, and each of the others one more. How many is no constant: that took twice as long to compile.
-template <class At, class Put>
-__device__ __forceinline__ void spread_long(int more, const spread_counts &c, const spread_shares &s, At at,
-                                            Put put) {
+// For longer ones, relative to the last of the first 16 samples: between these and tail(0) is `core`, of CORE
+// samples, and the first ends with tail(PART - 1).
+template <int CORE, int PART, class At, class Tail, class Put>
+__device__ __forceinline__ void spread_long(const spread_shares &s, moments core, At at, Tail tail, Put put) {
   const auto own = at(SPREAD_ROWS - 1);
-  moments suffix[SPREAD_ROWS], core = {0, 0};
+  moments suffix[SPREAD_ROWS];
 #pragma unroll
   for (int k = SPREAD_ROWS - 1; k >= 0; k--) {
     suffix[k] = k + 1 < SPREAD_ROWS ? suffix[k + 1 < SPREAD_ROWS ? k + 1 : k] : moments{0, 0};
-    add_sample(&suffix[k], own, at(k), count_of(SPREAD_ROWS - k));
+    add_sample(&suffix[k], own, at(k), static_cast<float>(SPREAD_ROWS - k));
   }
-#pragma unroll 1
-  for (int k = 0; k < more; k++) add_sample(&core, own, at(SPREAD_ROWS + k), c.of[k + 1]);
+#pragma unroll
+  for (int k = 0; k < PART; k++) add_sample(&core, own, tail(k), static_cast<float>(CORE + k + 1));
 #pragma unroll
   for (int k = 0; k < SPREAD_ROWS; k++) {
     put(k, own, moments::join(suffix[k], core, s.share[k], s.weight[k]));
-    if (k + 1 < SPREAD_ROWS) add_sample(&core, own, at(SPREAD_ROWS + more + k), c.of[more + k + 1]);
+    if (k + 1 < SPREAD_ROWS) add_sample(&core, own, tail(PART + k), static_cast<float>(CORE + PART + k + 1));
   }
 }
 
-// All windows that begin in 16 samples, at(0) and so on.
+// All windows that begin in 16 samples: at(s, k) is sample k, up to 31, from the s-th segment of 16 on.
 template <class At, class Put>
-__device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_counts &c,
-                                               const spread_shares &s, At at, Put put) {
-  if (w.segments == 0)
-    with_number(w.reach + 1, [&](auto n) { spread_short<decltype(n)::value>(at, put); });
-  else
-    spread_long(w.reach + 1 - SPREAD_ROWS, c, s, at, put);
+__device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_shares &s, At at, Put put) {
+  auto first = [&](int k) { return at(0, k); };
+  if (w.segments == 0) {
+    with_number(w.reach + 1, [&](auto n) { spread_short<decltype(n)::value>(first, put); });
+  } else if (w.segments == 1) {
+    auto tail = [&](int k) { return at(1, k); };
+    with_number(w.rest + 1, [&](auto n) {
+      spread_long<0, decltype(n)::value>(s, moments{0, 0}, first, tail, put);
+    });
+  } else { // 33 samples, the most
+    const auto own = first(SPREAD_ROWS - 1);
+    moments core = {0, 0};
+#pragma unroll
+    for (int k = 0; k < SPREAD_ROWS; k++) add_sample(&core, own, at(1, k), static_cast<float>(k + 1));
+    spread_long<SPREAD_ROWS, 1>(
+        s, core, first, [&](int k) { return at(2, k); }, put);
+  }
 }
 
 // The result of spread_sixteen for columns in which all samples except one, v[k], are the constant.
@@ -248,11 +246,11 @@ __device__ __forceinline__ void spread_column_alone(const spread_args &d, const 
     for (int k = 0; k < ROWS; k++) m[part][k] = {0, 0};
 #pragma unroll 1
     for (int n = a.first[part]; n <= a.last[part]; n++) {
-      const spread_count count = d.counts.of[n];
+      const float over = a.over[n], share = a.share[n];
       const bool real = n == a.real[part];
 #pragma unroll
       for (int k = 0; k < ROWS; k++)
-        m[part][k].add(plus(real ? v[k] : constant, -(a.own ? v[k] : constant)), count);
+        m[part][k].step(plus(real ? v[k] : constant, -(a.own ? v[k] : constant)), over, share);
     }
   }
 #pragma unroll
@@ -400,8 +398,9 @@ static __global__ void __launch_bounds__(spread_room::THREADS, 4)
         to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
       };
       float *const here = samples + slot * STEP + place;
-      const float *const next = samples + after(1) * STEP + place, *const last =
-                                                                       samples + after(2) * STEP + place;
+      const float *const block_of[4] = {here, samples + after(1) * STEP + place,
+                                        samples + after(2) * STEP + place,
+                                        samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
       if (d.alone.rows > 0) {
         constexpr int HALF = ROWS / 2;
 #pragma unroll 1
@@ -417,11 +416,11 @@ static __global__ void __launch_bounds__(spread_room::THREADS, 4)
           if (!d.alone.own) here[k * ROW] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
       } else {
         spread_sixteen(
-            a.y, d.counts, d.shares[1],
-            [&](int k) {
-              return k < ROWS       ? here[k * ROW]
-                     : k < 2 * ROWS ? next[(k - ROWS) * ROW]
-                                    : last[(k - 2 * ROWS) * ROW];
+            a.y, d.shares[1],
+            [&](int s, int k) {
+              const float *const now = s == 0 ? block_of[0] : s == 1 ? block_of[1] : block_of[2];
+              const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
+              return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
             },
             [&](int k, float, const moments &m) { put(k, m); });
       }
@@ -431,9 +430,9 @@ static __global__ void __launch_bounds__(spread_room::THREADS, 4)
     if (live) {
       const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
       spread_sixteen(
-          a.x, d.counts, d.shares[0],
-          [&](int k) {
-            const int at = k % ROWS * room::SEGMENTS + k / ROWS;
+          a.x, d.shares[0],
+          [&](int s, int k) {
+            const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
             return column_moments{own[at], line[at], line[STEP + at]};
           },
           [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
