@@ -354,7 +354,9 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
   spread_store_some(a, to, from, first, last);
 }
 
-static __global__ void __launch_bounds__(spread_room::THREADS, 4)
+// ALONE: all samples of a column except one are the constant.
+template <bool ALONE>
+__global__ void __launch_bounds__(spread_room::THREADS, 4)
     spread_march(const __grid_constant__ spread_args d) {
   typedef spread_room room;
   constexpr int ROW = room::ROW, STEP = room::STEP, ROWS = SPREAD_ROWS;
@@ -397,23 +399,18 @@ static __global__ void __launch_bounds__(spread_room::THREADS, 4)
         float *const to = means + place + k * ROW;
         to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
       };
-      float *const here = samples + slot * STEP + place;
-      const float *const block_of[4] = {here, samples + after(1) * STEP + place,
+      const float *const block_of[4] = {samples + slot * STEP + place, samples + after(1) * STEP + place,
                                         samples + after(2) * STEP + place,
                                         samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
-      if (d.alone.rows > 0) {
+      if constexpr (ALONE) {
         constexpr int HALF = ROWS / 2;
 #pragma unroll 1
         for (int half = 0; half < ROWS; half += HALF) {
           float v[HALF];
 #pragma unroll
-          for (int k = 0; k < HALF; k++) v[k] = here[(half + k) * ROW];
+          for (int k = 0; k < HALF; k++) v[k] = block_of[0][(half + k) * ROW];
           spread_column_alone(d, v, [&](int k, const moments &m) { put(half + k, m); });
         }
-        // The row that all windows along y contain is one of the constant.
-#pragma unroll
-        for (int k = 0; k < ROWS; k++)
-          if (!d.alone.own) here[k * ROW] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
       } else {
         spread_sixteen(
             a.y, d.shares[1],
@@ -429,11 +426,13 @@ static __global__ void __launch_bounds__(spread_room::THREADS, 4)
     float v[ROWS], *const line = means + begins;
     if (live) {
       const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
+      const bool constant = ALONE && !d.alone.own;
+      const float beyond = __uint_as_float(static_cast<uint32_t>(a.edges.code));
       spread_sixteen(
           a.x, d.shares[0],
           [&](int s, int k) {
             const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
-            return column_moments{own[at], line[at], line[STEP + at]};
+            return column_moments{constant ? beyond : own[at], line[at], line[STEP + at]};
           },
           [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
     }
