@@ -474,12 +474,14 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       return fc_code_float<WHICH, WINDOW, MOST>(s, scale, sure);
   }
 
-  // The statistics of windows' pieces, of floats. If one of four sums is 0, or very small or large, these are
-  // computed once more.
+  // The statistics of windows' pieces, of floats. If one of four sums is 0, as in silence and beyond the ends
+  // of rows, it is put right, and if it is very small or large, computed once more.
   template <int N> static FC_DEVICE void of_windows(const piece (&v)[N], float (&to)[N]) {
     constexpr float n = WINDOW, over = 1 / n;
-    constexpr uint32_t LOW = 0x17800000u, HIGH = 0x71800000u; // 2^-80, 2^100
     constexpr bool ROOT = WHICH == FC_STATISTIC_STD || WHICH == FC_STATISTIC_RMS;
+    const auto is_usual = [](float sum) { // from 2^-80 to 2^100
+      return __float_as_uint(sum) - 0x17800000u < 0x71800000u - 0x17800000u;
+    };
 #pragma unroll
     for (int begin = 0; begin < N; begin += 4) {
       bool usual = true;
@@ -488,13 +490,19 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
         const float sum = sum_of(v[k]), about = sum * over;
         to[k] = WHICH == FC_STATISTIC_MEAN ? fc_mean_of(sum, n, over) : sum;
         if (!SPREAD && !ROOT) continue;
-        usual &= __float_as_uint(sum) - LOW < HIGH - LOW;
+        usual &= is_usual(sum);
         to[k] = fmaf(fmaf(-about, n, sum), over, about);
         if (ROOT) to[k] = fc_root_of(to[k]);
       }
       if (usual) continue;
 #pragma unroll
-      for (int k = begin; k < begin + 4; k++) to[k] = fc_mean_slowly<ROOT>(sum_of(v[k]), n);
+      for (int k = begin; k < begin + 4; k++) {
+        const float sum = sum_of(v[k]);
+        if (sum == 0)
+          to[k] = sum;
+        else if (!is_usual(sum))
+          to[k] = fc_mean_slowly<ROOT>(sum, n);
+      }
     }
   }
   static FC_DEVICE float sum_of(float v) {
