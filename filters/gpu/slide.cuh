@@ -488,8 +488,9 @@ struct fc_slide_floats {
           float of[RUN];
           windows(r, c, segment, tile, turn_now, v);
           Op::of_windows(v, of);
+          float *to = r.result[c] + staged(segment * RUN); // a segment is within 16
 #pragma unroll
-          for (int k = 0; k < RUN; k++) r.result[c][staged(segment * RUN + k)] = of[k];
+          for (int k = 0; k < RUN; k++) to[k] = of[k];
         }
         __syncthreads();
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
