@@ -82,10 +82,19 @@ static double work_of(const fc_winstat *w, const fc_format *in) {
   return work;
 }
 
-/* Limits the window to what the signal can fill. */
-static void limit(fc_winstat *w, int border, const int64_t extent[FC_AXES]) {
+static int has_extremes_alone(const fc_winstat *w) {
+  for (int s = 0; s < w->n_stats; s++)
+    if (w->stat[s] != FC_WINSTAT_MIN && w->stat[s] != FC_WINSTAT_MAX) return 0;
+  return 1;
+}
+
+/* Limits the window to what a signal of this kind can fill, and returns the border. Extremes of images in a
+ * window that shrinks are those with the edges repeated, which kernels have that are faster. */
+static int limit(fc_winstat *w, int border, int kind, const int64_t extent[FC_AXES]) {
   fc_winstat_clip(w, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
+  if (w->shrink && kind != FC_AUDIO && has_extremes_alone(w)) w->shrink = 0, border = FC_BORDER_REPLICATE;
   fc_winstat_fold(w, border, extent[FC_AXIS_X], extent[FC_AXIS_Y]);
+  return border;
 }
 
 static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms) {
@@ -103,7 +112,7 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   const int is_level =
       w.stat[0] == FC_WINSTAT_MEAN || w.stat[0] == FC_WINSTAT_MIN || w.stat[0] == FC_WINSTAT_MAX;
   if (w.n_stats > 1 || (in->kind != FC_AUDIO && !is_level)) meaning_forget_channels(terms->out);
-  limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
+  const int border = limit(&w, border_choice(self->border, self->value, in->kind), in->kind, in->extent);
   terms->needs[0]->reach[FC_AXIS_X].before = w.before[0],
   terms->needs[0]->reach[FC_AXIS_X].after = w.after[0];
   terms->needs[0]->reach[FC_AXIS_Y].before = w.before[1],
@@ -111,10 +120,8 @@ static fc_status negotiate(const fc_host *host, void *instance, fc_terms *terms)
   if (in->kind == FC_AUDIO) terms->needs[0]->reach[FC_AXIS_X].align = fc_winstat_align(&w);
   if (in->kind != FC_AUDIO)
     terms->needs[0]->reach[FC_AXIS_Y].align = fc_winstat_align_rows(&w, in->extent[FC_AXIS_X]);
-  if (w.shrink)
-    terms->needs[0]->border = FC_BORDER_NONE;
-  else
-    border_terms(self->border, self->value, terms);
+  border_terms(self->border, self->value, terms);
+  terms->needs[0]->border = w.shrink ? FC_BORDER_NONE : border;
   terms->work = work_of(&w, in);
   return FC_OK;
 }
@@ -146,7 +153,7 @@ static fc_status prepare(const fc_host *host, void *instance, const fc_setup *se
 static fc_winstat window_of(const void *prepared, const fc_job *job) {
   const winstat_state *state = prepared;
   fc_winstat w = state->window;
-  limit(&w, state->border, job->in[0]->extent);
+  limit(&w, state->border, job->in[0]->kind, job->in[0]->extent);
   return w;
 }
 
@@ -255,7 +262,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const fc_format *in = setup->in[0];
   fc_winstat w = self->window;
   (void)host;
-  limit(&w, border_choice(self->border, self->value, in->kind), in->extent);
+  limit(&w, border_choice(self->border, self->value, in->kind), in->kind, in->extent);
   const int stat = w.stat[0];
   if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;

@@ -235,9 +235,10 @@ static int is_less(int64_t extent, int64_t than) {
 /* On an H200, us for 33.5 M samples, by these and composed. Extremes: u8 of 15 x 15 43, 47, RGB 55, 73; f32
  * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 3 x 3 140, 81, RGB by 15 x 15 156, 210; u16 56,
  * 51, in odd rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32
- * by 31 x 31 165, 277; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd rows 77, 120, of 31 x 31 549, 197;
- * rms of 15 x 15 85, 72. Those of extremes of u8 and u16 in rows of whole words are of an earlier kernel; the
- * one for bytes that is left takes 1.35 times as long, that for 16 bits twice. */
+ * by 31 x 31 165, 277, of 100 columns by 5 x 5 97, 121; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd
+ * rows 77, 120, of 31 x 31 549, 197; rms of 15 x 15 85, 72. Those of extremes of u8 and u16 in rows of whole
+ * words are of an earlier kernel; the one for bytes that is left takes 1.35 times as long, that for 16 bits
+ * twice. */
 int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
                             const int64_t extent[2]) {
   enum { NARROW = 128, FEW = 49, MANY = 400, STD_ROWS = 16, LOW = 64, WORD = 4 };
@@ -249,5 +250,5 @@ int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int6
     return channels > 1 || narrow || is_less(extent[1], LOW) || extent[0] < 0 || extent[0] % WORD != 0;
   }
   if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) return window[1] <= STD_ROWS;
-  return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || (narrow && area > MANY));
+  return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || narrow);
 }

@@ -547,6 +547,7 @@ static void check_boxes(void) {
       {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 4096}, 3, 0},
       {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 8}, 3, QUICK},
       {FC_WINSTAT_MEAN, U8, {31, 31}, {32, 32}, 3, QUICK},
+      {FC_WINSTAT_MEAN, U8, {5, 5}, {100, 4096}, 1, QUICK},
       {FC_WINSTAT_MEAN, FC_U8, FC_F32, {15, 15}, {8192, 4096}, 3, 0},
       {FC_WINSTAT_MEAN, FC_U8, FC_U16, {15, 15}, {8192, 4096}, 3, NONE},
       {FC_WINSTAT_MEAN, FC_I16, FC_I16, {1, 31}, {8192, 8}, 1, 0},
