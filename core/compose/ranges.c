@@ -84,6 +84,8 @@ static known known_behind(known k, const fc_device_function *f) {
   const double most = (f->growth * MAX(fabs(k.low), fabs(k.high)) + f->offset) * (1 + rounded_by(f)) + TINY;
   if (!k.finite || !(f->growth > 1 / FAR && f->growth < FAR && f->offset < FAR) || !(most < 1e30))
     return (known){FALSE, 0, 0};
+  if (g_str_equal(f->entry, "fc_clamp"))
+    return (known){TRUE, fmin(fmax(k.low, f->low), f->high), fmin(fmax(k.high, f->low), f->high)};
   const double factor = is_weighed_sum(f) ? f->growth * (1 + rounded_by(f)) : 0, high = k.high;
   k.high = factor > 0 ? fmax(high, 0) * factor + TINY : most;
   k.low = f->flags & FC_FUNCTION_NONNEGATIVE && k.low >= 0 ? 0

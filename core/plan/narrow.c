@@ -70,6 +70,16 @@ static gboolean is_certain(const fc_plan *plan, guint n, gboolean clips_nothing)
   return clips_nothing ? fc_ranges_quiet(&c, in) : fc_ranges_finite(&c, n - 1, in);
 }
 
+/* Whether what the stage makes of integers is in their range: its limits may lie outside, of which only the
+ * last stage would warn, if those behind had not hidden it. */
+static gboolean keeps_range(const fc_plan *plan, guint s) {
+  fc_compose_stage stage;
+  fc_composition c;
+  if (!plan->stages[s].function) return TRUE; /* it exchanges axes */
+  fc_plan_composition(plan, s, 1, &stage, &c);
+  return fc_ranges_quiet(&c, plan->links[s].dtype);
+}
+
 /* Whether the border of the stage is the same in the narrow type. */
 static gboolean keeps_border(const fc_plan *plan, const fc_plan *narrow, guint s) {
   const fc_plan_stage *was = &plan->stages[s], *now = &narrow->stages[s];
@@ -96,7 +106,6 @@ static gboolean negotiate(fc_plan *narrow, const fc_plan *plan, guint first, gui
 }
 
 fc_plan *fc_plan_narrow(fc_plan *plan) {
-
   const guint n = stages_of_result(plan), first = first_window(plan, n);
   const int dtype = plan->links[n].dtype;
   if (first == 0 || plan->compute != FC_F32 || (dtype != FC_U8 && dtype != FC_I16 && dtype != FC_U16) ||
@@ -107,6 +116,8 @@ fc_plan *fc_plan_narrow(fc_plan *plan) {
   fc_plan_fuse(narrow);
   for (guint s = first - 1; s < n; s++)
     if (!ranks(&narrow->stages[s]) && !(s < first && rounds_floats(&narrow->stages[s]))) return plan;
+  for (guint s = first; s + 1 < n; s++)
+    if (!keeps_range(narrow, s)) return plan;
   if (!is_certain(narrow, first, TRUE)) {
     if (!is_certain(plan, n, TRUE)) return plan;
     narrow->stages[first - 1].unheard = TRUE;

@@ -155,8 +155,8 @@ static void test_border_of_nan(void) {
 
 /* Numbers that the type computed with does not hold prove nothing: 1e-42 is not what 1e42 undoes. */
 static void test_proofs(void) {
-  stage half = gain, less = gain, more = gain, limits = clip, odd = rotate;
-  half.op.factor = 0.5, less.op.factor = 1e-42, more.op.factor = 1e42;
+  stage half = gain, loud = gain, less = gain, more = gain, limits = clip, odd = rotate;
+  half.op.factor = 0.5, loud.op.factor = 1.5, less.op.factor = 1e-42, more.op.factor = 1e42;
   proofs_are(images(half, clip, FC_U8, FC_U8, 3), TRUE, TRUE);
   proofs_are(images(half, clip, FC_F32, FC_U8, 3), FALSE, FALSE);
   chain c = images(less, more, FC_U8, FC_U8, 3);
@@ -171,9 +171,15 @@ static void test_proofs(void) {
   odd.matrix[4] = INFINITY;
   proofs_are(images(odd, half, FC_U8, FC_U8, 3), FALSE, FALSE);
   limits.op.low = 0, limits.op.high = 2147483647; /* one more in f32 */
-  proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, FALSE);
-  limits.op.high = 1e9;
+  proofs_are(images(loud, limits, FC_I32, FC_I32, 3), TRUE, FALSE);
   proofs_are(images(gain, limits, FC_I32, FC_I32, 3), TRUE, TRUE);
+  limits.op.high = 1e9;
+  proofs_are(images(loud, limits, FC_I32, FC_I32, 3), TRUE, TRUE);
+  /* A limit may lie outside. */
+  limits.op.low = limits.op.high = 300;
+  proofs_are(images(half, limits, FC_U8, FC_U8, 3), TRUE, FALSE);
+  limits.op.low = -5;
+  proofs_are(images(half, limits, FC_U8, FC_U8, 3), TRUE, TRUE);
   /* What is not negative stays so under factors that are not. */
   stage back = half;
   back.op.factor = 1.9;
