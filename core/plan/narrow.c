@@ -58,13 +58,16 @@ static guint first_window(const fc_plan *plan, guint n) {
              : 0;
 }
 
-/* Whether the first n stages certainly make no NaN, or beyond that clip nothing. */
+/* Whether the first n stages certainly make no NaN, or beyond that clip nothing. Edges of joined stages are
+ * made in other ways than their function says. */
 static gboolean is_certain(const fc_plan *plan, guint n, gboolean clips_nothing) {
   fc_compose_stage stages[FC_COMPOSE_STAGES];
   fc_composition c;
   if (n > FC_COMPOSE_STAGES) return FALSE;
   for (guint s = 0; s < n; s++)
-    if (!plan->stages[s].function) return FALSE;
+    if (!plan->stages[s].function ||
+        (plan->stages[s].made && fc_linear_has_edges(plan->stages[s].made->steps)))
+      return FALSE;
   fc_plan_composition(plan, 0, n, stages, &c);
   const int in = plan->links[0].dtype;
   return clips_nothing ? fc_ranges_quiet(&c, in) : fc_ranges_finite(&c, n - 1, in);
