@@ -100,6 +100,7 @@ static gboolean negotiate(fc_plan *narrow, const fc_plan *plan, guint first, gui
     ps->narrow = TRUE;
     if (!fc_plan_negotiate_stage(narrow, s, dtype, NULL) || narrow->links[s + 1].dtype != dtype ||
         memcmp(ps->reach, plan->stages[s].reach, sizeof ps->reach) != 0 ||
+        ps->host_only != plan->stages[s].host_only || ps->turned != plan->stages[s].turned ||
         ps->measure_bytes != plan->stages[s].measure_bytes ||
         ps->carry_bytes != plan->stages[s].carry_bytes || (s >= first && !keeps_border(plan, narrow, s)))
       return FALSE;
