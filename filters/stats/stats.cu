@@ -223,7 +223,12 @@ __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
   if (lane == 0) parts[warp] = p;
   int count = S::WARPS;
   if (__syncthreads_or(!finite)) {
-    for (int k = warp; k < UNIT; k += S::WARPS) measure_one<float, S::WARPS>(l, at, k, &parts[k]);
+#pragma unroll 1
+    for (int k = warp; k < UNIT; k += S::WARPS) {
+      p = measure_easy<float>(l, block_at(l, at),
+                              (static_cast<int64_t>(at.unit) * UNIT + k) * FC_STATS_CHUNK);
+      if (lane == 0) parts[k] = p;
+    }
     __syncthreads();
     count = UNIT;
   }
@@ -277,6 +282,11 @@ __device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const
   }
 }
 
+// The number of channels; those of 32 bits are measured in turn, so that one kernel serves all numbers.
+template <typename T, int CHANNELS> __device__ __forceinline__ uint32_t channels_of(const layout &l) {
+  return sizeof(T) < 4 ? CHANNELS : static_cast<uint32_t>(l.channels);
+}
+
 // Measures chunk k of a unit for every channel: parts[c * UNIT].
 template <typename T, int CHANNELS>
 __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, int k, fc_stats_part *parts) {
@@ -294,7 +304,8 @@ __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, i
       }
       return;
     }
-  for (at.c = 0; at.c < CHANNELS; at.c++) {
+#pragma unroll 1
+  for (at.c = 0; at.c < channels_of<T, CHANNELS>(l); at.c++) {
     if (count <= 0) {
       if (k == 0 && leads) parts[at.c * UNIT] = fc_stats_part_none();
       continue;
@@ -316,17 +327,17 @@ __global__ void __launch_bounds__(32 * FEW, resident<T>)
   if (threadIdx.x == 0) left = UNIT;
   __syncthreads();
   const int64_t total = l.frames * l.blocks * l.units;
-  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
+  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits), channels = channels_of<T, CHANNELS>(l);
 #pragma unroll 1
   for (int i = take(&left); i >= 0; i = take(&left)) {
     const uint32_t set = base + (i >> l.unit_bits);
     if (set < total)
-      measure_pixel_chunk<T, CHANNELS>(l, place_of(l, set * CHANNELS), i & (l.unit - 1), &parts[i]);
+      measure_pixel_chunk<T, CHANNELS>(l, place_of(l, set * channels), i & (l.unit - 1), &parts[i]);
   }
   __syncthreads();
   const uint32_t c = threadIdx.x / 32;
-  if (c < CHANNELS)
-    finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, CHANNELS, c);
+  if (c < channels)
+    finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, channels, c);
 }
 
 // FC_UNSUPPORTED for more channels than there are kernels for.
@@ -335,12 +346,12 @@ static fc_status launch_pixels(const layout &l, fc_stats_part *units, char *bloc
                                cudaStream_t stream) {
   const int64_t total = l.frames * l.blocks * l.units, each = UNIT / l.unit;
   const unsigned grid = static_cast<unsigned>((total + each - 1) / each);
-  switch (l.channels) {
-  case 2: measure_pixels<T, 2><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  case 3: measure_pixels<T, 3><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  case 4: measure_pixels<T, 4><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  default: return FC_UNSUPPORTED;
-  }
+  if (l.channels > FEW) return FC_UNSUPPORTED;
+  if (sizeof(T) == 4 || l.channels == 4)
+    measure_pixels<T, 4><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+  else if constexpr (sizeof(T) < 4)
+    (l.channels == 2 ? measure_pixels<T, 2>
+                     : measure_pixels<T, 3>)<<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
   return fc_launch_status();
 }
 
@@ -642,8 +653,8 @@ namespace stats {
 
 // UNIT / l.unit adjacent units per block of threads. units[] of those that are not whole blocks is
 // [frame][block][channel][unit]. An incomplete chunk takes as long as many whole ones: it is the last
-// (`ragged`), is started first, and its warp takes no other. APART: integers of short rows with gaps.
-template <typename T, int WARPS, int RESIDENT, bool APART = false>
+// (`ragged`), is started first, and its warp takes no other.
+template <typename T, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
   __shared__ fc_stats_part parts[UNIT];
@@ -658,7 +669,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
   for (int i = l.ragged ? take(&left) : threadIdx.x / 32; i >= 0 && i < UNIT;
        i = l.ragged ? take(&left) : i + WARPS) {
     const uint32_t set = base + (i >> l.unit_bits);
-    if (set < total) measure_one<T, WARPS, APART>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
+    if (set < total) measure_one<T, WARPS>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
   }
   __syncthreads();
   if (threadIdx.x < 32) finish_units<T>(l, parts, base, total, units, blocks, frame_bytes);
@@ -712,16 +723,10 @@ static fc_status launch(fc_stats_kernel kernel, const layout &l, fc_stats_part *
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
     return fc_launch_status();
   }
-  if constexpr (CODES) {
-    if (!l.even && !l.runs && l.columns <= INT32_MAX) {
-      measure_units<T, FEW, resident<T>, true><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
-      return fc_launch_status();
-    }
-  }
   if constexpr (std::is_same<T, float>::value) {
     return FC_UNSUPPORTED;
   } else {
-    measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+    measure_units<T, FEW, resident_alone<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
     return fc_launch_status();
   }
 }
