@@ -264,7 +264,7 @@ __device__ __forceinline__ uint32_t channel_word(const uint32_t (&w)[CHANNELS], 
 // Loads a whole chunk of each channel, from any address: aligned words are loaded and shifted, and only words
 // that contain the chunk are read.
 template <typename T, int CHANNELS>
-__device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from) {
+__device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from, uint32_t flip) {
   constexpr int GROUPS = EACH * static_cast<int>(sizeof(T)) / 4;
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
   const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew) + threadIdx.x % 32 * CHANNELS;
@@ -278,7 +278,7 @@ __device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const
 #pragma unroll
     for (int j = 0; j < CHANNELS; j++) shifted[j] = __funnelshift_r(w[j], w[j + 1], askew * 8);
 #pragma unroll
-    for (int c = 0; c < CHANNELS; c++) sums[c].add(channel_word<T, CHANNELS>(shifted, c));
+    for (int c = 0; c < CHANNELS; c++) sums[c].add(channel_word<T, CHANNELS>(shifted, c) ^ flip);
   }
 }
 
@@ -296,7 +296,8 @@ __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, i
   if constexpr (static_cast<T>(0.5) == 0 && sizeof(T) < 4)
     if (count >= FC_STATS_CHUNK) {
       code_sums<T> sums[CHANNELS];
-      add_pixels<T, CHANNELS>(sums, block_at(l, at) + first * l.in.stride[FC_AXIS_X]);
+      add_pixels<T, CHANNELS>(sums, block_at(l, at) + first * l.in.stride[FC_AXIS_X],
+                              sizeof(T) == 2 ? l.flip : 0);
 #pragma unroll
       for (int c = 0; c < CHANNELS; c++) {
         const fc_stats_part p = part_of_codes<T>(sums[c], FC_STATS_CHUNK, 0, l.bias);
@@ -701,7 +702,7 @@ __global__ void __launch_bounds__(MERGERS) merge_units(const __grid_constant__ l
 // ---- host ------------------------------------------------------------------
 
 static layout layout_of(const fc_view *in, int64_t align) {
-  layout l = {fc_stats_case_of(in, align), fc_dev_view_of(in)};
+  layout l = {fc_stats_case_of(in, align), fc_dev_view_of(in), 0};
   if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y]; // equal steps
   return l;
 }
@@ -733,10 +734,16 @@ static fc_status launch(fc_stats_kernel kernel, const layout &l, fc_stats_part *
 
 static fc_status launch_first(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
                               cudaStream_t stream) {
+  layout as = l;
+  if (l.dtype == FC_U16) as.dtype = FC_I16, as.flip = 0x80008000, as.bias -= 0x8000;
   for (int from = FC_STATS_STREAM;; from++) {
     const fc_stats_kernel kernel = fc_stats_choose(&l, static_cast<fc_stats_kernel>(from));
-    const fc_status status = fc_dispatch_dtype(
-        l.dtype, [&](auto t) { return launch<decltype(t)>(kernel, l, units, blocks, frame_bytes, stream); });
+    const fc_status status = fc_dispatch_dtype(as.dtype, [&](auto t) {
+      if constexpr (std::is_same<decltype(t), uint16_t>::value)
+        return FC_FATAL;
+      else
+        return launch<decltype(t)>(kernel, as, units, blocks, frame_bytes, stream);
+    });
     if (status != FC_UNSUPPORTED || kernel == FC_STATS_UNITS) return status;
     from = kernel;
   }

@@ -33,6 +33,8 @@ static_assert(OWN == 4, "sums below are written for four");
 // (as in time), simply e steps along x.
 struct layout : fc_stats_case {
   fc_dev_view in;
+  uint32_t
+      flip; // bits of words of 16-bit integers to invert: those without a sign are measured as signed ones
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
@@ -455,18 +457,6 @@ template <> struct code_sums<uint8_t> {
   __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
   __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
 };
-template <> struct code_sums<uint16_t> {
-  uint32_t sum = 0, high = 0;
-  uint64_t low = 0;
-  uint32_t least = ~0u, most = 0;
-  __device__ __forceinline__ void add(uint32_t word) {
-    const uint32_t a = word & 0xffff, b = word >> 16;
-    sum += a + b, low += a * a, low += b * b;
-    least = __vminu2(least, word), most = __vmaxu2(most, word);
-  }
-  __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
-  __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
-};
 template <> struct code_sums<int16_t> {
   int32_t sum = 0;
   uint32_t high = 0;
@@ -532,7 +522,10 @@ __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const ch
   load_codes<T>(words, l, block, first, count);
   code_sums<T> sums;
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) sums.add(words[i]);
+  for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) {
+    if (sizeof(T) == 2) words[i] ^= l.flip;
+    sums.add(words[i]);
+  }
   const int64_t extra = __shfl_sync(ALL, static_cast<int32_t>(static_cast<T>(words[0])), 0);
   return part_of_codes<T>(sums, count, extra, l.bias);
 }
