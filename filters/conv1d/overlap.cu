@@ -185,7 +185,7 @@ __device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, la
 template <typename F, typename S, typename T>
 __device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
                                          fc_dev_map<F> map) {
-#pragma unroll 4
+#pragma unroll 8
   for (int i = t; i < S::N; i += S::threads)
     row[i] = i < count && i >= lead ? fc_dev_load<F, T>(from + i * step, map) : F(0);
 }
