@@ -180,7 +180,8 @@ __device__ __forceinline__ void store_apart(const fc_complex<F> *x, char *to, la
   }
 }
 
-// Other types pass through a row in shared memory, so that their conversions are short loops.
+// Other types pass through a row in shared memory, so that their conversions are short loops: first re of all
+// values, then im.
 template <typename F, typename S, typename T>
 __device__ __forceinline__ void fetch_as(F *row, const char *from, int64_t step, int count, int lead, int t,
                                          fc_dev_map<F> map) {
@@ -202,37 +203,19 @@ __device__ __forceinline__ void fetch(const overlap_args<F> &a, F *row, const ch
   }
 }
 
-template <typename F, typename S, typename T>
-__device__ __forceinline__ void deliver_as(const F *row, char *to, int64_t step, int count, int t,
-                                           fc_dev_map<F> map, uint32_t *notes) {
-#pragma unroll 4
-  for (int i = t; i < count; i += S::threads) fc_dev_store<F, T>(to + i * step, row[i], map, notes);
-}
-
-template <typename F, typename S>
-__device__ __forceinline__ void deliver(const overlap_args<F> &a, const F *row, char *to, int64_t step,
-                                        int count, int t) {
-  switch (a.out.dtype) {
-  case FC_U8: return deliver_as<F, S, uint8_t>(row, to, step, count, t, a.out_map, a.notes);
-  case FC_I16: return deliver_as<F, S, int16_t>(row, to, step, count, t, a.out_map, a.notes);
-  case FC_U16: return deliver_as<F, S, uint16_t>(row, to, step, count, t, a.out_map, a.notes);
-  case FC_I32: return deliver_as<F, S, int32_t>(row, to, step, count, t, a.out_map, a.notes);
-  case FC_F32: return deliver_as<F, S, float>(row, to, step, count, t, a.out_map, a.notes);
-  default: return deliver_as<F, S, double>(row, to, step, count, t, a.out_map, a.notes);
-  }
-}
-
 template <typename F, typename S>
 __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_complex<F> *x, const char *from,
                                                layout l, int t, F *row) {
 #pragma unroll
+  for (int e = 0; e < S::E; e++) x[e] = {F(0), F(0)};
+#pragma unroll 1
   for (int part = 0; part < 2; part++) {
     fc_group_barrier<S::threads>(); // all have finished reading the row, or its previous contents
     fetch<F, S>(a, row, part ? from + l.apart : from, l.step, part ? l.im : l.re,
                 part ? l.im_lead : l.re_lead, t);
     fc_group_barrier<S::threads>();
 #pragma unroll
-    for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
+    for (int e = 0; e < S::E; e++) x[e] = {x[e].im, row[t + S::index(1, 0, e)]};
   }
   fc_group_barrier<S::threads>();
 }
@@ -240,13 +223,15 @@ __device__ __forceinline__ void load_converted(const overlap_args<F> &a, fc_comp
 template <typename F, typename S>
 __device__ __forceinline__ void store_converted(const overlap_args<F> &a, const fc_complex<F> *x, char *to,
                                                 layout l, int t, F *row) {
-#pragma unroll
-  for (int part = 0; part < 2; part++) {
+#pragma unroll 1
+  for (int part = 0; part < 2; part++, to += l.apart) {
     fc_group_barrier<S::threads>();
 #pragma unroll
     for (int e = 0; e < S::E; e++) row[t + S::index(1, 0, e)] = part ? x[e].im : x[e].re;
     fc_group_barrier<S::threads>();
-    deliver<F, S>(a, row, part ? to + l.apart : to, l.step, part ? l.im : l.re, t);
+#pragma unroll 1
+    for (int i = t; i < (part ? l.im : l.re); i += S::threads)
+      fc_dev_store_any<F>(to + i * l.step, a.out.dtype, row[i], a.out_map, a.notes);
   }
   fc_group_barrier<S::threads>();
 }

@@ -223,7 +223,12 @@ __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS)
   if (lane == 0) parts[warp] = p;
   int count = S::WARPS;
   if (__syncthreads_or(!finite)) {
-    for (int k = warp; k < UNIT; k += S::WARPS) measure_one<float, S::WARPS>(l, at, k, &parts[k]);
+#pragma unroll 1
+    for (int k = warp; k < UNIT; k += S::WARPS) {
+      p = measure_easy<float>(l, block_at(l, at),
+                              (static_cast<int64_t>(at.unit) * UNIT + k) * FC_STATS_CHUNK);
+      if (lane == 0) parts[k] = p;
+    }
     __syncthreads();
     count = UNIT;
   }
@@ -259,7 +264,7 @@ __device__ __forceinline__ uint32_t channel_word(const uint32_t (&w)[CHANNELS], 
 // Loads a whole chunk of each channel, from any address: aligned words are loaded and shifted, and only words
 // that contain the chunk are read.
 template <typename T, int CHANNELS>
-__device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from) {
+__device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const char *from, uint32_t flip) {
   constexpr int GROUPS = EACH * static_cast<int>(sizeof(T)) / 4;
   const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
   const uint32_t *at = reinterpret_cast<const uint32_t *>(from - askew) + threadIdx.x % 32 * CHANNELS;
@@ -273,8 +278,13 @@ __device__ __forceinline__ void add_pixels(code_sums<T> (&sums)[CHANNELS], const
 #pragma unroll
     for (int j = 0; j < CHANNELS; j++) shifted[j] = __funnelshift_r(w[j], w[j + 1], askew * 8);
 #pragma unroll
-    for (int c = 0; c < CHANNELS; c++) sums[c].add(channel_word<T, CHANNELS>(shifted, c));
+    for (int c = 0; c < CHANNELS; c++) sums[c].add(channel_word<T, CHANNELS>(shifted, c) ^ flip);
   }
+}
+
+// The number of channels; those of 32 bits are measured in turn, so that one kernel serves all numbers.
+template <typename T, int CHANNELS> __device__ __forceinline__ uint32_t channels_of(const layout &l) {
+  return sizeof(T) < 4 ? CHANNELS : static_cast<uint32_t>(l.channels);
 }
 
 // Measures chunk k of a unit for every channel: parts[c * UNIT].
@@ -286,7 +296,8 @@ __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, i
   if constexpr (static_cast<T>(0.5) == 0 && sizeof(T) < 4)
     if (count >= FC_STATS_CHUNK) {
       code_sums<T> sums[CHANNELS];
-      add_pixels<T, CHANNELS>(sums, block_at(l, at) + first * l.in.stride[FC_AXIS_X]);
+      add_pixels<T, CHANNELS>(sums, block_at(l, at) + first * l.in.stride[FC_AXIS_X],
+                              sizeof(T) == 2 ? l.flip : 0);
 #pragma unroll
       for (int c = 0; c < CHANNELS; c++) {
         const fc_stats_part p = part_of_codes<T>(sums[c], FC_STATS_CHUNK, 0, l.bias);
@@ -294,7 +305,8 @@ __device__ __forceinline__ void measure_pixel_chunk(const layout &l, place at, i
       }
       return;
     }
-  for (at.c = 0; at.c < CHANNELS; at.c++) {
+#pragma unroll 1
+  for (at.c = 0; at.c < channels_of<T, CHANNELS>(l); at.c++) {
     if (count <= 0) {
       if (k == 0 && leads) parts[at.c * UNIT] = fc_stats_part_none();
       continue;
@@ -316,17 +328,17 @@ __global__ void __launch_bounds__(32 * FEW, resident<T>)
   if (threadIdx.x == 0) left = UNIT;
   __syncthreads();
   const int64_t total = l.frames * l.blocks * l.units;
-  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits);
+  const uint32_t base = blockIdx.x << (UNIT_BITS - l.unit_bits), channels = channels_of<T, CHANNELS>(l);
 #pragma unroll 1
   for (int i = take(&left); i >= 0; i = take(&left)) {
     const uint32_t set = base + (i >> l.unit_bits);
     if (set < total)
-      measure_pixel_chunk<T, CHANNELS>(l, place_of(l, set * CHANNELS), i & (l.unit - 1), &parts[i]);
+      measure_pixel_chunk<T, CHANNELS>(l, place_of(l, set * channels), i & (l.unit - 1), &parts[i]);
   }
   __syncthreads();
   const uint32_t c = threadIdx.x / 32;
-  if (c < CHANNELS)
-    finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, CHANNELS, c);
+  if (c < channels)
+    finish_units<T>(l, &parts[c * UNIT], base, total, units, blocks, frame_bytes, channels, c);
 }
 
 // FC_UNSUPPORTED for more channels than there are kernels for.
@@ -335,12 +347,12 @@ static fc_status launch_pixels(const layout &l, fc_stats_part *units, char *bloc
                                cudaStream_t stream) {
   const int64_t total = l.frames * l.blocks * l.units, each = UNIT / l.unit;
   const unsigned grid = static_cast<unsigned>((total + each - 1) / each);
-  switch (l.channels) {
-  case 2: measure_pixels<T, 2><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  case 3: measure_pixels<T, 3><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  case 4: measure_pixels<T, 4><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes); break;
-  default: return FC_UNSUPPORTED;
-  }
+  if (l.channels > FEW) return FC_UNSUPPORTED;
+  if (sizeof(T) == 4 || l.channels == 4)
+    measure_pixels<T, 4><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+  else if constexpr (sizeof(T) < 4)
+    (l.channels == 2 ? measure_pixels<T, 2>
+                     : measure_pixels<T, 3>)<<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
   return fc_launch_status();
 }
 
@@ -642,8 +654,8 @@ namespace stats {
 
 // UNIT / l.unit adjacent units per block of threads. units[] of those that are not whole blocks is
 // [frame][block][channel][unit]. An incomplete chunk takes as long as many whole ones: it is the last
-// (`ragged`), is started first, and its warp takes no other. APART: integers of short rows with gaps.
-template <typename T, int WARPS, int RESIDENT, bool APART = false>
+// (`ragged`), is started first, and its warp takes no other.
+template <typename T, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     measure_units(const __grid_constant__ layout l, fc_stats_part *units, char *blocks, int64_t frame_bytes) {
   __shared__ fc_stats_part parts[UNIT];
@@ -658,7 +670,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
   for (int i = l.ragged ? take(&left) : threadIdx.x / 32; i >= 0 && i < UNIT;
        i = l.ragged ? take(&left) : i + WARPS) {
     const uint32_t set = base + (i >> l.unit_bits);
-    if (set < total) measure_one<T, WARPS, APART>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
+    if (set < total) measure_one<T, WARPS>(l, place_of(l, set), i & (l.unit - 1), &parts[i]);
   }
   __syncthreads();
   if (threadIdx.x < 32) finish_units<T>(l, parts, base, total, units, blocks, frame_bytes);
@@ -690,7 +702,7 @@ __global__ void __launch_bounds__(MERGERS) merge_units(const __grid_constant__ l
 // ---- host ------------------------------------------------------------------
 
 static layout layout_of(const fc_view *in, int64_t align) {
-  layout l = {fc_stats_case_of(in, align), fc_dev_view_of(in)};
+  layout l = {fc_stats_case_of(in, align), fc_dev_view_of(in), 0};
   if (!l.audio && l.columns == 1) l.in.stride[FC_AXIS_X] = l.in.stride[FC_AXIS_Y]; // equal steps
   return l;
 }
@@ -712,26 +724,26 @@ static fc_status launch(fc_stats_kernel kernel, const layout &l, fc_stats_part *
     measure_units<T, ALL_WARPS, 1><<<grid, 32 * ALL_WARPS, 0, stream>>>(l, units, blocks, frame_bytes);
     return fc_launch_status();
   }
-  if constexpr (CODES) {
-    if (!l.even && !l.runs && l.columns <= INT32_MAX) {
-      measure_units<T, FEW, resident<T>, true><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
-      return fc_launch_status();
-    }
-  }
   if constexpr (std::is_same<T, float>::value) {
     return FC_UNSUPPORTED;
   } else {
-    measure_units<T, FEW, resident<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
+    measure_units<T, FEW, resident_alone<T>><<<grid, 32 * FEW, 0, stream>>>(l, units, blocks, frame_bytes);
     return fc_launch_status();
   }
 }
 
 static fc_status launch_first(const layout &l, fc_stats_part *units, char *blocks, int64_t frame_bytes,
                               cudaStream_t stream) {
+  layout as = l;
+  if (l.dtype == FC_U16) as.dtype = FC_I16, as.flip = 0x80008000, as.bias -= 0x8000;
   for (int from = FC_STATS_STREAM;; from++) {
     const fc_stats_kernel kernel = fc_stats_choose(&l, static_cast<fc_stats_kernel>(from));
-    const fc_status status = fc_dispatch_dtype(
-        l.dtype, [&](auto t) { return launch<decltype(t)>(kernel, l, units, blocks, frame_bytes, stream); });
+    const fc_status status = fc_dispatch_dtype(as.dtype, [&](auto t) {
+      if constexpr (std::is_same<decltype(t), uint16_t>::value)
+        return FC_FATAL;
+      else
+        return launch<decltype(t)>(kernel, as, units, blocks, frame_bytes, stream);
+    });
     if (status != FC_UNSUPPORTED || kernel == FC_STATS_UNITS) return status;
     from = kernel;
   }

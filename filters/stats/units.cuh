@@ -16,9 +16,10 @@
 namespace stats {
 
 // Warps per block, and concurrent blocks: many small blocks keep loads in flight while others merge; if there
-// are few chunks, all chunks of a unit are measured concurrently.
+// are few chunks, all chunks of a unit are measured concurrently. Of a channel alone: fewer registers.
 constexpr int FEW = 4, ALL_WARPS = 16;
 template <typename T> constexpr int resident = sizeof(T) == 8 ? 4 : 5;
+template <typename T> constexpr int resident_alone = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? 7 : 6;
 constexpr int UNIT_BITS = 4, UNIT = FC_STATS_UNIT; // maximum of chunks per block of threads
 static_assert(UNIT == 1 << UNIT_BITS, "a power of two");
 constexpr int MERGERS = 128;
@@ -32,6 +33,8 @@ static_assert(OWN == 4, "sums below are written for four");
 // (as in time), simply e steps along x.
 struct layout : fc_stats_case {
   fc_dev_view in;
+  uint32_t
+      flip; // bits of words of 16-bit integers to invert: those without a sign are measured as signed ones
 };
 
 __device__ __forceinline__ int64_t samples_in(const layout &l, int64_t block) {
@@ -165,36 +168,38 @@ __device__ __forceinline__ run run_of(const layout &l, const char *block, int64_
           left < FC_STATS_CHUNK ? static_cast<int32_t>(left) : FC_STATS_CHUNK};
 }
 
-// A whole chunk, with neighbouring lanes for each thread as in QUADS, by one load per sample: their cache
-// lines are in the first-level cache after the first of four.
+// The samples of a thread's lanes in QUADS, row after row.
 template <typename T>
-__device__ __forceinline__ void load_runs(T (&v)[EACH], const layout &l, const char *block, int64_t first) {
-  const run r = run_of(l, block, first);
-  const int lane = threadIdx.x % 32;
+__device__ __forceinline__ void load_quads(T (&v)[EACH], const char *block, int64_t first) {
+  constexpr int PARTS = OWN / vector<T>::count;
+  const vector<T> *from =
+      reinterpret_cast<const vector<T> *>(block + first * sizeof(T)) + threadIdx.x % 32 * PARTS;
+  vector<T> q[FC_STATS_ROWS * PARTS];
 #pragma unroll
-  for (int i = 0; i < EACH; i++) v[i] = r.at<T>(i / OWN * FC_STATS_LANES + lane * OWN + i % OWN);
+  for (int i = 0; i < FC_STATS_ROWS * PARTS; i++) q[i] = from[i / PARTS * 32 * PARTS + i % PARTS];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) v[i] = q[i / vector<T>::count].at[i % vector<T>::count];
 }
 
-// The samples of a thread's lanes, row after row; NaN in place of missing ones.
-template <bool QUADS, typename T>
-__device__ __forceinline__ void load_values(T (&v)[EACH], const layout &l, const char *block, int64_t first,
-                                            int64_t count) {
-  const int lane = threadIdx.x % 32;
-  if (QUADS) {
-    constexpr int PARTS = OWN / vector<T>::count;
-    const vector<T> *from = reinterpret_cast<const vector<T> *>(block + first * sizeof(T)) + lane * PARTS;
-    vector<T> q[FC_STATS_ROWS * PARTS];
+// Those of other lanes, in any layout; the chunk's first in place of missing ones. A lane divides for its
+// first one, and walks by `hop` bytes to the next, `wrap` more where that is in another row; divided for
+// each, they took 94 instructions a sample.
+template <typename T>
+__device__ __forceinline__ void load_apart(T (&v)[EACH], const layout &l, const char *block, int64_t first,
+                                           int64_t count) {
+  const bool one = l.even || l.columns > INT32_MAX; // a chunk never has more than one end of such a row
+  const uint32_t columns = one ? INT32_MAX : static_cast<uint32_t>(l.columns), lane = threadIdx.x % 32,
+                 down = 32 / columns, across = 32 - down * columns;
+  const int64_t step = l.in.stride[FC_AXIS_X], row = l.in.stride[FC_AXIS_Y], hop = down * row + across * step,
+                wrap = l.even ? 0 : row - l.columns * step, e = first + lane,
+                rest = l.columns - (e < l.columns ? e : static_cast<uint32_t>(e) % columns);
+  const char *start = address(l, block, first), *from = address(l, block, e);
+  uint32_t left = l.even || rest > INT32_MAX ? INT32_MAX : static_cast<uint32_t>(rest); // of the row
 #pragma unroll
-    for (int i = 0; i < FC_STATS_ROWS * PARTS; i++) q[i] = from[i / PARTS * 32 * PARTS + i % PARTS];
-#pragma unroll
-    for (int i = 0; i < EACH; i++) v[i] = q[i / vector<T>::count].at[i % vector<T>::count];
-  } else {
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-      const int at = i * 32 + lane;
-      v[i] = at < count ? *reinterpret_cast<const T *>(address(l, block, first + at))
-                        : static_cast<T>(CUDART_NAN);
-    }
+  for (int i = 0; i < EACH; i++) {
+    v[i] = *reinterpret_cast<const T *>(i * 32 + static_cast<int>(lane) < count ? from : start);
+    const bool wraps = left <= across;
+    from += hop + (wraps ? wrap : 0), left += (wraps ? columns : 0) - across;
   }
 }
 
@@ -237,34 +242,13 @@ template <int COUNT, typename T> __device__ __forceinline__ void load_split(uint
   for (int i = 0; i < COUNT; i++) words[i] = i == across / 32 ? word : words[i];
 }
 
-// Samples of rows shorter than a chunk, with gaps: a lane divides for its first one, and walks by `hop` bytes
-// to the next, `wrap` more where that is in another row; divided for each, they took 94 instructions a
-// sample.
+// Integers in any order, in words; the chunk's first in place of missing ones.
 template <typename T>
-__device__ __forceinline__ void load_rows(T (&v)[EACH], const layout &l, const char *block, int64_t first,
-                                          int64_t count) {
-  const uint32_t columns = static_cast<uint32_t>(l.columns), lane = threadIdx.x % 32, down = 32 / columns,
-                 across = 32 - down * columns;
-  const int64_t step = l.in.stride[FC_AXIS_X], row = l.in.stride[FC_AXIS_Y], hop = down * row + across * step,
-                wrap = row - l.columns * step;
-  const char *start = address(l, block, first), *from = address(l, block, first + lane);
-  uint32_t left = columns - static_cast<uint32_t>(first + lane) % columns; // of the row, at least 1
-#pragma unroll
-  for (int i = 0; i < EACH; i++) {
-    v[i] = *reinterpret_cast<const T *>(i * 32 + static_cast<int>(lane) < count ? from : start);
-    const bool wraps = left <= across;
-    from += hop + (wraps ? wrap : 0), left += (wraps ? columns : 0) - across;
-  }
-}
-
-// Integers in any order, in words; the chunk's first in place of missing ones. APART: as load_rows.
-template <typename T, bool APART>
 __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, const char *block, int64_t first,
                                            int64_t count) {
   constexpr int PACK = 4 / sizeof(T);
-  const int lane = threadIdx.x % 32;
-  if (!APART && is_easy<T>(l, block, first, count)) {
-    const uint4 *from = reinterpret_cast<const uint4 *>(block + first * sizeof(T)) + lane;
+  if (is_easy<T>(l, block, first, count)) {
+    const uint4 *from = reinterpret_cast<const uint4 *>(block + first * sizeof(T)) + threadIdx.x % 32;
     uint4 q[EACH / PACK / 4];
 #pragma unroll
     for (int i = 0; i < EACH / PACK / 4; i++) q[i] = from[i * 32];
@@ -273,8 +257,8 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
       words[4 * i] = q[i].x, words[4 * i + 1] = q[i].y, words[4 * i + 2] = q[i].z, words[4 * i + 3] = q[i].w;
     return;
   }
-  const run r = APART ? run{} : run_of(l, block, first);
-  if (!APART && PACK > 1 && l.runs && count == FC_STATS_CHUNK) {
+  if (PACK > 1 && l.runs && count == FC_STATS_CHUNK) {
+    const run r = run_of(l, block, first);
     if (r.split == FC_STATS_CHUNK)
       load_shifted<EACH / PACK>(words, r.base);
     else
@@ -282,14 +266,7 @@ __device__ __forceinline__ void load_codes(uint32_t *words, const layout &l, con
     return;
   }
   T v[EACH];
-  if (APART)
-    load_rows(v, l, block, first, count);
-  else
-#pragma unroll
-    for (int i = 0; i < EACH; i++) {
-      const int at = i * 32 + lane < count ? i * 32 + lane : 0;
-      v[i] = l.runs ? r.at<T>(at) : *reinterpret_cast<const T *>(address(l, block, first + at));
-    }
+  load_apart(v, l, block, first, count);
 #pragma unroll
   for (int i = 0; i < EACH / PACK; i++) {
     words[i] = 0;
@@ -359,7 +336,10 @@ template <typename T>
 __device__ __noinline__ fc_stats_part measure_some(const layout &l, const char *block, int64_t first,
                                                    int64_t count) {
   T v[EACH];
-  load_values<false>(v, l, block, first, count);
+  load_apart(v, l, block, first, count);
+#pragma unroll
+  for (int i = 0; i < EACH; i++)
+    if (i * 32 + static_cast<int>(threadIdx.x % 32) >= count) v[i] = static_cast<T>(CUDART_NAN);
   return some_of(v, count);
 }
 
@@ -442,20 +422,21 @@ __device__ __forceinline__ fc_stats_part measure_whole(const float (&v)[EACH], c
   return p;
 }
 
+// A chunk for which is_easy.
+template <typename T>
+__device__ __forceinline__ fc_stats_part measure_easy(const layout &l, const char *block, int64_t first) {
+  T v[EACH];
+  load_quads(v, block, first);
+  return measure_whole<true>(v, l, block, first);
+}
+
 template <typename T>
 __device__ __forceinline__ fc_stats_part measure_values(const layout &l, const char *block, int64_t first,
                                                         int64_t count) {
   if (count < FC_STATS_CHUNK) return measure_some<T>(l, block, first, count);
-  const bool easy = is_easy<T>(l, block, first, count);
+  if (is_easy<T>(l, block, first, count)) return measure_easy<T>(l, block, first);
   T v[EACH];
-  if (easy || l.runs) {
-    if (easy)
-      load_values<true>(v, l, block, first, FC_STATS_CHUNK);
-    else
-      load_runs(v, l, block, first);
-    return measure_whole<true>(v, l, block, first);
-  }
-  load_values<false>(v, l, block, first, FC_STATS_CHUNK);
+  load_apart(v, l, block, first, FC_STATS_CHUNK);
   return measure_whole<false>(v, l, block, first);
 }
 
@@ -472,18 +453,6 @@ template <> struct code_sums<uint8_t> {
     const uint32_t even = word & 0x00ff00ff, odd = word >> 8 & 0x00ff00ff;
     sum = __dp4a(word, 0x01010101u, sum), low = __dp4a(word, word, low);
     least = __vminu2(least, __vminu2(even, odd)), most = __vmaxu2(most, __vmaxu2(even, odd));
-  }
-  __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
-  __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
-};
-template <> struct code_sums<uint16_t> {
-  uint32_t sum = 0, high = 0;
-  uint64_t low = 0;
-  uint32_t least = ~0u, most = 0;
-  __device__ __forceinline__ void add(uint32_t word) {
-    const uint32_t a = word & 0xffff, b = word >> 16;
-    sum += a + b, low += a * a, low += b * b;
-    least = __vminu2(least, word), most = __vmaxu2(most, word);
   }
   __device__ __forceinline__ int32_t smallest() const { return min(least & 0xffff, least >> 16); }
   __device__ __forceinline__ int32_t largest() const { return max(most & 0xffff, most >> 16); }
@@ -546,14 +515,17 @@ __device__ __forceinline__ fc_stats_part part_of_codes(const code_sums<T> &sums,
 // Integers are exact in any order. In place of missing samples the chunk's first is used, which changes no
 // extreme, and subtracted in the end. Only integers of 8 and 16 bits have a bias, which is subtracted from
 // the sums.
-template <typename T, bool APART = false>
+template <typename T>
 __device__ __forceinline__ fc_stats_part measure_codes(const layout &l, const char *block, int64_t first,
                                                        int64_t count) {
   uint32_t words[EACH * sizeof(T) / 4];
-  load_codes<T, APART>(words, l, block, first, count);
+  load_codes<T>(words, l, block, first, count);
   code_sums<T> sums;
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) sums.add(words[i]);
+  for (int i = 0; i < static_cast<int>(EACH * sizeof(T) / 4); i++) {
+    if (sizeof(T) == 2) words[i] ^= l.flip;
+    sums.add(words[i]);
+  }
   const int64_t extra = __shfl_sync(ALL, static_cast<int32_t>(static_cast<T>(words[0])), 0);
   return part_of_codes<T>(sums, count, extra, l.bias);
 }
@@ -659,7 +631,7 @@ __device__ __forceinline__ int take(int *left) {
   return __shfl_sync(ALL, i, 0);
 }
 
-template <typename T, int WARPS, bool APART = false>
+template <typename T, int WARPS>
 __device__ __forceinline__ void measure_one(const layout &l, const place &at, int k, fc_stats_part *to) {
   const int64_t first = (static_cast<int64_t>(at.unit) * l.unit + k) * FC_STATS_CHUNK,
                 count = samples_in(l, at.block) - first;
@@ -671,11 +643,7 @@ __device__ __forceinline__ void measure_one(const layout &l, const place &at, in
   if (static_cast<T>(0.5) != 0 && k + WARPS < l.unit)
     ask_ahead<T>(l, from, first + WARPS * FC_STATS_CHUNK, count - WARPS * FC_STATS_CHUNK);
   const int64_t n = count < FC_STATS_CHUNK ? count : FC_STATS_CHUNK;
-  fc_stats_part p;
-  if constexpr (APART)
-    p = measure_codes<T, true>(l, from, first, n);
-  else
-    p = measure<T>::chunk(l, from, first, n);
+  const fc_stats_part p = measure<T>::chunk(l, from, first, n);
   if (threadIdx.x % 32 == 0) *to = p;
 }
 

@@ -4,8 +4,9 @@
 // (digits.cuh), vertical sums by multiply-adds. Short masks are also computed by quads_bytes.cu.
 //
 // Vertically, a kernel of N rows is used for all masks of fewer, zero-padded; rows beyond the mask's are not
-// loaded, and their place in shared memory holds some finite values. If rows begin at different offsets
-// within a word (RAGGED), each offset has its own matrix.
+// loaded, and their place in shared memory holds some finite values. Most kernels store pairs of whole bands.
+// RAGGED ones serve everything else: rows that begin at different offsets within a word, of which each has
+// its own matrix; narrow images; and outputs at odd addresses.
 #include "filters/filter2d/sepconv/band.cuh"
 #include "filters/filter2d/sepconv/digits.cuh"
 
@@ -45,16 +46,43 @@ __device__ __forceinline__ void scatter(int u, const taps_of<N> &t, const uint32
   }
 }
 
-// WHOLE: the band has all its columns and, unless rows are RAGGED, pairs of outputs lie at even addresses.
-template <int N, int KS, bool RAGGED, bool WHOLE>
-__device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, const fc_band_way &way,
-                                      const fc_digits<KS> &all, uint32_t *memory) {
+// RAGGED: of the bytes of a row of sums, stores those whose bits in `inside` are set.
+template <int G>
+__device__ __forceinline__ void store_inside(uint32_t inside, char *row, const float4 (&sum)[G],
+                                             uint32_t &seen) {
+  uint32_t code[4 * G];
+  fc_round_sums<G>(sum, code);
+#pragma unroll
+  for (int i = 0; i < 4 * G; i++)
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 ".reg .b32 bit;\n"
+                 "and.b32 bit, %1, %2;\n"
+                 "setp.ne.u32 p, bit, 0;\n"
+                 "@p or.b32 %0, %0, %3;\n"
+                 "@p st.global.u8 [%4], %5;\n"
+                 "}"
+                 : "+r"(seen)
+                 : "r"(inside), "r"(1 << i), "r"(code[i]), "l"(row + fc_column_of(i)),
+                   "r"(fc_bytes_of(code[i], FC_BYTE_ZERO))
+                 : "memory");
+}
+
+template <int N, int KS, bool RAGGED>
+__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks))
+    sepconv_bytes_band(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
+#if __CUDA_ARCH__ >= 800
   constexpr int BATCH = layout_of<N, RAGGED>::rows, G = layout_of<N, RAGGED>::groups, SUMS = N - 1 + BATCH;
+  extern __shared__ __align__(16) uint32_t memory[];
+  fc_digits<KS> &all = *reinterpret_cast<fc_digits<KS> *>(memory);
+  fc_make_digits<KS>(t.along, all);
+  __syncthreads();
+  const fc_band_way way = fc_band_begin<1, G>(b);
   const int lane = threadIdx.x % 32, end = way.count + N - 1;
-  const fc_place p = fc_place_of<G>(b, way.width);
+  const uint32_t inside = RAGGED ? fc_columns_inside<G>(way.width) : 0;
   // Rows beyond the mask's are not loaded.
   fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
-      b, way, way.count + b.rows_down - 1, memory);
+      b, way, way.count + b.rows_down - 1, memory + sizeof all / 4);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
   fc_fragment<KS> f;
   fc_load_digits(all, at % 4, f);
@@ -62,7 +90,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
   float4 sum[SUMS][G];
 #pragma unroll
   for (int i = 0; i < SUMS * G; i++) sum[i / G][i % G] = make_float4(0, 0, 0, 0);
-  char *to = way.out + p.column - (N - 1) * b.out_row;
+  char *to = way.out + fc_first_column() - (N - 1) * b.out_row;
   uint32_t seen = FC_BYTE_ZERO;
 #pragma unroll 1
   for (int q = -BATCH * static_cast<int>(ring.early()); q < end; q += BATCH) {
@@ -75,84 +103,59 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
       if (RAGGED) fc_load_digits(all, place % 4, f);
       scatter<N, KS, G, SUMS>(u, t, rows + u * b.pitch + place / 4, f, sum);
       const bool is_output = static_cast<uint32_t>(q + u - (N - 1)) < static_cast<uint32_t>(way.count);
-      if (WHOLE)
-        fc_store_whole<G, !RAGGED>(is_output, to, sum[u], seen);
-      else if (is_output)
-        fc_store_bytes<G>(p, to, sum[u], seen);
+      if (RAGGED)
+        store_inside<G>(is_output ? inside : 0, to, sum[u], seen);
+      else
+        fc_store_whole<G>(is_output, to, sum[u], seen);
     }
 #pragma unroll
     for (int i = 0; i < SUMS * G; i++)
       sum[i / G][i % G] = i / G < N - 1 ? sum[i / G + BATCH][i % G] : make_float4(0, 0, 0, 0);
   }
   if (seen > FC_BYTE_ZERO + 255) fc_dev_note(b.notes, 1);
-}
-
-template <int N, int KS, bool RAGGED>
-__global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks))
-    sepconv_bytes_band(const __grid_constant__ fc_band b, const __grid_constant__ taps_of<N> t) {
-#if __CUDA_ARCH__ >= 800
-  extern __shared__ __align__(16) uint32_t memory[];
-  fc_digits<KS> &all = *reinterpret_cast<fc_digits<KS> *>(memory);
-  fc_make_digits<KS>(t.along, all);
-  __syncthreads();
-  const fc_band_way way = fc_band_begin<1, layout_of<N, RAGGED>::groups>(b);
-  if ((RAGGED || b.wide) && way.width == layout_of<N, RAGGED>::groups * FC_BAND_WIDTH)
-    march<N, KS, RAGGED, true>(b, t, way, all, memory + sizeof all / 4);
-  else
-    march<N, KS, RAGGED, false>(b, t, way, all, memory + sizeof all / 4);
 #endif
 }
 
 // ---- launching -------------------------------------------------------------
 
-template <int N, int KS, bool RAGGED>
-fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  using layout = layout_of<N, RAGGED>;
-  const auto kernel = sepconv_bytes_band<N, KS, RAGGED>;
+// FC_UNSUPPORTED if the mask is larger, or the images are not those that the kernel is for.
+template <int N_, int KS_, bool RAGGED_> struct kernel_of {
+  static constexpr int N = N_, KS = KS_;
+  static constexpr bool RAGGED = RAGGED_;
+};
+template <class K> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+  using layout = layout_of<K::N, K::RAGGED>;
+  if (op->ny > K::N || fc_digit_steps(m) > K::KS) return FC_UNSUPPORTED;
+  fc_band b = fc_bytes_band_of(op, m, layout::groups, K::KS);
+  b.overlap = m.columns >= layout::groups * FC_BAND_WIDTH && (K::RAGGED || m.columns % 2 == 0);
+  if (!K::RAGGED && !(b.overlap && b.wide && fc_band_steps(m) % 4 == 0)) return FC_UNSUPPORTED;
+  const auto kernel = sepconv_bytes_band<K::N, K::KS, K::RAGGED>;
   if (!fc_has_units(reinterpret_cast<const void *>(kernel))) return FC_UNSUPPORTED;
-  taps_of<N> t = {};
+  taps_of<K::N> t = {};
   const int exponent = fc_read_bytes_taps(op, m.step, &t.along);
   for (int64_t j = 0; j < op->ny; j++) t.y[j] = ldexpf(static_cast<const float *>(op->y)[j], -exponent);
-  fc_band b = fc_bytes_band_of(op, m, layout::groups);
-  b.overlap = m.columns >= layout::groups * FC_BAND_WIDTH && (RAGGED || m.columns % 2 == 0);
-  const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) + 4 * layout::stages * layout::rows * b.pitch;
+  const int bytes = static_cast<int>(sizeof(fc_digits<K::KS>)) + 4 * layout::stages * layout::rows * b.pitch;
   return fc_band_launch(kernel, b, m, t, bytes, op->ny, stream);
 }
 
-// Selects the kernel with the smallest available N that is at least the mask's rows.
-template <int KS, bool RAGGED, int... N>
-fc_status choose(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
+template <class... K> fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
   fc_status status = FC_UNSUPPORTED;
-  (void)((op->ny <= N && (status = launch<N, KS, RAGGED>(op, m, stream), true)) || ...);
+  (void)(((status = launch<K>(op, m, stream)) != FC_UNSUPPORTED) || ...);
   return status;
 }
 
-fc_status run_ragged(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  switch (fc_digit_steps(m)) {
-  case 1: return choose<1, true, 7, 15, 31>(op, m, stream);
-  case 2: return choose<2, true, 7, 15, 31>(op, m, stream);
-  case 3: return choose<3, true, 7, 15, 31>(op, m, stream);
-  case 4: return choose<4, true, 7, 31>(op, m, stream);
-  case FC_DIGIT_STEPS: return choose<FC_DIGIT_STEPS, true, 31>(op, m, stream);
-  default: return FC_UNSUPPORTED;
-  }
-}
-
-// Fewer kernels for wider windows, which seldom have few rows.
-fc_status run(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  switch (fc_digit_steps(m)) {
-  case 1: return choose<1, false, 3, 5, 7, 9, 11, 15, 19, 23, 31>(op, m, stream);
-  case 2: return choose<2, false, 7, 9, 11, 15, 19, 23, 31>(op, m, stream);
-  case 3: return choose<3, false, 7, 15, 23, 31>(op, m, stream);
-  case 4: return choose<4, false, 7, 15, 31>(op, m, stream);
-  case FC_DIGIT_STEPS: return choose<FC_DIGIT_STEPS, false, 31>(op, m, stream);
-  default: return FC_UNSUPPORTED;
-  }
-}
+template <int N, int KS> using whole = kernel_of<N, KS, false>;
+template <int N, int KS> using ragged = kernel_of<N, KS, true>;
 
 } // namespace
 
 // Parts of images that are one pixel wide too: the tiles' sums differ in their bits from those of digits.cuh.
+// The first that takes them, of those that square masks on one to four channels need; images narrower than
+// two groups by one of a single group. Masks of 17 to 31 rows and one step take two: three products more a
+// row.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_steps(m) % 4 == 0 ? run(op, m, stream) : run_ragged(op, m, stream);
+  return run<whole<3, 1>, whole<5, 1>, whole<7, 1>, whole<9, 1>, whole<11, 1>, whole<15, 1>, whole<9, 2>,
+             whole<11, 2>, whole<15, 2>, whole<19, 2>, whole<23, 2>, whole<31, 2>, whole<23, 3>, whole<31, 3>,
+             whole<31, 4>, ragged<7, 1>, ragged<15, 1>, ragged<15, 2>, ragged<31, 2>, ragged<31, 3>,
+             ragged<31, FC_DIGIT_STEPS>>(op, m, stream);
 }

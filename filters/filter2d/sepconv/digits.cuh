@@ -140,11 +140,17 @@ __device__ __forceinline__ int fc_first_column(void) {
   return static_cast<int>(threadIdx.x) / 32 * 128 + lane / 4 * 8 + lane % 4 * 2;
 }
 
-template <int G> __device__ __forceinline__ fc_place fc_place_of(const fc_band &b, int width) {
-  fc_place p = {fc_first_column(), 0};
+// Those of a thread's columns that exist in a band of `width`, a bit each.
+template <int G> __device__ __forceinline__ uint32_t fc_columns_inside(int width) {
+  uint32_t inside = 0;
 #pragma unroll
   for (int i = 0; i < 4 * G; i++)
-    if (p.column + fc_column_of(i) < width) p.inside |= 1u << i;
+    if (fc_first_column() + fc_column_of(i) < width) inside |= 1u << i;
+  return inside;
+}
+
+template <int G> __device__ __forceinline__ fc_place fc_place_of(const fc_band &b, int width) {
+  fc_place p = {fc_first_column(), fc_columns_inside<G>(width)};
   if (b.wide && p.inside == (1u << 4 * G) - 1) p.inside = FC_PAIRS;
   asm volatile("" : "+r"(p.inside)); // keeps the compiler from computing it again in every row
   return p;
@@ -199,8 +205,8 @@ template <int G>
 }
 
 // The same for a whole band, of a row that may not be an output row: without branches, so that several rows
-// are processed concurrently. EVEN: two at a time, at even addresses.
-template <int G, bool EVEN>
+// are processed concurrently. Two at a time, at even addresses.
+template <int G>
 [[maybe_unused]] __device__ __forceinline__ void fc_store_whole(bool is_output, char *row,
                                                                 const float4 (&sum)[G], uint32_t &seen) {
   uint32_t code[4 * G], all = 0;
@@ -208,25 +214,14 @@ template <int G, bool EVEN>
 #pragma unroll
   for (int i = 0; i < 4 * G; i += 2) {
     const uint32_t bytes = fc_bytes_of(code[i], code[i + 1]), stored = is_output;
-    char *to = row + fc_column_of(i);
     all |= code[i] | code[i + 1];
-    if (EVEN)
-      asm volatile("{\n"
-                   ".reg .pred p;\n"
-                   "setp.ne.u32 p, %0, 0;\n"
-                   "@p st.global.u16 [%1], %2;\n"
-                   "}" ::"r"(stored),
-                   "l"(to), "h"(static_cast<uint16_t>(bytes))
-                   : "memory");
-    else
-      asm volatile("{\n"
-                   ".reg .pred p;\n"
-                   "setp.ne.u32 p, %0, 0;\n"
-                   "@p st.global.u8 [%1], %2;\n"
-                   "@p st.global.u8 [%1 + 1], %3;\n"
-                   "}" ::"r"(stored),
-                   "l"(to), "r"(bytes), "r"(bytes >> 8)
-                   : "memory");
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.u32 p, %0, 0;\n"
+                 "@p st.global.u16 [%1], %2;\n"
+                 "}" ::"r"(stored),
+                 "l"(row + fc_column_of(i)), "h"(static_cast<uint16_t>(bytes))
+                 : "memory");
   }
   seen |= is_output ? all : 0;
 }
@@ -274,13 +269,13 @@ static inline int fc_read_bytes_taps(const fc_sepconv *op, int step, fc_byte_tap
   return exponent;
 }
 
-// Like fc_band_of, for bytes.
-static inline fc_band fc_bytes_band_of(const fc_sepconv *op, const fc_march &m, int groups) {
+// Like fc_band_of, for bytes and windows of so many steps of 32 bytes.
+static inline fc_band fc_bytes_band_of(const fc_sepconv *op, const fc_march &m, int groups, int steps) {
   fc_band b = fc_band_of(m, groups, 0);
   const int64_t ends = (m.images > 1 ? m.out_image : 0) | (m.planes > 1 ? m.out_plane : 0) | m.out_row;
   b.wide = (ends | static_cast<int64_t>(reinterpret_cast<uintptr_t>(m.out))) % 2 == 0;
   b.rows_down = static_cast<int32_t>(op->ny);
-  b.pitch = groups * FC_BAND_WIDTH / 4 + 8 * fc_digit_steps(m) + 8;
+  b.pitch = groups * FC_BAND_WIDTH / 4 + 8 * steps + 8;
   return b;
 }
 

@@ -105,7 +105,7 @@ fc_status launch(const fc_sepconv *op, const fc_march &m, const fc_band &b, cuda
 } // namespace
 
 fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_band b = fc_bytes_band_of(op, m, GROUPS);
+  fc_band b = fc_bytes_band_of(op, m, GROUPS, fc_digit_steps(m));
   const bool ragged = fc_band_steps(m) % 4 != 0 || fc_quads_ragged(m);
   b.overlap = m.columns >= GROUPS * FC_BAND_WIDTH;
   if (!ragged) return launch<7, false>(op, m, b, stream);

@@ -82,7 +82,7 @@ __device__ __forceinline__ void filter(const fc_band &b, const fc_band_way &way,
   for (int o = 0; o < FC_THIN_ROWS; o++, to += b.out_row) {
     if (o >= height) break;
     if (whole)
-      fc_store_whole<1, true>(true, to, sum[o], seen);
+      fc_store_whole<1>(true, to, sum[o], seen);
     else
       fc_store_bytes<1>(place, to, sum[o], seen);
   }
@@ -234,14 +234,14 @@ fc_status launch(void (*kernel)(const fc_band, const taps<N>), const fc_sepconv 
 }
 
 template <int N, int KS> fc_status launch(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  const fc_band b = fc_bytes_band_of(op, m, FETCHED);
+  const fc_band b = fc_bytes_band_of(op, m, FETCHED, fc_digit_steps(m));
   const int bytes = static_cast<int>(sizeof(fc_digits<KS>)) +
                     4 * (2 * rows_words(b) + (b.edges.height + 1) * FC_BAND_WIDTH);
   return launch<N>(sepconv_thin_bytes<N, KS>, op, m, b, bytes, stream);
 }
 
 template <int N> fc_status launch_quads(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  fc_band b = fc_bytes_band_of(op, m, FETCHED);
+  fc_band b = fc_bytes_band_of(op, m, FETCHED, fc_digit_steps(m));
   const bool ragged = fc_quads_ragged(m);
   b.overlap = m.columns >= FETCHED * FC_BAND_WIDTH;
   return launch<N>(ragged ? sepconv_thin_bytes_quads<N, true> : sepconv_thin_bytes_quads<N, false>, op, m, b,
