@@ -299,7 +299,7 @@ template <typename F_, int BM_, int BN_, int WARPS_M_, int WARPS_N_> struct fc_m
   static constexpr int MI = BM / warps_m / 16, NI = BN / warps_n / 8, threads = 32 * warps_m * warps_n;
 };
 
-// `c` has at(j), the position of a column, and store(position, i, sum).
+// `c` is a result as in tile.cuh.
 template <class M, bool A_BY_K, bool B_BY_K, int VEC, class C>
 __global__ void __launch_bounds__(M::threads, M::BLOCKS)
     fc_mma_kernel(const fc_mma_operand a, const fc_mma_operand b, int64_t k, int64_t down, int64_t across,
@@ -343,20 +343,17 @@ __global__ void __launch_bounds__(M::threads, M::BLOCKS)
     later = later + 1 == M::STAGES ? 0 : later + 1;
   }
 
+  const int64_t i = i0 + row, j = j0 + col - g + 2 * q;
+  auto column = c.at(i, j);
 #pragma unroll
   for (int s = 0; s < M::NI; s++)
 #pragma unroll
     for (int v = 0; v < 2; v++) {
-      const int64_t j = j0 + col - g + 8 * s + 2 * q + v;
-      if (j >= b.limit) continue;
-      const auto place = c.at(j);
+      auto place = column;
 #pragma unroll
-      for (int r = 0; r < M::MI; r++)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-          const int64_t i = i0 + row + 16 * r + 8 * h;
-          if (i < a.limit) c.store(place, i, tile.sum[r][s][2 * h + v]);
-        }
+      for (int r = 0; r < 2 * M::MI; r++, place = c.below(place, 8))
+        if (i + 8 * r < a.limit && j + 8 * s + v < b.limit) c.store(place, tile.sum[r / 2][s][r % 2 * 2 + v]);
+      column = c.beside(column, v == 0 ? 1 : 7);
     }
 }
 

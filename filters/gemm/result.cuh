@@ -22,9 +22,10 @@ __device__ __forceinline__ F fc_gemm_value(S sum, S alpha, S beta, const F *d) {
   return static_cast<F>(beta == S(0) ? v : fma(beta, static_cast<S>(*d), v));
 }
 
-// C and D of elements F and sums S, by columns (tile.cuh).
+// C and D of elements F and sums S. A thread finds the place of one of its sums, and moves from there: 64-bit
+// products for each sum would be most of a kernel's instructions.
 template <typename F, typename S = F> struct fc_gemm_result {
-  struct column {
+  struct place {
     F *c;
     const F *d;
   };
@@ -33,9 +34,17 @@ template <typename F, typename S = F> struct fc_gemm_result {
   S alpha, beta;
   const F *d;
   int64_t d_row, d_col;
-  __device__ __forceinline__ column at(int64_t j) const { return {data + j * col, d + j * d_col}; }
-  __device__ __forceinline__ void store(const column &to, int64_t i, S sum) const {
-    to.c[i * row] = fc_gemm_value(sum, alpha, beta, to.d + i * d_row);
+  __device__ __forceinline__ place at(int64_t i, int64_t j) const {
+    return {data + i * row + j * col, d + i * d_row + j * d_col};
+  }
+  __device__ __forceinline__ place below(const place &p, int rows) const {
+    return {p.c + rows * row, p.d + rows * d_row};
+  }
+  __device__ __forceinline__ place beside(const place &p, int columns) const {
+    return {p.c + columns * col, p.d + columns * d_col};
+  }
+  __device__ __forceinline__ void store(const place &to, S sum) const {
+    *to.c = fc_gemm_value(sum, alpha, beta, to.d);
   }
 };
 

@@ -12,8 +12,9 @@
 //     F load(const char *)                the element there
 //     bool along_fast                     whether neighbours in k are neighbours in memory
 // and the result
-//     place at(int64_t j)                 the address of its j-th column, of any type
-//     void store(place, int64_t i, F sum)
+//     place at(int64_t i, int64_t j)      the address of an element, of any type
+//     place below(place, int rows), beside(place, int columns)
+//     void store(place, F sum)
 //
 // Each sum is one chain of fused multiply-adds, k ascending: it does not depend on the shape or position of a
 // tile.
@@ -136,16 +137,20 @@ __device__ __forceinline__ void fc_tile_multiply(int64_t i0, int64_t j0, int64_t
     }
   }
 
+  const int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, 0),
+                j = j0 + fc_tile_index<S, S::BN, S::TN>(tx, 0);
+  auto column = c.at(i, j);
 #pragma unroll
   for (int s = 0; s < S::TN; s++) {
-    int64_t j = j0 + fc_tile_index<S, S::BN, S::TN>(tx, s);
-    if (j >= n) continue;
-    auto place = c.at(j);
+    const int right = fc_tile_index<S, S::BN, S::TN>(0, s);
+    auto place = column;
 #pragma unroll
     for (int r = 0; r < S::TM; r++) {
-      int64_t i = i0 + fc_tile_index<S, S::BM, S::TM>(ty, r);
-      if (i < m) c.store(place, i, sum[r][s]);
+      const int down = fc_tile_index<S, S::BM, S::TM>(0, r);
+      if (i + down < m && j + right < n) c.store(place, sum[r][s]);
+      place = c.below(place, fc_tile_index<S, S::BM, S::TM>(0, r + 1) - down);
     }
+    column = c.beside(column, fc_tile_index<S, S::BN, S::TN>(0, s + 1) - right);
   }
 }
 

@@ -214,13 +214,14 @@ template <int G>
 #pragma unroll
   for (int i = 0; i < 4 * G; i += 2) {
     const uint32_t bytes = fc_bytes_of(code[i], code[i + 1]), stored = is_output;
+    char *to = row + fc_column_of(i);
     all |= code[i] | code[i + 1];
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "setp.ne.u32 p, %0, 0;\n"
                  "@p st.global.u16 [%1], %2;\n"
                  "}" ::"r"(stored),
-                 "l"(row + fc_column_of(i)), "h"(static_cast<uint16_t>(bytes))
+                 "l"(to), "h"(static_cast<uint16_t>(bytes))
                  : "memory");
   }
   seen |= is_output ? all : 0;
