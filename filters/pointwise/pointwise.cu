@@ -116,31 +116,7 @@ __device__ __forceinline__ operation<F> operation_for(const operation<F> &op, in
   return mine;
 }
 
-// Elements `apart` from each other, from `base` on; all loads are in flight together.
 template <typename F, typename T>
-__device__ __forceinline__ void load_as(F (&v)[EACH], const char *from, int64_t base, int apart,
-                                        const fc_lines &lines, fc_dev_map<F> map) {
-#pragma unroll
-  for (int k = 0; k < EACH; k++) {
-    const int64_t i = base + k * apart;
-    v[k] = i < lines.length ? fc_dev_load<F, T>(from + i * lines.in_step, map) : F(0);
-  }
-}
-
-template <typename F>
-__device__ __forceinline__ void load_each(F (&v)[EACH], const char *from, int dtype, int64_t base, int apart,
-                                          const fc_lines &lines, fc_dev_map<F> map) {
-  switch (dtype) {
-  case FC_U8: return load_as<F, uint8_t>(v, from, base, apart, lines, map);
-  case FC_I16: return load_as<F, int16_t>(v, from, base, apart, lines, map);
-  case FC_U16: return load_as<F, uint16_t>(v, from, base, apart, lines, map);
-  case FC_I32: return load_as<F, int32_t>(v, from, base, apart, lines, map);
-  case FC_F32: return load_as<F, float>(v, from, base, apart, lines, map);
-  default: return load_as<F, double>(v, from, base, apart, lines, map);
-  }
-}
-
-template <typename F>
 __global__ void __launch_bounds__(THREADS)
     pointwise_lines(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
                     fc_dev_map<F> out_map, uint32_t *notes) {
@@ -157,7 +133,11 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t base = blockIdx.x * static_cast<int64_t>(apart * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       F v[EACH];
-      load_each(v, from, in.dtype, base, apart, lines, in_map);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        const int64_t i = base + k * apart;
+        v[k] = i < lines.length ? fc_dev_load<F, T>(from + i * lines.in_step, in_map) : F(0);
+      }
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
         const int64_t i = base + k * apart;
@@ -215,7 +195,7 @@ __device__ __forceinline__ void apply_all(F (&v)[N], const operation<F> &op, int
 }
 
 // The packs of a line that this thread processes, from `first` on.
-template <typename F, typename T, typename U>
+template <bool ALIKE, typename F, typename T, typename U>
 __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, char *to, int64_t first,
                                           const operation<F> &op, fc_dev_map<F> in_map, fc_dev_map<F> out_map,
                                           fc_dev_noted &noted, uint32_t *notes) {
@@ -226,24 +206,20 @@ __device__ __forceinline__ void run_packs(const fc_packs &p, const char *from, c
   for (int64_t base = first; base < p.count; base += span) {
     fc_packed<T, N> x[EACH];
     uint32_t last[EACH];
-    if (p.alike) {
 #pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = p.head + (base + k * apart) * N;
-        if (i < p.body) fc_words_load(x[k].word, from + i * SIZE);
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = p.head + (base + k * apart) * N;
-        if (i < p.body) fc_words_load_askew(x[k].word, &last[k], from + i * SIZE, askew);
-      }
+    for (int k = 0; k < EACH; k++) {
+      const int64_t i = p.head + (base + k * apart) * N;
+      if (i >= p.body) continue;
+      if (ALIKE)
+        fc_words_load(x[k].word, from + i * SIZE);
+      else
+        fc_words_load_askew(x[k].word, &last[k], from + i * SIZE, askew);
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
       const int64_t i = p.head + (base + k * apart) * N;
       if (i >= p.body) break;
-      if (!p.alike) fc_words_shift(x[k].word, last[k], askew);
+      if (!ALIKE) fc_words_shift(x[k].word, last[k], askew);
       F v[N];
       fc_packed<U, N> y;
       fc_packed_values(v, x[k], in_map);
@@ -275,7 +251,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT<F>)
     const int64_t at = first < p.head ? first : first + p.count * N;
     const bool at_edge = blockIdx.x == 0 && at < lines.length;
     const F edge = at_edge ? fc_dev_load<F, T>(from + at * static_cast<int>(sizeof(T)), in_map) : F(0);
-    run_packs<F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    if (p.alike)
+      run_packs<true, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
+    else
+      run_packs<false, F, T, U>(p, from, to, first, mine, in_map, out_map, noted, notes);
     if (!at_edge) continue;
     F v[1] = {edge};
     apply_all(v, mine, at);
@@ -344,9 +323,9 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
   if (status != FC_UNSUPPORTED) return status;
   const shape s = shape_of(lines.length, lines.frames * lines.rows * lines.channels, 1);
-  pointwise_lines<F><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                                     fc_dev_map_of<F>(in->kind, in->dtype),
-                                                     fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  pointwise_lines<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                        fc_dev_map_of<F>(in->kind, in->dtype),
+                                                        fc_dev_map_of<F>(out->kind, out->dtype), notes);
   return fc_launch_status();
 }
 
