@@ -7,10 +7,12 @@
 #include "filters/filter2d/conv2d_strips.h"
 
 enum {
-  DIGIT_EDGES = 122,    /* margin where the border is made: a thread has one byte of it, or of a word */
-  QUADS_ALIGNED = 5,    /* rows of windows for which, of aligned rows, sepconv/quads_bytes.cu is no faster */
-  NARROW_FLOATS = 128,  /* columns beyond which narrow.cu is slower, of floats of sepconv */
-  WAYS_BYTES_MOST = 768 /* columns beyond which bands are faster; of long masks FC_BAND_WIDTH */
+  DIGIT_EDGES = 122,   /* margin where the border is made: a thread has one byte of it, or of a word */
+  QUADS_ALIGNED = 5,   /* rows of windows for which, of aligned rows, sepconv/quads_bytes.cu is no faster */
+  NARROW_FLOATS = 128, /* columns beyond which narrow.cu is slower, of floats of sepconv */
+  /* columns beyond which bands are faster; of masks of at most 7 rows SHORT, of long ones FC_BAND_WIDTH */
+  WAYS_BYTES_MOST = 768,
+  WAYS_BYTES_SHORT = 1023
 };
 
 /* ---- the case ---------------------------------------------------------------------- */
@@ -147,7 +149,9 @@ static int fits_digits(const fc_case2d *c) {
 
 static int takes_ways_bytes(const fc_case2d *c) {
   return fits_digits(c) && !is_one_wide(c) && is_tall(c) && c->in_apart % 4 == 0 &&
-         c->columns <= (c->ny <= 15 ? WAYS_BYTES_MOST : FC_BAND_WIDTH);
+         c->columns <= (c->ny <= 7    ? WAYS_BYTES_SHORT
+                        : c->ny <= 15 ? WAYS_BYTES_MOST
+                                      : FC_BAND_WIDTH);
 }
 
 /* Rows too short for bands; a single column is a line. */

@@ -150,12 +150,13 @@ template <int N, int KS> using ragged = kernel_of<N, KS, true>;
 } // namespace
 
 // Parts of images that are one pixel wide too: the tiles' sums differ in their bits from those of digits.cuh.
-// The first that takes them, of those that square masks on one to four channels need; images narrower than
-// two groups by one of a single group. Masks of 17 to 31 rows and one step take two: three products more a
-// row.
+// The first that takes them, of those that square masks on one to four channels need, and wide ones of few
+// rows: 10 x 4 of RGB in odd rows by 15 rows 73 us, by 7 48. Images narrower than two groups by one of a
+// single group. Masks of 17 to 31 rows and one step take two: three products more a row.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream) {
-  return run<whole<3, 1>, whole<5, 1>, whole<7, 1>, whole<9, 1>, whole<11, 1>, whole<15, 1>, whole<9, 2>,
-             whole<11, 2>, whole<15, 2>, whole<19, 2>, whole<23, 2>, whole<31, 2>, whole<23, 3>, whole<31, 3>,
-             whole<31, 4>, ragged<7, 1>, ragged<15, 1>, ragged<15, 2>, ragged<31, 2>, ragged<31, 3>,
+  return run<whole<3, 1>, whole<5, 1>, whole<7, 1>, whole<9, 1>, whole<11, 1>, whole<15, 1>, whole<7, 2>,
+             whole<9, 2>, whole<11, 2>, whole<15, 2>, whole<19, 2>, whole<23, 2>, whole<31, 2>, whole<7, 3>,
+             whole<15, 3>, whole<23, 3>, whole<31, 3>, whole<31, 4>, ragged<7, 1>, ragged<15, 1>,
+             ragged<7, 2>, ragged<15, 2>, ragged<31, 2>, ragged<7, 3>, ragged<15, 3>, ragged<31, 3>,
              ragged<31, FC_DIGIT_STEPS>>(op, m, stream);
 }
