@@ -245,6 +245,7 @@ int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int6
   const int64_t area = window[0] * window[1];
   const int narrow = is_less(extent[0], NARROW), thin = is_less(extent[1], 2 * window[1]);
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) {
+    if (in_dtype == FC_F32 && extent[1] == 1) return 1; /* composed ones go through all rows of a window */
     if (in_dtype == FC_F32) return narrow ? area > FEW : channels > 1 && area > MANY;
     if (in_dtype != FC_U8) return 0;
     return channels > 1 || narrow || is_less(extent[1], LOW) || extent[0] < 0 || extent[0] % WORD != 0;

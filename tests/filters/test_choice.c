@@ -539,6 +539,7 @@ static void check_boxes(void) {
       {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 4096}, 3, 0},
       {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 3, QUICK},
       {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 1}, 1, QUICK},
       {FC_WINSTAT_MIN, F32, {15, 15}, {100, 100}, 1, QUICK},
       {FC_WINSTAT_MIN, F32, {7, 7}, {FC_UNKNOWN, FC_UNKNOWN}, 1, 0},
       {FC_WINSTAT_MIN, FC_F64, FC_F64, {7, 7}, {8192, 4096}, 1, NONE},
