@@ -135,6 +135,7 @@ FC_INLINE fc_vd fc_vd_splat(double x) {
 
 /* As many integers as fc_vf has floats; and as many bytes. */
 typedef int32_t fc_vi __attribute__((vector_size(FC_VECTOR_BYTES)));
+typedef uint32_t fc_vu __attribute__((vector_size(FC_VECTOR_BYTES))); /* for differences modulo 2^32 */
 typedef uint8_t fc_vb __attribute__((vector_size(FC_VECTOR_BYTES)));
 
 /* With intrinsics of each set: GCC 12 splits conversions between vectors of different lengths. */

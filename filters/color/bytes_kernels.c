@@ -67,7 +67,7 @@ FC_INLINE fc_vi rounded(fc_vf v) {
 #elif defined(__AVX2__)
   return (fc_vi)_mm256_cvtps_epi32((__m256)v);
 #else
-  return (fc_vi)(v + fc_vf_splat(0x1.8p23f)) - 0x4b400000;
+  return (fc_vi)((fc_vu)(v + fc_vf_splat(0x1.8p23f)) - 0x4b400000u);
 #endif
 }
 

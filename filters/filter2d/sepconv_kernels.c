@@ -39,7 +39,7 @@ FC_INLINE fc_vb bytes_block(const float *restrict from, const float *x, int64_t 
   }
   FC_UNROLL
   for (int m = 0; m < 4; m++) {
-    code[m] = (fc_vi)(sum[m] + magic) - (fc_vi)magic;
+    code[m] = (fc_vi)((fc_vu)(sum[m] + magic) - (fc_vu)magic);
     *seen |= code[m];
   }
   return fc_vb_pack(code[0], code[1], code[2], code[3]);
