@@ -58,8 +58,8 @@ static guint first_window(const fc_plan *plan, guint n) {
              : 0;
 }
 
-/* Whether the first n stages certainly make no NaN, or beyond that clip nothing. Edges of joined stages are
- * made in other ways than their function says. */
+/* Whether it is proved that the first n stages make no NaN and, with `clips_nothing`, clip no value. Nothing
+ * is proved of stages joined by algebra that have edges, since their function does not make these. */
 static gboolean is_certain(const fc_plan *plan, guint n, gboolean clips_nothing) {
   fc_compose_stage stages[FC_COMPOSE_STAGES];
   fc_composition c;

@@ -149,14 +149,8 @@ static int desired_dtype(const fc_plan *plan, guint s, int wanted) {
     if (!(next->flags & (FC_OP_KEEPS_DTYPE | FC_OP_PASSTHROUGH))) break;
   }
   guint32 usable = op->dtypes_out & loads ? op->dtypes_out & loads : op->dtypes_out;
-  const int order[] = {plan->stages[s].narrow || delivers(plan, s) ? wanted : -1,
-                       plan->compute,
-                       FC_F64,
-                       FC_F32,
-                       FC_I32,
-                       FC_I16,
-                       FC_U16,
-                       FC_U8};
+  const int first = plan->stages[s].narrow || delivers(plan, s) ? wanted : -1;
+  const int order[] = {first, plan->compute, FC_F64, FC_F32, FC_I32, FC_I16, FC_U16, FC_U8};
   for (guint i = 0; i < G_N_ELEMENTS(order); i++)
     if (order[i] >= 0 && usable & FC_DTYPE_BIT(order[i])) return order[i];
   return plan->compute;
