@@ -21,7 +21,8 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
  * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
  * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
- * a block have outputs, or how large the cells of narrow images are; of both how many warps a block has;
+ * a block have outputs and whether threads have more elements, or how large the cells of narrow images are;
+ * of both how many warps a block has;
  * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
  * whether channels are planar, and whether there is one row. */
 enum {
@@ -32,7 +33,7 @@ enum {
   TILES,
   FEWER_TILES,
   MARCH,
-  ROW = MARCH + 256 + 32 * FC_VECTORS_CELLS,
+  ROW = MARCH + 512 + 32 * FC_VECTORS_CELLS,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4,
@@ -45,7 +46,8 @@ enum {
   OUT_BEGINS = 8,
   MARCH_WARP = 32,
   LENDS = 128,
-  CELLS = 256,
+  LONGER = 256,
+  CELLS = 512,
   WHOLE = 3 * BEGINS + 3 * OUT_BEGINS
 };
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
@@ -676,8 +678,9 @@ static gboolean launch_march(lines *l, fc_composed *to) {
                                       is_bound_by_memory(w, l->c)),
                blocks = split_lines(l, rows, each);
   l->args.across = (gint32)width, l->args.count = (gint32)planes_of(l);
-  const guint kind = cell < 0 ? MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0)
-                              : CELLS + 32 * (guint)cell;
+  const guint kind =
+      cell < 0 ? MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0) + (w->longer ? LONGER : 0)
+               : CELLS + 32 * (guint)cell;
   return launch_lines(l, MARCH + flags + kind, w->threads, bands, blocks, to);
 }
 
@@ -738,10 +741,13 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, ((variant - SLIDE) & SHORT) != 0));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
-  if (march && variant - MARCH >= CELLS)
+  if (march && variant - MARCH >= CELLS) {
     fc_vectors_set_cell(&w, (int)((variant - MARCH - CELLS) / MARCH_WARP));
-  else if (march)
-    w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1), w.lends = variant - MARCH >= LENDS;
+  } else if (march) {
+    if (variant - MARCH >= LONGER) fc_vectors_lengthen(&w);
+    w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1);
+    w.lends = (variant - MARCH) % LONGER >= LENDS;
+  }
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);

@@ -55,6 +55,11 @@ static gint64 kept(const fc_vectors *w) {
                                   : w->v * ((gint64)w->f->window_y - 1 + (waits ? w->f->window_y / 2 : 0)));
 }
 
+/* Accesses of 16 bytes that a thread's window takes. */
+static gint64 quads_of(const fc_vectors *w) {
+  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
+}
+
 /* Vectors that windows see beside the outputs of a block. */
 static gint64 seen_of(const fc_vectors *w) {
   const gint64 left = w->f->window_x / 2 * w->step,
@@ -71,9 +76,31 @@ static gint64 width_of(const fc_vectors *w, gint64 threads) {
   return (vectors_of(w, threads) - seen_of(w)) * w->v;
 }
 
+/* Of march.cuh. */
+static gboolean is_dense(const fc_vectors *w) {
+  return !w->row && g_str_has_prefix(w->f->entry, "fc_dense");
+}
+
+/* A dense mask whose sums take most of the time. Registers and the instruction cache are what there is too
+ * little of then: few elements a thread, one row in the loop, small blocks. 53 such kernels of the sweep took
+ * 5.5 % less in all, 19 x 5 of f32 RGBA 145 us for 189, 14 x 9 of u16 RGBA 202 for 274 (H200). Narrow images
+ * have not been timed. */
+static gboolean is_heavy(const fc_vectors *w) {
+  enum { MANY = 50 };
+  return is_dense(w) && !w->cell && w->f->window_y > 1 && fc_vectors_taps(w) >= MANY;
+}
+
+/* Rows of a batch, at most. Of a single row one, so that more blocks run at a time: 13 taps of f32 RGB took
+ * 81 us by 4, and take 54 (H200). */
+static gint64 batch_of(const fc_vectors *w) {
+  if (is_dense(w) && w->v >= 8 && w->f->window_y == 1) return 1;
+  if (is_heavy(w) && w->v == 8) return 1;
+  return w->v < 16 ? 4 : 2;
+}
+
 gint64 fc_vectors_threads(const fc_vectors *w) {
   enum { RING = 28 << 10 };
-  gint64 threads = w->v < 16 ? MARCH_THREADS : MARCH_THREADS / 2;
+  gint64 threads = w->v < 16 && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
   while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
   return w->sorted ? w->threads : threads;
 }
@@ -105,6 +132,21 @@ static gint64 single_of(const fc_vectors *w) {
          w->um;
 }
 
+/* An estimate, from ptxas for sm_90. */
+static gint64 registers_of(const fc_vectors *w) {
+  return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
+}
+
+/* Whether rows of a batch are a loop: for the instruction cache, and of integers for registers, of which the
+ * compiler takes fewer: 8 + 12 taps of bytes took 79 us unrolled, with 178, and take 67, with 168; 14 + 18 of
+ * f32 160 and 196 (H200). */
+static gboolean loops(const fc_vectors *w) {
+  enum { LONG = 600, WARPS_12 = 168 };
+  return is_heavy(w) || fc_vectors_taps(w) * w->v > LONG ||
+         (g_str_has_prefix(w->f->entry, "fc_separable") && !w->cell && w->v == 8 &&
+          !fc_dtype_is_float(w->in_dtype) && registers_of(w) > WARPS_12);
+}
+
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
  * sets what follows from its length. */
 static gboolean fits_vector(fc_vectors *w) {
@@ -113,18 +155,13 @@ static gboolean fits_vector(fc_vectors *w) {
   if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
   w->threads = fc_vectors_threads(w);
   w->lends = !w->row && 8 * seen_of(w) > w->threads && seen_of(w) <= w->threads;
-  w->batch = w->v < 16 ? 4 : 2;
+  w->batch = batch_of(w);
   /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
   while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
     w->batch /= 2;
-  w->unroll = fc_vectors_taps(w) * w->v > 600 ? 1 : w->batch;
+  w->unroll = loops(w) ? 1 : w->batch;
   w->width = width_of(w, w->threads);
   return shared_of(w) <= MARCH_SHARED && w->width >= w->threads * w->v / 4;
-}
-
-/* An estimate, from ptxas for sm_90. */
-static gint64 registers_of(const fc_vectors *w) {
-  return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
 }
 
 /* About how many cycles of a multiprocessor a row of 32 outputs takes: of shared memory and the first-level
@@ -138,7 +175,7 @@ static gint64 registers_of(const fc_vectors *w) {
 static double cost_of(const fc_vectors *w) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
   const gint64 taps = fc_vectors_taps(w), v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
-  const gint64 quads = up_to(v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
+  const gint64 quads = quads_of(w);
   double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
   for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats where these are not whole */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
@@ -178,19 +215,26 @@ static gint64 smaller_size(const fc_vectors *w) {
   return (gint64)MIN(fc_dtype_size(w->in_dtype), fc_dtype_size(w->out_dtype));
 }
 
-/* Whether more elements than a shorter vector has are not worth it; `full`: as choose says. */
+/* Whether more elements than a shorter vector has are not worth it; `full`: as choose says. Floats ahead of
+ * separable masks are two accesses then, which only sums are worth that wait for shared memory: 11 + 13 taps
+ * of f32 took 94 us by 8 elements and 78 by 4, of two channels 11 + 6 88 and 80, 16 + 5 53 and 67 (H200). */
 static gboolean is_too_long(const fc_vectors *w, const fc_vectors *shorter, gboolean full) {
+  enum { SUMS = 9 }; /* for each access */
+  if (g_str_has_prefix(w->f->entry, "fc_separable") && fc_dtype_is_float(w->in_dtype) &&
+      SUMS * quads_of(shorter) < fc_vectors_taps(w) * shorter->v)
+    return TRUE;
   if (full && (w->v > 16 / smaller_size(w) || kept(w) + w->v > 180 ||
                (fc_vectors_moved(w, 1) == 8 && fc_vectors_moved(shorter, 1) == 16)))
     return TRUE;
   return !w->row && registers_of(w) > MARCH_REGISTERS; /* two warps a scheduler */
 }
 
-/* Elements per thread: those that cost least; along lines of sound, and for separable masks of few taps over
- * bytes, enough to fill 16 bytes of the smaller type, fewer where registers are short, or where these would
- * be stored by halves. Of such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes
- * took 0.236 ms by 16, 0.295 ms by 8, but over 4104 x 4096 34 us by 16, 27 by 8 (H200). Before rows of 8
- * bytes were told apart, 62 kernels of the sweep took 3 % more than by the best of 4, 8, 12 and 16 for each.
+/* Elements per thread: those that cost least; of heavy masks the fewest that are possible, or twice as many
+ * (fc_vectors_fit); along lines of sound, and for separable masks of few taps over bytes, enough to fill 16
+ * bytes of the smaller type, fewer where registers are short, or where these would be stored by halves. Of
+ * such masks the cost is not a good estimate: 5 + 5 taps over 12287 x 12289 bytes took 0.236 ms by 16, 0.295
+ * ms by 8, but over 4104 x 4096 34 us by 16, 27 by 8 (H200). Before rows of 8 bytes were told apart, 62
+ * kernels of the sweep took 3 % more than by the best of 4, 8, 12 and 16 for each.
  */
 static gboolean choose(fc_vectors *w) {
   static const gint64 lengths[] = {4, 8, 12, 16};
@@ -203,7 +247,7 @@ static gboolean choose(fc_vectors *w) {
   for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
     w->v = lengths[i];
     if ((w->v == 12 && (box ? w->step : w->um) != 3) || !fits_vector(w)) continue;
-    if (best.v && (box ? w->v > box : is_too_long(w, &best, full))) continue;
+    if (best.v && (is_heavy(w) || (box ? w->v > box : is_too_long(w, &best, full)))) continue;
     const double cost = full ? -(double)w->v : cost_of(w);
     if (best.v == 0 || cost < least) best = *w, least = cost;
   }
@@ -227,11 +271,12 @@ gboolean fc_vectors_choose(fc_vectors *w) {
   return TRUE;
 }
 
-/* A thread has room for few of the elements at the ends of rows, which are loaded one by one. Where all
- * threads have outputs, fewer blocks do: u16 RGB by 99 taps took 246 us, and takes 181; f32 stereo to u16 by
- * 19 + 16 170 and 110 (H200). */
-void fc_vectors_fit(fc_vectors *w, gint64 width) {
-  enum { FEW = 3, BLOCK = 8 }; /* BLOCK: the cost of a block beside its threads */
+/* Chooses threads for rows of `width` elements; returns how many there are in all, with what a block costs
+ * beside them. A thread has room for few of the elements at the ends of rows, which are loaded one by one.
+ * Where all threads have outputs, fewer blocks do: u16 RGB by 99 taps took 246 us, and takes 181; f32 stereo
+ * to u16 by 19 + 16 170 and 110 (H200). */
+static gint64 fit_threads(fc_vectors *w, gint64 width) {
+  enum { FEW = 3, BLOCK = 8 };
   const gint64 single = single_of(w) * w->batch, most = fc_vectors_threads(w);
   fc_vectors best = *w;
   gint64 least = G_MAXINT64;
@@ -245,6 +290,28 @@ void fc_vectors_fit(fc_vectors *w, gint64 width) {
       if (cost < least) least = cost, best = *w;
     }
   *w = best;
+  return least;
+}
+
+gboolean fc_vectors_lengthen(fc_vectors *w) {
+  w->v *= 2, w->longer = TRUE;
+  return is_heavy(w) && w->v <= 8 && fits_vector(w);
+}
+
+/* Instructions of a row of a thread of a heavy mask, where 16 bytes of shared memory take as long as QUAD of
+ * them, and floats of more than 16 bytes FLOATS. */
+static gint64 heavy_cost(const fc_vectors *w) {
+  enum { QUAD = 12, FLOATS = 40 };
+  const gint64 floats = fc_dtype_is_float(w->in_dtype) + fc_dtype_is_float(w->out_dtype);
+  return fc_vectors_taps(w) * w->v + QUAD * quads_of(w) + (w->v > 4 ? FLOATS * floats : 0);
+}
+
+void fc_vectors_fit(fc_vectors *w, gint64 width) {
+  fc_vectors longer = *w;
+  const double cost = (double)fit_threads(w, width) * (double)heavy_cost(w);
+  if (fc_vectors_lengthen(&longer) &&
+      (double)fit_threads(&longer, width) * (double)heavy_cost(&longer) < cost)
+    *w = longer;
 }
 
 gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
@@ -261,7 +328,7 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   w->threads = fc_vectors_threads(w), w->batch = 4;
   while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || single_of(w) * w->batch > UNITS * w->cell))
     w->batch /= 2;
-  w->unroll = fc_vectors_taps(w) * w->v > 600 ? 1 : w->batch;
+  w->unroll = loops(w) ? 1 : w->batch;
   w->width = w->cell * w->v;
   return shared_of(w) <= MARCH_SHARED && single_of(w) * w->batch <= UNITS * w->cell;
 }

@@ -28,6 +28,7 @@ typedef struct fc_vectors {
   gboolean loose[2];       /* ... so that vectors begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
+  gboolean longer;         /* of march.cuh: v is twice what fc_vectors_choose chose */
   gboolean lends;          /* of march.cuh: all threads have outputs, and some load two vectors */
   gint64 cell;             /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
@@ -43,9 +44,11 @@ gint64 fc_vectors_taps(const fc_vectors *w);
  * memory do not suffice. */
 gboolean fc_vectors_choose(fc_vectors *w);
 
-/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total, and
- * whether threads at its ends have outputs. */
+/* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total,
+ * whether threads at its ends have outputs, and whether threads have twice as many elements. And twice as
+ * many elements, without a width; FALSE: they cannot. */
 void fc_vectors_fit(fc_vectors *w, gint64 width);
+gboolean fc_vectors_lengthen(fc_vectors *w);
 
 /* The same for narrow images, side by side in a block: the smallest of FC_VECTORS_CELLS sizes whose cells
  * contain rows of `width` elements; -1: there is none. And all of a size, without a width. */
