@@ -61,6 +61,10 @@ struct fc_slide_floats {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
+  // Positions that a thread stores at a time: 16 bytes if it can be, since of more each access of a warp
+  // would write a part of every 32 bytes.
+  static constexpr int SIZE = UO * static_cast<int>(sizeof(U)),
+                       EACH = SIZE > 4 && 16 % SIZE == 0 ? 16 / SIZE : 4;
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
@@ -424,18 +428,18 @@ struct fc_slide_floats {
     post.run(v, y, noted);
   }
 
-  // Four outputs from position o on, of which those in [lo, hi) belong to this tile.
+  // EACH outputs from position o on, of which those in [lo, hi) belong to this tile.
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
-    char *to = out + static_cast<int64_t>(o) * (UO * static_cast<int>(sizeof(U)));
-    if (o >= lo && o + 4 <= hi) {
-      float y[4 * UO];
-      take<4>(r, o, tile_at, post, y, noted);
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, 4 * UM, UM>(to, y, 4 * UM, noted);
+    char *to = out + static_cast<int64_t>(o) * SIZE;
+    if (o >= lo && o + EACH <= hi) {
+      float y[EACH * UO];
+      take<EACH>(r, o, tile_at, post, y, noted);
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, EACH * UM, UM>(to, y, EACH * UM, noted);
       return;
     }
 #pragma unroll 1
-    for (int k = max(lo - o, 0); k < min(hi - o, 4); k++) {
+    for (int k = max(lo - o, 0); k < min(hi - o, EACH); k++) {
       float y[UO];
       take<1>(r, o + k, tile_at, post, y, noted);
 #pragma unroll
@@ -495,7 +499,7 @@ struct fc_slide_floats {
         __syncthreads();
         const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
 #pragma unroll 1
-        for (int o = (lo & ~3) + 4 * static_cast<int>(threadIdx.x); o < hi; o += 4 * THREADS)
+        for (int o = (lo & -EACH) + EACH * static_cast<int>(threadIdx.x); o < hi; o += EACH * THREADS)
           give(r, line.out, o, to, lo, hi, post, noted);
       }
     }
