@@ -2,9 +2,9 @@
 /*
  * function.c - device functions without a device: the text is compiled by the installed C++ compiler, for the
  * compute type, and compared with process on samples of that type, to the bit; a function of neighbours with
- * the border that was chosen. Of other windows the text is the host's, so its sums are made here, by the
- * definition in device_function.h, where it lies within the signal. Statistics and transforms are left to the
- * library's own tests.
+ * the border that was chosen. What it says of its results is held against them (claims.h). Of other windows
+ * the text is the host's, so its sums are made here, by the definition in device_function.h, where it lies
+ * within the signal. Statistics and transforms are left to the library's own tests.
  */
 #include "check/probes.h"
 
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check/claims.h"
 #include "check/compare.h"
 
 /* Number of compilations; each takes a few tenths of a second. */
@@ -49,11 +50,6 @@ static const char pixels_text[] = "    real x[%u], y[%u];\n"
                                   "    for (int c = 0; c < %u; c++) x[c] = from[i * %u + c];\n"
                                   "    f(x, y%s);\n"
                                   "    for (int c = 0; c < %u; c++) to[i * %u + c] = y[c];\n";
-
-/* Applies it to the samples or pixels of a signal with this many channels (1 for pixels), width and
- * height, in order. */
-typedef void (*apply_fn)(const void *params, const void *from, void *to, long count, long channels,
-                         long width, long height);
 
 const char *function_compiler(void) {
   static char *found;
@@ -106,7 +102,7 @@ static char *error_in(const char *said) {
 }
 
 /* NULL with `why`; g_free. */
-static apply_fn build(const char *text, char **why) {
+static function_apply build(const char *text, char **why) {
   g_autofree char *folder = g_dir_make_tmp("filterchain-check-XXXXXX", NULL);
   g_autofree char *file = g_build_filename(folder ? folder : "/tmp", "function.cc", NULL);
   g_autofree char *object = g_build_filename(folder ? folder : "/tmp", "function.so", NULL);
@@ -115,7 +111,7 @@ static apply_fn build(const char *text, char **why) {
   g_autofree char *said = NULL;
   g_autoptr(GError) error = NULL;
   int status = -1;
-  apply_fn fn = NULL;
+  function_apply fn = NULL;
   if (folder && g_file_set_contents(file, text, -1, NULL) &&
       g_spawn_command_line_sync(line, NULL, &said, &status, &error) && status == 0) {
     void *module = dlopen(object, RTLD_NOW | RTLD_LOCAL), *symbol = module ? dlsym(module, "apply") : NULL;
@@ -128,10 +124,10 @@ static apply_fn build(const char *text, char **why) {
   return fn;
 }
 
-static apply_fn built(const char *text, char **why) {
-  static GHashTable *known; /* of char *: apply_fn */
+static function_apply built(const char *text, char **why) {
+  static GHashTable *known; /* of char *: function_apply */
   if (!known) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  apply_fn fn = NULL;
+  function_apply fn = NULL;
   void *symbol = g_hash_table_lookup(known, text);
   memcpy(&fn, &symbol, sizeof fn);
   if (fn || g_hash_table_size(known) >= MOST_TEXTS) return fn;
@@ -174,8 +170,8 @@ static gboolean is_sound(const trial *t, const fc_device_function *f, const char
   return TRUE;
 }
 
-/* The input with what a window sees beyond its ends. */
-static void *with_border(const case_setting *s, const trial *t, const fc_device_function *f) {
+/* The input with what a window sees beyond its ends, of so many elements. */
+static void *with_border(const case_setting *s, const trial *t, const fc_device_function *f, gint64 *count) {
   const gint64 *extent = s->signals[0].format.extent, size = (gint64)fc_dtype_size(t->compute);
   range where[FC_AXES] = {{0, extent[FC_AXIS_N]}, {0}, {0}, {0, extent[FC_AXIS_C]}};
   gint64 stride[FC_AXES] = {0, 0, 0, size};
@@ -183,6 +179,7 @@ static void *with_border(const case_setting *s, const trial *t, const fc_device_
   where[FC_AXIS_X] = (range){-(gint64)(f->window_x / 2), extent[FC_AXIS_X] + (f->window_x - 1) / 2};
   for (int a = FC_AXIS_X; a >= 0; a--) stride[a] = stride[a + 1] * (where[a + 1].hi - where[a + 1].lo);
   void *to = g_malloc0((gsize)(stride[FC_AXIS_N] * extent[FC_AXIS_N] + size));
+  *count = stride[FC_AXIS_N] * extent[FC_AXIS_N] / size;
   source_write(&s->signals[0], where, t->needs[0].border, t->needs[0].border_value, to, stride);
   return to;
 }
@@ -194,20 +191,30 @@ static gboolean compare(case_setting *s, trial *t, const fc_device_function *f, 
   const manner how = {.layout_in = LAYOUT_INTERLEAVED, .layout_out = LAYOUT_INTERLEAVED, .seed = s->c->seed};
   result r;
   gint64 at = 0;
-  apply_fn fn = built(text, &why);
+  function_apply fn = built(text, &why);
   if (!fn)
     return why ? blame(v, FAULT_FUNCTION, "%s: the device function does not compile: %s", t->who, why) : TRUE;
   gboolean ok = trial_run(t, s->signals, &how, &r, v);
   unsigned char *made = g_malloc((gsize)r.count * size + 1);
   const gint64 *extent = t->out.extent;
-  g_autofree void *seen = f->flags & FC_FUNCTION_AROUND ? with_border(s, t, f) : NULL;
-  fn(f->bytes, seen ? seen : s->signals[0].codes, made, (long)count, f->in ? 1 : (long)extent[FC_AXIS_C],
-     (long)extent[FC_AXIS_X], (long)extent[FC_AXIS_Y]);
+  gint64 args = samples;
+  g_autofree void *seen = f->flags & FC_FUNCTION_AROUND ? with_border(s, t, f, &args) : NULL;
+  const function_call call = {.f = f,
+                              .apply = fn,
+                              .compute = t->compute,
+                              .from = seen ? seen : s->signals[0].codes,
+                              .args = args,
+                              .calls = count,
+                              .channels = f->in ? 1 : extent[FC_AXIS_C],
+                              .width = extent[FC_AXIS_X],
+                              .height = extent[FC_AXIS_Y]};
+  fn(f->bytes, call.from, made, (long)count, (long)call.channels, (long)call.width, (long)call.height);
   if (ok && !compare_bits(&t->out, r.codes, made, &at))
     ok = blame(v, FAULT_FUNCTION,
                "%s: element %" G_GINT64_FORMAT " is %.17g by process, %.17g by the device function", t->who,
                at, element_code(r.codes + (gsize)at * size, t->compute),
                element_code(made + (gsize)at * size, t->compute));
+  if (ok) ok = claims_hold(&call, t->who, v);
   g_free(made);
   result_free(&r);
   return ok;

@@ -52,6 +52,10 @@ enum defect {
   function_misplaced,
   function_syntax,
   function_elsewhere,
+  function_ranges,
+  function_grows,
+  function_selects,
+  function_ranks,
   window_differs,
   window_misplaced,
   around_differs,
@@ -77,7 +81,9 @@ enum defect {
 
 #define HAS_SIDE (IS(writes_side) || IS(reads_side_beyond))
 #define HAS_FUNCTION                                                                                         \
-  (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere))
+  (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere) ||        \
+   HAS_CLAIM)
+#define HAS_CLAIM  (IS(function_ranges) || IS(function_grows) || IS(function_selects) || IS(function_ranks))
 #define HAS_AROUND (IS(around_differs) || IS(around_misplaced) || IS(around_large))
 #define HAS_WINDOW (IS(window_differs) || IS(window_misplaced) || HAS_AROUND)
 #define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced) || IS(linear_infinite))
@@ -367,6 +373,17 @@ static fc_status describe_around(const fc_setup *setup, fc_device_function *f, d
   return fc_describe_samples(setup, f, "mean", IS(around_differs) ? wrong : text, &weight, 1);
 }
 
+/* What process does, said to be more than it is. */
+static fc_status describe_claim(const fc_setup *setup, fc_device_function *f, double weight) {
+  static const char text[] =
+      "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return v * weight; } };";
+  if (IS(function_ranges)) f->low = 0, f->high = 1e-3;
+  if (IS(function_grows)) f->growth = weight / 2, f->offset = 0;
+  if (IS(function_selects)) f->flags |= FC_FUNCTION_SELECTS;
+  if (IS(function_ranks)) f->flags |= FC_FUNCTION_RANKS;
+  return fc_describe_samples(setup, f, "scaled", text, &weight, 1);
+}
+
 static fc_status describe(const fc_host *host, void *self, const fc_setup *setup, fc_device_function *f) {
   static double own[1];
   const double weight = ((const fc_arg *const *)self)[0]->floats[0];
@@ -377,6 +394,7 @@ static fc_status describe(const fc_host *host, void *self, const fc_setup *setup
   static const char misplaced[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v, const fc_position "
       "&at) const { return at.x + 1 < at.width ? v * weight : real(0); } };";
+  if (HAS_CLAIM) return describe_claim(setup, f, weight);
   if (HAS_AROUND) return describe_around(setup, f, weight);
   if (HAS_WINDOW) return describe_window(setup, f, weight);
   if (IS(function_misplaced)) f->flags |= FC_FUNCTION_POSITION;
