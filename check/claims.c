@@ -109,7 +109,7 @@ static gboolean is_selection(const function_call *c, const made *m, const char *
   for (gint64 i = 0; c->f->flags & FC_FUNCTION_SELECTS && i < m->count; i++)
     if (!is_argument(c, m, i, real_at(m->to, i, c->compute)))
       return blame(v, FAULT_FUNCTION,
-                   "%s: the device function says that it selects arguments, and makes %.9g, which is none",
+                   "%s: the device function says that it selects arguments, and makes %.9g, not one of them",
                    who, real_at(m->to, i, c->compute));
   for (gint64 i = 0; c->f->flags & FC_FUNCTION_KEEPS_ALL && i < c->args; i++)
     if (!keeps_argument(c, m, i))
