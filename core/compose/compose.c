@@ -24,7 +24,8 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * a block have outputs and whether threads have more elements, or how large the cells of narrow images are;
  * of both how many warps a block has;
  * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
- * whether channels are planar, and whether there is one row. */
+ * whether channels are planar, and whether there is one row; of column.cuh as of march.cuh where rows begin.
+ */
 enum {
   PACKS,
   TABLE,
@@ -37,7 +38,8 @@ enum {
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4,
-  AROUND = SERIES + 96
+  AROUND = SERIES + 96,
+  COLUMN = AROUND + 4
 };
 enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
 /* Of march.cuh: rows begin at multiples of so many bytes. */
@@ -51,7 +53,7 @@ enum {
   WHOLE = 3 * BEGINS + 3 * OUT_BEGINS
 };
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
-G_STATIC_ASSERT(AROUND + 2 * ONE_ROW == FC_COMPOSE_VARIANTS);
+G_STATIC_ASSERT(COLUMN == AROUND + 2 * ONE_ROW && COLUMN + MARCH_WARP == FC_COMPOSE_VARIANTS);
 
 const char *fc_compose_skeleton(guint variant) {
   static const char *const of_map[MARCH] = {"packs", "table", "strided", "planes", "tiles", "tiles"};
@@ -61,7 +63,8 @@ const char *fc_compose_skeleton(guint variant) {
          : variant < OVERLAP ? "slide"
          : variant < SERIES  ? "overlap"
          : variant < AROUND  ? "series"
-                             : "around";
+         : variant < COLUMN  ? "around"
+                             : "column";
 }
 
 static const char *const truth[] = {"false", "true"}, *const types[FC_DTYPE_COUNT] = {"uint8_t",  "int16_t",
@@ -399,10 +402,12 @@ typedef fc_vectors window;
 enum {
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  MARCH_LINE = 128,  /* of a single row */
-  MARCH_DENSE = 256, /* longer ones are summed in runs (FC_CONV2D_RUN) */
+  COLUMN_WINDOW = 81, /* rows, for which shared memory suffices */
+  MARCH_LINE = 128,   /* of a single row */
+  MARCH_DENSE = 256,  /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,
-  SLIDE_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
+  SLIDE_BLOCKS = 6, /* blocks per multiprocessor, where that is not known */
+  COLUMN_BLOCKS = 6
 };
 
 G_STATIC_ASSERT(MARCH_WINDOW == FC_FUNCTION_BOX_MOST);
@@ -421,6 +426,7 @@ static gboolean may_see(const window *w) {
   if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0 && w->f->out == 0;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
   if (w->overlap) return y == 1;
+  if (w->column) return y <= COLUMN_WINDOW;
   return x <= (w->row   ? ROW_WINDOW
                : y == 1 ? MARCH_LINE
                         : MARCH_WINDOW) &&
@@ -441,6 +447,8 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
+  w->column = !w->around && !w->row && f->window_x == 1 && f->window_y > MARCH_WINDOW &&
+              g_str_has_prefix(f->entry, "fc_dense");
   if (!w->around && (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype))) return FALSE;
   if (c->border == FC_BORDER_NONE || c->border == FC_BORDER_UNSET || !may_see(w)) return FALSE;
   for (guint i = 0; i < c->n; i++) {
@@ -457,6 +465,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   if (w->slide) w->v = (fc_slide_is_running(w) ? fc_slide_each(w) : 4) * w->um;
   if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
   if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
+  if (w->column) return w->step <= 4 && fc_vectors_set_column(w);
   return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
 }
 
@@ -656,32 +665,52 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
                                                 grid_of(jobs, o->groups, most), 1, to);
 }
 
+/* Sets in a march or column where rows begin; FALSE: there is no such kernel. */
+static gboolean fill_march(lines *l, gint64 width, guint *flags) {
+  gint64 begins[2];
+  const gint64 *extent = l->in.extent;
+  if (l->in.origin[FC_AXIS_X] != 0 || l->in.shape[FC_AXIS_X] != extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
+    return FALSE;
+  sides_of(l, begins);
+  *flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
+  describe_window(&l->w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0));
+  if (!fill_lines(l, 0)) return FALSE;
+  l->args.across = (gint32)width;
+  return TRUE;
+}
+
 /* Bands of columns, cut into pieces of one row each. */
 static gboolean launch_march(lines *l, fc_composed *to) {
   window *w = &l->w;
-  const fc_view *out = l->out;
-  const gint64 *extent = l->in.extent, width = extent[FC_AXIS_X] * w->step;
-  if (l->in.origin[FC_AXIS_X] != 0 || l->in.shape[FC_AXIS_X] != extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
-    return FALSE;
-  gint64 begins[2];
-  sides_of(l, begins);
-  const guint flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
-  describe_window(w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], flags | (l->planar ? IN_PLANES : 0));
-  if (!fill_lines(l, 0)) return FALSE;
+  const gint64 width = l->in.extent[FC_AXIS_X] * w->step;
+  guint flags;
+  if (!fill_march(l, width, &flags)) return FALSE;
   const int cell = planes_of(l) > 1 ? fc_vectors_fit_cell(w, width) : -1;
   if (cell < 0 && width < 32 * w->v / 4) return FALSE; /* too short for the threads of a warp */
   if (cell < 0) fc_vectors_fit(w, width);
-  const gint64 bands = (width + w->width - 1) / w->width, rows = out->shape[FC_AXIS_Y],
+  const gint64 bands = (width + w->width - 1) / w->width, rows = l->out->shape[FC_AXIS_Y],
                images = cell < 0 ? 1 : w->threads / w->cell,
                columns = bands * ((planes_of(l) + images - 1) / images),
                each = pieces_of_block(rows, columns, 16, 2 * ((gint64)w->f->window_y + 8), places_of(l),
                                       is_bound_by_memory(w, l->c)),
                blocks = split_lines(l, rows, each);
-  l->args.across = (gint32)width, l->args.count = (gint32)planes_of(l);
+  l->args.count = (gint32)planes_of(l);
   const guint kind =
       cell < 0 ? MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0) + (w->longer ? LONGER : 0)
                : CELLS + 32 * (guint)cell;
   return launch_lines(l, MARCH + flags + kind, w->threads, bands, blocks, to);
+}
+
+/* As march.cuh, in bands of a warp; pieces are rows. Rows ahead of a block's outputs are read, not summed. */
+static gboolean launch_column(lines *l, fc_composed *to) {
+  const window *w = &l->w;
+  const gint64 width = l->in.extent[FC_AXIS_X] * w->step, rows = l->out->shape[FC_AXIS_Y];
+  guint flags;
+  if (width < w->width / 4 || !fill_march(l, width, &flags)) return FALSE;
+  const gint64 bands = (width + w->width - 1) / w->width,
+               places = (gint64)l->processors * (l->resident ? l->resident : COLUMN_BLOCKS),
+               each = pieces_of_block(rows, bands * planes_of(l), 16, w->f->window_y / 4, places, FALSE);
+  return launch_lines(l, COLUMN + flags, w->threads, bands, split_lines(l, rows, each), to);
 }
 
 static gboolean launch_around(lines *l, fc_composed *to) {
@@ -714,7 +743,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   if (l.w.overlap) return launch_overlap(&l, to);
   if (l.w.row) return launch_row(&l, to);
   l.along = FC_AXIS_Y;
-  return launch_march(&l, to);
+  return l.w.column ? launch_column(&l, to) : launch_march(&l, to);
 }
 
 /* The skeleton's arguments after those that all variants have. */
@@ -727,17 +756,17 @@ static void append_window_arguments(GString *text, const window *w, guint varian
   else if (w->row)
     g_string_append_printf(text, ", %d, %d, %d, %d, %s", (int)w->v, (int)w->batch, (int)w->threads,
                            (int)w->unroll, truth[w->sorted]);
-  else if (!w->overlap)
+  else if (!w->overlap && !w->column)
     g_string_append_printf(text, ", %d, %d, %d, %d, %s, %d", (int)w->v, (int)w->batch, (int)w->threads,
                            (int)(w->cell ? w->cell : w->threads), truth[w->lends], (int)w->unroll);
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
                           guint variant) {
-  const gboolean march = variant < ROW;
-  const guint flags = (variant - MARCH) % (march ? MARCH_WARP : SHORT);
+  const gboolean march = variant < ROW, column = variant >= COLUMN, down = march || column;
+  const guint flags = (column ? variant - COLUMN : variant - MARCH) % (down ? MARCH_WARP : SHORT);
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], march ? flags : (flags & IN_PLANES) | WHOLE);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], down ? flags : (flags & IN_PLANES) | WHOLE);
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, ((variant - SLIDE) & SHORT) != 0));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
@@ -765,9 +794,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
-      march ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-            : g_strconcat(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)], w.overlap ? ", " : NULL,
-                          truth[fc_ranges_finite(c, c->window, in->dtype)], NULL);
+      down ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
+           : g_strconcat(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)], w.overlap ? ", " : NULL,
+                         truth[fc_ranges_finite(c, c->window, in->dtype)], NULL);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
@@ -775,7 +804,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
-  const char *const none = march || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
+  const char *const none = down || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
   if (w.from) g_string_append_printf(text, ", 0x%x, 0x%x", (guint)w.from, (guint)w.to);
   g_string_append_printf(text, ">::run(p.args, %s, p.op, %s);\n}\n", before ? "p.pre" : "{}",

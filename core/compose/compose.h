@@ -123,7 +123,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 794
+#define FC_COMPOSE_VARIANTS 826
 
 /* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
 const char *fc_compose_skeleton(guint variant);

@@ -314,6 +314,12 @@ void fc_vectors_fit(fc_vectors *w, gint64 width) {
     *w = longer;
 }
 
+gboolean fc_vectors_set_column(fc_vectors *w) {
+  w->v = 4, w->threads = 32, w->width = w->threads * w->v;
+  for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
+  return w->v % w->um == 0 && bytes_of(w, 0) % 4 == 0 && bytes_of(w, 1) % 4 == 0;
+}
+
 gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   static const struct {
     gint64 v, threads;

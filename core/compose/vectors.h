@@ -19,6 +19,7 @@ typedef struct fc_vectors {
   gboolean slide;                        /* statistics: slide.cuh is used */
   const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
   gboolean around;                       /* any function of neighbours: around.cuh is used */
+  gboolean column;                       /* one column and many rows: column.cuh is used */
   gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
@@ -55,6 +56,9 @@ gboolean fc_vectors_lengthen(fc_vectors *w);
 #define FC_VECTORS_CELLS 5
 int fc_vectors_fit_cell(fc_vectors *w, gint64 width);
 gboolean fc_vectors_set_cell(fc_vectors *w, int size);
+
+/* The same of column.cuh, of whose vectors only one length is possible. */
+gboolean fc_vectors_set_column(fc_vectors *w);
 
 /* Threads of a block at most. */
 gint64 fc_vectors_threads(const fc_vectors *w);

@@ -18,6 +18,7 @@ static inline char *emulate_source(const char *const *texts) {
   GString *s = g_string_new("#include \"filters/gpu/map.cuh\"\n#include \"filters/gpu/march.cuh\"\n#include "
                             "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n#include "
                             "\"filters/gpu/series.cuh\"\n#include \"filters/gpu/around.cuh\"\n#include "
+                            "\"filters/gpu/column.cuh\"\n#include "
                             "\"filters/gpu/box.cuh\"\n#include "
                             "\"tests/device/emulated/blocks.cuh\"\n");
   for (guint i = 0; texts[i]; i++) {

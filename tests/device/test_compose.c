@@ -436,6 +436,29 @@ static void test_rows_begin(void) {
   }
 }
 
+/* Dense masks of many taps have 4 or 8 elements a thread, by the width of rows, and one long column a
+ * skeleton of its own. */
+static void test_many_taps(void) {
+  static const struct {
+    const char *entry;
+    gint64 nx, ny;
+    int in, out;
+    gint64 width, channels;
+    const char *call;
+  } cases[] = {{"fc_dense<14,9>", 14, 9, FC_U16, FC_U16, 141, 4, ", 8, 1, 32, 32, false, 1, fc_none"},
+               {"fc_dense<19,5>", 19, 5, FC_F32, FC_F32, 286, 4, ", 8, 1, 32, 32, true, 1, fc_none"},
+               {"fc_dense<16,16>", 16, 16, FC_F32, FC_F32, 3440, 2, ", 4, 4, 64, 64, true, 1, fc_none"},
+               {"fc_dense<7,7>", 7, 7, FC_F32, FC_F32, 3440, 2, ", 8, 4, 96, 96, true, 4, fc_none"},
+               {"fc_dense<1,31>", 1, 31, FC_F32, FC_F32, 3440, 2, ", 4, 4, 96, 96, false, 4, fc_none"},
+               {"fc_dense<1,32>", 1, 32, FC_F32, FC_F32, 3440, 2, "  fc_column<float, "},
+               {"fc_dense<1,81>", 1, 81, FC_U8, FC_U8, 301, 3, "  fc_column<uint8_t, "}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = text_of_filter(cases[i].entry, cases[i].nx, cases[i].ny, cases[i].in,
+                                           cases[i].out, cases[i].width, cases[i].channels);
+    if (!strstr(text, cases[i].call)) g_test_fail_printf("case %u: %s in %s", i, cases[i].call, text);
+  }
+}
+
 /* What is proved of a window's values: a mask of weights keeps bytes and u16, whose sums are rounded by a few
  * units, one that adds up to 4 / 3 makes bytes that are clipped, but not far out of range. */
 static void test_windows_prove(void) {
@@ -675,6 +698,11 @@ static void test_windows(void) {
                          {TRUE, 127, 1, FC_U8, FC_U8, 3, FALSE},
                          {TRUE, 99, 1, FC_U16, FC_F32, 4, FALSE},
                          {TRUE, 99, 1, FC_F32, FC_F32, 1, FALSE},
+                         {TRUE, 14, 9, FC_U16, FC_U16, 4, FALSE},
+                         {TRUE, 19, 13, FC_F32, FC_F32, 2, FALSE},
+                         {TRUE, 1, 32, FC_F32, FC_F32, 4, FALSE},
+                         {TRUE, 1, 51, FC_U16, FC_F32, 3, FALSE},
+                         {TRUE, 1, 81, FC_U8, FC_U8, 1, FALSE},
                          {FALSE, 369, 1, FC_U8, FC_U8, 4, FALSE, "fc_statistic<2,369,4,0>"},
                          {FALSE, 4800, 1, FC_F32, FC_F32, 2, FALSE, "fc_statistic<5,4800,4,0>"},
                          {FALSE, 40, 1, FC_F32, FC_F32, 4, FALSE, "fc_statistic<7,40,4,0>"},
@@ -779,6 +807,7 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
   g_test_add_func("/compose/rows begin", test_rows_begin);
+  g_test_add_func("/compose/many-taps", test_many_taps);
   g_test_add_func("/compose/windows prove", test_windows_prove);
   g_test_add_func("/compose/transforms prove", test_transforms_prove);
   g_test_add_func("/compose/transforms exchange", test_transforms_exchange);
