@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-/* Of so many steps in 1 are the numbers that rounding is tried with: an exact power of two. */
-#define STEPS 64
-
 static double real_at(const void *p, gint64 i, int compute) {
   return compute == FC_F64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
 }
@@ -18,17 +15,18 @@ static void real_set(void *p, gint64 i, int compute, double value) {
     ((float *)p)[i] = (float)value;
 }
 
-static double rounded(double value) {
-  return rint(value * STEPS) / STEPS;
-}
-static double finite_or_zero(double value) {
+static double finite_or_zero(double value, double most) {
+  (void)most;
   return isfinite(value) ? value : 0;
 }
-static double rounded_or_zero(double value) {
-  return rounded(finite_or_zero(value));
+static double size_or_zero(double value, double most) {
+  return fabs(finite_or_zero(value, most));
 }
-static double size_or_zero(double value) {
-  return fabs(finite_or_zero(value));
+
+/* As integers are made: rounded, and clipped; not symmetrical, and so that no f32 is rounded once more. */
+static double coded(double value, double most) {
+  const double step = ldexp(1, most > 0 ? ilogb(most) - 8 : 0);
+  return fmin(fmax(rint(finite_or_zero(value, most) / step), -32), 128) * step;
 }
 
 /* Arguments, and what the function makes of them. */
@@ -42,14 +40,21 @@ static void made_clear(made *m) {
   g_free(m->to);
 }
 
-/* Of arguments changed so that all are finite. */
-static made make(const function_call *c, double (*change)(double)) {
+static double largest(const function_call *c) {
+  double most = 0;
+  for (gint64 i = 0; i < c->args; i++)
+    most = fmax(most, fabs(finite_or_zero(real_at(c->from, i, c->compute), 0)));
+  return most;
+}
+
+/* Of arguments changed so that all are finite; `most`: the largest of them. */
+static made make(const function_call *c, double (*change)(double, double), double most) {
   const gsize size = fc_dtype_size(c->compute);
   made m = {.count = c->calls * (c->f->out ? c->f->out : 1)};
   m.from = g_malloc0((gsize)c->args * size + 1);
   m.to = g_malloc0((gsize)m.count * size + 1);
   for (gint64 i = 0; i < c->args; i++)
-    real_set(m.from, i, c->compute, change(real_at(c->from, i, c->compute)));
+    real_set(m.from, i, c->compute, change(real_at(c->from, i, c->compute), most));
   c->apply(c->f->bytes, m.from, m.to, (long)c->calls, (long)c->channels, (long)c->width, (long)c->height);
   return m;
 }
@@ -84,12 +89,11 @@ static double computed(double value, int compute) {
   return compute == FC_F64 ? value : (double)(float)value;
 }
 
-static gboolean is_range_kept(const function_call *c, const made *m, const char *who, verdict *v) {
-  static const double ROUNDING = 0x1p-20; /* relative, of a few sums; what relies on growth allows more */
-  double most = 0;
-  for (gint64 i = 0; i < c->args; i++) most = fmax(most, fabs(real_at(m->from, i, c->compute)));
+static gboolean is_range_kept(const function_call *c, const made *m, double most, const char *who,
+                              verdict *v) {
   const double low = computed(c->f->low, c->compute), high = computed(c->f->high, c->compute),
-               bound = computed((c->f->growth * most + c->f->offset) * (1 + ROUNDING), c->compute);
+               bound = computed((c->f->growth * most + c->f->offset) * (1 + CLAIMS_ROUNDING), c->compute) +
+                       CLAIMS_TINY;
   for (gint64 i = 0; i < m->count; i++) {
     const double y = real_at(m->to, i, c->compute);
     if (c->f->low <= c->f->high && !(y >= low && y <= high))
@@ -119,8 +123,8 @@ static gboolean is_selection(const function_call *c, const made *m, const char *
   return TRUE;
 }
 
-static gboolean is_not_negative(const function_call *c, const char *who, verdict *v) {
-  made m = make(c, size_or_zero);
+static gboolean is_not_negative(const function_call *c, double most, const char *who, verdict *v) {
+  made m = make(c, size_or_zero, most);
   gboolean ok = TRUE;
   for (gint64 i = 0; i < m.count && ok; i++)
     if (real_at(m.to, i, c->compute) < 0)
@@ -132,28 +136,30 @@ static gboolean is_not_negative(const function_call *c, const char *who, verdict
   return ok;
 }
 
-/* Whether it makes no difference if what goes in is rounded first. */
-static gboolean is_rank(const function_call *c, const made *m, const char *who, verdict *v) {
-  made whole = make(c, rounded_or_zero);
+/* Whether it makes no difference if integers are made of what goes in, or of what comes out. */
+static gboolean is_rank(const function_call *c, const made *m, double most, const char *who, verdict *v) {
+  made codes = make(c, coded, most);
   gboolean ok = TRUE;
   for (gint64 i = 0; i < m->count && ok; i++) {
-    const double y = rounded(real_at(m->to, i, c->compute)), z = rounded(real_at(whole.to, i, c->compute));
+    const double y = coded(real_at(m->to, i, c->compute), most),
+                 z = coded(real_at(codes.to, i, c->compute), most);
     if (y != z)
       ok = blame(v, FAULT_FUNCTION,
-                 "%s: the device function says that it only ranks, and of rounded arguments makes %.9g for "
-                 "%.9g",
+                 "%s: the device function says that it only ranks, and it makes a difference whether "
+                 "arguments are rounded, to %.9g, or results, to %.9g",
                  who, z, y);
   }
-  made_clear(&whole);
+  made_clear(&codes);
   return ok;
 }
 
 gboolean claims_hold(const function_call *call, const char *who, verdict *v) {
-  made m = make(call, finite_or_zero);
+  const double most = largest(call);
+  made m = make(call, finite_or_zero, most);
   const guint32 flags = call->f->flags;
-  const gboolean ok = is_range_kept(call, &m, who, v) && is_selection(call, &m, who, v) &&
-                      (!(flags & FC_FUNCTION_NONNEGATIVE) || is_not_negative(call, who, v)) &&
-                      (!(flags & FC_FUNCTION_RANKS) || is_rank(call, &m, who, v));
+  const gboolean ok = is_range_kept(call, &m, most, who, v) && is_selection(call, &m, who, v) &&
+                      (!(flags & FC_FUNCTION_NONNEGATIVE) || is_not_negative(call, most, who, v)) &&
+                      (!(flags & FC_FUNCTION_RANKS) || is_rank(call, &m, most, who, v));
   made_clear(&m);
   return ok;
 }

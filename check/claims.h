@@ -9,6 +9,10 @@
 
 #include "check/trial.h"
 
+/* What growth may be exceeded by, relative and at all: half of what plans allow (core/compose/ranges.c). */
+#define CLAIMS_ROUNDING 5e-5
+#define CLAIMS_TINY     1e-30
+
 /* A compiled device function on the samples or pixels of a signal with this many channels (1 for pixels),
  * width and height, in order; of neighbours, `from` has the window's border. */
 typedef void (*function_apply)(const void *params, const void *from, void *to, long count, long channels,

@@ -273,6 +273,28 @@ static gboolean is_window_sound(const trial *t, const fc_device_function *f, con
   return TRUE;
 }
 
+/* Whether growth and FC_FUNCTION_NONNEGATIVE are true of sums of products. */
+static gboolean window_holds(const trial *t, const fc_device_function *f, const window *w, verdict *v) {
+  const int first = w->dense ? w->nx * w->ny : w->nx;
+  double sums[2] = {0, w->dense ? 1 : 0};
+  gboolean negative = FALSE, positive = FALSE;
+  for (int i = 0; i < first + (w->dense ? 0 : w->ny); i++) {
+    sums[i >= first] += fabs((double)w->taps[i]);
+    negative |= w->taps[i]<0, positive |= w->taps[i]> 0;
+  }
+  if (w->sharpened) return TRUE;
+  if (f->growth >= 0 && sums[0] * sums[1] > (f->growth) * (1 + CLAIMS_ROUNDING) + CLAIMS_TINY)
+    return blame(v, FAULT_FUNCTION,
+                 "%s: the device function says that it makes %.9g times its arguments at most, and the taps' "
+                 "sum is %.9g",
+                 t->who, f->growth, sums[0] * sums[1]);
+  return !(f->flags & FC_FUNCTION_NONNEGATIVE && negative && (w->dense || positive)) ||
+         blame(v, FAULT_FUNCTION,
+               "%s: the device function says that of arguments >= 0 it makes none that is negative, and has "
+               "taps that are",
+               t->who);
+}
+
 /* Sums of products of `n` taps, `step` apart, from `sum` on. */
 static float sum_taps(const float *taps, const float *at, int n, gint64 step, float sum) {
   for (int k = 0; k < n; k++) sum = fmaf(taps[k], at[k * step], sum);
@@ -351,7 +373,8 @@ static void compare_function(case_setting *s, trial *t, verdict *v) {
     if (is_around_sound(t, &f, v)) compare(s, t, &f, v);
   } else if (!(f.flags & FC_FUNCTION_WINDOW)) {
     if (is_still(t)) compare(s, t, &f, v);
-  } else if (t->compute == FC_F32 && window_of(&f, &w) && is_window_sound(t, &f, &w, v)) {
+  } else if (t->compute == FC_F32 && window_of(&f, &w) && is_window_sound(t, &f, &w, v) &&
+             window_holds(t, &f, &w, v)) {
     compare_window(s, t, &w, v);
   }
 }

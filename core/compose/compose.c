@@ -22,10 +22,9 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
  * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
  * a block have outputs and whether threads have more elements, or how large the cells of narrow images are;
- * of both how many warps a block has;
- * of series.cuh also how many elements a thread has; of slide.cuh whether lines are short; of around.cuh
- * whether channels are planar, and whether there is one row; of column.cuh as of march.cuh where rows begin.
- */
+ * of march.cuh and series.cuh how many warps a block has; of series.cuh also how many elements a thread has;
+ * of slide.cuh whether lines are short; of around.cuh whether channels are planar, and whether there is one
+ * row; of column.cuh as of march.cuh where rows begin. */
 enum {
   PACKS,
   TABLE,

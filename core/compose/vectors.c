@@ -81,6 +81,10 @@ static gboolean is_dense(const fc_vectors *w) {
   return !w->row && g_str_has_prefix(w->f->entry, "fc_dense");
 }
 
+static gboolean is_separable(const fc_vectors *w) {
+  return !w->row && g_str_has_prefix(w->f->entry, "fc_separable");
+}
+
 /* A dense mask whose sums take most of the time. Registers and the instruction cache are what there is too
  * little of then: few elements a thread, one row in the loop, small blocks. 53 such kernels of the sweep took
  * 5.5 % less in all, 19 x 5 of f32 RGBA 145 us for 189, 14 x 9 of u16 RGBA 202 for 274 (H200). Narrow images
@@ -143,8 +147,8 @@ static gint64 registers_of(const fc_vectors *w) {
 static gboolean loops(const fc_vectors *w) {
   enum { LONG = 600, WARPS_12 = 168 };
   return is_heavy(w) || fc_vectors_taps(w) * w->v > LONG ||
-         (g_str_has_prefix(w->f->entry, "fc_separable") && !w->cell && w->v == 8 &&
-          !fc_dtype_is_float(w->in_dtype) && registers_of(w) > WARPS_12);
+         (is_separable(w) && !w->cell && w->v == 8 && !fc_dtype_is_float(w->in_dtype) &&
+          registers_of(w) > WARPS_12);
 }
 
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
@@ -220,7 +224,7 @@ static gint64 smaller_size(const fc_vectors *w) {
  * of f32 took 94 us by 8 elements and 78 by 4, of two channels 11 + 6 88 and 80, 16 + 5 53 and 67 (H200). */
 static gboolean is_too_long(const fc_vectors *w, const fc_vectors *shorter, gboolean full) {
   enum { SUMS = 9 }; /* for each access */
-  if (g_str_has_prefix(w->f->entry, "fc_separable") && fc_dtype_is_float(w->in_dtype) &&
+  if (is_separable(w) && fc_dtype_is_float(w->in_dtype) &&
       SUMS * quads_of(shorter) < fc_vectors_taps(w) * shorter->v)
     return TRUE;
   if (full && (w->v > 16 / smaller_size(w) || kept(w) + w->v > 180 ||

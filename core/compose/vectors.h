@@ -46,9 +46,11 @@ gint64 fc_vectors_taps(const fc_vectors *w);
 gboolean fc_vectors_choose(fc_vectors *w);
 
 /* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total,
- * whether threads at its ends have outputs, and whether threads have twice as many elements. And twice as
- * many elements, without a width; FALSE: they cannot. */
+ * whether threads at its ends have outputs, and whether threads have twice as many elements. */
 void fc_vectors_fit(fc_vectors *w, gint64 width);
+
+/* Gives threads twice as many elements as fc_vectors_choose did. FALSE: that is not possible, and *w is not
+ * to be used any more. */
 gboolean fc_vectors_lengthen(fc_vectors *w);
 
 /* The same for narrow images, side by side in a block: the smallest of FC_VECTORS_CELLS sizes whose cells

@@ -99,7 +99,8 @@ typedef struct fc_device_function {
   void *bytes; /* its members, in the layout of an equal C struct: other values need no new compilation */
   uint32_t n_bytes, align;
   double low, high; /* range of the results as real values; low > high, the host's initial value: not known */
-  /* But for rounding, |result| <= growth * max |argument| + offset for finite arguments; growth < 0, the
+  /* But for rounding, of 5e-5 of it, |result| <= growth * max |argument| + offset for finite arguments;
+   * growth < 0, the
    * host's initial value: not known. Where that proves that nothing can be clipped, the kernel does not check
    * for it. */
   double growth, offset;

@@ -61,8 +61,8 @@ struct fc_slide_floats {
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  // Positions that a thread stores at a time: 16 bytes if it can be, since of more each access of a warp
-  // would write a part of every 32 bytes.
+  // Positions that a thread stores at a time: as many as have at most 16 bytes, where they are whole words,
+  // since each access of a warp would write a part of every 32 bytes otherwise.
   static constexpr int SIZE = UO * static_cast<int>(sizeof(U)),
                        EACH = SIZE > 4 && 16 % SIZE == 0 ? 16 / SIZE : 4;
 

@@ -56,6 +56,7 @@ enum defect {
   function_grows,
   function_selects,
   function_ranks,
+  function_honest,
   window_differs,
   window_misplaced,
   around_differs,
@@ -83,7 +84,9 @@ enum defect {
 #define HAS_FUNCTION                                                                                         \
   (IS(function_differs) || IS(function_misplaced) || IS(function_syntax) || IS(function_elsewhere) ||        \
    HAS_CLAIM)
-#define HAS_CLAIM  (IS(function_ranges) || IS(function_grows) || IS(function_selects) || IS(function_ranks))
+#define HAS_CLAIM                                                                                            \
+  (IS(function_ranges) || IS(function_grows) || IS(function_selects) || IS(function_ranks) ||                \
+   IS(function_honest))
 #define HAS_AROUND (IS(around_differs) || IS(around_misplaced) || IS(around_large))
 #define HAS_WINDOW (IS(window_differs) || IS(window_misplaced) || HAS_AROUND)
 #define HAS_LINEAR (IS(linear_differs) || IS(linear_misplaced) || IS(linear_infinite))
@@ -373,12 +376,15 @@ static fc_status describe_around(const fc_setup *setup, fc_device_function *f, d
   return fc_describe_samples(setup, f, "mean", IS(around_differs) ? wrong : text, &weight, 1);
 }
 
-/* What process does, said to be more than it is. */
+/* What process does in f32; what it says of that is true, or one thing is not. */
 static fc_status describe_claim(const fc_setup *setup, fc_device_function *f, double weight) {
   static const char text[] =
       "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return v * weight; } };";
+  if (setup->compute != FC_F32) return FC_UNSUPPORTED;
+  f->growth = weight < 0 ? -weight : weight, f->offset = 0;
+  if (weight >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
   if (IS(function_ranges)) f->low = 0, f->high = 1e-3;
-  if (IS(function_grows)) f->growth = weight / 2, f->offset = 0;
+  if (IS(function_grows)) f->growth /= 2;
   if (IS(function_selects)) f->flags |= FC_FUNCTION_SELECTS;
   if (IS(function_ranks)) f->flags |= FC_FUNCTION_RANKS;
   return fc_describe_samples(setup, f, "scaled", text, &weight, 1);

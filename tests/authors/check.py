@@ -106,6 +106,13 @@ class Check(harness.Case):
             with self.subTest(defect):
                 self.assertEqual((status, self.failures(report)), (1, [EXPECTED[defect]]), report)
 
+    def test_claims(self):
+        """What a device function says of its results: true of one, and of others it is that which is reported."""
+        self.assertEqual(self.failures(self.check("function_honest")[1]), [])
+        for defect in ("function_ranges", "function_grows", "function_selects", "function_ranks"):
+            said = [r["text"] for r in self.check(defect)[1]["results"] if r["status"] == "failed"]
+            self.assertIn("says that", said[0], defect)
+
     def test_so_many_cases(self):
         """Without --seconds, of every test: its result does not depend on the speed of a machine. With them, at most."""
         for test in ("halo", "calls", "instances", "memory"):

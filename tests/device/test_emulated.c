@@ -483,7 +483,7 @@ int main(int argc, char **argv) {
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
-        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0;
+        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
     for (int tries = 0; !t && tries < 3; tries++) { /* most with a window are none for a kernel */
@@ -496,6 +496,11 @@ int main(int argc, char **argv) {
     around += strstr(t->text, "fc_around<") != NULL;
     lent += g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL, tall += strstr(t->text, "fc_column<") != NULL;
+    longer +=
+        g_regex_match_simple("fc_march<[^;]*, 8, 1, (32|64), (32|64), (true|false), 1, ", t->text, 0, 0);
+    g_autofree char *bounds = g_strdup_printf("__launch_bounds__(%u", t->launch.threads);
+    if (strstr(t->text, "fc_march<") || strstr(t->text, "fc_column<"))
+      g_assert_nonnull(strstr(t->text, bounds));
     moved += g_regex_match_simple("fc_overlap<[^;]*, 0x[0-3]+, 0x[0-3]+>", t->text, 0, 0);
     cells +=
         g_regex_match_simple("fc_march<[^;]*, (32|64|96|128), (4|8|16|32), true, \\d+, ", t->text, 0, 0) &&
@@ -517,16 +522,17 @@ int main(int argc, char **argv) {
   g_print("seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
           "told positions, %u "
           "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
-          "and rows, %u of one long column, %u whose transforms take some of the channels that are "
+          "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
+          "that are "
           "exchanged, %d failed; by variant",
-          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall, moved,
-          failed);
+          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
+          longer, moved, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
                 (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
-                (tall > 0 || random < 600));
+                ((tall > 0 && longer > 0) || random < 600));
   dlclose(kernels);
   return failed != 0;
 }
