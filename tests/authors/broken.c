@@ -378,8 +378,8 @@ static fc_status describe_around(const fc_setup *setup, fc_device_function *f, d
 
 /* What process does in f32; what it says of that is true, or one thing is not. */
 static fc_status describe_claim(const fc_setup *setup, fc_device_function *f, double weight) {
-  static const char text[] =
-      "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return v * weight; } };";
+  static const char text[] = "struct scaled { real weight; FC_DEVICE real operator()(real v) const { return "
+                             "v * weight + real(0); } };";
   if (setup->compute != FC_F32) return FC_UNSUPPORTED;
   f->growth = weight < 0 ? -weight : weight, f->offset = 0;
   if (weight >= 0) f->flags |= FC_FUNCTION_NONNEGATIVE;
