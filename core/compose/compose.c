@@ -476,16 +476,8 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, WHOLE);
 }
 
-/* A power of two, to 16: rows begin at multiples of so many bytes. */
-static gint64 begins_of(const void *data, const fc_view *v) {
-  const gint64 all = 16 | (gint64)(guintptr)data | v->stride[FC_AXIS_Y] |
-                     (v->shape[FC_AXIS_N] > 1 ? v->stride[FC_AXIS_N] : 0) |
-                     (v->shape[FC_AXIS_C] > 1 ? v->stride[FC_AXIS_C] : 0);
-  return all & -all;
-}
-
 static gboolean begins_at(const void *data, const fc_view *v, gint64 bytes) {
-  return begins_of(data, v) >= MIN(bytes & -bytes, 16);
+  return fc_vectors_begins_of(data, v) >= MIN(bytes & -bytes, 16);
 }
 
 /* The last of those classes that it belongs to. */
@@ -493,18 +485,6 @@ static guint class_of(gint64 begins) {
   guint k = G_N_ELEMENTS(begins_of_class) - 1;
   while (begins < begins_of_class[k]) k--;
   return k;
-}
-
-/* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
- * instructions of a multiprocessor for each byte that it moves; less than that, since neither is busy all
- * the time. */
-static gboolean is_bound_by_memory(const window *w, const fc_composition *c) {
-  const gint64 taps = fc_vectors_taps(w);
-  const gint64 in = w->ui / w->um, out = MAX(w->uo / w->um, 1);
-  const gint64 codes =
-      (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
-  const gint64 bytes = in * (gint64)fc_dtype_size(w->in_dtype) + out * (gint64)fc_dtype_size(w->out_dtype);
-  return taps + codes + 2 * c->n < 5 * bytes;
 }
 
 /* Pieces of a line (rows, slices, tiles) per block, at least `least`, where `lines` have `count` each, on a
@@ -576,7 +556,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
 static void sides_of(const lines *l, gint64 begins[2]) {
   fc_view a = l->in, b = *l->out;
   if (!l->planar) a.stride[FC_AXIS_C] = b.stride[FC_AXIS_C] = 0;
-  begins[0] = begins_of(a.data, &a), begins[1] = begins_of(b.data, &b);
+  begins[0] = fc_vectors_begins_of(a.data, &a), begins[1] = fc_vectors_begins_of(b.data, &b);
 }
 
 /* Whether vectors of both views start at addresses where they can be moved whole. */
@@ -610,7 +590,7 @@ static gint64 places_of(const lines *l) {
   const gint64 bytes = w->threads * w->batch * (w->v / w->um * w->ui) * (gint64)fc_dtype_size(w->in_dtype);
   const gint64 usual = STREAMS * (fc_vectors_threads(w) / w->threads), streams = MAX(usual, AHEAD / bytes);
   const gint64 resident = l->resident ? l->resident : usual;
-  return l->processors * (is_bound_by_memory(w, l->c) ? MIN(streams, resident) : resident);
+  return l->processors * (fc_vectors_is_bound_by_memory(w, l->c->n) ? MIN(streams, resident) : resident);
 }
 
 static gboolean launch_row(lines *l, fc_composed *to) {
@@ -619,7 +599,7 @@ static gboolean launch_row(lines *l, fc_composed *to) {
   /* Too short for the threads of a block. */
   if (l->in.shape[FC_AXIS_Y] != 1 || total < w->threads * w->v / 4 || !fill_lines(l, 0)) return FALSE;
   const gint64 each =
-      pieces_of_block(slices, planes_of(l), 16, 18, places_of(l), is_bound_by_memory(w, l->c));
+      pieces_of_block(slices, planes_of(l), 16, 18, places_of(l), fc_vectors_is_bound_by_memory(w, l->c->n));
   return launch_lines(l, ROW + (is_aligned_both(l) ? ALIGNED : 0), w->threads, split_lines(l, slices, each),
                       1, to);
 }
@@ -691,7 +671,7 @@ static gboolean launch_march(lines *l, fc_composed *to) {
                images = cell < 0 ? 1 : w->threads / w->cell,
                columns = bands * ((planes_of(l) + images - 1) / images),
                each = pieces_of_block(rows, columns, 16, 2 * ((gint64)w->f->window_y + 8), places_of(l),
-                                      is_bound_by_memory(w, l->c)),
+                                      fc_vectors_is_bound_by_memory(w, l->c->n)),
                blocks = split_lines(l, rows, each);
   l->args.count = (gint32)planes_of(l);
   const guint kind =

@@ -18,6 +18,13 @@ static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+gint64 fc_vectors_begins_of(const void *data, const fc_view *v) {
+  const gint64 all = 16 | (gint64)(guintptr)data | v->stride[FC_AXIS_Y] |
+                     (v->shape[FC_AXIS_N] > 1 ? v->stride[FC_AXIS_N] : 0) |
+                     (v->shape[FC_AXIS_C] > 1 ? v->stride[FC_AXIS_C] : 0);
+  return all & -all;
+}
+
 gboolean fc_vectors_is_box(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_box<");
 }
@@ -107,6 +114,18 @@ gint64 fc_vectors_threads(const fc_vectors *w) {
   gint64 threads = w->v < 16 && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
   while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
   return w->sorted ? w->threads : threads;
+}
+
+/* Whether memory is the bottleneck: an estimate of instructions per output, compared with seven
+ * instructions of a multiprocessor for each byte that it moves; less than that, since neither is busy all
+ * the time. */
+gboolean fc_vectors_is_bound_by_memory(const fc_vectors *w, guint stages) {
+  const gint64 taps = fc_vectors_taps(w);
+  const gint64 in = w->ui / w->um, out = MAX(w->uo / w->um, 1);
+  const gint64 codes =
+      (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
+  const gint64 bytes = in * (gint64)fc_dtype_size(w->in_dtype) + out * (gint64)fc_dtype_size(w->out_dtype);
+  return taps + codes + 2 * stages < 5 * bytes;
 }
 
 /* Bytes of a thread's vector of inputs, of outputs. */

@@ -9,6 +9,7 @@
 #include <glib.h>
 
 #include "core/contract/device_function.h"
+#include "core/contract/view.h"
 
 G_BEGIN_DECLS
 
@@ -35,11 +36,17 @@ typedef struct fc_vectors {
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
 
+/* A power of two, to 16: rows of a view that begins at `data` begin at multiples of so many bytes. */
+gint64 fc_vectors_begins_of(const void *data, const fc_view *v);
+
 /* Whether it is a statistic of columns and rows, fc_box (filters/gpu/box.cuh). */
 gboolean fc_vectors_is_box(const fc_device_function *f);
 
 /* Sums and products of an output, or what takes as long. */
 gint64 fc_vectors_taps(const fc_vectors *w);
+
+/* Whether memory is the bottleneck of a kernel of so many stages: an estimate. */
+gboolean fc_vectors_is_bound_by_memory(const fc_vectors *w, guint stages);
 
 /* Chooses v and what follows from it, given all above `loose`, and sets that. FALSE: registers or shared
  * memory do not suffice. */
