@@ -401,12 +401,11 @@ typedef fc_vectors window;
 enum {
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  COLUMN_WINDOW = 81, /* rows, for which shared memory suffices */
+  COLUMN_WINDOW = 64, /* rows; of 81 it is no faster than a kernel for each stage */
   MARCH_LINE = 128,   /* of a single row */
   MARCH_DENSE = 256,  /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,
-  SLIDE_BLOCKS = 6, /* blocks per multiprocessor, where that is not known */
-  COLUMN_BLOCKS = 6
+  USUAL_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
 
 G_STATIC_ASSERT(MARCH_WINDOW == FC_FUNCTION_BOX_MOST);
@@ -612,7 +611,7 @@ static gboolean launch_slide(lines *l, fc_composed *to) {
   if (total < FC_SLIDE_GROUP / 4 || !fill_lines(l, first)) return FALSE;
   const gint64 begin = fc_slide_is_running(w) ? 0 : first + w->f->window_x / 2, /* of outputs */
       tiles = (total - begin + samples - 1) / samples,
-               places = (gint64)l->processors * (l->resident ? l->resident : SLIDE_BLOCKS),
+               places = (gint64)l->processors * (l->resident ? l->resident : USUAL_BLOCKS),
                each = pieces_of_block(tiles, rows * planes_of(l), 1, fc_slide_warm(w, samples) + 1, places,
                                       TRUE);
   return launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
@@ -646,13 +645,13 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
 
 /* Sets in a march or column where rows begin; FALSE: there is no such kernel. */
 static gboolean fill_march(lines *l, gint64 width, guint *flags) {
+  const fc_view *in = &l->in;
   gint64 begins[2];
-  const gint64 *extent = l->in.extent;
-  if (l->in.origin[FC_AXIS_X] != 0 || l->in.shape[FC_AXIS_X] != extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
+  if (in->origin[FC_AXIS_X] || in->shape[FC_AXIS_X] != in->extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
     return FALSE;
   sides_of(l, begins);
   *flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
-  describe_window(&l->w, l->c, l->in.dtype, l->in.shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0));
+  describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0));
   if (!fill_lines(l, 0)) return FALSE;
   l->args.across = (gint32)width;
   return TRUE;
@@ -680,14 +679,15 @@ static gboolean launch_march(lines *l, fc_composed *to) {
   return launch_lines(l, MARCH + flags + kind, w->threads, bands, blocks, to);
 }
 
-/* As march.cuh, in bands of a warp; pieces are rows. Rows ahead of a block's outputs are read, not summed. */
+/* As march.cuh, in bands of a warp; pieces are rows. None for rows that begin anywhere: 51 taps between a
+ * gain and a clip of u16 RGB, 1305 wide, took 367 us, one by one 249 (H200). */
 static gboolean launch_column(lines *l, fc_composed *to) {
   const window *w = &l->w;
   const gint64 width = l->in.extent[FC_AXIS_X] * w->step, rows = l->out->shape[FC_AXIS_Y];
   guint flags;
-  if (width < w->width / 4 || !fill_march(l, width, &flags)) return FALSE;
+  if (width < w->width / 4 || !fill_march(l, width, &flags) || w->loose[0] || w->loose[1]) return FALSE;
   const gint64 bands = (width + w->width - 1) / w->width,
-               places = (gint64)l->processors * (l->resident ? l->resident : COLUMN_BLOCKS),
+               places = (gint64)l->processors * (l->resident ? l->resident : USUAL_BLOCKS),
                each = pieces_of_block(rows, bands * planes_of(l), 16, w->f->window_y / 4, places, FALSE);
   return launch_lines(l, COLUMN + flags, w->threads, bands, split_lines(l, rows, each), to);
 }
