@@ -401,7 +401,7 @@ typedef fc_vectors window;
 enum {
   MARCH_WINDOW = 31,
   ROW_WINDOW = 128,
-  COLUMN_WINDOW = 64, /* rows; of 81 it is no faster than a kernel for each stage */
+  COLUMN_WINDOW = 48, /* rows; of 64 it is slower than this one alone and one other stage */
   MARCH_LINE = 128,   /* of a single row */
   MARCH_DENSE = 256,  /* longer ones are summed in runs (FC_CONV2D_RUN) */
   SLIDE_WINDOW = 16384,

@@ -29,7 +29,7 @@
  * fc_dense<NX, NY>, whose members are NY rows of NX taps. Each sum is made from 0 on by
  * fc_fma(tap, value, sum), in the order of the members; of fc_separable first that of each row, then that of
  * the rows from the top. (A `process` that has the columns first agrees to rounding only.) Up to 31 x 31 and
- * 256 taps, or 128 in a row, or 64 in a column. fc_sharpened<NX, NY>, whose members are those of fc_separable
+ * 256 taps, or 128 in a row, or 48 in a column. fc_sharpened<NX, NY>, whose members are those of fc_separable
  * and two numbers, `amount` and `threshold`, makes of the value v in the middle, and the sum, v + amount * (v
  * - sum) if the difference is larger than the threshold, else v; up to 27 x 27, RGB to 21 and RGBA to 19. Or
  * statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as the operator sees

@@ -451,7 +451,7 @@ static void test_many_taps(void) {
                {"fc_dense<7,7>", 7, 7, FC_F32, FC_F32, 3440, 2, ", 8, 4, 96, 96, true, 4, fc_none"},
                {"fc_dense<1,31>", 1, 31, FC_F32, FC_F32, 3440, 2, ", 4, 4, 96, 96, false, 4, fc_none"},
                {"fc_dense<1,32>", 1, 32, FC_F32, FC_F32, 3440, 2, "  fc_column<float, "},
-               {"fc_dense<1,64>", 1, 64, FC_U8, FC_U8, 304, 3, "  fc_column<uint8_t, "}};
+               {"fc_dense<1,48>", 1, 48, FC_U8, FC_U8, 304, 3, "  fc_column<uint8_t, "}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = text_of_filter(cases[i].entry, cases[i].nx, cases[i].ny, cases[i].in,
                                            cases[i].out, cases[i].width, cases[i].channels);
@@ -701,8 +701,8 @@ static void test_windows(void) {
                          {TRUE, 14, 9, FC_U16, FC_U16, 4, FALSE},
                          {TRUE, 19, 13, FC_F32, FC_F32, 2, FALSE},
                          {TRUE, 1, 32, FC_F32, FC_F32, 4, FALSE},
-                         {TRUE, 1, 51, FC_U16, FC_F32, 3, FALSE},
-                         {TRUE, 1, 64, FC_U8, FC_U8, 1, FALSE},
+                         {TRUE, 1, 41, FC_U16, FC_F32, 3, FALSE},
+                         {TRUE, 1, 48, FC_U8, FC_U8, 1, FALSE},
                          {FALSE, 369, 1, FC_U8, FC_U8, 4, FALSE, "fc_statistic<2,369,4,0>"},
                          {FALSE, 4800, 1, FC_F32, FC_F32, 2, FALSE, "fc_statistic<5,4800,4,0>"},
                          {FALSE, 40, 1, FC_F32, FC_F32, 4, FALSE, "fc_statistic<7,40,4,0>"},
