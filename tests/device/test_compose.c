@@ -347,7 +347,7 @@ static void test_corpus(gconstpointer chip) {
 
 /* A filter, all of whose taps are the same; `count` of them. */
 static fc_device_function filter_of(const char *entry, gint64 nx, gint64 ny, gint64 count) {
-  static float taps[64];
+  static float taps[FC_FUNCTION_BYTES / sizeof(float)];
   for (gint64 i = 0; i < count; i++) taps[i] = 0.2f;
   return (fc_device_function){.size = sizeof(fc_device_function),
                               .flags = FC_FUNCTION_WINDOW,
@@ -403,7 +403,8 @@ static char *text_of(const fc_composition *c, int in_dtype, gint64 width, gint64
 /* That of a filter alone. */
 static char *text_of_filter(const char *entry, gint64 nx, gint64 ny, int in_dtype, int out_dtype,
                             gint64 width, gint64 channels) {
-  const fc_device_function window = filter_of(entry, nx, ny, nx + ny);
+  const fc_device_function window =
+      filter_of(entry, nx, ny, g_str_has_prefix(entry, "fc_dense") ? nx * ny : nx + ny);
   const fc_compose_stage described = {
       .name = "window", .function = &window, .dtype = out_dtype, .kind = FC_IMAGE};
   const fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT101, 0};
