@@ -275,23 +275,24 @@ static gboolean is_window_sound(const trial *t, const fc_device_function *f, con
 
 /* Whether growth and FC_FUNCTION_NONNEGATIVE are true of sums of products. */
 static gboolean window_holds(const trial *t, const fc_device_function *f, const window *w, verdict *v) {
-  const int first = w->dense ? w->nx * w->ny : w->nx;
-  double sums[2] = {0, w->dense ? 1 : 0};
-  gboolean negative = FALSE, positive = FALSE;
-  for (int i = 0; i < first + (w->dense ? 0 : w->ny); i++) {
-    sums[i >= first] += fabs((double)w->taps[i]);
-    negative |= w->taps[i]<0, positive |= w->taps[i]> 0;
-  }
+  const int across = w->dense ? w->nx * w->ny : w->nx, count = across + (w->dense ? 0 : w->ny);
+  double sums[2] = {0, w->dense ? 1 : 0}, least = INFINITY, most = -INFINITY;
   if (w->sharpened) return TRUE;
-  if (f->growth >= 0 && sums[0] * sums[1] > (f->growth) * (1 + CLAIMS_ROUNDING) + CLAIMS_TINY)
-    return blame(v, FAULT_FUNCTION,
-                 "%s: the device function says that it makes %.9g times its arguments at most, and the taps' "
-                 "sum is %.9g",
-                 t->who, f->growth, sums[0] * sums[1]);
-  return !(f->flags & FC_FUNCTION_NONNEGATIVE && negative && (w->dense || positive)) ||
+  for (int i = 0; i < count; i++) {
+    sums[i >= across] += fabs((double)w->taps[i]);
+    least = fmin(least, (double)w->taps[i]), most = fmax(most, (double)w->taps[i]);
+  }
+  const double sum = sums[0] * sums[1];
+  if (f->growth >= 0 && sum > f->growth * (1 + CLAIMS_ROUNDING) + CLAIMS_TINY)
+    return blame(
+        v, FAULT_FUNCTION,
+        "%s: the device function says that it makes %.9g times its arguments at most, and the sum of "
+        "its taps is %.9g",
+        t->who, f->growth, sum);
+  return !(f->flags & FC_FUNCTION_NONNEGATIVE) || least >= 0 || (!w->dense && most <= 0) ||
          blame(v, FAULT_FUNCTION,
                "%s: the device function says that of arguments >= 0 it makes none that is negative, and has "
-               "taps that are",
+               "negative taps",
                t->who);
 }
 

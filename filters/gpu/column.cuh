@@ -17,7 +17,8 @@
 
 #include "filters/gpu/window.cuh"
 
-// BEGINS, OUT_BEGINS: as of march.cuh.
+// BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
+// length where that is less; or of 8 bytes.
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
           int OUT_BEGINS, typename Pre, typename Op, typename Post>
 struct fc_column {
@@ -25,8 +26,9 @@ struct fc_column {
   static constexpr int GROUPS = (NY - 1 + 2 * R - 1) / R, ROWS = GROUPS * R; // at least NY - 1 + R
   static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
   static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
-  using vector = fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>;
-  static_assert(Op::NX == 1 && V % UM == 0, "one column, whole pixels");
+  using vector = fc_window_load<T, KT, IN, true, (BEGINS == 8 ? 2 : 4)>;
+  static_assert(Op::NX == 1 && V % UM == 0 && BEGINS > 1 && OUT_BEGINS > 1,
+                "one column, whole pixels, vectors that are moved whole");
 
   // The sums of R outputs; the ring's oldest rows, from which the first one's window begins, are in group
   // `oldest`.
@@ -150,7 +152,7 @@ struct fc_column {
         if (OUT_BEGINS == 8)
           fc_window_store_halves(to, word);
         else
-          fc_window_store_words<U, (OUT_BEGINS > 1)>(to, word);
+          fc_map_store_words(to, word);
       }
     }
     noted.tell(a.notes);

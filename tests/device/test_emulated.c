@@ -532,7 +532,7 @@ int main(int argc, char **argv) {
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
                 (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
-                ((tall > 0 && longer > 0) || random < 600));
+                ((tall > 0 && longer > 0) || random < 3000));
   dlclose(kernels);
   return failed != 0;
 }

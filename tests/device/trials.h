@@ -81,7 +81,7 @@ static void make_window(trial *t, guint at, int kind, double unit) {
   t->nx = pick(1, 10), t->ny = pick(1, 8), t->dense = pick(0, 2);
   if (!t->dense && pick(0, 2) == 0) t->nx = pick(10, 32), t->ny = pick(1, 32);
   if (kind == FC_AUDIO || pick(0, 3) == 0) t->nx = pick(1, pick(0, 3) ? 40 : 129), t->ny = 1, t->dense = TRUE;
-  if (kind != FC_AUDIO && pick(0, 4) == 0) /* many taps, in several rows or in one column */
+  if (kind != FC_AUDIO && pick(0, 2) == 0) /* many taps, in several rows or in one column */
     t->nx = pick(0, 2) ? pick(6, 14) : 1, t->ny = t->nx > 1 ? pick(5, 14) : pick(25, 50), t->dense = TRUE;
   t->sharpened = !t->dense && pick(0, 3);
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
