@@ -133,10 +133,16 @@ gboolean is_captured(cudaStream_t stream) {
   return TRUE;
 }
 
+// Whether work on a caller's stream uses memory of this runner, for which events are recorded and waited for:
+// a microsecond of the device for each call. Kernels that have only the caller's views need none.
+gboolean has_memory(const cuda_runner *me) {
+  return g_hash_table_size(me->device_memory) > 0;
+}
+
 // To be called after enqueuing on a caller's stream: records the event that free_borrowed waits for. An event
 // inside the caller's graph would be useless outside it.
 cudaError_t mark_borrowed(cuda_runner *me) {
-  return is_captured(me->compute) ? cudaSuccess : cudaEventRecord(me->mark, me->compute);
+  return !has_memory(me) || is_captured(me->compute) ? cudaSuccess : cudaEventRecord(me->mark, me->compute);
 }
 
 void *cuda_alloc(fc_runner *runner, gsize bytes) {
@@ -438,8 +444,7 @@ void free_memory(cuda_runner *me, cudaStream_t after) {
 // used).
 void free_borrowed(cuda_runner *me) {
   cudaStream_t last = NULL;
-  if (g_hash_table_size(me->device_memory) > 0 &&
-      cudaStreamCreateWithFlags(&last, cudaStreamNonBlocking) == cudaSuccess &&
+  if (has_memory(me) && cudaStreamCreateWithFlags(&last, cudaStreamNonBlocking) == cudaSuccess &&
       cudaStreamWaitEvent(last, me->mark, 0) != cudaSuccess) {
     cudaStreamDestroy(last);
     last = NULL;
@@ -632,7 +637,7 @@ static gboolean cuda_rejoin(fc_runner *runner, GError **error) {
   cuda_runner *me = (cuda_runner *)runner;
   current_device here(runner->device, TRUE);
   if (!entered(me, here, error)) return FALSE;
-  if (is_captured(me->compute)) return TRUE;
+  if (!has_memory(me) || is_captured(me->compute)) return TRUE;
   return passed(me, cudaStreamWaitEvent(me->compute, me->mark, 0), "waiting for earlier work", error);
 }
 
