@@ -355,7 +355,7 @@ static void append_kernel(GString *text, guint variant, const shape *s) {
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_map_%s<%s, %s, %d, %s, %d, ",
+      "  fc_await_earlier();\n  fc_map_%s<%s, %s, %d, %s, %d, ",
       (int)threads, fc_compose_skeleton(variant), types[s->compute], types[s->in_dtype], s->in_kind,
       types[s->out_dtype], s->out_kind);
   if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
@@ -779,7 +779,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
+      "  fc_await_earlier();\n  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
       bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
       kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);

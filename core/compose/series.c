@@ -369,7 +369,8 @@ void fc_series_append(GString *text, const fc_series *k, const fc_composition *c
   g_string_append_printf(
       text,
       "};\nextern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  const fc_none none{};\n  fc_series<%s, %d, %d, %d, %d, %s, %d, %d, %d, %s, %s, %s%s>::run(p.args, "
+      "  fc_await_earlier();\n  const fc_none none{};\n  fc_series<%s, %d, %d, %d, %d, %s, %d, %d, %d, %s, "
+      "%s, %s%s>::run(p.args, "
       "%s, "
       "%s%s);\n}\n",
       (int)k->threads, types, (int)k->ui, (int)k->um, (int)k->uo, (int)k->step, aligned, (int)k->v,

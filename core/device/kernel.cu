@@ -11,6 +11,7 @@ struct fc_kernel {
   CUfunction function;
   guint resident;
   guint shared; // bytes of dynamic shared memory that a block may have
+  bool awaits;  // the chip lets it begin early (fc_await_earlier of filters/gpu/map.cuh)
 };
 
 namespace {
@@ -35,8 +36,7 @@ template <typename Fn> Fn driver(const char *name) {
 using load_fn = CUresult (*)(CUmodule *, const void *);
 using unload_fn = CUresult (*)(CUmodule);
 using function_fn = CUresult (*)(CUfunction *, CUmodule, const char *);
-using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                               unsigned, CUstream, void **, void **);
+using launch_fn = CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **);
 using attribute_fn = CUresult (*)(int *, CUfunction_attribute, CUfunction);
 using set_fn = CUresult (*)(CUfunction, CUfunction_attribute, int);
 using occupancy_fn = CUresult (*)(int *, CUfunction, int, size_t);
@@ -66,6 +66,13 @@ guint allow_shared(CUfunction f) {
   return static_cast<guint>(most - own);
 }
 
+bool awaits_earlier(void) {
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         major >= 9;
+}
+
 } // namespace
 
 extern "C" {
@@ -73,7 +80,7 @@ extern "C" {
 fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
   const load_fn load = driver<load_fn>("cuModuleLoadData");
   const function_fn function = driver<function_fn>("cuModuleGetFunction");
-  fc_kernel kernel = {nullptr, nullptr, 0, 0};
+  fc_kernel kernel = {nullptr, nullptr, 0, 0, false};
   // cudaFree(nullptr) makes the device's context current
   if (!load || !function || cudaFree(nullptr) != cudaSuccess) {
     fc_fail(error, FC_DEVICE, "there is no CUDA driver that loads kernels");
@@ -87,6 +94,7 @@ fc_kernel *fc_kernel_load(GBytes *code, GError **error) {
   }
   kernel.resident = resident_of(kernel.function);
   kernel.shared = allow_shared(kernel.function);
+  kernel.awaits = awaits_earlier();
   return static_cast<fc_kernel *>(g_memdup2(&kernel, sizeof kernel));
 }
 
@@ -101,14 +109,21 @@ void fc_kernel_unload(fc_kernel *kernel) {
 }
 
 fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed, void *stream) {
-  static const launch_fn launch = driver<launch_fn>("cuLaunchKernel");
+  static const launch_fn launch = driver<launch_fn>("cuLaunchKernelEx");
   size_t bytes = composed->n_params;
   void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<guint8 *>(composed->params),
                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   if (!launch || composed->shared > kernel->shared) return FC_DEVICE;
-  const CUresult result =
-      launch(kernel->function, composed->grid[0], composed->grid[1], composed->grid[2], composed->threads, 1,
-             1, composed->shared, static_cast<CUstream>(stream), nullptr, params);
+  CUlaunchAttribute early = {};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = composed->grid[0], config.gridDimY = composed->grid[1],
+  config.gridDimZ = composed->grid[2];
+  config.blockDimX = composed->threads, config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = composed->shared, config.hStream = static_cast<CUstream>(stream);
+  config.attrs = &early, config.numAttrs = kernel->awaits ? 1 : 0;
+  const CUresult result = launch(&config, kernel->function, nullptr, params);
   return result == CUDA_SUCCESS ? FC_OK : result == CUDA_ERROR_OUT_OF_MEMORY ? FC_NO_MEMORY : FC_DEVICE;
 }
 
