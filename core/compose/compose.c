@@ -7,9 +7,11 @@
 #include "core/base/demand.h"
 #include "core/compose/around.h"
 #include "core/compose/overlap.h"
+#include "core/compose/prefilter.h"
 #include "core/compose/ranges.h"
 #include "core/compose/series.h"
 #include "core/compose/slide.h"
+#include "core/compose/text.h"
 #include "core/compose/vectors.h"
 
 #include <math.h>
@@ -66,10 +68,6 @@ const char *fc_compose_skeleton(guint variant) {
                              : "column";
 }
 
-static const char *const truth[] = {"false", "true"}, *const types[FC_DTYPE_COUNT] = {"uint8_t",  "int16_t",
-                                                                                      "uint16_t", "int32_t",
-                                                                                      "float",    "double"};
-
 /* ---- where samples lie ------------------------------------------------------- */
 
 /* One axis of both views. */
@@ -98,12 +96,6 @@ static guint join_axes(axis *axes, guint n) {
   }
   if (kept == 0) axes[0] = (axis){1, 0, 0};
   return kept == 0 ? 1 : last + 1;
-}
-
-static gboolean is_placed(const fc_composition *c) {
-  for (guint i = 0; i < c->n; i++)
-    if (c->stages[i].function->flags & FC_FUNCTION_POSITION) return TRUE;
-  return FALSE;
 }
 
 static axis axis_of(const fc_view *in, const fc_view *out, int a) {
@@ -143,12 +135,6 @@ static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel,
 
 /* ---- the text -------------------------------------------------------------------- */
 
-/* A kind as the text has it: it matters for integers of sound alone, so that all other signals share their
- * kernels. */
-static int kind_of(int kind, int dtype) {
-  return kind == FC_AUDIO && !fc_dtype_is_float(dtype) ? FC_AUDIO : FC_IMAGE;
-}
-
 /* Both views, and what has been derived from them. */
 typedef struct shape {
   int in_dtype, out_dtype, in_kind, out_kind, compute;
@@ -160,8 +146,8 @@ typedef struct shape {
 static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
   return (shape){in->dtype,
                  out->dtype,
-                 kind_of(in->kind, in->dtype),
-                 kind_of(out->kind, out->dtype),
+                 fc_text_kind(in->kind, in->dtype),
+                 fc_text_kind(out->kind, out->dtype),
                  compute,
                  pixels ? in->shape[FC_AXIS_C] : 1,
                  pixels ? out->shape[FC_AXIS_C] : 1,
@@ -270,84 +256,6 @@ static gboolean is_fit(const fc_compose_stage *s, gint64 channels) {
          s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT;
 }
 
-static gboolean is_around(const fc_device_function *f) {
-  return (f->flags & FC_FUNCTION_AROUND) != 0;
-}
-
-/* A stage's text in its own namespace, with #line so that compiler messages name the operator and count
- * from the text's first line. */
-static void append_function(GString *text, guint i, const fc_composition *c, int in_dtype) {
-  const fc_compose_stage *s = &c->stages[i];
-  g_autofree char *name = g_strescape(s->name, NULL);
-  g_string_append_printf(text, "namespace stage%u {\ntypedef %s real;\n", i, types[c->compute]);
-  if (fc_ranges_nan_free(c, i, in_dtype))
-    g_string_append(text, "FC_DEVICE real fc_at_least(real v, real low) { return fc_larger(v, low); }\n"
-                          "FC_DEVICE real fc_at_most(real v, real high) { return fc_smaller(v, high); }\n");
-  g_string_append_printf(text, "%s#line 1 \"%s\"\n%s\n}\n",
-                         is_around(s->function) ? "typedef ::fc_neighbours<real> fc_around;\n" : "", name,
-                         s->function->source);
-  g_string_append_printf(
-      text,
-      "#line 1 \"parameters of %s\"\nstatic_assert(sizeof(stage%u::%s) == %u, \"the text's members "
-      "are not laid out as the bytes are\");\n",
-      name, i, s->function->entry, MAX(s->function->n_bytes, 1));
-}
-
-/* Rounds the values of the link behind stage i. */
-static void append_rounding(GString *text, const fc_composition *c, guint i) {
-  g_string_append_printf(text, "    fc_map_round<%s, %d>(v%u, noted);\n", types[c->stages[i].dtype],
-                         kind_of(c->stages[i].kind, c->stages[i].dtype), i + 1);
-}
-
-/* The struct that holds functions `from` to `to`, and applies them to the samples of N / channels pixels.
- * Functions of more channels exchange them, which is left to the kernel's loads and stores (overlap.h). */
-static void append_chain(GString *text, const char *name, const fc_composition *c, guint from, guint to,
-                         gint64 channels, int in_dtype) {
-  const char *real = types[c->compute];
-  const gboolean placed = is_placed(c), rounded = from > 0 && fc_ranges_rounded(c, from - 1, in_dtype),
-                 codes = from > 0 && !fc_dtype_is_float(c->stages[from - 1].dtype),
-                 scales = from == 0 && c->window < c->n && fc_ranges_scales(c, in_dtype);
-  gboolean notes = rounded;
-  for (guint i = from; i < to; i++) notes |= fc_ranges_rounded(c, i, in_dtype);
-  g_string_append_printf(text,
-                         "#line 1 \"chain\"\nstruct %s {\n  static constexpr bool QUIET = %s, NEAR = %s, "
-                         "SCALES = %s, ROUNDED = %s, NOTES = %s, PLACED = %s;\n",
-                         name, truth[to == c->n && fc_ranges_quiet(c, in_dtype)],
-                         truth[to == c->n && fc_ranges_near(c, in_dtype)], truth[scales], truth[codes],
-                         truth[notes], truth[placed]);
-  if (placed) g_string_append_printf(text, "  alignas(%d) fc_map_place place;\n", FC_COMPOSE_ALIGN);
-  for (guint i = from; i < to; i++)
-    g_string_append_printf(text, "  alignas(%d) stage%u::%s f%u;\n", FC_COMPOSE_ALIGN, i,
-                           c->stages[i].function->entry, i);
-  if (scales) g_string_append(text, "  FC_DEVICE float factor() const { return f0.factor; }\n");
-  g_string_append_printf(text,
-                         "  template <%sint N, int M> FC_DEVICE void run(const %s (&from)[N], %s (&to)[M], "
-                         "fc_dev_noted &noted%s) const {\n"
-                         "    constexpr int PIXELS = N / %d;\n    %s v%u[N];\n"
-                         "#pragma unroll\n    for (int i = 0; i < N; i++) v%u[i] = from[i];\n",
-                         scales ? "bool SCALED = false, " : "", real, real,
-                         placed ? ", const fc_map_at &at" : "", (int)channels, real, from, from);
-  if (rounded) append_rounding(text, c, from - 1);
-  for (guint i = from; i < to; i++) {
-    const fc_device_function *f = c->stages[i].function;
-    const gboolean exchanges = f->in > channels;
-    if (f->out > 0 && !exchanges) channels = f->out;
-    g_string_append_printf(text, "    %s v%u[PIXELS * %d];\n", real, i + 1, (int)channels);
-    if (f->flags & FC_FUNCTION_POSITION)
-      g_string_append_printf(text, "    fc_map_apply_at<%u, %u, %d>(f%u, v%u, v%u, at, place);\n", f->in,
-                             f->out, (int)(f->in ? f->in : channels), i, i, i + 1);
-    else if (exchanges)
-      g_string_append_printf(text, "    fc_none().run(v%u, v%u, noted);\n", i, i + 1);
-    else
-      g_string_append_printf(text, "    %sfc_map_apply<%u, %u>(f%u, v%u, v%u);\n",
-                             i || !scales ? "" : "if constexpr (SCALED) fc_none().run(v0, v1, noted); else ",
-                             f->in, f->out, i, i, i + 1);
-    if (fc_ranges_rounded(c, i, in_dtype)) append_rounding(text, c, i);
-  }
-  g_string_append_printf(text, "#pragma unroll\n    for (int i = 0; i < M; i++) to[i] = v%u[i];\n  }\n};\n",
-                         to);
-}
-
 static void append_kernel(GString *text, guint variant, const shape *s) {
   const gint64 threads = variant >= TILES ? 32 * warps_of(variant) : MAP_THREADS;
   g_string_append(text, "struct Params {\n  fc_map_args args;\n");
@@ -356,8 +264,8 @@ static void append_kernel(GString *text, guint variant, const shape *s) {
       text,
       "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
       "  fc_await_earlier();\n  fc_map_%s<%s, %s, %d, %s, %d, ",
-      (int)threads, fc_compose_skeleton(variant), types[s->compute], types[s->in_dtype], s->in_kind,
-      types[s->out_dtype], s->out_kind);
+      (int)threads, fc_compose_skeleton(variant), fc_text_types[s->compute], fc_text_types[s->in_dtype],
+      s->in_kind, fc_text_types[s->out_dtype], s->out_kind);
   if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
   if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
   g_string_append(text, "Chain>::run(p.args, p.chain);\n}\n");
@@ -440,7 +348,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   gint64 middle = channels, out = channels;
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
-  w->around = is_around(f);
+  w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
   const int together = w->around ? 0 : fc_overlap_together(f);
   w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row =
@@ -471,7 +379,7 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
   window w;
   fc_series k;
   if (c->windows > 1) return fc_series_describe(&k, c, in_dtype, channels, FALSE, 0);
-  if (is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
+  if (fc_text_is_placed(c)) return c->window == c->n && channels <= FC_COMPOSE_CHANNELS;
   return c->window == c->n || describe_window(&w, c, in_dtype, channels, WHOLE);
 }
 
@@ -535,7 +443,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
   if (in->shape[other] != across || in->origin[other] != out->origin[other] || across > far ||
       total > far - taps || planes_of(l) > far ||
       (l->c->border == FC_BORDER_WRAP && in->extent[along] > far) ||
-      !fc_window_has_all(in, out, along, taps, l->c->border))
+      !fc_window_has_all(in, out, along, taps, l->c->border) || !fc_prefilter_has_all(l->c, in, out, taps))
     return FALSE;
   char *data = (char *)in->data + (origin - in->origin[along]) * in->stride[along];
   l->in.data = data + first * in->stride[along];
@@ -547,6 +455,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
                              .total = (gint32)total,
                              .first = (gint32)first,
                              .constant = (float)l->c->border_value,
+                             .ahead = fc_prefilter_constant(l->c),
                              .notes = l->notes};
   return TRUE;
 }
@@ -619,12 +528,14 @@ static gboolean launch_slide(lines *l, fc_composed *to) {
 }
 
 /* What these outputs need of the signal, if blocks are computed whole. */
-static gboolean has_blocks(const fc_view *in, const fc_view *out, gint64 hop, gint64 taps, int border) {
+static gboolean has_blocks(const fc_composition *c, const fc_view *in, const fc_view *out, gint64 hop,
+                           gint64 taps) {
   fc_view whole = *out;
   gint64 *first = &whole.origin[FC_AXIS_X], end = *first + out->shape[FC_AXIS_X];
   *first -= *first % hop, end = (end + hop - 1) / hop * hop;
   whole.shape[FC_AXIS_X] = MIN(end, in->extent[FC_AXIS_X]) - *first;
-  return fc_window_has_all(in, &whole, FC_AXIS_X, taps, border);
+  return fc_window_has_all(in, &whole, FC_AXIS_X, taps, c->border) &&
+         fc_prefilter_has_all(c, in, &whole, taps);
 }
 
 /* As many groups as run at a time take several jobs in turn; warps one each, else a ninth idles at the end.
@@ -633,8 +544,7 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
   const fc_function_transforms *o = l->w.overlap;
   const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
-  if (!has_blocks(&l->in, l->out, o->hop, l->w.f->window_x, l->c->border) || !fill_lines(l, -skip))
-    return FALSE;
+  if (!has_blocks(l->c, &l->in, l->out, o->hop, l->w.f->window_x) || !fill_lines(l, -skip)) return FALSE;
   const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / fc_overlap_together(l->w.f)),
                most = o->groups > 1 ? jobs : (gint64)l->processors * o->resident;
   split_lines(l, count, jobs);
@@ -734,10 +644,10 @@ static void append_window_arguments(GString *text, const window *w, guint varian
     g_string_append_printf(text, ", %d", (int)fc_slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
   else if (w->row)
     g_string_append_printf(text, ", %d, %d, %d, %d, %s", (int)w->v, (int)w->batch, (int)w->threads,
-                           (int)w->unroll, truth[w->sorted]);
+                           (int)w->unroll, fc_text_truth[w->sorted]);
   else if (!w->overlap && !w->column)
     g_string_append_printf(text, ", %d, %d, %d, %d, %s, %d", (int)w->v, (int)w->batch, (int)w->threads,
-                           (int)(w->cell ? w->cell : w->threads), truth[w->lends], (int)w->unroll);
+                           (int)(w->cell ? w->cell : w->threads), fc_text_truth[w->lends], (int)w->unroll);
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
@@ -757,8 +667,14 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
     w.lends = (variant - MARCH) % LONGER >= LENDS;
   }
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
-  if (before) append_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
-  if (after) append_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
+  if (c->prefilter > 1) fc_text_chain(text, "Ahead", c, 0, c->prefilter - 1, w.ui, in->dtype);
+  if (fc_prefilter_behind(c, in->dtype))
+    fc_text_chain(text, "Behind", c, c->prefilter, c->window, w.um, in->dtype);
+  if (c->prefilter)
+    fc_prefilter_append(text, c, in->dtype);
+  else if (before)
+    fc_text_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
+  if (after) fc_text_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
   g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
                          w.f->entry, w.around ? "around" : "window");
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
@@ -774,14 +690,16 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                                        : g_strdup_printf("%d", (int)w.threads);
   g_autofree char *sides =
       down ? g_strdup_printf("%d, %d", (int)fc_vectors_moved(&w, 0), (int)fc_vectors_moved(&w, 1))
-           : g_strconcat(w.around ? types[c->compute] : truth[!!(flags & ALIGNED)], w.overlap ? ", " : NULL,
-                         truth[fc_ranges_finite(c, c->window, in->dtype)], NULL);
+           : g_strconcat(w.around ? fc_text_types[c->compute] : fc_text_truth[!!(flags & ALIGNED)],
+                         w.overlap ? ", " : NULL, fc_text_truth[fc_ranges_finite(c, c->window, in->dtype)],
+                         NULL);
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
       "  fc_await_earlier();\n  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
-      bounds, fc_compose_skeleton(variant), types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
-      kind_of(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
+      bounds, fc_compose_skeleton(variant), fc_text_types[in->dtype], fc_text_kind(in->kind, in->dtype),
+      fc_text_types[out->dtype], fc_text_kind(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo,
+      (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
   const char *const none = down || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
@@ -824,20 +742,20 @@ static void append_series(GString *text, const fc_composition *c, const fc_view 
   fc_series_set(&k, c, fc_series_lengths[(variant - SERIES) / LENGTH], threads);
   for (guint i = 0; i <= k.n; i++) {
     const guint from = i ? k.at[i - 1] + 1 : 0, to = i < k.n ? k.at[i] : c->n;
-    if (from < to) append_chain(text, names[i], c, from, to, i ? k.um : k.ui, in->dtype);
+    if (from < to) fc_text_chain(text, names[i], c, from, to, i ? k.um : k.ui, in->dtype);
   }
   g_autofree char *types_of =
-      g_strdup_printf("%s, %d, %s, %d", types[in->dtype], kind_of(in->kind, in->dtype), types[out->dtype],
-                      kind_of(out->kind, out->dtype));
+      g_strdup_printf("%s, %d, %s, %d", fc_text_types[in->dtype], fc_text_kind(in->kind, in->dtype),
+                      fc_text_types[out->dtype], fc_text_kind(out->kind, out->dtype));
   g_autofree char *ends =
-      g_strdup_printf("%s, %s", truth[!!(flags & ALIGNED)], truth[!!(flags & OUT_ALIGNED)]);
+      g_strdup_printf("%s, %s", fc_text_truth[!!(flags & ALIGNED)], fc_text_truth[!!(flags & OUT_ALIGNED)]);
   fc_series_append(text, &k, c, names, types_of, ends);
 }
 
 /* ---- all of it --------------------------------------------------------------------- */
 
 static gboolean takes_pixels(const fc_composition *c) {
-  gboolean pixels = is_placed(c);
+  gboolean pixels = fc_text_is_placed(c);
   for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
   return pixels;
 }
@@ -853,7 +771,7 @@ static gboolean is_sound(const fc_composition *c, const fc_view *in, const fc_vi
   for (int a = 0; a < FC_AXIS_C; a++)
     if (in->shape[a] != out->shape[a] && (a == FC_AXIS_N || c->window == c->n)) return FALSE;
   return channels == out->shape[FC_AXIS_C] && c->stages[c->n - 1].dtype == out->dtype &&
-         (!is_placed(c) || MAX(in->shape[FC_AXIS_C], channels) <= FC_COMPOSE_CHANNELS);
+         (!fc_text_is_placed(c) || MAX(in->shape[FC_AXIS_C], channels) <= FC_COMPOSE_CHANNELS);
 }
 
 static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
@@ -864,10 +782,10 @@ static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_
   s.costly = !pixels && is_costly(c);
   const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
                               out->extent[FC_AXIS_Y]};
-  if (!fill_args(&args, in, out, pixels, is_placed(c), notes)) return FALSE;
+  if (!fill_args(&args, in, out, pixels, fc_text_is_placed(c), notes)) return FALSE;
   to->variant = choose(&s, &args), to->grid[2] = 1;
   return size_grid(to, &s, &args, processors) &&
-         set_params(to, &args, sizeof args, is_placed(c) ? &place : NULL, c);
+         set_params(to, &args, sizeof args, fc_text_is_placed(c) ? &place : NULL, c);
 }
 
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
@@ -886,14 +804,14 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
                          variant < MARCH ? "map" : fc_compose_skeleton(variant));
   if (c->window < c->n && fc_vectors_is_box(c->stages[c->window].function))
     g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
-  for (guint i = 0; i < c->n; i++) append_function(text, i, c, in->dtype);
+  for (guint i = 0; i < c->n; i++) fc_text_function(text, i, c, in->dtype);
   if (c->windows > 1) {
     append_series(text, c, in, out, variant);
   } else if (c->window < c->n) {
     append_window(text, c, in, out, variant);
   } else {
     const shape s = shape_of(in, out, c->compute, takes_pixels(c));
-    append_chain(text, "Chain", c, 0, c->n, s.channels_in, in->dtype);
+    fc_text_chain(text, "Chain", c, 0, c->n, s.channels_in, in->dtype);
     append_kernel(text, variant, &s);
   }
   return g_string_free(text, FALSE);

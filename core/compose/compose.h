@@ -62,7 +62,7 @@ typedef struct fc_window_args {
   gint32 across, planes;
   gint32 begin, extent, total;
   gint32 first, count, each;
-  float constant;
+  float constant, ahead;
   guint32 *notes;
 } fc_window_args;
 
@@ -111,6 +111,8 @@ typedef struct fc_composition {
   int border;          /* of that stage: fc_border; the kernel makes the border */
   double border_value; /* as a real value */
   guint windows;       /* how many stages read windows, if that is more than one */
+  guint prefilter;     /* how many stages, up to one whose short window comes ahead of `window` and is not
+                        * counted (core/compose/prefilter.h); 0: there is none */
 } fc_composition;
 
 /* A launch. */

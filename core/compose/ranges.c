@@ -98,7 +98,7 @@ static known known_behind(known k, const fc_device_function *f) {
 /* What a window sees beyond the ends; 0 for stages that read none. */
 static double beyond(const fc_composition *c, guint i) {
   if (!(c->stages[i].function->flags & FC_FUNCTION_WINDOW)) return 0;
-  return c->windows > 1 ? c->stages[i].border_value : c->border_value;
+  return i == c->window && c->windows < 2 ? c->border_value : c->stages[i].border_value;
 }
 
 static known with_border(known k, double value) {

@@ -17,6 +17,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/error.h"
+#include "core/compose/prefilter.h"
 #include "core/compose/series.h"
 
 /* A function followed by the memory that its pointers point to. */
@@ -102,7 +103,7 @@ static gboolean is_shifted(const fc_plan_stage *ps) {
 
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c) {
-  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0, 0};
+  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0, 0, 0};
   for (guint i = 0; i < n; i++) {
     const fc_plan_stage *ps = &plan->stages[stage + i];
     const fc_format *in = &plan->links[stage + i], *out = in + 1;
@@ -112,6 +113,7 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
     stages[i].border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
     if (c->windows++ == 0) c->window = i, c->border = ps->border, c->border_value = stages[i].border_value;
   }
+  fc_prefilter_take(c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
 }
 
 /* Whether the stage makes integers of something else, and so may note something. */

@@ -44,16 +44,24 @@ static guint stages_of_result(const fc_plan *plan) {
   return n;
 }
 
+/* Whether a kernel of several stages looks at samples through the window `s` that a prefilter makes. */
+static gboolean has_prefilter(const fc_plan *plan, guint stage, guint s) {
+  fc_compose_stage stages[FC_COMPOSE_STAGES];
+  fc_composition c;
+  fc_plan_composition(plan, stage, plan->stages[stage].fused, stages, &c);
+  return c.prefilter && stage + c.window == s;
+}
+
 /* The first window of those of n stages at the end that only rank, if floats come into it from a kernel of
- * its own; 0: there is none. */
+ * its own, or from a prefilter; 0: there is none. */
 static guint first_window(const fc_plan *plan, guint n) {
-  guint first = 0, begin = 0;
+  guint first = 0, begin = 0, last = 0;
   for (guint s = n; s-- > 1 && ranks(&plan->stages[s]);)
     if (is_window(&plan->stages[s])) first = s;
-  for (guint s = 0; s < first; s += MAX(plan->stages[s].fused, 1)) begin = s + MAX(plan->stages[s].fused, 1);
+  for (; begin < first; begin += MAX(plan->stages[begin].fused, 1)) last = begin;
   const fc_plan_stage *before = &plan->stages[first ? first - 1 : 0];
-  return begin == first && plan->links[first].dtype == FC_F32 && rounds_floats(before) && !before->on_host &&
-                 !before->made
+  return (begin == first || has_prefilter(plan, last, first)) && plan->links[first].dtype == FC_F32 &&
+                 rounds_floats(before) && !before->on_host && !before->made
              ? first
              : 0;
 }

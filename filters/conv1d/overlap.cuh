@@ -18,7 +18,7 @@
 #define FC_FILTERS_OVERLAP_CUH
 
 #include "filters/fourier/gpu/overlap_save.cuh"
-#include "filters/gpu/window.cuh"
+#include "filters/gpu/prefilter.cuh"
 
 // fc_function_transforms of device_function.h: LENGTH complex values a transform, of TOGETHER channels.
 template <int LENGTH, int TOGETHER_> struct fc_transforms {
@@ -71,6 +71,7 @@ struct fc_overlap {
   typedef typename Op::config config;
   typedef typename config::S S;
   static constexpr int TOGETHER = Op::TOGETHER, N = S::N, THREADS = S::threads;
+  typedef fc_prefilter<Pre> prefilter;
   static constexpr bool LINES = TOGETHER == 1; // re and im are N positions apart in a line, else two channels
   static constexpr int INPUTS = LINES ? 2 * N : N;
   // Samples that are loaded, and stored, at a position: all of it, or some channels; and its samples in all.
@@ -112,12 +113,10 @@ struct fc_overlap {
 
   // ---- loads ----
 
-  // What is convolved of a position inside the signal; its channels lie so many samples apart.
-  static FC_DEVICE void read(const char *in, int apart, int position, const Pre &pre, float (&v)[TOGETHER],
-                             fc_dev_noted &noted) {
+  // The samples of a position inside the signal; its channels lie so many samples apart.
+  static FC_DEVICE void read(const char *in, int apart, int position, float (&x)[IN]) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
     const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
-    float x[IN];
     if constexpr (IN_ONE && IN * sizeof(T) % 4 == 0) {
       struct alignas(IN * sizeof(T)) {
         uint32_t word[IN * sizeof(T) / 4];
@@ -132,7 +131,20 @@ struct fc_overlap {
 #pragma unroll
       for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(reinterpret_cast<const T *>(from)[c * apart], map);
     }
-    pre.run(x, v, noted);
+  }
+
+  // What is convolved of a position inside the signal, as are those that a prefilter looks at.
+  static FC_DEVICE void take(const char *in, int apart, int position, const Pre &pre, float (&v)[TOGETHER],
+                             fc_dev_noted &noted) {
+    float x[prefilter::TAPS * IN];
+#pragma unroll
+    for (int k = 0; k < prefilter::TAPS; k++) {
+      float one[IN];
+      read(in, apart, position + k - prefilter::BEFORE, one);
+#pragma unroll
+      for (int c = 0; c < IN; c++) x[k * IN + c] = one[c];
+    }
+    fc_prefiltered<1>(pre, x, v, noted);
   }
 
   // The same, or the border's.
@@ -141,7 +153,9 @@ struct fc_overlap {
     const int source = fc_dev_border_source(BORDER, position + a.begin, a.extent);
 #pragma unroll
     for (int c = 0; c < TOGETHER; c++) v[c] = a.constant;
-    if (source >= 0) read(j.in, apart_by(FROM, j), source - a.begin, pre, v, noted);
+    if (source >= 0)
+      fc_prefiltered_at<IN>(a, source, pre, v, noted,
+                            [&](int at, float(&x)[IN]) { read(j.in, apart_by(FROM, j), at, x); });
   }
 
   // A full window, all inside the signal, from position `at` on. What is not wanted is read all the same,
@@ -152,7 +166,7 @@ struct fc_overlap {
       const bool sure = first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
       const int i = first + t;
       const bool wanted = sure || (i >= lead && i < count);
-      read(in, apart, at + (wanted ? i : lead), pre, v, noted);
+      take(in, apart, at + (wanted ? i : lead), pre, v, noted);
 #pragma unroll
       for (int c = 0; c < TOGETHER; c++) v[c] = wanted ? v[c] : 0;
     };
@@ -317,7 +331,8 @@ struct fc_overlap {
                 count = fc_within(static_cast<int64_t>(a.extent) - a.begin - j.first + op.lead + op.taps - 1,
                                   window);
       fc_complex<float> x[S::E];
-      if (count == window && at + op.lead >= -a.begin && at + window <= a.extent - a.begin)
+      if (count == window && at + op.lead - prefilter::BEFORE >= -a.begin &&
+          at + window + prefilter::AFTER <= a.extent - a.begin)
         load(x, j.in, apart_by(FROM, j), at, count, op.lead, t, pre, noted);
       else
         load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);

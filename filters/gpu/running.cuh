@@ -18,6 +18,7 @@
 #ifndef FC_FILTERS_GPU_RUNNING_CUH
 #define FC_FILTERS_GPU_RUNNING_CUH
 
+#include "filters/gpu/prefilter.cuh"
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
@@ -39,6 +40,10 @@ struct fc_running {
                        WO = EACH * UO * static_cast<int>(sizeof(U)) / 4,
                        ROW = (WM > WO ? WM : WO) / 4 * 4 + 4; // words
   static constexpr int VECTOR = 16;                           // bytes that are moved at once
+  // Positions that a thread looks at, with those around its own for a prefilter: in whole vectors.
+  typedef fc_prefilter<Pre> prefilter;
+  static constexpr int SEEN = EACH + prefilter::TAPS - 1,
+                       WS = (SEEN * BYTES + VECTOR - 1) / VECTOR * (VECTOR / 4);
   static constexpr bool CODE = Post::ROUNDED && fc_map_dtype<U> < FC_F32 && !Op::EXTREME,
                         WIDE = ALIGNED && WO % 4 == 0 && WO > 4, TOGETHER = WIDE || !ALIGNED;
   // Codes of sound are stored with an offset.
@@ -65,24 +70,22 @@ struct fc_running {
     for (int c = 0; c < UM; c++) to[c] = 0;
     if (at < -BEFORE || at >= a.total + AFTER) return;
     const int source = fc_dev_border_source(BORDER, at + a.begin, a.extent);
-    float x[UI], v[UM];
+    float v[UM];
 #pragma unroll
     for (int c = 0; c < UM; c++) v[c] = a.constant;
-    if (source >= 0) {
-      const T *samples = reinterpret_cast<const T *>(in) + static_cast<int64_t>(source - a.begin) * UI;
-#pragma unroll
-      for (int c = 0; c < UI; c++) x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
-      pre.run(x, v, noted);
-    }
+    if (source >= 0)
+      fc_prefiltered_at<UI>(a, source, pre, v, noted,
+                            [&](int position, float(&x)[UI]) { fc_read_position<T, KT>(in, position, x); });
 #pragma unroll
     for (int c = 0; c < UM; c++) to[c] = static_cast<code>(Op::code_of(v[c]));
   }
 
   // Whether load() may touch all that it does for EACH positions from `at` on.
   static FC_DEVICE bool is_whole(const fc_window_args &a, int at, int count = EACH) {
-    constexpr int AROUND = (VECTOR - 1 + BYTES - 1) / BYTES; // positions
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER);
-    return at >= from + AROUND && at + count + AROUND <= end;
+    constexpr int AROUND = (VECTOR - 1 + 4 * WS - SEEN * BYTES + BYTES - 1) / BYTES; // positions
+    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE),
+              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER);
+    return at >= from + AROUND + prefilter::BEFORE && at + count + AROUND + prefilter::AFTER <= end;
   }
 
   // The codes of a warp's positions, of the tile that begins at `tile`, into the rows of those threads that
@@ -103,24 +106,24 @@ struct fc_running {
     __syncwarp();
   }
 
-  // Words of EACH positions from `at`, which is OFFSET after a multiple of EACH: by vectors that contain
+  // Words of SEEN positions from `at`, which is OFFSET after a multiple of EACH: by vectors that contain
   // them.
-  template <int OFFSET> static FC_DEVICE void load(const char *in, int at, uint32_t (&word)[WI]) {
+  template <int OFFSET> static FC_DEVICE void load(const char *in, int at, uint32_t (&word)[WS]) {
     constexpr int MISS = (OFFSET * BYTES % VECTOR + VECTOR) % VECTOR; // of vectors, if rows begin there
     const char *at_all = in + static_cast<int64_t>(at) * BYTES;
     const uint32_t askew =
         ALIGNED ? MISS : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(at_all) % VECTOR);
-    uint32_t all[WI + 4], some[WI + 1];
+    uint32_t all[WS + 4], some[WS + 1];
 #pragma unroll
-    for (int i = 0; i < WI + 4; i += 4) {
+    for (int i = 0; i < WS + 4; i += 4) {
       uint32_t four[4] = {0, 0, 0, 0};
-      if (i < WI || askew) fc_words_load(four, at_all - askew + 4 * i);
+      if (i < WS || askew) fc_words_load(four, at_all - askew + 4 * i);
 #pragma unroll
       for (int k = 0; k < 4; k++) all[i + k] = four[k];
     }
     fc_window_slide<4>(some, all, askew / 4);
 #pragma unroll
-    for (int i = 0; i < WI; i++) word[i] = __funnelshift_r(some[i], some[i + 1], askew % 4 * 8);
+    for (int i = 0; i < WS; i++) word[i] = __funnelshift_r(some[i], some[i + 1], askew % 4 * 8);
   }
 
   // The codes of a thread's EACH positions of the tile that begins at `tile`, packed; for all threads.
@@ -137,15 +140,17 @@ struct fc_running {
         return;
       }
     }
-    uint32_t raw[WI];
-    load<OFFSET>(in, at, raw);
+    uint32_t raw[WS];
+    load<OFFSET - prefilter::BEFORE>(in, at - prefilter::BEFORE, raw);
     if constexpr (std::is_same<Pre, fc_none>::value) {
 #pragma unroll
       for (int i = 0; i < WM; i++) word[i] = raw[i] ^ FLIP;
     } else {
-      float x[EACH * UI], v[EACH * UM];
-      fc_map_values<float, T, KT, EACH * UI>(x, raw);
-      pre.run(x, v, noted);
+      float all[4 * WS / sizeof(T)], x[SEEN * UI], v[EACH * UM];
+      fc_map_values<float, T, KT, static_cast<int>(4 * WS / sizeof(T))>(all, raw);
+#pragma unroll
+      for (int i = 0; i < SEEN * UI; i++) x[i] = all[i];
+      fc_prefiltered<EACH>(pre, x, v, noted);
 #pragma unroll
       for (int i = 0; i < EACH * UM; i++)
         fc_map_element_set<code>(word, i, static_cast<code>(Op::code_of(v[i])));

@@ -22,6 +22,7 @@
 #define FC_FILTERS_GPU_SLIDE_CUH
 
 #include "filters/gpu/extremes.cuh"
+#include "filters/gpu/prefilter.cuh"
 #include "filters/gpu/running.cuh"
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
@@ -128,13 +129,38 @@ struct fc_slide_floats {
     return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
   }
 
-  typedef fc_window_load<T, KT, 4 * UI, ALIGNED> load;
   static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
+  // Four positions, and the quads before and behind them that a prefilter looks at.
+  typedef fc_prefilter<Pre> prefilter;
+  static constexpr int QUADS_BEFORE = (prefilter::BEFORE + 3) / 4, QUADS_AFTER = (prefilter::AFTER + 3) / 4;
+  struct load {
+    static constexpr int QUADS = QUADS_BEFORE + 1 + QUADS_AFTER;
+    fc_window_load<T, KT, 4 * UI, ALIGNED> quad[QUADS];
+    FC_DEVICE void fetch(const char *from) {
+#pragma unroll
+      for (int q = 0; q < QUADS; q++) quad[q].fetch(from + (q - QUADS_BEFORE) * (4 * BYTES));
+    }
+    FC_DEVICE void seen(float (&x)[(3 + prefilter::TAPS) * UI]) const {
+      constexpr int SKIP = (4 * QUADS_BEFORE - prefilter::BEFORE) * UI;
+#pragma unroll
+      for (int q = 0; q < QUADS; q++) {
+        float some[4 * UI];
+        quad[q].values(some);
+#pragma unroll
+        for (int i = 0; i < 4 * UI; i++) {
+          const int to = q * (4 * UI) + i - SKIP;
+          if (to >= 0 && to < (3 + prefilter::TAPS) * UI) x[to] = some[i];
+        }
+      }
+    }
+  };
   static_assert(UNIT % (4 * LANES) == 0 && SAMPLES % (4 * LANES) == 0,
                 "buffers are made of whole warps' quads");
 
   // Where quad i of a buffer lies, if it is one of this thread's, THREADS apart.
-  static FC_DEVICE int place(int i) { return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES); }
+  static FC_DEVICE int place(int i) {
+    return 4 * (i & ~(LANES - 1)) + fc_slide_quad(threadIdx.x % LANES);
+  }
 
   // The same of the buffer of ends, by the block that comes first.
   static FC_DEVICE int tail_place(int i, int first, int turn) {
@@ -157,26 +183,23 @@ struct fc_slide_floats {
 
   // Four positions, as they are kept.
   static FC_DEVICE void values(float (&v)[4 * UM], const load &raw, const Pre &pre, fc_dev_noted &noted) {
-    float x[4 * UI];
-    raw.values(x);
-    pre.run(x, v, noted);
+    float x[(3 + prefilter::TAPS) * UI];
+    raw.seen(x);
+    fc_prefiltered<4>(pre, x, v, noted);
   }
 
   // Position k of a quad, which may be the border's, or not exist: then no window uses it.
   static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int quad, int k,
                             const Pre &pre, fc_dev_noted &noted) {
     const int at = position(w, quad) + k, i = quad - w.heads;
-    float x[UI], v[UM];
+    float v[UM];
 #pragma unroll
     for (int c = 0; c < UM; c++) v[c] = a.constant;
     const int source =
         at >= -BEFORE && at < a.total + AFTER ? fc_dev_border_source(BORDER, at + a.begin, a.extent) : -1;
-    if (source >= 0) {
-      const T *samples = reinterpret_cast<const T *>(w.in) + static_cast<int64_t>(source - a.begin) * UI;
-#pragma unroll
-      for (int c = 0; c < UI; c++) x[c] = fc_dev_value<float, T>(samples[c], fc_map_scaling<float, T, KT>());
-      pre.run(x, v, noted);
-    }
+    if (source >= 0)
+      fc_prefiltered_at<UI>(a, source, pre, v, noted,
+                            [&](int position, float(&x)[UI]) { fc_read_position<T, KT>(w.in, position, x); });
     const int room = i < 0 ? HEADS : ROOM;
     float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
                       : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
@@ -223,7 +246,8 @@ struct fc_slide_floats {
   static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
     constexpr int BATCH = BYTES > 8 ? 2 : 4;
-    const int from = a.begin < BEFORE ? -a.begin : -BEFORE, end = min(a.extent - a.begin, a.total + AFTER),
+    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE,
+              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER,
               count = w.heads + w.tails;
     if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
       return bring_inside(r, w, pre, noted);

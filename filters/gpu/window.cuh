@@ -30,6 +30,7 @@ struct fc_window_args {
   int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh; in
                                 // march.cuh count is that of planes, of all images
   float constant;               // the value beyond the ends, between Pre and Post
+  float ahead;                  // the same for a prefilter (prefilter.cuh)
   uint32_t *notes;
 };
 

@@ -141,6 +141,34 @@ static void load(const trial *t, gint64 n, gint64 y, gint64 x, double *v) {
     }
 }
 
+/* One more sample of a window in which k have been seen. */
+static float seen_with(const seen *w, int k, float v, float sum) {
+  if (w->statistic < 0) return fmaf(w->taps[k], v, sum);
+  if (k == 0 || isnan(v) || isnan(sum)) return k > 0 && isnan(sum) ? sum : v;
+  if (w->statistic == FC_WINSTAT_MIN) return v < sum || (v == sum && signbit(v)) ? v : sum;
+  return v > sum || (v == sum && signbit(sum)) ? v : sum;
+}
+
+/* What a prefilter makes of a position inside the signal. */
+static void prefilter(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
+  const guint at = t->what.prefilter - 1;
+  const seen *w = &t->series[at];
+  const fc_compose_stage *d = &t->described[at];
+  float sum[4] = {0};
+  for (int k = 0; k < w->nx; k++) {
+    const gint64 from = fc_border_map(d->border, x - w->nx / 2 + k, t->in.extent[2]);
+    double u[16];
+    for (gint64 c = 0; c < channels; c++) u[c] = (float)d->border_value;
+    if (from >= 0) {
+      load(t, n, y, from, u);
+      through(t, 0, at, u, t->in.shape[3], 0, 0);
+    }
+    for (gint64 c = 0; c < channels; c++) sum[c] = seen_with(w, k, (float)u[c], sum[c]);
+  }
+  for (gint64 c = 0; c < channels; c++) v[c] = (double)sum[c];
+  round_at(t, at, v, channels);
+}
+
 /* What the window sees of one position: through the stages ahead, or the border. */
 static void look(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
   const gint64 from_y = fc_border_map(t->what.border, y, t->in.extent[1]),
@@ -149,8 +177,11 @@ static void look(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double
     for (gint64 c = 0; c < channels; c++) v[c] = (float)t->what.border_value;
     return;
   }
-  load(t, n, from_y, from_x, v);
-  through(t, 0, t->what.window, v, t->in.shape[3], 0, 0);
+  if (t->what.prefilter)
+    prefilter(t, n, from_y, from_x, channels, v);
+  else
+    load(t, n, from_y, from_x, v);
+  through(t, t->what.prefilter, t->what.window, v, t->what.prefilter ? channels : t->in.shape[3], 0, 0);
 }
 
 static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
@@ -339,14 +370,7 @@ static void see(const seen *w, const fc_compose_stage *d, const frame *f, gint64
       for (int i = 0; i < w->nx; i++) {
         const gint64 from_x = fc_border_map(d->border, x - w->nx / 2 + i, f->columns);
         const float v = from_y < 0 || from_x < 0 ? (float)d->border_value : frame_at(f, from_y, from_x)[c];
-        if (w->statistic < 0)
-          h = fmaf(w->taps[w->dense ? j * w->nx + i : i], v, h);
-        else if (i == 0 || isnan(v) || isnan(h))
-          h = i > 0 && isnan(h) ? h : v;
-        else if (w->statistic == FC_WINSTAT_MIN)
-          h = v < h || (v == h && signbit(v)) ? v : h;
-        else
-          h = v > h || (v == h && signbit(h)) ? v : h;
+        h = seen_with(w, w->dense && w->statistic < 0 ? j * w->nx + i : i, v, h);
       }
       sum = w->dense || w->statistic >= 0 ? h : fmaf(w->taps[w->nx + j], h, sum);
     }
@@ -397,7 +421,8 @@ static void run_plain(trial *t, guint8 *to) {
   const gboolean window = t->what.window < t->what.n;
   gint64 middle = t->in.shape[3];
   for (guint i = 0; i < t->what.window; i++)
-    if (t->stages[i].kind == MATRIX || t->stages[i].kind == COLOR) middle = t->stages[i].out;
+    if (!t->series[i].nx && (t->stages[i].kind == MATRIX || t->stages[i].kind == COLOR))
+      middle = t->stages[i].out;
   for (gint64 n = 0; n < out->shape[0]; n++)
     for (gint64 y = 0; y < out->shape[1]; y++)
       for (gint64 x = 0; x < out->shape[2]; x++) {
@@ -437,9 +462,9 @@ static char *describe(const trial *t) {
                   (int)t->out.origin[2], (int)t->in.extent[2], t->what.border);
   for (guint i = 0; i < t->what.n; i++)
     g_string_append_printf(s, " %s%s",
-                           t->what.windows > 1 && t->series[i].nx ? t->series[i].entry
-                           : i == t->what.window                  ? t->entry
-                                                                  : kinds[t->stages[i].kind],
+                           t->series[i].nx       ? t->series[i].entry
+                           : i == t->what.window ? t->entry
+                                                 : kinds[t->stages[i].kind],
                            i == t->rounding ? "," : "");
   return g_string_free(s, FALSE);
 }
@@ -483,16 +508,20 @@ int main(int argc, char **argv) {
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
-        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0;
+        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
-    for (int tries = 0; !t && tries < 3; tries++) { /* most with a window are none for a kernel */
-      t = i % 4 == 2 ? series_new() : trial_new(i % 2, i % 6 == 1, i % 6 == 5, i % 12 == 9);
+    const gboolean filtered = i % 8 == 3;
+    for (int tries = 0; !t && tries < (filtered ? 12 : 3); tries++) { /* most with a window are no kernels */
+      t = i % 4 == 2
+              ? series_new()
+              : trial_new(i % 2, i % 6 == 1 && !filtered, i % 6 == 5 && !filtered, i % 12 == 9, filtered);
       if (!fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch)) g_clear_pointer(&t, trial_free);
     }
     if (!t) continue;
     t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
+    prefiltered += t->what.prefilter > 0;
     around += strstr(t->text, "fc_around<") != NULL;
     lent += g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL, tall += strstr(t->text, "fc_column<") != NULL;
@@ -524,15 +553,15 @@ int main(int argc, char **argv) {
           "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
           "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
           "that are "
-          "exchanged, %d failed; by variant",
+          "exchanged, %u with a prefilter, %d failed; by variant",
           seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
-          longer, moved, failed);
+          longer, moved, prefiltered, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
                 (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
-                ((tall > 0 && longer > 0) || random < 3000));
+                prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
   dlclose(kernels);
   return failed != 0;
 }

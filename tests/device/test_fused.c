@@ -91,7 +91,14 @@ static const struct {
     {{"winstat:window=1025"}, FC_AUDIO, FC_F32, 2, ""},
     {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 2, "1"},
     {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 1, ""},
-    {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1"},
+    {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1+2"},
+    /* A short window is computed ahead of a long one. */
+    {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5", "winstat:window=500", "gain:2"}, FC_AUDIO, FC_I16, 2, "5"},
+    {{"winstat:window=5:stat=min", "winstat:window=500:stat=std"}, FC_AUDIO, FC_I16, 2, "2"},
+    {{"winstat:window=9:stat=min", "winstat:window=500:stat=std"}, FC_AUDIO, FC_I16, 2, "1+1"},
+    {{"conv1d:[1,2,1]/4:border=wrap", "winstat:window=500:stat=std"}, FC_AUDIO, FC_F32, 2, "1"},
+    {{"conv1d:[1,2,1]/4", "matrix:[0.5,0.5]", "winstat:window=500:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
+    {{"conv1d:[1,2,1]/4:axis=y", "winstat:window=500:stat=max:axis=x"}, FC_IMAGE, FC_U8, 1, "1+1"},
     {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
     {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
     {{"winstat:window=15x15"}, FC_IMAGE, FC_U8, 3, "1"},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/compose/compose.h"
+#include "core/compose/prefilter.h"
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
 #include "filters/conv1d/conv1d_overlap.h"
@@ -27,7 +28,7 @@ typedef struct seen {
 } seen;
 
 typedef struct trial {
-  seen series[MOST_STAGES]; /* by stage, where t->what.windows > 1 */
+  seen series[MOST_STAGES]; /* by stage, where t->what.windows > 1, and of a prefilter */
   stage stages[MOST_STAGES];
   fc_compose_stage described[MOST_STAGES];
   guint n, rounding;
@@ -260,10 +261,9 @@ static void fill(trial *t) {
   }
 }
 
-static void make_one_of(seen *w, const trial *t, guint at, int kind, int dtype) {
-  const gboolean extreme = pick(0, 4) == 0, line = kind == FC_AUDIO || extreme || pick(0, 4) == 0;
-  w->dense = line || pick(0, 2), w->statistic = extreme ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : -1;
-  w->nx = extreme ? pick(2, 25) : pick(1, line ? 24 : 8), w->ny = line ? 1 : pick(1, 8);
+/* What is chosen of such a window: all but its size. */
+static void describe_one(seen *w, int kind, int dtype) {
+  const gboolean extreme = w->statistic >= 0;
   const int count = w->statistic >= 0 ? 0 : w->dense ? w->nx * w->ny : w->nx + w->ny;
   for (int i = 0; i < count; i++) w->taps[i] = (float)real(-0.2, 1.2 / count);
   if (extreme)
@@ -281,7 +281,37 @@ static void make_one_of(seen *w, const trial *t, guint at, int kind, int dtype) 
                               .growth = -1,
                               .window_x = (guint32)w->nx,
                               .window_y = (guint32)w->ny};
-  (void)t, (void)at;
+}
+
+static void make_one_of(seen *w, int kind, int dtype) {
+  const gboolean extreme = pick(0, 4) == 0, line = kind == FC_AUDIO || extreme || pick(0, 4) == 0;
+  w->dense = line || pick(0, 2), w->statistic = extreme ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : -1;
+  w->nx = extreme ? pick(2, 25) : pick(1, line ? 24 : 8), w->ny = line ? 1 : pick(1, 8);
+  describe_one(w, kind, dtype);
+}
+
+/* A short window ahead of that of the kernel. */
+static void make_prefilter(trial *t, guint at, int kind, int dtype, gboolean selects) {
+  seen *w = &t->series[at];
+  fc_compose_stage *d = &t->described[at];
+  w->dense = TRUE, w->ny = 1, w->nx = pick(2, 9);
+  w->statistic = selects || pick(0, 4) == 0 ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : -1;
+  describe_one(w, kind, dtype);
+  w->f.growth = 1;
+  for (int i = 0; w->statistic < 0 && i < w->nx; i++) w->f.growth += fabs((double)w->taps[i]);
+  d->name = "prefilter", d->function = &w->f, d->border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP);
+  d->border_value = d->border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.25 : 9;
+}
+
+/* Lets the kernel take the window of stage `first` as the prefilter of that of stage `at`. FALSE: it takes
+ * none such. */
+static gboolean take_prefilter(trial *t, guint first, guint at, int in_dtype, gint64 channels) {
+  fc_compose_stage *d = &t->described[at];
+  d->border = t->what.border, d->border_value = t->what.border_value;
+  t->what.windows = 2, t->what.window = first;
+  t->what.border = t->described[first].border, t->what.border_value = t->described[first].border_value;
+  fc_prefilter_take(&t->what, in_dtype, channels);
+  return t->what.prefilter > 0;
 }
 
 /* Several windows, with functions ahead of, between and behind them. */
@@ -305,7 +335,7 @@ static trial *series_new(void) {
     d->kind = kind;
     if (i == first || i == second || (i > first && i < second && pick(0, 2))) {
       seen *w = &t->series[i];
-      make_one_of(w, t, i, kind, link);
+      make_one_of(w, kind, link);
       d->name = "window", d->function = &w->f;
       d->border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP);
       d->border_value = d->border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.5 : 17;
@@ -340,8 +370,9 @@ static trial *series_new(void) {
 
 /* `mixing`: a statistic of integers among stages that only put channels elsewhere; `around`: a function of
  * neighbours, of any types, and also of images of one row or column; `exchanging`: transforms among stages
- * that exchange channels, and functions of single samples. */
-static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gboolean exchanging) {
+ * that exchange channels, and functions of single samples; `filtered`: a prefilter ahead of a long window. */
+static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gboolean exchanging,
+                        gboolean filtered) {
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}, {3, 17, 37},
                                      {5, 13, 20},  {11, 7, 33}, {1, 1, 333},  {2, 77, 1},   {2, 3, 2}};
@@ -358,22 +389,26 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
   const int out_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
   /* Rows of the inputs begin at multiples of 8 bytes, not all of 16. */
   const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
-  const gboolean eights = window && !mixing && !exchanging && kind != FC_AUDIO && pick(0, 3) == 0;
+  const gboolean eights =
+      window && !mixing && !exchanging && !filtered && kind != FC_AUDIO && pick(0, 3) == 0;
   if (eights) extent[2] = (extent[2] / by | 1) * by;
   if (!window && pick(0, 3) == 0) extent[2] = pick(1, 60); /* several lines a block */
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
   t->what.window = t->what.n, t->statistic = -1;
   if ((!window || around) && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
-  const guint at = window ? (guint)pick(0, (int)t->what.n) : t->what.n;
+  if (filtered) t->what.n = MAX(t->what.n, 2);
+  const guint at = window ? (guint)pick(filtered ? 1 : 0, (int)t->what.n) : t->what.n;
   if (mixing || exchanging) t->what.n = MAX(t->what.n, 2);
   /* The stage that rounds: the last, or one behind which all others select. */
   const gboolean early = !fc_dtype_is_float(out_dtype) && pick(0, 2);
   t->rounding = early ? (guint)pick(exchanging ? (int)at : 0, (int)t->what.n) : t->what.n - 1;
   if (mixing) t->rounding = at;
+  /* How many stages ahead of the window a prefilter is. */
+  const guint ahead = filtered ? (guint)pick(1, (int)MIN(at, 2) + 1) : 0;
   for (guint i = 0; i < t->what.n; i++) {
     const gboolean selects = i > t->rounding || (mixing && i < at);
     if (i == at) {
-      const int which = mixing ? 2 : eights ? 1 : exchanging ? 0 : pick(0, 3);
+      const int which = mixing ? 2 : eights ? 1 : exchanging ? 0 : ahead ? 2 * pick(0, 2) : pick(0, 3);
       if (around)
         make_around(t, at, selects);
       else if (which == 0 && !selects)
@@ -382,6 +417,8 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
         make_window(t, at, kind, kind == FC_AUDIO ? 1 : 300);
       else
         make_statistic(t, at, kind, in_dtype, at >= t->rounding ? out_dtype : FC_F32, extent[2], selects);
+    } else if (ahead && i == at - ahead) {
+      make_prefilter(t, i, kind, link_of(t, i, in_dtype), selects);
     } else {
       const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
       const gboolean is_placed = !window && !selects && !curves && pick(0, 4) == 0;
@@ -408,11 +445,12 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
                count = window ? pick(1, (int)rest + 1) : rest;
   /* Of sound often no more than windows see. */
   const gboolean part = window && (around || kind == FC_AUDIO) && pick(0, 3);
+  const gint64 before = ahead && kind == FC_AUDIO ? t->series[at - ahead].nx : 0;
   const int taps = kind == FC_AUDIO ? t->nx : t->ny;
   const gint64 hop = t->overlap.n ? t->overlap.hop : 1, begin = first / hop * hop,
                end = (first + count + hop - 1) / hop * hop;
-  const gint64 lo = part ? MAX(begin - taps / 2, 0) : 0,
-               hi = part ? MIN(end + taps - 1 - taps / 2, extent[along]) : extent[along];
+  const gint64 lo = part ? MAX(begin - taps / 2 - before / 2, 0) : 0,
+               hi = part ? MIN(end + taps - 1 - taps / 2 + before, extent[along]) : extent[along];
   place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
   place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
@@ -423,6 +461,7 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
   if (!mixing && pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (!mixing && pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
+  if (ahead && !take_prefilter(t, at - ahead, at, in_dtype, t->in.shape[3])) t->what.n = 0; /* no kernel */
   return t;
 }
 

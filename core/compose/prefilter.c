@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* prefilter.c - see prefilter.h. */
+#include "core/compose/prefilter.h"
+
+#include "core/base/demand.h"
+#include "core/compose/around.h"
+#include "core/compose/overlap.h"
+#include "core/compose/ranges.h"
+
+/* Taps at most: what costs less than a kernel. Ahead of transforms samples are loaded tap by tap; deviations
+ * of floats load everything twice, and have no registers left. Shorter extremes are windows of series.cuh. */
+enum { TAPS = 8, OF_TRANSFORM = 5, OF_FLOATS = 4, LONG_EXTREME = 25 };
+
+/* Whether the stage's window may be computed ahead of another. */
+static gboolean is_short(const fc_compose_stage *s) {
+  const fc_device_function *f = s->function;
+  fc_statistic_text statistic;
+  if (s->border == FC_BORDER_NONE || s->border == FC_BORDER_UNSET || s->border == FC_BORDER_WRAP ||
+      f->flags & FC_FUNCTION_AROUND || f->window_y != 1 || f->window_x < 2 || f->window_x > TAPS)
+    return FALSE;
+  return g_str_has_prefix(f->entry, "fc_dense<") || (fc_statistic_read(f, &statistic) && statistic.extreme);
+}
+
+/* Whether it is one that another may be computed ahead of, of so many taps, where `in` is stored. */
+static gboolean is_long(const fc_compose_stage *s, gint64 taps, int in, gint64 channels) {
+  fc_statistic_text statistic;
+  if (s->function->flags & FC_FUNCTION_AROUND) return FALSE;
+  if (fc_overlap_together(s->function)) return taps <= OF_TRANSFORM && channels != 3;
+  return fc_statistic_read(s->function, &statistic) &&
+         (!statistic.extreme || s->function->window_x >= LONG_EXTREME) &&
+         (!statistic.variance || !fc_dtype_is_float(in) || taps <= OF_FLOATS);
+}
+
+void fc_prefilter_take(fc_composition *c, int in_dtype, gint64 channels) {
+  const guint first = c->window;
+  guint second = first + 1;
+  gint64 now = channels, seen = channels;
+  if (c->windows != 2 || c->compute != FC_F32 || !is_short(&c->stages[first])) return;
+  while (!(c->stages[second].function->flags & FC_FUNCTION_WINDOW)) second++;
+  if (!is_long(&c->stages[second], c->stages[first].function->window_x, in_dtype, channels)) return;
+  const gboolean transforms = fc_overlap_together(c->stages[second].function) != 0;
+  /* Transforms load samples that no output of this launch looks at, of which nothing is to be noted. */
+  for (guint i = 0; i < second; i++) {
+    if (fc_ranges_rounded(c, i, in_dtype) && transforms) return;
+    if (c->stages[i].function->out > 0) now = c->stages[i].function->out;
+    if (i <= first) seen = now;
+  }
+  if (seen != now) return;
+  const fc_compose_stage *s = &c->stages[second];
+  c->prefilter = first + 1, c->windows = 1, c->window = second;
+  c->border = s->border, c->border_value = s->border_value;
+}
+
+static const fc_compose_stage *stage_of(const fc_composition *c) {
+  return &c->stages[c->prefilter - 1];
+}
+
+gboolean fc_prefilter_has_all(const fc_composition *c, const fc_view *in, const fc_view *out, gint64 taps) {
+  if (!c->prefilter) return TRUE;
+  const gint64 extent = in->extent[FC_AXIS_X], from = out->origin[FC_AXIS_X] - taps / 2,
+               to = from + out->shape[FC_AXIS_X] + taps - 1;
+  gint64 lo = MAX(from, 0), hi = MIN(to, extent);
+  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* positions beyond the ends */
+    const gint64 source = p < 0 || p >= extent ? fc_border_map(c->border, p, extent) : -1;
+    if (source >= 0) lo = MIN(lo, source), hi = MAX(hi, source + 1);
+    if (p >= 0 && p < extent) p = extent - 1;
+  }
+  fc_view made = *out;
+  made.origin[FC_AXIS_X] = lo, made.shape[FC_AXIS_X] = hi - lo;
+  return fc_window_has_all(in, &made, FC_AXIS_X, stage_of(c)->function->window_x, stage_of(c)->border);
+}
+
+float fc_prefilter_constant(const fc_composition *c) {
+  return c->prefilter ? (float)stage_of(c)->border_value : 0;
+}
+
+gboolean fc_prefilter_behind(const fc_composition *c, int in_dtype) {
+  return c->prefilter && (c->prefilter < c->window || fc_ranges_rounded(c, c->window - 1, in_dtype));
+}
+
+void fc_prefilter_append(GString *text, const fc_composition *c, int in_dtype) {
+  const gboolean ahead = c->prefilter > 1, behind = c->prefilter < c->window,
+                 rounds = fc_prefilter_behind(c, in_dtype);
+  static const char *const run =
+      "  template <int N, int M> FC_DEVICE void %s(const float (&v)[N], float (&to)[M], fc_dev_noted &noted) "
+      "const { %s.run(v, to, noted); }\n";
+  g_string_append_printf(text,
+                         "struct Pre {\n  static constexpr int TAPS = %u, BORDER = %d;\n"
+                         "  static constexpr bool SCALES = false;\n"
+                         "  typedef stage%u::%s op_type;\n",
+                         stage_of(c)->function->window_x, stage_of(c)->border, c->prefilter - 1,
+                         stage_of(c)->function->entry);
+  if (ahead) g_string_append_printf(text, "  alignas(%d) Ahead before;\n", FC_COMPOSE_ALIGN);
+  g_string_append_printf(text, "  alignas(%d) op_type op;\n", FC_COMPOSE_ALIGN);
+  if (behind) g_string_append_printf(text, "  alignas(%d) Behind after;\n", FC_COMPOSE_ALIGN);
+  g_string_append_printf(text, run, "ahead", ahead ? "before" : "fc_none()");
+  g_string_append_printf(text, run, "behind", behind ? "after" : rounds ? "Behind()" : "fc_none()");
+  g_string_append(text, "};\n");
+}
