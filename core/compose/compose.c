@@ -39,7 +39,7 @@ enum {
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 4,
-  AROUND = SERIES + 96,
+  AROUND = SERIES + 128,
   COLUMN = AROUND + 4
 };
 enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
@@ -311,7 +311,7 @@ enum {
   ROW_WINDOW = 128,
   COLUMN_WINDOW = 48, /* rows; of 64 it is slower than this one alone and one other stage */
   MARCH_LINE = 128,   /* of a single row */
-  MARCH_DENSE = 256,  /* longer ones are summed in runs (FC_CONV2D_RUN) */
+  MARCH_DENSE = 512,  /* the parameters of a function */
   SLIDE_WINDOW = 16384,
   USUAL_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
@@ -668,10 +668,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   }
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (c->prefilter > 1) fc_text_chain(text, "Ahead", c, 0, c->prefilter - 1, w.ui, in->dtype);
-  if (fc_prefilter_behind(c, in->dtype))
+  if (c->prefilter && c->prefilter < c->window)
     fc_text_chain(text, "Behind", c, c->prefilter, c->window, w.um, in->dtype);
   if (c->prefilter)
-    fc_prefilter_append(text, c, in->dtype);
+    fc_prefilter_append(text, c);
   else if (before)
     fc_text_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) fc_text_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
@@ -701,7 +701,8 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
       fc_text_types[out->dtype], fc_text_kind(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo,
       (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
-  const char *const none = down || w.row || w.overlap ? fc_ranges_none(c, in->dtype) : "fc_none";
+  const gboolean floats = w.slide && !fc_slide_is_running(&w);
+  const char *const none = down || w.row || w.overlap || floats ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
   if (w.from) g_string_append_printf(text, ", 0x%x, 0x%x", (guint)w.from, (guint)w.to);
   g_string_append_printf(text, ">::run(p.args, %s, p.op, %s);\n}\n", before ? "p.pre" : "{}",

@@ -113,6 +113,9 @@ typedef struct fc_composition {
   guint windows;       /* how many stages read windows, if that is more than one */
   guint prefilter;     /* how many stages, up to one whose short window comes ahead of `window` and is not
                         * counted (core/compose/prefilter.h); 0: there is none */
+  gboolean bounded;    /* what is read is known to be finite, and from `low` to `high`, beyond what its type
+                        * says (core/compose/ranges.h) */
+  double low, high;
 } fc_composition;
 
 /* A launch. */
@@ -125,7 +128,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 826
+#define FC_COMPOSE_VARIANTS 858
 
 /* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
 const char *fc_compose_skeleton(guint variant);

@@ -15,8 +15,8 @@
 G_BEGIN_DECLS
 
 /* If the first of two windows is such a prefilter of the second, makes the second the composition's window,
- * the only one that is counted. `channels`: of the input. */
-void fc_prefilter_take(fc_composition *c, int in_dtype, gint64 channels);
+ * the only one that is counted. `extent`: of the input; a length that is not known is negative. */
+void fc_prefilter_take(fc_composition *c, int in_dtype, const gint64 extent[FC_AXES]);
 
 /* Whether `in` has what a prefilter looks at, if there is one, to make what outputs look at that lie as those
  * of `out`, along X; `taps`: of the window that looks at them. */
@@ -25,12 +25,9 @@ gboolean fc_prefilter_has_all(const fc_composition *c, const fc_view *in, const 
 /* The value that a prefilter sees beyond the ends; 0: there is none. */
 float fc_prefilter_constant(const fc_composition *c);
 
-/* Whether something is done between a prefilter and the window, and be it that values are rounded. */
-gboolean fc_prefilter_behind(const fc_composition *c, int in_dtype);
-
-/* The text of the struct Pre of a prefilter, after those with the functions ahead of it, Ahead, where there
- * are any, and behind it, Behind. */
-void fc_prefilter_append(GString *text, const fc_composition *c, int in_dtype);
+/* The text of the struct Pre of a prefilter, after those with the functions ahead of it and behind it, Ahead
+ * and Behind, where there are any. */
+void fc_prefilter_append(GString *text, const fc_composition *c);
 
 G_END_DECLS
 

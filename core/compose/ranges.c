@@ -107,7 +107,7 @@ static known with_border(known k, double value) {
 
 /* What is known of the input of stage i; n: of the stored values. */
 static known known_ahead(const fc_composition *c, guint i, int in_dtype) {
-  known k = known_of(in_dtype, c->stages[0].kind);
+  known k = c->bounded ? (known){TRUE, c->low, c->high} : known_of(in_dtype, c->stages[0].kind);
   for (guint s = 0; s < i; s++) {
     const fc_compose_stage *stage = &c->stages[s];
     if (stage->function->flags & FC_FUNCTION_WINDOW) k = with_border(k, beyond(c, s));
@@ -133,6 +133,12 @@ gboolean fc_ranges_finite(const fc_composition *c, guint i, int in_dtype) {
   const known k = with_border(known_ahead(c, i, in_dtype), beyond(c, i)); /* not rounded to what is stored */
   const double most = MAX(fabs(k.low), fabs(k.high)); /* transforms add what is ahead of small factors */
   return most < 1e30 && known_behind(k, c->stages[i].function).finite;
+}
+
+gboolean fc_ranges_stored(const fc_composition *c, int in_dtype, double *low, double *high) {
+  const known k = known_ahead(c, c->n, in_dtype);
+  *low = k.low, *high = k.high;
+  return k.finite;
 }
 
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype) {

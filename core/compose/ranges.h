@@ -3,7 +3,7 @@
  * ranges.h - what is proved of the values between the stages of a composed kernel: that there is no NaN, and
  * that nothing is clipped. Integers hold no NaN and have a known range, which each stage's device function
  * says how far it widens (growth, offset, low and high of device_function.h). What is proved leaves out
- * comparisons and notes in the kernel's text.
+ * comparisons and notes in the kernel's text; so does what is known of floats that another kernel has made.
  *
  * Any thread; nothing is kept. `in_dtype` is the type of the first stage's input.
  */
@@ -35,6 +35,9 @@ gboolean fc_ranges_nan_free(const fc_composition *c, guint i, int in_dtype);
 
 /* Whether what stage i makes is certainly finite, and below 1e30. */
 gboolean fc_ranges_finite(const fc_composition *c, guint i, int in_dtype);
+
+/* Whether what is stored is certainly finite; then it is from *low to *high. */
+gboolean fc_ranges_stored(const fc_composition *c, int in_dtype, double *low, double *high);
 
 /* Whether certainly nothing that is stored is clipped, or a NaN. */
 gboolean fc_ranges_quiet(const fc_composition *c, int in_dtype);

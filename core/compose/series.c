@@ -17,7 +17,7 @@ enum {
   CHANNELS = 4
 };
 
-const gint64 fc_series_lengths[FC_SERIES_LENGTHS] = {4, 8, 12};
+const gint64 fc_series_lengths[FC_SERIES_LENGTHS] = {4, 8, 12, 16};
 
 static gint64 up_to(gint64 n, gint64 multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -102,7 +102,7 @@ static gboolean lay_out(fc_series *k, const fc_composition *c) {
 
 gboolean fc_series_set(fc_series *k, const fc_composition *c, gint64 v, gint64 threads) {
   k->v = v, k->threads = THREADS, k->batch = 4;
-  if (v % k->um || (v == 12 && k->um != 3) || kept(k, c) > REGISTERS) return FALSE;
+  if (v % k->um || (v == 12 && k->um != 3) || (v == 16 && !k->line) || kept(k, c) > REGISTERS) return FALSE;
   while (k->batch /= 2)
     if (lay_out(k, c)) break;
   k->threads = threads;

@@ -34,7 +34,7 @@ gboolean fc_series_describe(fc_series *k, const fc_composition *c, int in_dtype,
 
 /* Of what it has described, vectors of another length (one of those below) and another number of threads. */
 gboolean fc_series_set(fc_series *k, const fc_composition *c, gint64 v, gint64 threads);
-#define FC_SERIES_LENGTHS 3
+#define FC_SERIES_LENGTHS 4
 extern const gint64 fc_series_lengths[FC_SERIES_LENGTHS];
 
 /* Whether the composition runs faster as it is than with its last window, and what is behind it, in a kernel

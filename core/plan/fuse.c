@@ -18,6 +18,7 @@
 #include "core/base/buffer.h"
 #include "core/base/error.h"
 #include "core/compose/prefilter.h"
+#include "core/compose/ranges.h"
 #include "core/compose/series.h"
 
 /* A function followed by the memory that its pointers point to. */
@@ -101,9 +102,9 @@ static gboolean is_shifted(const fc_plan_stage *ps) {
          (ps->reach[FC_AXIS_N].before || ps->reach[FC_AXIS_Y].before || ps->reach[FC_AXIS_X].before);
 }
 
-void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
-                         fc_composition *c) {
-  *c = (fc_composition){stages, n, plan->compute, n, FC_BORDER_NONE, 0, 0, 0};
+static void list_stages(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
+                        fc_composition *c) {
+  *c = (fc_composition){.stages = stages, .n = n, .compute = plan->compute, .window = n};
   for (guint i = 0; i < n; i++) {
     const fc_plan_stage *ps = &plan->stages[stage + i];
     const fc_format *in = &plan->links[stage + i], *out = in + 1;
@@ -113,7 +114,27 @@ void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_s
     stages[i].border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
     if (c->windows++ == 0) c->window = i, c->border = ps->border, c->border_value = stages[i].border_value;
   }
-  fc_prefilter_take(c, plan->links[stage].dtype, plan->links[stage].extent[FC_AXIS_C]);
+}
+
+gboolean fc_plan_described(const fc_plan *plan, guint n, fc_compose_stage *stages, fc_composition *c) {
+  if (n > FC_COMPOSE_STAGES) return FALSE;
+  for (guint s = 0; s < n; s++)
+    if (!plan->stages[s].function ||
+        (plan->stages[s].made && fc_linear_has_edges(plan->stages[s].made->steps)))
+      return FALSE;
+  list_stages(plan, 0, n, stages, c);
+  return TRUE;
+}
+
+void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
+                         fc_composition *c) {
+  fc_compose_stage ahead[FC_COMPOSE_STAGES];
+  fc_composition before;
+  const int dtype = plan->links[stage].dtype;
+  list_stages(plan, stage, n, stages, c);
+  if (stage > 0 && fc_dtype_is_float(dtype) && fc_plan_described(plan, stage, ahead, &before))
+    c->bounded = fc_ranges_stored(&before, plan->links[0].dtype, &c->low, &c->high);
+  fc_prefilter_take(c, dtype, plan->links[stage].extent);
 }
 
 /* Whether the stage makes integers of something else, and so may note something. */

@@ -44,41 +44,27 @@ static guint stages_of_result(const fc_plan *plan) {
   return n;
 }
 
-/* Whether a kernel of several stages looks at samples through the window `s` that a prefilter makes. */
-static gboolean has_prefilter(const fc_plan *plan, guint stage, guint s) {
-  fc_compose_stage stages[FC_COMPOSE_STAGES];
-  fc_composition c;
-  fc_plan_composition(plan, stage, plan->stages[stage].fused, stages, &c);
-  return c.prefilter && stage + c.window == s;
-}
-
 /* The first window of those of n stages at the end that only rank, if floats come into it from a kernel of
- * its own, or from a prefilter; 0: there is none. */
+ * its own; 0: there is none. */
 static guint first_window(const fc_plan *plan, guint n) {
-  guint first = 0, begin = 0, last = 0;
+  guint first = 0, begin = 0;
   for (guint s = n; s-- > 1 && ranks(&plan->stages[s]);)
     if (is_window(&plan->stages[s])) first = s;
-  for (; begin < first; begin += MAX(plan->stages[begin].fused, 1)) last = begin;
+  for (guint s = 0; s < first; s += MAX(plan->stages[s].fused, 1)) begin = s + MAX(plan->stages[s].fused, 1);
   const fc_plan_stage *before = &plan->stages[first ? first - 1 : 0];
-  return (begin == first || has_prefilter(plan, last, first)) && plan->links[first].dtype == FC_F32 &&
-                 rounds_floats(before) && !before->on_host && !before->made
+  return begin == first && plan->links[first].dtype == FC_F32 && rounds_floats(before) && !before->on_host &&
+                 !before->made
              ? first
              : 0;
 }
 
-/* Whether it is proved that the first n stages make no NaN and, with `clips_nothing`, clip no value. Nothing
- * is proved of stages joined by algebra that have edges, since their function does not make these. */
+/* Whether it is proved that the first n stages make no NaN and, with `clips_nothing`, clip no value. */
 static gboolean is_certain(const fc_plan *plan, guint n, gboolean clips_nothing) {
   fc_compose_stage stages[FC_COMPOSE_STAGES];
   fc_composition c;
-  if (n > FC_COMPOSE_STAGES) return FALSE;
-  for (guint s = 0; s < n; s++)
-    if (!plan->stages[s].function ||
-        (plan->stages[s].made && fc_linear_has_edges(plan->stages[s].made->steps)))
-      return FALSE;
-  fc_plan_composition(plan, 0, n, stages, &c);
   const int in = plan->links[0].dtype;
-  return clips_nothing ? fc_ranges_quiet(&c, in) : fc_ranges_finite(&c, n - 1, in);
+  return fc_plan_described(plan, n, stages, &c) &&
+         (clips_nothing ? fc_ranges_quiet(&c, in) : fc_ranges_finite(&c, n - 1, in));
 }
 
 /* Whether what the stage makes of integers is in their range: its limits may lie outside, of which only the

@@ -291,7 +291,11 @@ void fc_plan_widen(fc_plan *plan);
 char *fc_plan_fuse_text(const fc_plan *plan, guint stage);
 /* Which of the stages that run as one kernel from `stage` on notes what it meets: the one that rounds. */
 guint fc_plan_noting(const fc_plan *plan, guint stage);
-/* The composition of `n` stages from `stage` on; `stages` has room for them. */
+/* The composition of the first n stages, whatever kernels they are in; `stages` has room for
+ * FC_COMPOSE_STAGES. FALSE: some do not say all that they do, so that nothing is proved of what they make, as
+ * stages joined by algebra with edges, which their function does not make. */
+gboolean fc_plan_described(const fc_plan *plan, guint n, fc_compose_stage *stages, fc_composition *c);
+/* The composition of `n` stages from `stage` on, of one kernel; `stages` has room for them. */
 void fc_plan_composition(const fc_plan *plan, guint stage, guint n, fc_compose_stage *stages,
                          fc_composition *c);
 /* What the kernel from `stage` on, which there is, reads and writes in chunks of ordinary length, without

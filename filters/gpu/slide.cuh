@@ -459,7 +459,7 @@ struct fc_slide_floats {
     if (o >= lo && o + EACH <= hi) {
       float y[EACH * UO];
       take<EACH>(r, o, tile_at, post, y, noted);
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, EACH * UM, UM>(to, y, EACH * UM, noted);
+      fc_window_store<U, KU, Post::QUIET, ALIGNED, EACH * UM, UM, Post::NEAR>(to, y, EACH * UM, noted);
       return;
     }
 #pragma unroll 1

@@ -147,28 +147,41 @@ template <int KX, int KY> struct fc_sharpened {
   }
 };
 
+// More than FC_DENSE_RUN taps are summed in runs of HIGH rows, which are added (conv2d.h). Sums in whose
+// second run, or a later one, a row lies have what the runs before made beside them.
+constexpr int FC_DENSE_RUN = 256;
 template <int KX, int KY> struct fc_dense {
-  static constexpr int NX = KX, NY = KY, KEPT = KY;
+  static constexpr int NX = KX, NY = KY, HIGH = KX * KY > FC_DENSE_RUN ? FC_DENSE_RUN / KX : KY,
+                       KEPT = KY + (HIGH < KY ? KY - 1 - HIGH : 0);
   static constexpr bool LINE = KY == 1;
   float m[KY][KX];
 
   template <int STEP, int V, int NW>
-  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KY][V], float (&done)[V]) const {
+  FC_DEVICE void add(const float (&w)[NW], int first, float (&sum)[KEPT][V], float (&done)[V]) const {
 #pragma unroll
     for (int j = 0; j < KY; j++) { // row KY - 1 - j of the mask; sum[j] is read before it is written
-      float h[V];
+      constexpr int RUNS = KEPT > KY ? KEPT - 1 : 0;    // the last place of what runs have made
+      const int row = KY - 1 - j, at = KY + row - HIGH; // where this row's are, if it is in a later run
+      const bool later = row > HIGH, starts = row >= HIGH && row % HIGH == 0;
+      float h[V], runs[V];
 #pragma unroll
-      for (int i = 0; i < V; i++) h[i] = sum[j][i];
+      for (int i = 0; i < V; i++) {
+        h[i] = starts ? 0 : sum[j][i];
+        runs[i] = later ? sum[later ? at - 1 : RUNS][i] : 0;
+        if (starts) runs[i] += sum[j][i];
+      }
 #pragma unroll
       for (int k = 0; k < KX; k++)
 #pragma unroll
-        for (int i = 0; i < V; i++) h[i] = fmaf(m[KY - 1 - j][k], w[first + i + k * STEP], h[i]);
+        for (int i = 0; i < V; i++) h[i] = fmaf(m[row][k], w[first + i + k * STEP], h[i]);
 #pragma unroll
-      for (int i = 0; i < V; i++)
+      for (int i = 0; i < V; i++) {
         if (j == 0)
-          done[i] = h[i];
+          done[i] = row >= HIGH ? runs[i] + h[i] : h[i];
         else
           sum[j > 0 ? j - 1 : 0][i] = h[i];
+        if (j > 0 && row >= HIGH) sum[row >= HIGH && at < KEPT ? at : RUNS][i] = runs[i];
+      }
     }
   }
 };
@@ -276,11 +289,11 @@ FC_DEVICE bool fc_window_codes(uint32_t (&word)[W], char *to, float (&v)[OUT], i
   return false;
 }
 
-template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, int OUT>
+template <typename U, int KU, bool QUIET, bool ALIGNED, int V, int UM, bool NEAR = false, int OUT>
 FC_DEVICE void fc_window_store(char *to, float (&v)[OUT], int left, fc_dev_noted &noted) {
   constexpr int WO = OUT * sizeof(U) / 4;
   uint32_t word[WO > 0 ? WO : 1];
-  if (fc_window_codes<U, KU, QUIET, V, UM>(word, to, v, left, noted))
+  if (fc_window_codes<U, KU, QUIET, V, UM, NEAR>(word, to, v, left, noted))
     fc_window_store_words<U, ALIGNED>(to, word);
 }
 
