@@ -238,15 +238,13 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
-/* As in sepconv.c for a mask that is a product; none for a sum of several, or for one that is summed in runs.
- */
+/* As in sepconv.c for a mask that is a product; none for a sum of several. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
                           fc_device_function *function) {
   const conv2d *self = instance;
   const int rank = rank_of(self, setup->compute);
   (void)host;
-  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) ||
-      (rank == 0 && self->nx * self->ny > FC_CONV2D_RUN))
+  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8))
     return FC_UNSUPPORTED;
   return rank == 1 ? mask2d_describe(setup, self->nx, self->ny, self->row, self->column, function)
                    : mask2d_describe(setup, self->nx, self->ny, self->mask, NULL, function);

@@ -55,11 +55,13 @@ gint64 fc_vectors_taps(const fc_vectors *w) {
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
  * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
+  enum { RUN = 256 }; /* of fc_dense */
+  const gint64 x = w->f->window_x, y = w->f->window_y,
+               runs = x * y > RUN && g_str_has_prefix(w->f->entry, "fc_dense") ? MAX(y - 1 - RUN / x, 0) : 0;
   const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
-  const gint64 seen = w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
-  return up_to(w->f->window_y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
-         (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w)
-                                  : w->v * ((gint64)w->f->window_y - 1 + (waits ? w->f->window_y / 2 : 0)));
+  const gint64 seen = w->v + (x - 1) * w->step + 3;
+  return up_to(y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
+         (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w) : w->v * (y - 1 + (waits ? y / 2 : runs)));
 }
 
 /* Accesses of 16 bytes that a thread's window takes. */

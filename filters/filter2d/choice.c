@@ -275,6 +275,7 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
   const int floats = s->in_dtype == FC_F32 && s->out_dtype == FC_F32,
             bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, flat = s->extent[FC_AXIS_Y] == 1;
   if (s->nx != s->ny || s->nx % 2 == 0 || !(floats || bytes)) return 0;
+  if (!s->separable && s->nx > FC_CONV2D_TAPS) return 0;
   if (!s->separable && columns > FC_NARROW_COLUMNS &&
       (s->extent[FC_AXIS_C] == 2 || (bytes && s->nx > FC_CONV2D_TAPS_LOW)))
     return 0;

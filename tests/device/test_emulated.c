@@ -15,6 +15,7 @@
 #include "core/contract/rows_table.h"
 #include "filters/color/color_math.h"
 #include "filters/conv1d/conv1d_overlap.h"
+#include "filters/filter2d/conv2d.h"
 #include "filters/pointwise/curve.h"
 #include "tests/device/emulate.h"
 #include "tests/device/plain_statistic.h"
@@ -192,8 +193,12 @@ static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
       look(t, n, y - t->ny / 2 + k / t->nx, x - t->nx / 2 + k % t->nx, channels, v);
     return;
   }
+  double runs[4] = {0}; /* of a dense mask of many taps, some rows a run */
+  const int high = t->dense && t->nx * t->ny > FC_CONV2D_RUN ? FC_CONV2D_RUN / t->nx : t->ny;
   for (int j = 0; j < t->ny; j++) {
     float h[4] = {0};
+    for (gint64 c = 0; c < channels && j > 0 && j % high == 0; c++)
+      runs[c] = (float)(runs[c] + sum[c]), sum[c] = 0;
     for (int i = 0; i < t->nx; i++) {
       double w[16];
       look(t, n, y - t->ny / 2 + j, x - t->nx / 2 + i, channels, w);
@@ -206,6 +211,7 @@ static void sum_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
     }
     for (gint64 c = 0; c < channels && !t->dense; c++) sum[c] = fmaf(t->taps[t->nx + j], h[c], (float)sum[c]);
   }
+  for (gint64 c = 0; c < channels && high < t->ny; c++) sum[c] = (float)(runs[c] + sum[c]);
   double middle[16];
   look(t, n, y, x, channels, middle);
   const float *number = t->taps + t->nx + t->ny;
@@ -508,7 +514,7 @@ int main(int argc, char **argv) {
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
-        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0;
+        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
     const gboolean filtered = i % 8 == 3;
@@ -521,7 +527,7 @@ int main(int argc, char **argv) {
     if (!t) continue;
     t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
-    prefiltered += t->what.prefilter > 0;
+    prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
     lent += g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL, tall += strstr(t->text, "fc_column<") != NULL;
@@ -553,15 +559,16 @@ int main(int argc, char **argv) {
           "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
           "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
           "that are "
-          "exchanged, %u with a prefilter, %d failed; by variant",
+          "exchanged, %u with a prefilter, %u of several runs, %d failed; by variant",
           seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
-          longer, moved, prefiltered, failed);
+          longer, moved, prefiltered, runs, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
                 (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
-                prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
+                prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000) &&
+                (runs > 0 || random < 3000));
   dlclose(kernels);
   return failed != 0;
 }

@@ -84,6 +84,8 @@ static void make_window(trial *t, guint at, int kind, double unit) {
   if (kind == FC_AUDIO || pick(0, 3) == 0) t->nx = pick(1, pick(0, 3) ? 40 : 129), t->ny = 1, t->dense = TRUE;
   if (kind != FC_AUDIO && pick(0, 2) == 0) /* many taps, in several rows or in one column */
     t->nx = pick(0, 2) ? pick(6, 14) : 1, t->ny = t->nx > 1 ? pick(5, 14) : pick(25, 50), t->dense = TRUE;
+  if (kind != FC_AUDIO && pick(0, 3) == 0) /* summed in runs */
+    t->nx = pick(12, 24), t->ny = 257 / t->nx + pick(1, 6), t->dense = TRUE;
   t->sharpened = !t->dense && pick(0, 3);
   const int count = t->dense ? t->nx * t->ny : t->nx + t->ny;
   const gboolean positive = pick(0, 2);
@@ -305,12 +307,12 @@ static void make_prefilter(trial *t, guint at, int kind, int dtype, gboolean sel
 
 /* Lets the kernel take the window of stage `first` as the prefilter of that of stage `at`. FALSE: it takes
  * none such. */
-static gboolean take_prefilter(trial *t, guint first, guint at, int in_dtype, gint64 channels) {
+static gboolean take_prefilter(trial *t, guint first, guint at, int in_dtype) {
   fc_compose_stage *d = &t->described[at];
   d->border = t->what.border, d->border_value = t->what.border_value;
   t->what.windows = 2, t->what.window = first;
   t->what.border = t->described[first].border, t->what.border_value = t->described[first].border_value;
-  fc_prefilter_take(&t->what, in_dtype, channels);
+  fc_prefilter_take(&t->what, in_dtype, t->in.extent);
   return t->what.prefilter > 0;
 }
 
@@ -461,7 +463,7 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
   if (!mixing && pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (!mixing && pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
-  if (ahead && !take_prefilter(t, at - ahead, at, in_dtype, t->in.shape[3])) t->what.n = 0; /* no kernel */
+  if (ahead && !take_prefilter(t, at - ahead, at, in_dtype)) t->what.n = 0; /* no kernel */
   return t;
 }
 
