@@ -6,7 +6,7 @@
 #ifndef FC_FILTERS_FFT_BLOCK_CUH
 #define FC_FILTERS_FFT_BLOCK_CUH
 
-#include "filters/gpu/complex.cuh"
+#include "filters/fourier/gpu/complex.cuh"
 #include "filters/gpu/cuda.cuh"
 #include "filters/fourier/gpu/fft_choice.h"
 

@@ -14,7 +14,7 @@
 #ifndef FC_FILTERS_FFT_REGISTERS_CUH
 #define FC_FILTERS_FFT_REGISTERS_CUH
 
-#include "filters/gpu/complex.cuh"
+#include "filters/fourier/gpu/complex.cuh"
 
 // ---- butterflies -----------------------------------------------------------------
 
