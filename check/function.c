@@ -305,8 +305,13 @@ static float sum_taps(const float *taps, const float *at, int n, gint64 step, fl
 /* The sum of the window whose first element this is, in the order of device_function.h; or columns first. */
 static float window_sum(const window *w, const float *at, gint64 column, gint64 row, gboolean columns) {
   const float *x = w->taps, *y = w->taps + w->nx;
-  float sum = 0;
-  for (int l = 0; w->dense && l < w->ny; l++) sum = sum_taps(x + l * w->nx, at + l * row, w->nx, column, sum);
+  const int high = w->nx * w->ny > FC_FUNCTION_DENSE_RUN ? FC_FUNCTION_DENSE_RUN / w->nx : w->ny;
+  float sum = 0, runs = 0; /* of dense masks, of rows of this run and of those ahead */
+  for (int l = 0; w->dense && l < w->ny; l++) {
+    if (l > 0 && l % high == 0) runs += sum, sum = 0;
+    sum = sum_taps(x + l * w->nx, at + l * row, w->nx, column, sum);
+  }
+  if (w->dense && high < w->ny) sum = runs + sum;
   for (int l = 0; !w->dense && !columns && l < w->ny; l++)
     sum = fmaf(y[l], sum_taps(x, at + l * row, w->nx, column, 0), sum);
   for (int k = 0; !w->dense && columns && k < w->nx; k++)

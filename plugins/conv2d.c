@@ -238,13 +238,16 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 }
 #endif
 
-/* As in sepconv.c for a mask that is a product; none for a sum of several. */
+_Static_assert(FC_CONV2D_RUN == FC_FUNCTION_DENSE_RUN, "the same sums");
+
+/* As in sepconv.c for a mask that is a product; none for a sum of several, or for rows of more than a run. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup,
                           fc_device_function *function) {
   const conv2d *self = instance;
   const int rank = rank_of(self, setup->compute);
   (void)host;
-  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8))
+  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) ||
+      (rank == 0 && self->nx > FC_CONV2D_RUN))
     return FC_UNSUPPORTED;
   return rank == 1 ? mask2d_describe(setup, self->nx, self->ny, self->row, self->column, function)
                    : mask2d_describe(setup, self->nx, self->ny, self->mask, NULL, function);

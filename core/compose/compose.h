@@ -86,8 +86,8 @@ typedef struct fc_compose_stage {
   const char *name;                   /* the operator's name, for messages of the compiler */
   const fc_device_function *function; /* for the compute type */
   int dtype, kind;                    /* of its output; for the last stage those of `out` */
-  int border;                         /* of a window among several: fc_border; the kernel makes it */
-  double border_value;                /* as a real value */
+  int border;          /* of a prefilter, or a window among several: fc_border; the kernel makes it */
+  double border_value; /* as a real value */
 } fc_compose_stage;
 
 /* Alignment of the stages' parameters, and limit of all parameters: a kernel takes 4 KB. */
@@ -106,9 +106,9 @@ gsize fc_compose_bytes(const fc_device_function *function);
 typedef struct fc_composition {
   const fc_compose_stage *stages;
   guint n;
-  int compute;         /* FC_F32 or FC_F64; with sums of products or statistics FC_F32 */
-  guint window;        /* which stage reads a window (FC_FUNCTION_WINDOW), the first; n: none */
-  int border;          /* of that stage: fc_border; the kernel makes the border */
+  int compute;  /* FC_F32 or FC_F64; with sums of products or statistics FC_F32 */
+  guint window; /* which stage reads a window (FC_FUNCTION_WINDOW), the first but a prefilter; n: none */
+  int border;   /* of that stage: fc_border; the kernel makes the border */
   double border_value; /* as a real value */
   guint windows;       /* how many stages read windows, if that is more than one */
   guint prefilter;     /* how many stages, up to one whose short window comes ahead of `window` and is not

@@ -55,9 +55,10 @@ gint64 fc_vectors_taps(const fc_vectors *w) {
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
  * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
-  enum { RUN = 256 }; /* of fc_dense */
   const gint64 x = w->f->window_x, y = w->f->window_y,
-               runs = x * y > RUN && g_str_has_prefix(w->f->entry, "fc_dense") ? MAX(y - 1 - RUN / x, 0) : 0;
+               runs = x * y > FC_FUNCTION_DENSE_RUN && g_str_has_prefix(w->f->entry, "fc_dense")
+                          ? MAX(y - 1 - FC_FUNCTION_DENSE_RUN / x, 0)
+                          : 0;
   const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
   const gint64 seen = w->v + (x - 1) * w->step + 3;
   return up_to(y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +

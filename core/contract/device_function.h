@@ -29,18 +29,20 @@
  * fc_dense<NX, NY>, whose members are NY rows of NX taps. Each sum is made from 0 on by
  * fc_fma(tap, value, sum), in the order of the members; of fc_separable first that of each row, then that of
  * the rows from the top. (A `process` that has the columns first agrees to rounding only.) Up to 31 x 31 and
- * 512 taps, or 128 in a row, or 48 in a column; of more than 256 taps those of as many whole rows as have 256
- * at most are a sum by themselves, and these are added. fc_sharpened<NX, NY>, whose members are those of
- * fc_separable and two numbers, `amount` and `threshold`, makes of the value v in the middle, and the sum,
- * v + amount * (v - sum) if the difference is larger than the threshold, else v; up to 27 x 27, RGB to 21 and
- * RGBA to 19. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the samples as
- * the operator sees them (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images, extremes, or of
- * integers of up to 16 bits sums and means, and of bytes all others, as the type OUT, which is f32 or, but
- * for variances, DTYPE. Or sums of products along X by Fourier transforms of N complex values, of TOGETHER
- * channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
- * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
- * FC_FUNCTION_TRANSFORMS_TEXT. */
+ * 512 taps, or 128 in a row, or 48 in a column. A dense mask of more than FC_FUNCTION_DENSE_RUN taps is
+ * summed in runs of FC_FUNCTION_DENSE_RUN / NX whole rows, the last of fewer, each from 0 on; the sums of the
+ * runs are added from the top. NX is at most FC_FUNCTION_DENSE_RUN then. fc_sharpened<NX, NY>, whose members
+ * are those of fc_separable and two numbers, `amount` and `threshold`, makes of the value v in the middle,
+ * and the sum, v + amount * (v - sum) if the difference is larger than the threshold, else v; up to 27 x 27,
+ * RGB to 21 and RGBA to 19. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the
+ * samples as the operator sees them (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images,
+ * extremes, or of integers of up to 16 bits sums and means, and of bytes all others, as the type OUT, which
+ * is f32 or, but for variances, DTYPE. Or sums of products along X by Fourier transforms of N complex values,
+ * of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms.
+ * The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT,
+ * FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
+#define FC_FUNCTION_DENSE_RUN       256
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_SHARPENED_TEXT  "using ::fc_sharpened;\n"
 #define FC_FUNCTION_STATISTIC_TEXT  "using ::fc_statistic;\n"

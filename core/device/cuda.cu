@@ -133,8 +133,9 @@ gboolean is_captured(cudaStream_t stream) {
   return TRUE;
 }
 
-// Whether work on a caller's stream uses memory of this runner, for which events are recorded and waited for:
-// a microsecond of the device for each call. Kernels that have only the caller's views need none.
+// Whether this runner has memory on the device, which must not be freed, or used for the next call, while
+// work on a caller's stream uses it. Only then an event is recorded behind each call, and waited for: that
+// takes a microsecond of the device. (Freeing memory of the host waits for the device by itself.)
 gboolean has_memory(const cuda_runner *me) {
   return g_hash_table_size(me->device_memory) > 0;
 }
@@ -152,14 +153,14 @@ void *cuda_alloc(fc_runner *runner, gsize bytes) {
   void *memory = NULL;
   if (bytes == 0) bytes = 1;
   cudaError_t status = me->pooled ? cudaMallocAsync(&memory, bytes, me->compute) : cudaMalloc(&memory, bytes);
+  if (status == cudaSuccess) g_hash_table_add(me->device_memory, memory);
   // Memory must be usable by the other lanes on return; on a caller's stream the stream's order suffices.
   if (status == cudaSuccess && me->pooled)
     status = me->borrowed ? mark_borrowed(me) : cudaStreamSynchronize(me->compute);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();
-    return NULL;
+    return NULL; // what there is of it is released with the runner
   }
-  g_hash_table_add(me->device_memory, memory);
   return memory;
 }
 

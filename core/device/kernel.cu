@@ -11,7 +11,7 @@ struct fc_kernel {
   CUfunction function;
   guint resident;
   guint shared; // bytes of dynamic shared memory that a block may have
-  bool awaits;  // the chip lets it begin early (fc_await_earlier of filters/gpu/map.cuh)
+  bool awaits;  // the chip can launch it early (fc_await_earlier of filters/gpu/map.cuh)
 };
 
 namespace {
@@ -36,7 +36,9 @@ template <typename Fn> Fn driver(const char *name) {
 using load_fn = CUresult (*)(CUmodule *, const void *);
 using unload_fn = CUresult (*)(CUmodule);
 using function_fn = CUresult (*)(CUfunction *, CUmodule, const char *);
-using launch_fn = CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **);
+using launch_fn = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               unsigned, CUstream, void **, void **);
+using launch_early_fn = CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **);
 using attribute_fn = CUresult (*)(int *, CUfunction_attribute, CUfunction);
 using set_fn = CUresult (*)(CUfunction, CUfunction_attribute, int);
 using occupancy_fn = CUresult (*)(int *, CUfunction, int, size_t);
@@ -64,6 +66,14 @@ guint allow_shared(CUfunction f) {
       set(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - own) != CUDA_SUCCESS)
     return 0;
   return static_cast<guint>(most - own);
+}
+
+// Graphs get no programmatic edges, which who else captures the stream may not expect.
+bool is_captured(CUstream stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
+  (void)cudaGetLastError();
+  return true;
 }
 
 bool awaits_earlier(void) {
@@ -109,21 +119,29 @@ void fc_kernel_unload(fc_kernel *kernel) {
 }
 
 fc_status fc_kernel_launch(const fc_kernel *kernel, const fc_composed *composed, void *stream) {
-  static const launch_fn launch = driver<launch_fn>("cuLaunchKernelEx");
+  static const launch_fn launch = driver<launch_fn>("cuLaunchKernel");
+  static const launch_early_fn launch_early = driver<launch_early_fn>("cuLaunchKernelEx");
   size_t bytes = composed->n_params;
   void *params[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<guint8 *>(composed->params),
                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  const CUstream on = static_cast<CUstream>(stream);
   if (!launch || composed->shared > kernel->shared) return FC_DEVICE;
-  CUlaunchAttribute early = {};
-  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-  early.value.programmaticStreamSerializationAllowed = 1;
-  CUlaunchConfig config = {};
-  config.gridDimX = composed->grid[0], config.gridDimY = composed->grid[1],
-  config.gridDimZ = composed->grid[2];
-  config.blockDimX = composed->threads, config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = composed->shared, config.hStream = static_cast<CUstream>(stream);
-  config.attrs = &early, config.numAttrs = kernel->awaits ? 1 : 0;
-  const CUresult result = launch(&config, kernel->function, nullptr, params);
+  CUresult result;
+  if (kernel->awaits && launch_early && !is_captured(on)) {
+    CUlaunchAttribute early = {};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config = {};
+    config.gridDimX = composed->grid[0], config.gridDimY = composed->grid[1],
+    config.gridDimZ = composed->grid[2];
+    config.blockDimX = composed->threads, config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = composed->shared, config.hStream = on;
+    config.attrs = &early, config.numAttrs = 1;
+    result = launch_early(&config, kernel->function, nullptr, params);
+  } else {
+    result = launch(kernel->function, composed->grid[0], composed->grid[1], composed->grid[2],
+                    composed->threads, 1, 1, composed->shared, on, nullptr, params);
+  }
   return result == CUDA_SUCCESS ? FC_OK : result == CUDA_ERROR_OUT_OF_MEMORY ? FC_NO_MEMORY : FC_DEVICE;
 }
 

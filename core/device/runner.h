@@ -94,7 +94,8 @@ struct fc_runner {
 
   /*
    * For a runner on a caller's stream; else NULL. Work enqueued from now on runs after all work it has
-   * enqueued before, even if the stream was destroyed and another one has the same handle.
+   * enqueued before, even if the stream was destroyed and another one has the same handle: if the runner has
+   * memory on the device, which both use.
    */
   gboolean (*rejoin)(fc_runner *runner, GError **error);
   /* Lanes for concurrent work within a call, numbered from 1. `fork` opens a number of them; work enqueued

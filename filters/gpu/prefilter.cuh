@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // prefilter.cuh - a short window along a line ahead of the one that a skeleton is about, computed as samples
-// are loaded: a few taps ahead of a long statistic or transform, or the least of a few samples. What it makes
-// is never in memory. Parts of the skeletons slide.cuh, running.cuh and extremes.cuh, and overlap.cuh.
+// are loaded: a few taps, or an extreme of a few samples, ahead of a long statistic or a transform. What it
+// makes is never in memory. For slide.cuh, running.cuh and extremes.cuh, and for overlap.cuh of conv1d.
 //
 //     in --load--> ahead --> TAPS samples: op --> behind --> the skeleton's window
 //
-// Where there is one, the functions before the skeleton's window are a struct Pre with TAPS, BEFORE, BORDER,
-// the border of what the prefilter sees, and ahead(), op and behind(). Samples are loaded TAPS times, all but
-// once from the first cache.
+// Where there is one, the functions before the skeleton's window are a struct Pre with TAPS, with BORDER, the
+// border of what the prefilter sees, and with ahead(), op and behind(). A thread loads what is around its own
+// samples too, out of the first cache; in overlap.cuh, where these are not adjacent, each TAPS times.
 //
 // The sum of an output begins from 0 and goes tap by tap, as in window.cuh: its bits are those of the stage
 // run by itself.

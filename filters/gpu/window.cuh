@@ -147,13 +147,15 @@ template <int KX, int KY> struct fc_sharpened {
   }
 };
 
-// More than FC_DENSE_RUN taps are summed in runs of HIGH rows, which are added (conv2d.h). Sums in whose
-// second run, or a later one, a row lies have what the runs before made beside them.
+// More than FC_DENSE_RUN taps, FC_FUNCTION_DENSE_RUN of device_function.h, are summed in runs of HIGH rows,
+// which are added. Sums in whose second run, or a later one, a row lies have what the runs before made beside
+// them.
 constexpr int FC_DENSE_RUN = 256;
 template <int KX, int KY> struct fc_dense {
   static constexpr int NX = KX, NY = KY, HIGH = KX * KY > FC_DENSE_RUN ? FC_DENSE_RUN / KX : KY,
                        KEPT = KY + (HIGH < KY ? KY - 1 - HIGH : 0);
   static constexpr bool LINE = KY == 1;
+  static_assert(HIGH > 0, "a row is no longer than a run");
   float m[KY][KX];
 
   template <int STEP, int V, int NW>

@@ -150,8 +150,9 @@ static const struct {
     {{"sharpen", "sharpen"}, FC_IMAGE, FC_F32, 1, "1+1"},
     {{"sharpen:3"}, FC_IMAGE, FC_U8, 1, "1"}, /* 25 x 25 */
     {{"sharpen:3"}, FC_IMAGE, FC_U8, 3, ""},
-    {{"sharpen:5"}, FC_IMAGE, FC_U8, 3, ""}, /* 41 x 41 */
-    {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, ""},
+    {{"sharpen:5"}, FC_IMAGE, FC_U8, 3, ""},                   /* 41 x 41 */
+    {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
+    {{"winstat:window=20"}, FC_IMAGE, FC_U8, 1, ""},
     {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
     {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4:border=wrap", "gain:2"},
@@ -185,6 +186,44 @@ static void test_groups(void) {
     g_autofree char *none = groups_of(group_cases[i].stages, group_cases[i].kind, group_cases[i].dtype,
                                       group_cases[i].channels, -1, &options);
     g_assert_cmpstr(none, ==, "");
+  }
+}
+
+/* The text of the kernel of these two stages behind another one. */
+static char *text_behind(const char *ahead, const char *gain, int dtype) {
+  const char *const stages[] = {ahead, "sepconv:[1,2,1]/4:border=wrap", gain, NULL};
+  ready_chain c = parse(stages);
+  fc_options options = FC_OPTIONS_INIT;
+  options.device = "cuda";
+  const fc_format in = {.size = sizeof in,
+                        .kind = FC_IMAGE,
+                        .dtype = dtype,
+                        .bits = 8 * (int)fc_dtype_size(dtype),
+                        .extent = {1, 301, 400, 3}};
+  const fc_plan_query query = {.in = &in, .wanted = FC_U8, .files = TRUE, .rows = TRUE, .options = &options};
+  g_autoptr(GError) error = NULL;
+  g_autoptr(fc_plan) plan = fc_plan_new(c.chain, &query, &error);
+  g_assert_no_error(error);
+  g_assert_cmpuint(plan->stages[1].fused, ==, 2);
+  char *text = fc_plan_kernel_text(plan, 1, TRUE);
+  drop(&c);
+  return text;
+}
+
+/* What the kernels before have made of bytes is known to be in their range, or near it; of floats nothing is.
+ */
+static void test_known(void) {
+  static const struct {
+    const char *ahead, *gain;
+    int dtype;
+    const char *known;
+  } cases[] = {{"sepconv:[1,2,1]/4:border=wrap", "gain:0.5", FC_U8, "QUIET = true, NEAR = true"},
+               {"sepconv:[1,2,1]/4:border=wrap", "gain:2", FC_U8, "QUIET = false, NEAR = true"},
+               {"sepconv:[1,2,300]/4:border=wrap", "gain:2", FC_U8, "QUIET = false, NEAR = false"},
+               {"sepconv:[1,2,1]/4:border=wrap", "gain:0.5", FC_F32, "QUIET = false, NEAR = false"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text = text_behind(cases[i].ahead, cases[i].gain, cases[i].dtype);
+    g_assert_nonnull(strstr(text, cases[i].known));
   }
 }
 
@@ -814,6 +853,7 @@ int main(int argc, char **argv) {
   fc_kernels_set_compiler(context, self, "false:good", NULL);
   g_assert_true(fc_context_add_plugin(context, &odd_plugin, NULL));
   g_test_add_func("/fused/groups", test_groups);
+  g_test_add_func("/fused/known", test_known);
   g_test_add_func("/fused/broken functions", test_broken_functions);
   g_test_add_func("/fused/wide pixels", test_wide_pixels);
   g_test_add_func("/fused/long mask", test_long_mask);
