@@ -8,8 +8,10 @@
  *     test_emulated [--seed N] [--random N] ROOT CXX...
  */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/demand.h"
 #include "core/contract/rows_table.h"
@@ -484,6 +486,14 @@ static gboolean both_nan(const trial *t, const guint8 *expected, gsize i) {
   return a != a && b != b;
 }
 
+static trial *running;
+
+static void say_fault(int signal) {
+  g_autofree char *what = describe(running);
+  g_printerr("%s: it reads beyond its input\n", what);
+  _exit(128 + signal);
+}
+
 static gboolean check(trial *t, run_fn run) {
   const gsize bytes = t->out_bytes + 2 * AROUND;
   guint32 notes[FC_NOTES] = {0};
@@ -492,7 +502,10 @@ static gboolean check(trial *t, run_fn run) {
   (t->what.windows > 1 ? run_series : run_plain)(t, expected);
   fc_composed again;
   g_assert_true(fc_compose(&t->what, &t->in, &t->out, notes, 132, 5, &again));
+  running = t;
+  signal(SIGSEGV, say_fault), signal(SIGBUS, say_fault);
   run(again.params, again.grid, again.threads);
+  signal(SIGSEGV, SIG_DFL), signal(SIGBUS, SIG_DFL);
   gsize differ = 0, first = 0;
   for (gsize i = 0; i < bytes; i++)
     if (t->out_memory[i] != expected[i] && !both_nan(t, expected, i) && differ++ == 0) first = i;

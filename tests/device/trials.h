@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/compose/compose.h"
 #include "core/compose/prefilter.h"
@@ -50,6 +51,8 @@ typedef struct trial {
   fc_view in, out;
   guint8 *in_memory, *out_memory;
   gsize in_bytes, out_bytes;
+  guint8 *guarded; /* the input again, beside a page that cannot be read */
+  gsize guarded_bytes;
   fc_composed launch;
   char *text;
 } trial;
@@ -285,6 +288,22 @@ static void describe_one(seen *w, int kind, int dtype) {
                               .window_y = (guint32)w->ny};
 }
 
+/* Moves the input to where nothing ahead of it can be read, or behind it, but for what its last 16 bytes have
+ * in them. */
+static void guard(trial *t) {
+  enum { PAGE = 64 << 10, PART = 16 };
+  const gboolean at_end = pick(0, 2);
+  const gsize room = (t->in_bytes + PAGE) / PAGE * PAGE;
+  t->guarded_bytes = room + 2 * PAGE;
+  t->guarded = mmap(NULL, t->guarded_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  g_assert_true(t->guarded != MAP_FAILED);
+  g_assert_cmpint(mprotect(t->guarded + PAGE, room, PROT_READ | PROT_WRITE), ==, 0);
+  guint8 *to = t->guarded + PAGE + (at_end ? (room - t->in_bytes) / PART * PART : 0),
+         *from = t->in_memory + AROUND;
+  memcpy(to, from, t->in_bytes);
+  t->in.data = to + ((guint8 *)t->in.data - from);
+}
+
 static void make_one_of(seen *w, int kind, int dtype) {
   const gboolean extreme = pick(0, 4) == 0, line = kind == FC_AUDIO || extreme || pick(0, 4) == 0;
   w->dense = line || pick(0, 2), w->statistic = extreme ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : -1;
@@ -367,6 +386,7 @@ static trial *series_new(void) {
   if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
+  guard(t);
   return t;
 }
 
@@ -463,12 +483,14 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
   if (!mixing && pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (!mixing && pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
   fill(t);
+  guard(t);
   if (ahead && !take_prefilter(t, at - ahead, at, in_dtype)) t->what.n = 0; /* no kernel */
   return t;
 }
 
 static void trial_free(gpointer data) {
   trial *t = data;
+  if (t->guarded) munmap(t->guarded, t->guarded_bytes);
   for (int c = 0; c < 4; c++) g_free(t->line[c]), g_free(t->made[c]);
   g_free(t->mask);
   g_free(t->tables);
