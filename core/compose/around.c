@@ -29,16 +29,21 @@ gboolean fc_window_lies_in_rows(const fc_view *v, gboolean *planar) {
   return *planar || channels == 1 || v->stride[FC_AXIS_C] == size;
 }
 
-gboolean fc_window_has_all(const fc_view *in, const fc_view *out, int along, gint64 taps, int border) {
-  const gint64 extent = in->extent[along], lo = in->origin[along], hi = lo + in->shape[along];
+fc_range fc_window_sees(const fc_view *out, int along, gint64 taps, int border, gint64 extent) {
   const gint64 from = out->origin[along] - taps / 2, to = from + out->shape[along] + taps - 1;
-  if (extent < 0 || MAX(from, 0) < lo || MIN(to, extent) > hi) return FALSE;
-  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* positions beyond the ends */
-    const gint64 source = p < 0 || p >= extent ? fc_border_map(border, p, extent) : lo;
-    if (source >= 0 && (source < lo || source >= hi)) return FALSE;
-    if (p >= 0 && p < extent) p = extent - 1;
+  fc_range seen = {MAX(from, 0), MIN(to, extent)};
+  for (gint64 p = from; p < to; p++) { /* positions beyond the ends */
+    if (p >= 0 && p < extent) p = extent;
+    const gint64 source = p < to ? fc_border_map(border, p, extent) : -1;
+    if (source >= 0) seen = (fc_range){MIN(seen.lo, source), MAX(seen.hi, source + 1)};
   }
-  return TRUE;
+  return seen;
+}
+
+gboolean fc_window_has_all(const fc_view *in, const fc_view *out, int along, gint64 taps, int border) {
+  if (in->extent[along] < 0) return FALSE;
+  const fc_range seen = fc_window_sees(out, along, taps, border, in->extent[along]);
+  return seen.lo >= in->origin[along] && seen.hi <= in->origin[along] + in->shape[along];
 }
 
 gboolean fc_around_launch(const fc_vectors *w, const fc_composition *c, const fc_view *in, const fc_view *out,

@@ -6,6 +6,7 @@
 #ifndef FC_CORE_AROUND_H
 #define FC_CORE_AROUND_H
 
+#include "core/base/demand.h"
 #include "core/compose/compose.h"
 #include "core/compose/vectors.h"
 
@@ -22,6 +23,10 @@ gboolean fc_around_launch(const fc_vectors *w, const fc_composition *c, const fc
 
 /* Whether the samples of each row are contiguous; sets whether channels are planes. */
 gboolean fc_window_lies_in_rows(const fc_view *v, gboolean *planar);
+
+/* The first and last positions, and all between, that these outputs read of a signal of this extent along an
+ * axis, with a window of this many taps; also those that a border is made of. */
+fc_range fc_window_sees(const fc_view *out, int along, gint64 taps, int border, gint64 extent);
 
 /* Whether the view has all of the signal that these outputs read along an axis, borders included, with a
  * window of this many taps. */

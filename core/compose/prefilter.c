@@ -2,7 +2,6 @@
 /* prefilter.c - see prefilter.h. */
 #include "core/compose/prefilter.h"
 
-#include "core/base/demand.h"
 #include "core/compose/around.h"
 #include "core/compose/overlap.h"
 #include "core/compose/ranges.h"
@@ -65,17 +64,10 @@ static const fc_compose_stage *stage_of(const fc_composition *c) {
 }
 
 gboolean fc_prefilter_has_all(const fc_composition *c, const fc_view *in, const fc_view *out, gint64 taps) {
-  if (!c->prefilter) return TRUE;
-  const gint64 extent = in->extent[FC_AXIS_X], from = out->origin[FC_AXIS_X] - taps / 2,
-               to = from + out->shape[FC_AXIS_X] + taps - 1;
-  gint64 lo = MAX(from, 0), hi = MIN(to, extent);
-  for (gint64 p = from; p < to; p = p == -1 ? MAX(extent, 0) : p + 1) { /* positions beyond the ends */
-    const gint64 source = p < 0 || p >= extent ? fc_border_map(c->border, p, extent) : -1;
-    if (source >= 0) lo = MIN(lo, source), hi = MAX(hi, source + 1);
-    if (p >= 0 && p < extent) p = extent - 1;
-  }
+  if (!c->prefilter || in->extent[FC_AXIS_X] < 0) return !c->prefilter;
+  const fc_range seen = fc_window_sees(out, FC_AXIS_X, taps, c->border, in->extent[FC_AXIS_X]);
   fc_view made = *out;
-  made.origin[FC_AXIS_X] = lo, made.shape[FC_AXIS_X] = hi - lo;
+  made.origin[FC_AXIS_X] = seen.lo, made.shape[FC_AXIS_X] = fc_range_length(seen);
   return fc_window_has_all(in, &made, FC_AXIS_X, stage_of(c)->function->window_x, stage_of(c)->border);
 }
 
