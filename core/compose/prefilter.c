@@ -28,8 +28,9 @@ static gboolean is_aligned(int dtype, const gint64 extent[FC_AXES]) {
 }
 
 /* Whether it is one that another may be computed ahead of, of so many taps, where `in` is stored. Extremes of
- * bytes are faster apart, as bytes, unless rows begin anywhere: of 75 behind 3 taps 49 us, so 56, but in 4662
- * rows of 2145 pixels of three by 513 behind 5 taps 342 and 172 (H200, 30 M). */
+ * bytes run faster as two kernels, which compare bytes, unless rows begin at any address: of 75 behind 3 taps
+ * 49 us apart and 56 as one, but in 4662 rows of 2145 RGB pixels, of 513 behind 5 taps, 342 and 172 (H200, 30
+ * M samples). */
 static gboolean is_long(const fc_compose_stage *s, gint64 taps, int in, const gint64 extent[FC_AXES]) {
   fc_statistic_text statistic;
   const int together = s->function->flags & FC_FUNCTION_AROUND ? 0 : fc_overlap_together(s->function);
@@ -82,7 +83,6 @@ void fc_prefilter_append(GString *text, const fc_composition *c) {
       "const { %s.run(v, to, noted); }\n";
   g_string_append_printf(text,
                          "struct Pre {\n  static constexpr int TAPS = %u, BORDER = %d;\n"
-                         "  static constexpr bool SCALES = false;\n"
                          "  typedef stage%u::%s op_type;\n",
                          stage_of(c)->function->window_x, stage_of(c)->border, c->prefilter - 1,
                          stage_of(c)->function->entry);

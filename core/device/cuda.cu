@@ -159,7 +159,7 @@ void *cuda_alloc(fc_runner *runner, gsize bytes) {
     status = me->borrowed ? mark_borrowed(me) : cudaStreamSynchronize(me->compute);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();
-    return NULL; // what there is of it is released with the runner
+    return NULL; // memory that was allocated is released with the runner
   }
   return memory;
 }

@@ -68,7 +68,7 @@ guint allow_shared(CUfunction f) {
   return static_cast<guint>(most - own);
 }
 
-// Graphs get no programmatic edges, which who else captures the stream may not expect.
+// Captured graphs get no programmatic edges: other libraries that capture the stream may not support them.
 bool is_captured(CUstream stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
