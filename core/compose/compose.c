@@ -512,18 +512,36 @@ static gboolean launch_row(lines *l, fc_composed *to) {
                       1, to);
 }
 
+/* Rows of all images as those of one, if they are equally far apart; of the args that have been filled. */
+static void join_images(lines *l) {
+  const fc_view *views[] = {&l->in, l->out};
+  const gint64 rows = l->in.shape[FC_AXIS_Y], images = l->in.shape[FC_AXIS_N];
+  for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+    if (l->planar || (rows > 1 && views[i]->stride[FC_AXIS_N] != rows * views[i]->stride[FC_AXIS_Y])) return;
+  if (rows * images > G_MAXINT32) return;
+  if (rows == 1)
+    l->args.views.in_row = l->args.views.in_image, l->args.views.out_row = l->args.views.out_image;
+  l->args.across = (gint32)(rows * images), l->in.shape[FC_AXIS_N] = 1;
+}
+
 static gboolean launch_slide(lines *l, fc_composed *to) {
   const window *w = &l->w;
-  const gint64 total = l->out->shape[FC_AXIS_X], rows = l->out->shape[FC_AXIS_Y];
-  const gboolean is_short = total <= 2 * FC_SLIDE_GROUP;
-  const gint64 samples = fc_slide_samples(w, is_short), first = fc_slide_first(w, l->out->origin[FC_AXIS_X]);
-  if (total < FC_SLIDE_GROUP / 4 || !fill_lines(l, first)) return FALSE;
+  const gint64 total = l->out->shape[FC_AXIS_X], origin = l->out->origin[FC_AXIS_X];
+  const gboolean is_short = fc_slide_is_short(w, origin, total), folded = fc_slide_is_folded(w, is_short);
+  const gint64 samples = fc_slide_samples(w, is_short), first = fc_slide_first(w, origin),
+               pitch = folded ? fc_slide_pitch(w, origin, total) : 0;
+  /* Lines that are mostly borders are faster one stage at a time. */
+  if (total < (folded ? FC_SLIDE_LEAST : FC_SLIDE_GROUP / 4) || pitch > 2 * total || !fill_lines(l, first))
+    return FALSE;
+  if (folded) join_images(l);
   const gint64 begin = fc_slide_is_running(w) ? 0 : first + w->f->window_x / 2, /* of outputs */
-      tiles = (total - begin + samples - 1) / samples,
+      length = folded ? l->args.across * pitch : total - begin, rows = folded ? 1 : l->args.across,
+               tiles = (length + samples - 1) / samples,
                places = (gint64)l->processors * (l->resident ? l->resident : USUAL_BLOCKS),
                each = pieces_of_block(tiles, rows * planes_of(l), 1, fc_slide_warm(w, samples) + 1, places,
                                       TRUE);
-  return launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
+  return length <= G_MAXINT32 / 4 &&
+         launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
                       fc_slide_threads(w, samples), split_lines(l, tiles, each), MIN(rows, 65535), to);
 }
 
@@ -637,11 +655,13 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
 
 /* The skeleton's arguments after those that all variants have. */
 static void append_window_arguments(GString *text, const window *w, guint variant) {
+  const gboolean is_short = w->slide && ((variant - SLIDE) & SHORT) != 0;
   if (w->around)
     g_string_append_printf(text, ", %u, %u, %d, %d, %d", w->f->window_x, w->f->window_y, (int)w->width,
                            (int)w->v, (int)w->threads);
   else if (w->slide)
-    g_string_append_printf(text, ", %d", (int)fc_slide_samples(w, ((variant - SLIDE) & SHORT) != 0));
+    g_string_append_printf(text, ", %d, %s", (int)fc_slide_samples(w, is_short),
+                           fc_text_truth[fc_slide_is_folded(w, is_short)]);
   else if (w->row)
     g_string_append_printf(text, ", %d, %d, %d, %d, %s", (int)w->v, (int)w->batch, (int)w->threads,
                            (int)w->unroll, fc_text_truth[w->sorted]);
@@ -656,7 +676,8 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   const guint flags = (column ? variant - COLUMN : variant - MARCH) % (down ? MARCH_WARP : SHORT);
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], down ? flags : (flags & IN_PLANES) | WHOLE);
-  if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, ((variant - SLIDE) & SHORT) != 0));
+  const gboolean is_short = w.slide && ((variant - SLIDE) & SHORT) != 0;
+  if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, is_short));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
   if (march && variant - MARCH >= CELLS) {
@@ -684,7 +705,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (w.overlap) /* what the host computed the launch by */
     g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d), \"\");\n", w.overlap->threads,
                            w.overlap->groups, w.overlap->shared);
-  const int resident = w.overlap ? w.overlap->resident : w.slide ? fc_slide_blocks(&w) : 0;
+  const int resident = w.overlap ? w.overlap->resident : w.slide ? fc_slide_blocks(&w, is_short) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);

@@ -9,6 +9,7 @@
 enum {
   SLIDE_SAMPLES = 2048, /* of a tile, over all channels; for short lines and many channels FC_SLIDE_GROUP */
   LANES = 32,
+  MOMENTS = 33,       /* FC_MOMENTS_MOST of moments.cuh */
   RUNNING_SHORT = 256 /* windows up to here are no burden for each warp by itself */
 };
 
@@ -48,12 +49,30 @@ gint64 fc_slide_each(const fc_vectors *w) {
   return each_of(w, FALSE);
 }
 
+/* Samples of a segment. Variances of floats are combined from segments of outputs, those in longer windows in
+ * a different order (statistic.cuh). */
+static gint64 slide_run(const fc_vectors *w, gboolean *spread) {
+  fc_statistic_text statistic;
+  *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
+  return *spread && w->f->window_x > MOMENTS ? 4 : 16;
+}
+
+/* Whether windows end more than 32 segments behind their beginnings (FAR of slide.cuh). */
+static gboolean is_far(const fc_vectors *w) {
+  gboolean spread;
+  return (w->f->window_x - 1) / slide_run(w, &spread) >= LANES;
+}
+
+gboolean fc_slide_is_folded(const fc_vectors *w, gboolean is_short) {
+  return is_short && !fc_slide_is_running(w) && !is_far(w);
+}
+
 gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short) {
   fc_statistic_text statistic;
   if (is_extreme(w, &statistic)) return LANES * each_of(w, is_short);
   if (fc_slide_is_running(w))
     return each_of(w, is_short) * (is_short || w->f->window_x <= RUNNING_SHORT ? LANES : 4 * LANES);
-  return is_short || w->step > 2 ? FC_SLIDE_GROUP : SLIDE_SAMPLES / w->step;
+  return (is_short && !fc_slide_is_folded(w, TRUE)) || w->step > 2 ? FC_SLIDE_GROUP : SLIDE_SAMPLES / w->step;
 }
 
 gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
@@ -62,27 +81,32 @@ gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
   return fc_slide_is_running(w) ? samples / fc_slide_each(w) : samples / 16 * w->step;
 }
 
-/* Samples of a segment: variances of floats are summed in a different order (statistic.cuh). */
-static gint64 slide_run(const fc_vectors *w, gboolean *spread) {
-  fc_statistic_text statistic;
-  *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
-  return *spread ? 4 : 16;
-}
-
-int fc_slide_blocks(const fc_vectors *w) {
+int fc_slide_blocks(const fc_vectors *w, gboolean is_short) {
   fc_statistic_text statistic;
   if (fc_slide_is_running(w) || !fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
-  return statistic.variance ? 4 : statistic.extreme ? 5 : 0;
+  return statistic.variance ? 4 : statistic.extreme ? 5 : fc_slide_is_folded(w, is_short) ? 6 : 0;
+}
+
+/* Samples of the segments that are combined first. */
+static gint64 slide_group(const fc_vectors *w, gboolean *spread) {
+  const gint64 run = slide_run(w, spread);
+  gint64 group = run;
+  while (group < LANES * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
+  return group;
 }
 
 gint64 fc_slide_first(const fc_vectors *w, gint64 origin) {
   gboolean spread;
   if (fc_slide_is_running(w)) return 0;
-  const gint64 before = w->f->window_x / 2, run = slide_run(w, &spread),
+  const gint64 before = w->f->window_x / 2, group = slide_group(w, &spread),
                at = spread ? origin : origin - before;
-  gint64 group = run; /* of segments that are combined first */
-  while (group < 32 * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
   return -before - ((at % group) + group) % group;
+}
+
+gint64 fc_slide_pitch(const fc_vectors *w, gint64 origin, gint64 total) {
+  gboolean spread;
+  const gint64 group = slide_group(w, &spread), after = w->f->window_x - 1 - w->f->window_x / 2;
+  return (total + after - fc_slide_first(w, origin) + group - 1) / group * group;
 }
 
 gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
@@ -93,4 +117,12 @@ gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   if (fc_slide_is_running(w)) return (w->f->window_x + samples - 1) / samples;
   const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
+}
+
+/* Folded lines cost some more a sample, and a half of a tile that has no outputs is worse. */
+gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total) {
+  if (fc_slide_is_running(w) || is_far(w)) return total <= 2 * FC_SLIDE_GROUP;
+  const gint64 samples = fc_slide_samples(w, FALSE),
+               tiles = (total - fc_slide_first(w, origin) - w->f->window_x / 2 + samples - 1) / samples;
+  return 3 * fc_slide_pitch(w, origin, total) < 2 * tiles * samples;
 }

@@ -8,13 +8,20 @@
 
 #include "core/compose/vectors.h"
 
-/* Samples of a tile of short lines, of floats; lines of fewer than a quarter of that are too short. */
-enum { FC_SLIDE_GROUP = 512 };
+/* Samples of a tile of short lines; lines of fewer than a quarter of that are too short, but where such lie
+ * one behind the other FC_SLIDE_LEAST suffice. */
+enum { FC_SLIDE_GROUP = 512, FC_SLIDE_LEAST = 32 };
 
 /* Of integers, whose sums are exact: running.cuh, or of extremes: extremes.cuh; and positions of a thread
  * there, at most. */
 gboolean fc_slide_is_running(const fc_vectors *w);
 gint64 fc_slide_each(const fc_vectors *w);
+
+/* Whether lines of `total` outputs, which begin at `origin` of the signal, are short; whether such lie one
+ * behind the other as one long line (FOLDED); and then their distance. */
+gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total);
+gboolean fc_slide_is_folded(const fc_vectors *w, gboolean is_short);
+gint64 fc_slide_pitch(const fc_vectors *w, gint64 origin, gint64 total);
 
 /* Positions of a tile, and threads of a block. */
 gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short);
@@ -22,7 +29,7 @@ gint64 fc_slide_threads(const fc_vectors *w, gint64 samples);
 
 /* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
  * compiler takes more registers by itself; 0: it does not. */
-int fc_slide_blocks(const fc_vectors *w);
+int fc_slide_blocks(const fc_vectors *w, gboolean is_short);
 
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the
  * order of outputs, everything else in that of samples (filters/winstat). Where nothing is rounded, the first

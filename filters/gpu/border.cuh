@@ -17,6 +17,10 @@ __host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, 
   if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;
   // Mirrors are at `edge` beyond the first element: half an element, or none.
   const int edge = border == FC_BORDER_REFLECT;
+  const int near = border == FC_BORDER_WRAP ? (p < 0 ? p + extent : p - extent)
+                   : p < 0                  ? -p - edge
+                                            : 2 * extent - 2 + edge - p;
+  if (near >= 0 && near < extent) return near; // mostly: no division
   const int period = border == FC_BORDER_WRAP ? extent : 2 * (extent - 1 + edge);
   if (period == 0) return 0;
   int q = p % period;

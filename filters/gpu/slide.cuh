@@ -14,6 +14,12 @@
 // long, their ends come into shared memory apart from their beginnings, and a block begins with tiles of
 // which it wants groups alone. The order of sums is that of filters/winstat/rows (RUN = 16) and of row_slide
 // there (RUN = 4): it depends on the window and on positions in the signal, not on where a tile begins.
+// Variances in short windows need no pieces, but are made in registers (moments.cuh).
+//
+// FOLDED: short lines lie one behind the other, each with its borders and begun at a group, as one long line:
+//
+//     |border line 0 border|  |border line 1 border|  |border line 2 ...
+//     0                        pitch                   2 * pitch
 //
 //     in --load--> Pre --> head, tail [STEP][segments] --> windows --> result [STEP] --> Post --store--> out
 //
@@ -40,7 +46,7 @@ FC_DEVICE void fc_slide_prefetch(const void *at) {
 }
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          int SAMPLES, typename Pre, typename Op, typename Post>
+          int SAMPLES, bool FOLDED, typename Pre, typename Op, typename Post>
 struct fc_slide_floats {
   typedef typename Op::policy P;
   typedef typename P::piece piece;
@@ -51,7 +57,9 @@ struct fc_slide_floats {
   static constexpr int Q = (WINDOW - 1) / RUN, PART = (WINDOW - 1) % RUN + 1;
   static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
-  static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
+  static constexpr bool FAR = Q >= LANES;               // beginnings and ends in separate buffers
+  static constexpr bool PIECES = Q > 1 && !Op::MOMENTS; // what lies between is made of pieces
+  static_assert(!FOLDED || !FAR, "a line's windows end near where they begin");
   // Where ends begin, in units of 32 segments, and then in segments.
   static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
   // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments
@@ -119,10 +127,33 @@ struct fc_slide_floats {
     const char *in;
     int at, heads, tail_at, tails; // positions, and how many quads
     int first, turn;
+    int line, rest, across,
+        pitch;     // FOLDED: where tail_at is: in which line of `across`, how far from its begin
+    uint32_t over; // of pitch
   };
 
-  static FC_DEVICE int position(const wanted &w, int quad) {
-    return quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads);
+  // By which __umulhi divides numbers up to 2^32 / n by n, exactly.
+  static FC_DEVICE uint32_t over_of(int n) { return 0xffffffffu / static_cast<uint32_t>(n) + 1; }
+
+  // A position of a line.
+  struct spot {
+    const char *in;
+    int at;
+  };
+  static FC_DEVICE spot spot_of(const fc_window_args &a, const wanted &w, int quad) {
+    if constexpr (FOLDED) {
+      const int p = w.rest + 4 * quad, row = static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)),
+                line = w.line + row;
+      return {w.in + line * a.in_row, line < w.across ? p - row * w.pitch + a.first : NOWHERE};
+    }
+    return {w.in, quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads)};
+  }
+  static constexpr int NOWHERE = -(1 << 30); // before the signal
+
+  // Of lines that follow each other: what they take, with the border and up to where the next one's first
+  // group begins.
+  static FC_DEVICE int pitch_of(const fc_window_args &a) {
+    return (a.total + AFTER - a.first + GROUP * RUN - 1) / (GROUP * RUN) * (GROUP * RUN);
   }
 
   static FC_DEVICE int turned(int block, int turn) { // block, turn <= UNITS
@@ -188,23 +219,51 @@ struct fc_slide_floats {
     fc_prefiltered<4>(pre, x, v, noted);
   }
 
-  // Position k of a quad, which may be the border's, or not exist: then no window uses it.
-  static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int quad, int k,
+  // Positions one by one: place_of(i) is that of the i-th of `count`, from the first quad on, or -1. They may
+  // be the border's, or not exist: then no window uses them. Several are read ahead of their use.
+  template <class Place>
+  static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int count, Place place_of,
                             const Pre &pre, fc_dev_noted &noted) {
-    const int at = position(w, quad) + k, i = quad - w.heads;
-    float v[UM];
+    constexpr int SOME = prefilter::TAPS > 1 ? 1 : BYTES > 8 ? 2 : 4;
+#pragma unroll 1
+    for (int first = threadIdx.x; first < count; first += SOME * THREADS) {
+      int p[SOME], source[SOME];
+      spot s[SOME];
+      T code[SOME][UI];
 #pragma unroll
-    for (int c = 0; c < UM; c++) v[c] = a.constant;
-    const int source =
-        at >= -BEFORE && at < a.total + AFTER ? fc_dev_border_source(BORDER, at + a.begin, a.extent) : -1;
-    if (source >= 0)
-      fc_prefiltered_at<UI>(a, source, pre, v, noted,
-                            [&](int position, float(&x)[UI]) { fc_read_position<T, KT>(w.in, position, x); });
-    const int room = i < 0 ? HEADS : ROOM;
-    float *to = i < 0 ? r.head[0] + fc_slide_quad(quad)
-                      : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
+      for (int b = 0; b < SOME; b++) {
+        p[b] = first + b * THREADS < count ? place_of(first + b * THREADS) : -1, source[b] = -1;
+        s[b] = spot_of(a, w, p[b] >> 2);
+        const int at = s[b].at + (p[b] & 3);
+        if (p[b] >= 0 && at >= -BEFORE && at < a.total + AFTER)
+          source[b] = fc_dev_border_source(BORDER, at + a.begin, a.extent);
+        if (prefilter::TAPS > 1 || source[b] < 0) continue;
+        const T *samples =
+            reinterpret_cast<const T *>(s[b].in + static_cast<int64_t>(source[b] - a.begin) * BYTES);
 #pragma unroll
-    for (int c = 0; c < STEP; c++) to[c * room + k] = v[c];
+        for (int c = 0; c < UI; c++) code[b][c] = samples[c];
+      }
+#pragma unroll
+      for (int b = 0; b < SOME; b++) {
+        if (p[b] < 0) continue;
+        float v[UM];
+#pragma unroll
+        for (int c = 0; c < UM; c++) v[c] = a.constant;
+        const auto read = [&](int position, float(&x)[UI]) {
+          if constexpr (prefilter::TAPS > 1) return fc_read_position<T, KT>(s[b].in, position, x);
+#pragma unroll
+          for (int c = 0; c < UI; c++)
+            x[c] = fc_dev_value<float, T>(code[b][c], fc_map_scaling<float, T, KT>());
+        };
+        if (source[b] >= 0) fc_prefiltered_at<UI>(a, source[b], pre, v, noted, read);
+        const int quad = p[b] / 4, i = quad - w.heads, room = i < 0 ? HEADS : ROOM;
+        float *to = i < 0
+                        ? r.head[0] + fc_slide_quad(quad)
+                        : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
+#pragma unroll
+        for (int c = 0; c < STEP; c++) to[c * room + p[b] % 4] = v[c];
+      }
+    }
   }
 
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
@@ -249,22 +308,22 @@ struct fc_slide_floats {
     const int from = max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE,
               end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER,
               count = w.heads + w.tails;
-    if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
-      return bring_inside(r, w, pre, noted);
-    const auto is_whole = [&](int quad) {
-      const int p = position(w, quad);
-      return quad < count && p >= from && p + 4 <= end;
-    };
+    if constexpr (!FOLDED)
+      if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
+        return bring_inside(r, w, pre, noted);
 #pragma unroll 1
     for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
       load raw[BATCH];
-#pragma unroll
-      for (int b = 0; b < BATCH; b++)
-        if (is_whole(first + b * THREADS))
-          raw[b].fetch(w.in + static_cast<int64_t>(position(w, first + b * THREADS)) * BYTES);
+      bool whole[BATCH];
 #pragma unroll
       for (int b = 0; b < BATCH; b++) {
-        if (!is_whole(first + b * THREADS)) continue;
+        const spot s = spot_of(a, w, first + b * THREADS);
+        whole[b] = first + b * THREADS < count && s.at >= from && s.at + 4 <= end;
+        if (whole[b]) raw[b].fetch(s.in + static_cast<int64_t>(s.at) * BYTES);
+      }
+#pragma unroll
+      for (int b = 0; b < BATCH; b++) {
+        if (!whole[b]) continue;
         float v[4 * UM];
         values(v, raw[b], pre, noted);
         keep(r, w, first + b * THREADS, v);
@@ -272,14 +331,32 @@ struct fc_slide_floats {
     }
     // Of `count` quads from `quad` on, at positions from `at` on: those at the ends that are not whole.
     const auto put_ends = [&](int quad, int count, int at) {
-      const int whole = min(max((from - at + 3) >> 2, 0), count),
-                behind = min(max((end - at) >> 2, whole), count);
-#pragma unroll 1
-      for (int e = threadIdx.x; e < 4 * (whole + count - behind); e += THREADS)
-        put(a, r, w, quad + e / 4 + (e / 4 < whole ? 0 : behind - whole), e % 4, pre, noted);
+      const int whole = 4 * min(max((from - at + 3) >> 2, 0), count),
+                behind = 4 * min(max((end - at) >> 2, whole / 4), count);
+      put(
+          a, r, w, whole + 4 * count - behind,
+          [&](int i) { return 4 * quad + i + (i < whole ? 0 : behind - whole); }, pre, noted);
     };
+    if constexpr (FOLDED) return put_folded(a, r, w, from, end, pre, noted);
     if (FAR) put_ends(0, w.heads, w.at);
     put_ends(w.heads, w.tails, w.tail_at);
+  }
+
+  // The same for all lines of a tile, whose whole quads lie between `from` and `end`.
+  static FC_DEVICE void put_folded(const fc_window_args &a, rooms &r, const wanted &w, int from, int end,
+                                   const Pre &pre, fc_dev_noted &noted) {
+    const int all = a.total + AFTER - a.first, before = min((from - a.first + 3) & ~3, all),
+              behind = before + max((end - a.first - before) & ~3, 0), each = before + all - behind,
+              last = min((w.rest + 4 * w.tails - 1) / w.pitch, w.across - 1 - w.line);
+    const uint32_t over = over_of(each);
+    put(
+        a, r, w, (last + 1) * each,
+        [&](int e) {
+          const int row = static_cast<int>(__umulhi(static_cast<uint32_t>(e), over)), i = e - row * each,
+                    p = row * w.pitch + (i < before ? i : i - before + behind) - w.rest;
+          return p < 4 * w.tails ? p : -1;
+        },
+        pre, noted);
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
@@ -422,10 +499,29 @@ struct fc_slide_floats {
     }
   }
 
+  // The squared deviations of the windows that begin with the first of x.
+  static FC_DEVICE void moments_of(const float (&x)[RUN + WINDOW - 1], float (&v)[RUN]) {
+    constexpr fc_moments_shares shares = fc_moments_shares_of(WINDOW);
+    const auto at = [&](int k) { return x[k < RUN + WINDOW - 1 ? k : 0]; }; // no output of those beyond
+    const auto tail = [&](int k) { return x[Q * RUN + k]; };
+    const auto put = [&](int k, float, const fc_moments &m) { v[k] = m.squares; };
+    if constexpr (Q == 0)
+      fc_moments_short<PART>(at, put);
+    else if constexpr (Q == 1)
+      fc_moments_long<0, PART>(shares, {0, 0}, at, tail, put);
+    else
+      fc_moments_most(
+          shares, at, [&](int k) { return x[RUN + k]; }, tail, put);
+  }
+
   // The windows that begin in a lane's segment.
   static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
-    if constexpr (Q == 0) {
+    if constexpr (Op::MOMENTS) {
+      float x[RUN + WINDOW - 1];
+      read<RUN + WINDOW - 1, true>(x, head, segment, turn);
+      moments_of(x, v);
+    } else if constexpr (Q == 0) {
       piece x[RUN + PART];
       read<RUN + PART, true>(x, head, segment, turn);
       short_windows(v, x);
@@ -473,6 +569,29 @@ struct fc_slide_floats {
     }
   }
 
+  // A tile's outputs, the first of which is at position `to`.
+  static FC_DEVICE void give_line(const fc_window_args &a, const rooms &r, char *out, int to,
+                                  const Post &post, fc_dev_noted &noted) {
+    const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
+#pragma unroll 1
+    for (int o = (lo & -EACH) + EACH * static_cast<int>(threadIdx.x); o < hi; o += EACH * THREADS)
+      give(r, out, o, to, lo, hi, post, noted);
+  }
+
+  // The same of lines that follow each other, from position `at` of all on.
+  static FC_DEVICE void give_folded(const fc_window_args &a, const rooms &r, char *out, int at,
+                                    const wanted &w, const Post &post, fc_dev_noted &noted) {
+    const int first = at / w.pitch, rest = at - first * w.pitch, shift = a.first + BEFORE;
+#pragma unroll 1
+    for (int i = EACH * static_cast<int>(threadIdx.x) - ((rest + shift) & (EACH - 1)); i < SAMPLES;
+         i += EACH * THREADS) {
+      const int p = rest + i, row = p < 0 ? 0 : static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)),
+                line = first + row, o = p - row * w.pitch + shift, to = o - i;
+      if (line < a.across)
+        give(r, out + line * a.out_row, o, to, max(to, 0), min(to + SAMPLES, a.total), post, noted);
+    }
+  }
+
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
     __shared__ __align__(16) rooms r;
     static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
@@ -481,28 +600,37 @@ struct fc_slide_floats {
     if (P::SHARED)
       for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
         r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
+    const int pitch = FOLDED ? pitch_of(a) : 0;
+    const uint32_t over = FOLDED ? over_of(pitch) : 0;
+    const int begin = FOLDED ? 0 : a.first, end = FOLDED ? a.across * pitch : a.total - BEFORE;
 #pragma unroll 1
-    for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
+    for (int row = blockIdx.y; row < (FOLDED ? 1 : a.across); row += gridDim.y) {
       const fc_window_line line = fc_window_line_of(a, blockIdx.z, row);
-      const int start = a.first + static_cast<int>(blockIdx.x) * a.each * SAMPLES;
+      const int start = begin + static_cast<int>(blockIdx.x) * a.each * SAMPLES;
       int turn = 0;
 #pragma unroll 1
       for (int tile = -WARM; tile < a.each; tile++) {
-        const int at = start + tile * SAMPLES, to = at + BEFORE; // of samples, and of outputs
-        if (to >= a.total) break;
+        const int at = start + tile * SAMPLES; // of samples
+        if (at >= end) break;
         const int first = tile > -WARM ? 1 : 0; // a block is there from the tile before
-        const bool last = tile + 1 == a.each || to + SAMPLES >= a.total;
-        const wanted w = {line.in,
-                          at,
-                          FAR && tile >= 0 ? SAMPLES / 4 : 0,
-                          at + (AWAY + first) * UNIT,
-                          (last ? FILLED * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
-                          first,
-                          turn};
+        const bool last = tile + 1 == a.each || at + SAMPLES >= end;
+        wanted w = {line.in,
+                    at,
+                    FAR && tile >= 0 ? SAMPLES / 4 : 0,
+                    at + (AWAY + first) * UNIT,
+                    (last ? FILLED * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
+                    first,
+                    turn,
+                    0,
+                    0,
+                    a.across,
+                    pitch,
+                    over};
+        if (FOLDED) w.line = w.tail_at / pitch, w.rest = w.tail_at - w.line * pitch;
         bring(a, r, w, pre, noted);
         __syncthreads();
-        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
-        if (Q > 1) {
+        if (!FOLDED && tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
+        if (PIECES) {
           scan(r, tile, first, turn);
           __syncthreads();
         }
@@ -521,10 +649,10 @@ struct fc_slide_floats {
           for (int k = 0; k < RUN; k++) to[k] = of[k];
         }
         __syncthreads();
-        const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
-#pragma unroll 1
-        for (int o = (lo & -EACH) + EACH * static_cast<int>(threadIdx.x); o < hi; o += EACH * THREADS)
-          give(r, line.out, o, to, lo, hi, post, noted);
+        if constexpr (FOLDED)
+          give_folded(a, r, line.out, at, w, post, noted);
+        else
+          give_line(a, r, line.out, at + BEFORE, post, noted);
       }
     }
     noted.tell(a.notes);
@@ -532,14 +660,14 @@ struct fc_slide_floats {
 };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          int SAMPLES, typename Pre, typename Op, typename Post>
+          int SAMPLES, bool FOLDED, typename Pre, typename Op, typename Post>
 struct fc_slide
     : fc_either<Op::CODES,
                 fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
                 typename fc_either<
                     (fc_extremes_take<Op, UM>()),
                     fc_extremes<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
-                    fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op,
+                    fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, FOLDED, Pre, Op,
                                     Post>>::type>::type {};
 
 #endif

@@ -12,7 +12,7 @@
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
 
-#include "filters/gpu/map.cuh"
+#include "filters/gpu/moments.cuh"
 
 // fc_winstat_stat of winstat.h.
 constexpr int FC_STATISTIC_SUM = 0, FC_STATISTIC_SUMSQ = 1, FC_STATISTIC_MEAN = 2, FC_STATISTIC_VAR = 3,
@@ -425,7 +425,8 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   static constexpr bool SPREAD = WHICH == FC_STATISTIC_VAR || WHICH == FC_STATISTIC_STD,
                         EXTREME = WHICH == FC_STATISTIC_MIN || WHICH == FC_STATISTIC_MAX,
                         CODES = DTYPE < FC_F32 && !EXTREME;
-  static constexpr int RUN = SPREAD && !CODES ? 4 : 16;
+  static constexpr bool MOMENTS = SPREAD && !CODES && WINDOW <= FC_MOMENTS_MOST; // no pieces, but moments.cuh
+  static constexpr int RUN = SPREAD && !CODES && !MOMENTS ? 4 : 16;
   static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
                                   : DTYPE == FC_I16 ? 32768
                                                     : 65535;
@@ -436,10 +437,11 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
   static constexpr bool ADDS = WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN;
   typedef fc_running_sums<square_type, SPREAD || ADDS, !ADDS> sums; // of codes
-  typedef typename fc_either<
-      EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
-      typename fc_either<SPREAD, fc_piece_spread,
-                         typename fc_either<ADDS, fc_piece_sum, fc_piece_squares>::type>::type>::type policy;
+  typedef
+      typename fc_either<EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
+                         typename fc_either<SPREAD && !MOMENTS, fc_piece_spread,
+                                            typename fc_either<ADDS || MOMENTS, fc_piece_sum,
+                                                               fc_piece_squares>::type>::type>::type policy;
   typedef typename policy::piece piece;
 
   static constexpr int64_t LEAST = DTYPE != FC_I16 && KIND != FC_AUDIO ? 0 : DTYPE == FC_U8 ? -128 : -32768;
@@ -479,6 +481,11 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   template <int N> static FC_DEVICE void of_windows(const piece (&v)[N], float (&to)[N]) {
     constexpr float n = WINDOW, over = 1 / n;
     constexpr bool ROOT = WHICH == FC_STATISTIC_STD || WHICH == FC_STATISTIC_RMS;
+    if constexpr (MOMENTS) {
+#pragma unroll
+      for (int k = 0; k < N; k++) to[k] = ROOT ? fc_moments_root(v[k] * over) : v[k] * over;
+      return;
+    }
     const auto is_usual = [](float sum) { // from 2^-80 to 2^100
       return __float_as_uint(sum) - 0x17800000u < 0x71800000u - 0x17800000u;
     };

@@ -2,7 +2,7 @@
 /*
  * plain_statistic.h - statistics of one window as composed kernels make them (filters/gpu/slide.cuh), written
  * down as recursions over the samples of the window: the order of sums is the definition, and nothing of it
- * looks at tiles or threads. O(window).
+ * looks at tiles or threads. O(window). Variances in short windows are those of filters/gpu/moments.cuh.
  */
 #ifndef FC_TESTS_PLAIN_STATISTIC_H
 #define FC_TESTS_PLAIN_STATISTIC_H
@@ -132,7 +132,36 @@ static plain_piece plain_piece_of(const plain_window *w) {
   return plain_join(w, plain_suffix(w, w->first, segment + run), core);
 }
 
+/* Variances in short windows: means and squared deviations of distances from the last sample of the segment,
+ * or of a block as long as the window, in which the window begins; up to that from the last on, then what is
+ * behind it. */
+typedef struct plain_moments {
+  float mean, squares;
+} plain_moments;
+
+static void plain_add(plain_moments *m, float distance, gint64 count) {
+  const float n = (float)count, d = distance - m->mean;
+  m->mean = fmaf(d, 1 / n, m->mean), m->squares = fmaf(d * ((n - 1) / n), d, m->squares);
+}
+
+static float plain_moments_of(const plain_window *w) {
+  const gint64 phase = ((w->first - w->anchor) % 16 + 16) % 16, block = w->count > 16 ? 16 : w->count,
+               own = w->first + block - 1 - phase % block, end = w->first + w->count;
+  plain_moments a = {0, 0}, b = {0, 0};
+  for (gint64 i = own; i >= w->first; i--) plain_add(&a, w->samples[i] - w->samples[own], own - i + 1);
+  for (gint64 i = own + 1; i < end; i++) plain_add(&b, w->samples[i] - w->samples[own], i - own);
+  const double before = (double)(own + 1 - w->first), after = (double)(end - own - 1), n = (double)w->count;
+  const float share = (float)(after / n), of_short = (float)after * (1 - share);
+  const float d = b.mean - a.mean, weight = w->count > 16 ? (float)(before * after / n) : of_short;
+  const float all = after > 0 ? fmaf(d * weight, d, a.squares + b.squares) : a.squares;
+  return all * (1 / (float)w->count);
+}
+
 static float plain_floats(const plain_window *w) {
+  if (plain_is_spread(w->which) && w->count <= FC_WINSTAT_SPREAD_MOST) {
+    const float variance = plain_moments_of(w);
+    return w->which == FC_WINSTAT_STD ? sqrtf(variance) : variance;
+  }
   const plain_piece v = plain_piece_of(w);
   const float n = (float)w->count;
   switch (w->which) {

@@ -516,6 +516,26 @@ static gboolean check(trial *t, run_fn run) {
   return FALSE;
 }
 
+/* Of lines that follow each other as one (FOLDED of slide.cuh). */
+static gboolean is_folded(const trial *t) {
+  return t->out.shape[1] > 1 &&
+         g_regex_match_simple("fc_slide<[^;]*, (true|false), \\d+, true, ", t->text, 0, 0);
+}
+
+/* Variances of floats in short windows (moments.cuh). */
+static gboolean is_moments(const trial *t) {
+  return plain_is_spread(t->statistic) && !t->codes && !t->box && t->nx <= FC_WINSTAT_SPREAD_MOST;
+}
+
+/* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; and those above. */
+typedef enum rare { COMMON, MANY, FOLDED, MOMENTS } rare;
+
+static gboolean is_rare(const trial *t, rare kind) {
+  return kind == MANY     ? t->dense && t->nx * t->ny > FC_CONV2D_RUN && t->out.dtype == FC_F32
+         : kind == FOLDED ? is_folded(t)
+                          : kind == COMMON || is_moments(t);
+}
+
 int main(int argc, char **argv) {
   int random = 72, failed = 0, at = 1;
   guint seed = 1, windows = 0, series = 0;
@@ -527,23 +547,25 @@ int main(int argc, char **argv) {
   numbers = g_rand_new_with_seed(seed);
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
-        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0;
+        lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
+        folded = 0, moments = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
-    const gboolean filtered = i % 8 == 5, many = i % 24 == 3; /* many: taps, summed in runs, to floats */
-    for (int tries = 0; !t && tries < (many       ? 400
+    const gboolean filtered = i % 8 == 5;
+    const rare kind = i % 24 == 3 ? MANY : i % 48 == 15 ? FOLDED : i % 48 == 39 ? MOMENTS : COMMON;
+    for (int tries = 0; !t && tries < (kind       ? 2000
                                        : filtered ? 12
                                                   : 3);
          tries++) { /* most with a window are no kernels */
       t = i % 4 == 2
               ? series_new()
               : trial_new(i % 2, i % 6 == 1 && !filtered, i % 6 == 5 && !filtered, i % 12 == 9, filtered);
-      if ((many && !(t->dense && t->nx * t->ny > FC_CONV2D_RUN && t->out.dtype == FC_F32)) ||
-          !fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
-        g_clear_pointer(&t, trial_free);
+      if (fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
+        t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
+      if (!t->text || !is_rare(t, kind)) g_clear_pointer(&t, trial_free);
     }
     if (!t) continue;
-    t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
+    folded += is_folded(t), moments += is_moments(t);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -572,21 +594,23 @@ int main(int argc, char **argv) {
     make_tables(g_ptr_array_index(trials, i));
     failed += !check(g_ptr_array_index(trials, i), run);
   }
-  g_print("seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
-          "told positions, %u "
-          "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
-          "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
-          "that are "
-          "exchanged, %u with a prefilter, %u of several runs, %d failed; by variant",
-          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
-          longer, moved, prefiltered, runs, failed);
+  g_print(
+      "seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
+      "told positions, %u "
+      "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
+      "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
+      "that are "
+      "exchanged, %u with a prefilter, %u of several runs, %u of folded lines, %u of moments, %d failed; by "
+      "variant",
+      seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall, longer,
+      moved, prefiltered, runs, folded, moments, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
                 (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
-                prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000) &&
-                runs > (guint)random / 48);
+                prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
+  g_assert_true(runs > (guint)random / 48 && folded >= (guint)random / 96 && moments >= (guint)random / 96);
   dlclose(kernels);
   return failed != 0;
 }

@@ -178,6 +178,7 @@ static gboolean make_box(trial *t, guint at, int in_dtype, int out, gboolean sel
   const int link = link_of(t, at, in_dtype);
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
   t->nx = pick(1, pick(0, 2) ? 10 : 32), t->ny = pick(1, pick(0, 2) ? 10 : 32);
+  if (pick(0, 8) == 0) t->nx = pick(2, 65), t->ny = 1; /* of one row */
   if (t->nx * t->ny < 2 || !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)) return FALSE;
   t->box = TRUE, t->dense = FALSE;
   t->codes = t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
@@ -471,8 +472,14 @@ static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gbool
   const int taps = kind == FC_AUDIO ? t->nx : t->ny;
   const gint64 hop = t->overlap.n ? t->overlap.hop : 1, begin = first / hop * hop,
                end = (first + count + hop - 1) / hop * hop;
-  const gint64 lo = part ? MAX(begin - taps / 2 - before / 2, 0) : 0,
-               hi = part ? MIN(end + taps - 1 - taps / 2 + before, extent[along]) : extent[along];
+  /* A statistic along rows takes those of its outputs. */
+  const gboolean same = window && kind != FC_AUDIO && t->statistic >= 0 && !t->box;
+  const gint64 lo = same   ? first
+                    : part ? MAX(begin - taps / 2 - before / 2, 0)
+                           : 0,
+               hi = same   ? first + count
+                    : part ? MIN(end + taps - 1 - taps / 2 + before, extent[along])
+                           : extent[along];
   place(&t->in, kind, in_dtype, extent, lo, hi - lo, &t->in_memory, &t->in_bytes, layout);
   extent[3] = channels;
   place(&t->out, kind, out_dtype, extent, first, count, &t->out_memory, &t->out_bytes, out_layout);
