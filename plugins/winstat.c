@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/gpu/gaps.h"
 #include "filters/winstat/winstat.h"
 #include "plugins/border.h"
 #include "plugins/meaning.h"
@@ -173,43 +172,15 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
 }
 
 #if FC_HAVE_CUDA
-/* Scratch of the window itself, rounded up. */
-static size_t cuda_own(const fc_winstat *w, const fc_job *job) {
-  const size_t align = 256;
-  return (fc_winstat_cuda_scratch(w, job->in[0]) + align - 1) / align * align;
-}
-
-/* Only bytes are copied. */
-static size_t gaps_scratch(const fc_job *job) {
-  return job->in[0]->dtype == FC_U8 && job->out->dtype == FC_U8
-             ? fc_gaps_scratch_of_many(job->in[0], job->out)
-             : 0;
-}
-
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  return cuda_own(&w, job) + gaps_scratch(job);
-}
-
-/* Behind that; NULL where copies do not pay. */
-static void *cuda_room(const fc_winstat *w, const fc_job *job) {
-  const size_t own = cuda_own(w, job), bytes = gaps_scratch(job);
-  return bytes > 0 && job->scratch_bytes >= own + bytes ? (char *)job->scratch + own : NULL;
-}
-
-/* A window of one sample, as one along an axis of one sample is folded to (limit): it has no border. */
-static int is_single(const fc_winstat *w) {
-  return !w->shrink && w->before[0] + w->after[0] + w->before[1] + w->after[1] == 0;
+  return fc_winstat_cuda_scratch(&w, job->in[0]);
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   fc_winstat w = window_of(prepared, job);
-  fc_status status = FC_UNSUPPORTED;
-  void *room = cuda_room(&w, job);
-  if (job->edges || (room && is_single(&w)))
-    status = fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, room, job->notes,
-                                   job->stream);
-  if (job->edges || status != FC_UNSUPPORTED) return status;
+  if (job->edges)
+    return fc_winstat_cuda_edges(&w, job->in[0], job->edges, job->out, job->scratch, job->notes, job->stream);
   return fc_winstat_cuda(&w, job->in[0], job->out, job->scratch, job->notes, job->stream);
 }
 #endif
@@ -224,8 +195,7 @@ static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_dev
                 extent[2] = {in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]};
   if (in->kind == FC_AUDIO || !fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]))
     return FC_UNSUPPORTED;
-  if (!fc_winstat_box_is_quick(stat, in->dtype, in->extent[FC_AXIS_C], window, extent))
-    f->flags |= FC_FUNCTION_ALONE;
+  if (!fc_winstat_box_is_quick(window, extent)) f->flags |= FC_FUNCTION_ALONE;
   f->source = FC_FUNCTION_BOX_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
            in->dtype, out);
@@ -233,15 +203,16 @@ static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_dev
   return FC_OK;
 }
 
-/* A window along rows or time. Variances of floats in windows up to FC_WINSTAT_SPREAD_MOST are combined in
- * another order (filters/winstat/box/spread.cuh), which composed kernels do not have. */
+/* A window along rows or time. Images of few rows have no kernel that combines variances of floats in short
+ * windows as composed ones do (filters/gpu/moments.cuh). */
 static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
+  enum { ROWS = 8 };
   const fc_format *in = setup->in[0];
   const int stat = w->stat[0];
-  const int64_t taps = w->before[0] + 1 + w->after[0];
-  const int is_float = fc_dtype_is_float(in->dtype),
-            spread = stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
-  if (taps < 2 || taps > FC_FUNCTION_STATISTIC_MOST || (is_float && spread && taps <= FC_WINSTAT_SPREAD_MOST))
+  const int64_t taps = w->before[0] + 1 + w->after[0], rows = in->extent[FC_AXIS_Y];
+  const int few = taps <= FC_WINSTAT_SPREAD_MOST && rows > 1 && rows < ROWS;
+  if (taps < 2 || taps > FC_FUNCTION_STATISTIC_MOST ||
+      (few && fc_dtype_is_float(in->dtype) && (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD)))
     return FC_UNSUPPORTED;
   if (!fc_winstat_is_quick(in->kind, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
                            in->extent[FC_AXIS_C], stat, taps))
@@ -269,7 +240,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
   const int box = w.before[1] + w.after[1] > 0 ||
                   fc_winstat_is_row_box(in->kind, stat, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
-                                        w.before[0] + 1 + w.after[0]);
+                                        in->extent[FC_AXIS_C], w.before[0] + 1 + w.after[0]);
   const fc_status status = box ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
   f->n_bytes = 0, f->align = 1;
   /* For squares the factor is no bound. */

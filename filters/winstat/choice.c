@@ -38,46 +38,7 @@ static int64_t images_of(const fc_view *in, int step) {
   return in->shape[FC_AXIS_N] * (step > 1 ? 1 : in->shape[FC_AXIS_C]);
 }
 
-static int is_constant(const fc_edges *edges) {
-  return edges && fc_winstat_constant(edges->border);
-}
-
 /* ---- deviations and roots ------------------------------------------------------------------- */
-
-static int cut_squares(const pick *k, int channels, int64_t bytes, const char *out, int64_t row,
-                       int64_t plane, int64_t ends) {
-  const int32_t chunk = FC_SQUARES_CHUNK(channels);
-  fc_byte_cut c = {.channels = channels, .chunk = chunk, .pad = chunk, .bytes = (int32_t)bytes};
-  c.window = (int32_t)k->across * channels, c.all = (int32_t)ends;
-  c.skew = fc_byte_skew(out, row, plane, k->in->shape[FC_AXIS_N] > 1 ? k->out->stride[FC_AXIS_N] : 0);
-  c.wraps = k->edges && k->edges->border == FC_BORDER_WRAP;
-  return fc_byte_cut_columns(&c);
-}
-
-/* A long row: its two ends are processed as such, the middle as an image of shorter rows (launch_row). */
-static int cuts_squares(const pick *k, int which, int channels) {
-  const int64_t before = k->w->before[0] * channels, after = k->w->after[0] * channels,
-                bytes = k->in->shape[FC_AXIS_X] * channels, wide = FC_SQUARES_WIDE(channels),
-                middle = fc_squares_middle(k->w, k->in, k->edges, channels), row = k->out->stride[FC_AXIS_Y],
-                plane = channels > 1 || k->in->shape[FC_AXIS_C] == 1 ? 0 : k->out->stride[FC_AXIS_C];
-  const char *out = (const char *)k->out->data + which * k->in->shape[FC_AXIS_C] * k->out->stride[FC_AXIS_C];
-  const int64_t ahead = k->edges ? before : 0, behind = k->edges ? after : 0;
-  if (middle == 0) return cut_squares(k, channels, bytes, out, row, plane, ahead + behind);
-  return cut_squares(k, channels, wide, out + wide, wide, 0, 0) &&
-         cut_squares(k, channels, wide, out, row, 0, ahead) &&
-         cut_squares(k, channels, bytes - wide - middle, out + wide + middle, row, 0, behind);
-}
-
-static int takes_squares(const pick *k, int which) {
-  enum { ROWS = 16, COLUMNS = 33, AREA = 514 }; /* of a window, at most */
-  const fc_view *in = k->in, *out = k->out;
-  if (in->dtype != FC_U8 || out->dtype != FC_U8 || in->kind != out->kind || k->w->shrink ||
-      k->across > COLUMNS || k->tall > ROWS || k->across * k->tall > AREA || k->across * k->tall == 1 ||
-      (k->w->stat[which] == FC_WINSTAT_RMS && fc_scaling_of(in->kind, in->dtype).bias != 0))
-    return 0;
-  const int channels = fc_byte_channels(in, out);
-  return channels > 0 && images_of(in, channels) <= FC_BYTE_UNITS && cuts_squares(k, which, channels);
-}
 
 /* Layout and size of images for strips of words; `rows` of them at least. */
 static int suits_words(const pick *k, int64_t rows) {
@@ -117,56 +78,6 @@ static int takes_spread(const pick *k, int which) {
 static int is_compared(const pick *k) {
   return k->in->dtype == k->out->dtype && k->in->dtype != FC_I32 && k->in->dtype != FC_F64 &&
          (k->in->dtype != FC_F32 || k->w->compute == FC_F32);
-}
-
-/* Whether the border along an axis only repeats samples that the window contains anyway, so that it can be
- * ignored for extremes. */
-static int repeats(const fc_winstat *w, int axis, int border) {
-  const int64_t before = w->before[axis], after = w->after[axis];
-  switch (border) {
-  case FC_BORDER_REPLICATE: return 1;
-  case FC_BORDER_REFLECT: return before <= after + 1 && after <= before + 1;
-  case FC_BORDER_REFLECT101: return before == after;
-  default: return before + after == 0;
-  }
-}
-
-/* Images as cells and strips of warps see them, in windows that they take; their channels side by side, or 0.
- */
-static int cells_of(const pick *k, fc_winstat_seen *s) {
-  enum { MOST = 33 };
-  if (!is_compared(k)) return 0;
-  *s = fc_winstat_see(k->w, k->in, k->edges, k->out, 1);
-  for (int a = 0; a < 2; a++) {
-    if (s->w.before[a] + s->w.after[a] >= MOST) return 0;
-    if (k->edges && !is_constant(k->edges) && !repeats(&s->w, a, k->edges->border)) return 0;
-  }
-  const int apart = fc_cell_apart(s);
-  return apart ? apart : fc_winstat_channels(s);
-}
-
-static int takes_cells(const pick *k, int which) {
-  enum { ROWS = 4 }; /* at least, as sixteen are processed at once */
-  const fc_cell_shape shape = FC_CELL_SHAPE;
-  fc_winstat_seen s;
-  (void)which;
-  if (k->in->dtype != FC_F32) return 0;
-  const int step = cells_of(k, &s);
-  if (step == 0) return 0;
-  const int64_t tall = fc_winstat_tall(&s.w);
-  fc_cell_cut c = {.step = step, .warm = fc_winstat_warm(fc_winstat_across(&s.w))};
-  c.flat = tall == 1 && images_of(&s.in, step) == 1;
-  c.columns = (int32_t)s.in.shape[FC_AXIS_X], c.rows = (int32_t)s.in.shape[FC_AXIS_Y];
-  return fc_cells_cut(&c, shape) && c.rows >= ROWS && fits(k, fc_cell_bytes(tall), 1);
-}
-
-static int takes_crest(const pick *k, int which) {
-  fc_winstat_seen s;
-  (void)which;
-  if (k->in->dtype != FC_U8) return 0;
-  const int step = cells_of(k, &s);
-  return step > 0 && s.in.stride[FC_AXIS_Y] >= 0 && images_of(&s.in, step) <= FC_BYTE_UNITS &&
-         fits(k, fc_crest_bytes(fc_winstat_tall(&s.w)), 1);
 }
 
 static int takes_peak(const pick *k, int which) {
@@ -235,25 +146,6 @@ static int is_box(const pick *k, int which) {
          fc_winstat_warm(k->across) <= SEGMENTS && is_summed_in_floats(k) &&
          is_near(k->in, k->in->shape[FC_AXIS_X] + k->across - 1) &&
          is_near(k->out, k->in->shape[FC_AXIS_X]) && (k->tall > 1 || suits_rows(k));
-}
-
-static int takes_box_bytes(const pick *k, int which) {
-  enum { AREA = 32768, ROWS = 256, COLUMNS = 33 }; /* sums below 2^23; of one row more they fit 16 bits */
-  const fc_view *in = k->in, *out = k->out;
-  if (!is_box(k, which) || k->w->n_stats != 1 || k->tall == 1 || in->dtype != FC_U8 || k->across > COLUMNS ||
-      k->tall > ROWS || k->across * k->tall > AREA)
-    return 0;
-  const int channels = fc_byte_channels(in, out);
-  if (channels == 0) return 0;
-  const fc_winstat_span x = fc_winstat_read(k->w, in, k->edges, 0, FC_AXIS_X);
-  fc_byte_cut c = {.channels = channels, .chunk = FC_SUMS_CHUNK(channels), .pad = 16};
-  c.bytes = (int32_t)in->shape[FC_AXIS_X] * channels, c.window = (int32_t)k->across * channels;
-  c.all = (int32_t)(x.lo + in->shape[FC_AXIS_X] - x.hi + k->across - 1) * channels;
-  c.skew = fc_byte_skew(out->data, out->stride[FC_AXIS_Y],
-                        channels > 1 || in->shape[FC_AXIS_C] == 1 ? 0 : out->stride[FC_AXIS_C],
-                        in->shape[FC_AXIS_N] > 1 ? out->stride[FC_AXIS_N] : 0);
-  c.wraps = k->edges && k->edges->border == FC_BORDER_WRAP;
-  return images_of(in, channels) <= FC_BYTE_UNITS && fc_byte_cut_columns(&c);
 }
 
 /* If only one block fits a multiprocessor strips.cu, whose strips may be narrower, is as fast. */
@@ -414,29 +306,6 @@ static int takes_runs(const pick *k, int which) {
   return is_row(k);
 }
 
-/* ---- rows of bytes ---------------------------------------------------------------------------------- */
-
-static int takes_line_bytes(const pick *k, int which) {
-  enum { CHANNELS = 4, WINDOW = 4096 };
-  const int64_t most = 1 << 30;
-  const fc_view *in = k->in, *out = k->out;
-  (void)which;
-  if (k->w->n_stats != 1 || k->tall > 1 || in->dtype != FC_U8 || out->dtype != FC_U8 ||
-      in->kind != out->kind || in->shape[FC_AXIS_X] * CHANNELS >= most ||
-      in->shape[FC_AXIS_Y] >= most / (in->shape[FC_AXIS_N] + 1) || k->across * CHANNELS >= WINDOW)
-    return 0;
-  for (int a = 0; a < 2; a++) {
-    const fc_view *v = a ? out : in;
-    if (v->stride[FC_AXIS_X] < 1 || v->stride[FC_AXIS_X] > 1 << 15 ||
-        v->shape[FC_AXIS_X] > most / v->stride[FC_AXIS_X])
-      return 0;
-  }
-  int64_t frames = 0;
-  const fc_line_bytes_cut c = fc_line_bytes_cut_of(k->w, in, out, &frames);
-  return (int64_t)c.pieces * c.groups * images_of(in, c.channels) / in->shape[FC_AXIS_N] <=
-         INT32_MAX / frames;
-}
-
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -445,15 +314,10 @@ static const struct {
   int (*takes)(const pick *k, int which);
 } choices[] = {
     /* Of copy on an H200, by 15 x 15 unless said otherwise; times of 16384^2, of bytes of 134 MB. */
-    {FC_WINSTAT_BY_SQUARES, SPREADS | BIT(RMS), takes_squares}, /* 0.28; the next 0.067 */
-    {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation},        /* 0.067; general ones 0.009 */
-    {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},              /* 0.43; general ones 0.033 */
-    {FC_WINSTAT_BY_CELLS, EXTREMES, takes_cells},               /* 0.71; peak_march 0.38 */
-    {FC_WINSTAT_BY_CREST, EXTREMES, takes_crest},               /* u8, odd rows 0.40 */
-    {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},                 /* 0.26, to 257 */
-    {FC_WINSTAT_BY_LINE_BYTES, BIT(MEAN), takes_line_bytes},    /* 0.135 ms; general ones 0.635 */
-    {FC_WINSTAT_BY_FLAT, PLAIN | SQUARED, takes_flat},          /* 1.14 times the aligned time; strips 21 */
-    {FC_WINSTAT_BY_BOX_BYTES, BIT(MEAN), takes_box_bytes},      /* 0.217 ms; box_march 0.283 */
+    {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation}, /* 0.067; general ones 0.009 */
+    {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},       /* 0.43; general ones 0.033 */
+    {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},          /* 0.26, to 257 */
+    {FC_WINSTAT_BY_FLAT, PLAIN | SQUARED, takes_flat},   /* 1.14 times the aligned time; strips 21 */
     {FC_WINSTAT_BY_BOX_PIXELS, PLAIN, takes_box_pixels}, /* 1.34 times the aligned time; box_march 2.95 */
     {FC_WINSTAT_BY_BOX_MARCH, PLAIN, takes_box_march},   /* 0.90, of the table */
     {FC_WINSTAT_BY_BOX_CELLS, PLAIN, takes_box_cells},   /* 32 x 32 3.0 times the aligned time; strips 6.45 */
@@ -525,13 +389,4 @@ fc_view fc_winstat_turned_view(const fc_view *v) {
     of[i][FC_AXIS_X] = of[i][FC_AXIS_Y], of[i][FC_AXIS_Y] = columns;
   }
   return t;
-}
-
-int fc_winstat_takes(const fc_winstat_case *c) {
-  fc_winstat_kernel kernel[FC_WINSTAT_STATS];
-  const fc_winstat w = fc_winstat_turned(c->w);
-  const fc_view in = fc_winstat_turned_view(c->in), out = fc_winstat_turned_view(c->out);
-  const fc_winstat_case turned = {&w, &in, &out, c->edges, c->whole, c->chip};
-  fc_winstat_choose(fc_winstat_stands(c->w, c->in) ? &turned : c, kernel);
-  return kernel[0] != FC_WINSTAT_BY_HOST;
 }

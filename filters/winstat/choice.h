@@ -14,15 +14,10 @@ FC_BEGIN_DECLS
 
 /* In the order in which they are asked; the first that takes a statistic makes it. */
 typedef enum fc_winstat_kernel {
-  FC_WINSTAT_BY_SQUARES,    /* box/box_squares.cu: deviations and roots of bytes */
-  FC_WINSTAT_BY_DEVIATION,  /* box/spread_bytes.cu: deviations of bytes, larger windows, other results */
+  FC_WINSTAT_BY_DEVIATION,  /* box/spread_bytes.cu: deviations of bytes */
   FC_WINSTAT_BY_SPREAD,     /* box/spread.cu: deviations of floats */
-  FC_WINSTAT_BY_CELLS,      /* box/peak_cells.cu: extremes of floats in moderate windows */
-  FC_WINSTAT_BY_CREST,      /* box/peak_bytes.cu: those of bytes */
-  FC_WINSTAT_BY_PEAK,       /* box/extremes.cu: those of 16 bits, and in windows of up to 257 */
-  FC_WINSTAT_BY_LINE_BYTES, /* rows/line_bytes.cu: means of bytes along rows */
+  FC_WINSTAT_BY_PEAK,       /* box/extremes.cu: extremes in windows of up to 257 */
   FC_WINSTAT_BY_FLAT,       /* rows/short.cu: boxes of floats in images of one row */
-  FC_WINSTAT_BY_BOX_BYTES,  /* box/box_bytes.cu: means of bytes */
   FC_WINSTAT_BY_BOX_PIXELS, /* box/box_pixels.cu: interleaved floats */
   FC_WINSTAT_BY_BOX_MARCH,  /* box/box_march.cu: at least 128 columns */
   FC_WINSTAT_BY_BOX_CELLS,  /* box/box_cells.cu: fewer */
@@ -61,9 +56,6 @@ int fc_winstat_stands(const fc_winstat *w, const fc_view *in);
 /* x and y exchanged. */
 fc_winstat fc_winstat_turned(const fc_winstat *w);
 fc_view fc_winstat_turned_view(const fc_view *v);
-
-/* Whether some kernels take all of a case whose views are not exchanged yet. */
-FC_FILTERS_API int fc_winstat_takes(const fc_winstat_case *c);
 
 FC_END_DECLS
 

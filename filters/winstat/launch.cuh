@@ -24,14 +24,9 @@ struct call {
 };
 
 // Statistic number `which` of those wanted.
-fc_status run_box_squares(const call &c, int which);
 fc_status run_spread_bytes(const call &c, int which);
 fc_status run_spread(const call &c, int which);
-fc_status run_peak_cells(const call &c, int which);
-fc_status run_crest(const call &c, int which);
 fc_status run_peak(const call &c, int which);
-fc_status run_line_bytes(const call &c, int which);
-fc_status run_box_bytes(const call &c, int which);
 fc_status run_box_pixels(const call &c, int which);
 fc_status run_box_march(const call &c, int which);
 fc_status run_box_cells(const call &c, int which);

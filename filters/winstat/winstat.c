@@ -181,79 +181,65 @@ fc_status fc_winstat_ref(const fc_winstat *w, const fc_view *in, const fc_view *
   return FC_OK;
 }
 
-enum { SHORT_ROW = 1024 };
-
-int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns, int64_t samples) {
-  return kind != FC_AUDIO && (in_dtype == FC_I16 || in_dtype == FC_U16) &&
-         (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) && columns >= 0 && columns < SHORT_ROW &&
-         samples > 1 && fc_winstat_is_box(stat, in_dtype, out_dtype, samples, 1);
+static int is_extreme(int stat) {
+  return stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX;
 }
 
-/* Extremes of images whose rows are short, which take a block each as composed, in windows of moderate size
- * (of floats small ones, up to three channels; those of 16 bits in small ones are composed as boxes of one
- * row, fc_winstat_is_row_box); variances of bytes in short ones; sums of floats that remain floats, of
- * several channels in windows of up to 1025, in images not of twice a row's length: 1001 of 224 x 224 x 3
- * 0.75 ms, composed 0.40; means of bytes in windows of up to 2032 of them, or of twice a row's length, which
- * are folded (filters/winstat/rows), and other sums of an image's bytes in short ones. On an H200, of copy,
- * and composed: f32 mean of 15 0.82, 0.67, of 1001 0.64, 0.49, RGB 0.75, 0.47, largest of 15 0.73, 0.78; u8
- * mean 0.47, 0.17, largest 0.44, 0.34, of 101 0.12, 0.30, RGB of 31 0.33, 0.45, rows of 224 0.39, 0.07; u16
- * RGB of 30 0.26, 0.71; sound, u8, of 6 0.64, 0.76; std 0.29, 0.12; f32 std of 64 0.07, 0.31; i16 stereo mean
- * 0.20, 0.43, rms of 1001 0.06, 0.19; u8 rms of 101 0.04. Bytes
- * to floats, us of 30 M: mean of 20 143, 60, RGB 186, 52, rows of 224 180, 353, of 224 x 3 218, 237; rms of
- * 20 316, 80; std of 20 511, 92; sound, std of 9 599, 81. */
+static int is_spread(int stat) {
+  return stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD;
+}
+
+/* On an H200, us of 30 M as a window of rows (slide.cuh) and as a box of one: u8 mean of 5 148 wide 534, 80,
+ * RGB 7737 wide 44, 37, of 24 49, 60; largest of 9 148 wide 345, 80, 7500 wide 40, 41; std of 20 7500 wide
+ * 81, 94; f32 largest of 24 148 wide 235, 90, of four channels 2500 wide 73, 87. */
+int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns, int64_t channels,
+                          int64_t samples) {
+  enum { SHORT = 3072, FEW = 27 }; /* elements of a row; of a window */
+  if (kind == FC_AUDIO || columns < 0 || samples < 2 ||
+      !fc_winstat_is_box(stat, in_dtype, out_dtype, samples, 1))
+    return 0;
+  const int slides = is_spread(stat) || (is_extreme(stat) && in_dtype != FC_F32);
+  return columns * channels < SHORT || (!slides && samples * channels <= FEW);
+}
+
+/* Sums of floats: of one channel; of short rows; and of rows that begin anywhere. On an H200, us of 30 M
+ * by means of 15 and 101, and composed behind a gain: sound 64, 68; 71, 72; stereo 74, 80; 69, 71; images 163
+ * wide 96, 139; 150, 406, of two channels 93, 138; 150, 244; 640 wide 127, 173; 107, 155, RGB 108, 168; 96,
+ * 165; RGB 3333 wide 78, 95; 123, 127. */
+static int is_quick_in_floats(int kind, int64_t columns, int64_t channels, int64_t samples) {
+  enum { LONG = 1025, SHORT = 500, TILE = 2048 }; /* a window in one part; the composed kernel's tile */
+  if (kind == FC_AUDIO || columns < 0) return channels == 1;
+  if (columns >= SHORT && channels == 1) return columns >= TILE || samples > SHORT;
+  if (columns >= SHORT && columns * channels % 4 == 0) return 0;
+  return samples <= LONG || channels == 1;
+}
+
+/* Sums of floats that remain floats, see above; and of integers in short rows, in windows that are no boxes
+ * of one row. On an H200, us of 30 M, by precompiled kernels and by composed ones: u16 mean of 24 148 wide
+ * 348, 556, 500 wide 236, 148; u8 mean of 300 7500 wide 79, 90, largest of 24 111, 48; i16 sound, mean of 5
+ * 144, 36, rms of 60 600, 67; f32 largest of 24 7500 wide 153, 73. Bytes to floats: mean of 20 143, 60, rows
+ * of 224 180, 353, of 224 x 3 218, 237. */
 int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, int64_t channels, int stat,
                         int64_t samples) {
-  /* a window in one part, and 64 segments of 16 (filters/winstat/rows) */
-  enum { LONG = 1025, FOLDED = 1024, WORTH = 768 };
-  const int bytes = in_dtype == FC_U8, single = bytes && channels == 1,
-            twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns;
-  if (in_dtype == FC_F32 && out_dtype != FC_F32) return 0;
-  if (bytes && out_dtype != FC_U8)
-    return stat == FC_WINSTAT_MEAN && kind != FC_AUDIO && columns > 0 && columns * channels < WORTH;
-  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX)
-    return kind == FC_AUDIO || columns < 0 || columns >= SHORT_ROW ? 0
-           : in_dtype == FC_F32                                    ? samples <= 33 && channels <= 3
-                                                                   : samples <= 257;
+  enum { SHORT = 768, STRIPS = 256 }; /* elements of a row; of a window (filters/winstat/box/strips.cu) */
+  const int twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns,
+            plain = stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN;
+  if (is_extreme(stat) || is_spread(stat)) return 0;
   if (in_dtype == FC_F32)
-    return stat != FC_WINSTAT_VAR && stat != FC_WINSTAT_STD && !twice && (samples <= LONG || channels == 1);
-  if (bytes && stat == FC_WINSTAT_MEAN)
-    return samples * channels <= 2032 || (twice && samples < FOLDED && channels <= 4);
-  if (single && (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) && samples <= 16) return 1;
-  return bytes && kind != FC_AUDIO &&
-         samples <= (stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_SUMSQ ? 256 : 33);
+    return out_dtype == FC_F32 && !twice && is_quick_in_floats(kind, columns, channels, samples);
+  return kind != FC_AUDIO && columns > 0 && columns * channels < SHORT && samples <= STRIPS &&
+         (plain || in_dtype == FC_U8);
 }
 
 int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows) {
-  enum { MOST = FC_FUNCTION_BOX_MOST };
-  if (columns > MOST || rows > MOST || in_dtype == FC_I32 || in_dtype == FC_F64) return 0;
-  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) return 1;
+  enum { MOST = FC_FUNCTION_BOX_MOST, ROW = 64 }; /* of one row: the registers of a thread */
+  if (columns > (rows == 1 ? ROW : MOST) || rows > MOST || in_dtype == FC_I32 || in_dtype == FC_F64) return 0;
+  if (is_extreme(stat)) return 1;
   if (in_dtype == FC_F32 || (out_dtype != in_dtype && out_dtype != FC_F32)) return 0;
   if (stat == FC_WINSTAT_VAR && out_dtype != FC_F32) return 0;
   return stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN || in_dtype == FC_U8;
 }
 
-static int is_less(int64_t extent, int64_t than) {
-  return extent > 0 && extent < than;
-}
-
-/* On an H200, us for 33.5 M samples, by these and composed. Extremes: u8 of 15 x 15 43, 47, RGB 55, 73; f32
- * 96, 89, RGB of 31 x 31 167, 181, in frames of 32 x 32 by 3 x 3 140, 81, RGB by 15 x 15 156, 210; u16 56,
- * 51, in odd rows 222, 76. Means: u8 of 15 x 15 67, 41, RGB 90, 66, in frames of 8 rows 80, 113, of 32 x 32
- * by 31 x 31 165, 277, of 100 columns by 5 x 5 97, 121; u16 361, 73. Deviations of u8: of 7 x 7 71, 63, odd
- * rows 77, 120, of 31 x 31 549, 197; rms of 15 x 15 85, 72. Those of extremes of u8 and u16 in rows of whole
- * words are of an earlier kernel; the one for bytes that is left takes 1.35 times as long, that for 16 bits
- * twice. */
-int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
-                            const int64_t extent[2]) {
-  enum { NARROW = 128, FEW = 49, MANY = 400, STD_ROWS = 16, LOW = 64, WORD = 4 };
-  const int64_t area = window[0] * window[1];
-  const int narrow = is_less(extent[0], NARROW), thin = is_less(extent[1], 2 * window[1]);
-  if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) {
-    if (in_dtype == FC_F32 && extent[1] == 1) return 1; /* composed ones go through all rows of a window */
-    if (in_dtype == FC_F32) return narrow ? area > FEW : channels > 1 && area > MANY;
-    if (in_dtype != FC_U8) return 0;
-    return channels > 1 || narrow || is_less(extent[1], LOW) || extent[0] < 0 || extent[0] % WORD != 0;
-  }
-  if (stat == FC_WINSTAT_VAR || stat == FC_WINSTAT_STD) return window[1] <= STD_ROWS;
-  return stat == FC_WINSTAT_MEAN && in_dtype == FC_U8 && ((thin && area > FEW) || narrow);
+int fc_winstat_box_is_quick(const int64_t window[2], const int64_t extent[2]) {
+  return extent[1] == 1 && window[1] > 1;
 }

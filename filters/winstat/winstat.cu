@@ -18,7 +18,6 @@
 // Windows of several rows and columns use a table of the sums along x, computed for a band of rows at a time
 // so that scratch memory stays bounded. Each quantity that the statistics need (sums, deviations, extremes)
 // has its own kernels and its own read of the input; statistics of the same quantity share one.
-#include "filters/gpu/gaps.cuh"
 #include "filters/winstat/box/cuts.h"
 #include "filters/winstat/columns.cuh"
 #include "filters/winstat/samples.cuh"
@@ -688,14 +687,9 @@ static fc_status run_floats(const call &c, fc_winstat_kernel kernel, unsigned ma
 typedef fc_status (*launcher)(const call &c, int which);
 static launcher launcher_of(fc_winstat_kernel kernel) {
   switch (kernel) {
-  case FC_WINSTAT_BY_SQUARES: return run_box_squares;
   case FC_WINSTAT_BY_DEVIATION: return run_spread_bytes;
   case FC_WINSTAT_BY_SPREAD: return run_spread;
-  case FC_WINSTAT_BY_CELLS: return run_peak_cells;
-  case FC_WINSTAT_BY_CREST: return run_crest;
   case FC_WINSTAT_BY_PEAK: return run_peak;
-  case FC_WINSTAT_BY_LINE_BYTES: return run_line_bytes;
-  case FC_WINSTAT_BY_BOX_BYTES: return run_box_bytes;
   case FC_WINSTAT_BY_BOX_PIXELS: return run_box_pixels;
   case FC_WINSTAT_BY_BOX_MARCH: return run_box_march;
   case FC_WINSTAT_BY_BOX_CELLS: return run_box_cells;
@@ -770,19 +764,8 @@ extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, con
   return winstat::run_lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)}, false);
 }
 
-// Kernels for f32 are slowed down by gaps as much as by copies.
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                           const fc_view *out, void *scratch, void *room, uint32_t *notes,
-                                           void *stream) {
+                                           const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
   const fc_edges *made = w->shrink ? nullptr : edges;
-  const bool bytes = in->dtype == FC_U8 && out->dtype == FC_U8 && fc_view_count(out) > 0;
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
-  const auto takes = [&](const fc_view *from, const fc_view *to) {
-    fc_winstat_case k = {w, from, to, made, 1, {}};
-    return winstat::chip_of(&k.chip) && fc_winstat_takes(&k);
-  };
-  return fc_without_gaps(in, out, bytes ? room : nullptr, s, takes,
-                         [&](const fc_view *from, const fc_view *to) {
-                           return winstat::run_lying({w, from, made, to, scratch, notes, s}, true);
-                         });
+  return winstat::run_lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)}, true);
 }

@@ -112,16 +112,16 @@ FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, in
                                        int64_t channels, int stat, int64_t samples);
 
 /* Whether there is a composed kernel (filters/gpu/box.cuh) for a statistic of images in windows of so many
- * columns and rows: one that is exact in any order, with sums of 32 bits. And whether the precompiled ones
- * are at least as fast; `window` and `extent` are in columns and rows (FC_UNKNOWN: many). */
+ * columns and rows: one that is exact in any order, with sums of 32 bits. */
 FC_FILTERS_API int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows);
 /* Whether a window along rows is best composed as such a one of one row: of short ones several lie in a
  * block.
  */
 FC_FILTERS_API int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns,
-                                         int64_t samples);
-FC_FILTERS_API int fc_winstat_box_is_quick(int stat, int in_dtype, int64_t channels, const int64_t window[2],
-                                           const int64_t extent[2]);
+                                         int64_t channels, int64_t samples);
+/* Whether precompiled kernels are at least as fast as that, for windows and images of so many columns and
+ * rows (FC_UNKNOWN: many): where all rows of a window are the border's, through which a composed one goes. */
+FC_FILTERS_API int fc_winstat_box_is_quick(const int64_t window[2], const int64_t extent[2]);
 
 /* The same on the device of the views; enqueues on `stream` and returns. The scratch
  * is device memory, 256-byte aligned. */
@@ -130,13 +130,12 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
                                          void *scratch, uint32_t *notes, void *stream);
 
 /* The same, to the bit, with a view that is the whole signal and has no border: the border is made by the
- * kernel. `room`: fc_gaps_scratch bytes more (filters/gpu/gaps.h), or NULL, which is slower for large images
- * of bytes one pixel wide with gaps. FC_UNSUPPORTED, with nothing written to `out`, except for: in single
- * precision, sums and statistics derived from them of rows of floats, of boxes of up to about 30 columns and
- * rows, and of small boxes in images of one row; and in windows of that size variances of floats and bytes,
- * and minima and maxima stored in the type of the samples. */
+ * kernel. FC_UNSUPPORTED, with nothing written to `out`, except for: in single precision, sums and statistics
+ * derived from them of rows of floats, of boxes of up to about 30 columns and rows, and of small boxes in
+ * images of one row; and in windows of that size variances of floats and bytes, and minima and maxima stored
+ * in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                                               const fc_view *out, void *scratch, void *room, uint32_t *notes,
+                                               const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);
 
 FC_END_DECLS

@@ -212,7 +212,7 @@ static fc_status run_sepconv(const job *j) {
 }
 static fc_status run_winstat(const job *j) {
   if (fc_winstat_cuda_scratch(j->op, &j->in) > SCRATCH) return FC_NO_MEMORY;
-  return j->edges ? fc_winstat_cuda_edges(j->op, &j->in, j->edges, &j->out, device_scratch, NULL, notes, NULL)
+  return j->edges ? fc_winstat_cuda_edges(j->op, &j->in, j->edges, &j->out, device_scratch, notes, NULL)
                   : fc_winstat_cuda(j->op, &j->in, &j->out, device_scratch, notes, NULL);
 }
 static fc_status run_pointwise(const job *j) {

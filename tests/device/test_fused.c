@@ -88,7 +88,6 @@ static const struct {
     {{"gain:2", "winstat:window=3:border=shrink", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
     {{"gain:2", "winstat:window=3:stat=mean,rms", "gain:2"}, FC_AUDIO, FC_F32, 2, ""},
     {{"winstat:window=20:stat=max"}, FC_AUDIO, FC_I16, 2, "1"},
-    {{"winstat:window=1025"}, FC_AUDIO, FC_F32, 2, ""},
     {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 2, "1"},
     {{"winstat:window=1026"}, FC_AUDIO, FC_F32, 1, ""},
     {{"winstat:window=20:stat=rms", "conv1d:[1,2,1]/4", "winstat:window=3"}, FC_AUDIO, FC_I16, 2, "1+2"},
@@ -99,14 +98,17 @@ static const struct {
     {{"conv1d:[1,2,1]/4:border=wrap", "winstat:window=500:stat=std"}, FC_AUDIO, FC_F32, 2, "1"},
     {{"conv1d:[1,2,1]/4", "matrix:[0.5,0.5]", "winstat:window=500:stat=max"}, FC_AUDIO, FC_I16, 2, "2+1"},
     {{"conv1d:[1,2,1]/4:axis=y", "winstat:window=500:stat=max:axis=x"}, FC_IMAGE, FC_U8, 1, "1+1"},
-    {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, ""}, /* in another order */
+    {{"gain:2", "winstat:window=33:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
+    {{"winstat:window=33:stat=var"}, FC_IMAGE, FC_F32, 3, "1"},
+    {{"winstat:window=9x9:stat=std", "gain:2"}, FC_IMAGE, FC_F32, 3, ""}, /* in another order */
     {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
     {{"winstat:window=15x15"}, FC_IMAGE, FC_U8, 3, "1"},
     {{"winstat:window=15x15"}, FC_IMAGE, FC_F32, 1, ""}, /* in another order, too */
     {{"winstat:window=9:axis=y"}, FC_IMAGE, FC_U16, 1, "1"},
     {{"winstat:window=32x3"}, FC_IMAGE, FC_U16, 1, ""},
     {{"winstat:window=15x15:border=shrink"}, FC_IMAGE, FC_U16, 1, ""},
-    {{"winstat:window=15x15:stat=max"}, FC_IMAGE, FC_U8, 3, ""},
+    {{"winstat:window=15x15:stat=max"}, FC_IMAGE, FC_U8, 3, "1"},
+    {{"winstat:window=9x2:stat=std"}, FC_IMAGE, FC_U8, 1, "1"},
     {{"gain:2", "winstat:window=5x5:stat=max", "clip:min=3"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"matrix:[0.5,0.5]", "gain:2"}, FC_AUDIO, FC_F32, 2, "2"},
     {{"matrix:[0.3,0.6,0.1]"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
@@ -152,7 +154,7 @@ static const struct {
     {{"sharpen:3"}, FC_IMAGE, FC_U8, 3, ""},
     {{"sharpen:5"}, FC_IMAGE, FC_U8, 3, ""},                   /* 41 x 41 */
     {{"winstat:window=20:stat=rms"}, FC_IMAGE, FC_U8, 3, "1"}, /* to floats */
-    {{"winstat:window=20"}, FC_IMAGE, FC_U8, 1, ""},
+    {{"winstat:window=20"}, FC_IMAGE, FC_U8, 1, "1"},
     {{"gain:2", "winstat:window=20:stat=rms", "mix:0,1,2"}, FC_IMAGE, FC_U8, 3, "3"},
     {{"gain:2", "conv1d:[1,2,1]/4", "clip:0.5"}, FC_AUDIO, FC_I16, 2, "3"},
     {{"gain:2", "conv1d:[1,2,1]/4:axis=y", "conv1d:[1,2,1]/4:border=wrap", "gain:2"},

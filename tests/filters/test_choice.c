@@ -356,34 +356,28 @@ static const rowwin rowswin[] = {
     {"mean and std of f32", 15, 15, OF(MEAN) | OF(STD), {F32, WIDE, 1, 0, 0}, TWO(BOX_MARCH, SPREAD)},
     {"too large for strips", 255, 128, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"boxes of one row", 15, 15, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, {BY(BOX_MARCH)}, {BY(FLAT)}},
-    {"boxes of u8", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_BYTES)},
-    {"boxes of u8, odd rows", 15, 15, OF(MEAN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(BOX_BYTES)},
+    {"boxes of u8", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
     {"sums of u8", 15, 15, OF(SUM), {U8, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
     {"sums of u16", 7, 7, OF(SUM), {U16, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
     {"large sums of u16", 15, 15, OF(SUM), {U16, WIDE, 1, 0, 0}, MADE(STRIPS)},
     {"sums of i32", 15, 15, OF(SUM), {I32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"means of f64", 15, 15, OF(MEAN), {F64, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"std of u8", 15, 15, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(SQUARES)},
-    {"roots of u8", 15, 15, OF(RMS), {U8, WIDE, 3, 0, 0}, SAME(SQUARES)},
-    {"std of u8, tall", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)},
+    {"std of u8", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)},
+    {"roots of u8", 15, 15, OF(RMS), {U8, WIDE, 3, 0, 0}, MADE(STRIPS)},
     {"std of u8 to f32", 15, 15, OF(STD), {FC_U8, FC_F32, WIDE, 1, 0, 0}, SAME(DEVIATION)},
     {"std of u8, 65 rows", 15, 65, OF(STD), {U8, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"std of a row of u8", 16, 1, OF(STD), {U8, 1, 1, 1 << 20, 1, 0, 0}, SAME(SQUARES)},
+    {"std of a row of u8", 16, 1, OF(STD), {U8, 1, 1, 1 << 20, 1, 0, 0}, MADE(ANY)},
     {"std of f32", 33, 33, OF(STD), {F32, WIDE, 1, 0, 0}, SAME(SPREAD)},
     {"std of f32, wider", 34, 33, OF(STD), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"std of few rows", 5, 5, OF(STD), {F32, 1, 7, 4096, 1, 0, 0}, MADE(ANY)},
-    {"largest of f32", 15, 15, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(CELLS)},
-    {"largest of f32, wider", 34, 34, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)},
+    {"largest of f32", 15, 15, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)},
     {"largest of 258", 258, 1, OF(MAX), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"largest of u8", 15, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(CREST)},
-    {"largest of u8, 31 of 40", 15, 15, OF(MAX), {U8, 1, 4096, 31, 1, 9, 0}, SAME(CREST)},
-    {"largest of u8, wider", 34, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(PEAK)},
-    {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)},
-    {"largest of u8 RGBA", 15, 15, OF(MAX), {U8, WIDE, 4, 0, 0}, SAME(CREST)},
-    {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(CREST)},
+    {"largest of u8", 34, 15, OF(MAX), {U8, WIDE, 1, 0, 0}, SAME(PEAK)},
+    {"smallest of u8, odd rows", 15, 15, OF(MIN), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(PEAK)},
+    {"smallest of u8 RGB", 15, 15, OF(MIN), {U8, WIDE, 3, 0, 0}, SAME(PEAK)},
     {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(PEAK, PEAK)},
     {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"rows of u8", 101, 1, OF(MEAN), {U8, WIDE, 3, 0, 0}, SAME(LINE_BYTES)},
+    {"rows of u8", 101, 1, OF(MEAN), {U8, WIDE, 3, 0, 0}, MADE(STRIPS)},
     {"rows of i16, narrow", 15, 1, OF(MEAN), {FC_I16, FC_I16, 1, 4096, 255, 1, 0, 0}, SAME(BOX_MARCH)},
     {"rows of i16", 15, 1, OF(MEAN), {FC_I16, FC_I16, WIDE, 1, 0, 0}, MADE(STRIPS)},
     {"rows of f32", 15, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(LINES)},
@@ -461,9 +455,7 @@ static void check_chips(void) {
     fc_winstat_kernel small;
   } rows[] = {
       {{"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)}, FC_WINSTAT_BY_STRIPS},
-      {{"", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_BYTES)}, FC_WINSTAT_BY_BOX_BYTES},
-      {{"", 15, 33, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(CELLS)}, FC_WINSTAT_BY_ANY},
-      {{"", 15, 33, OF(MAX), {U8, 1, 4096, 4095, 1, 0, 0}, SAME(CREST)}, FC_WINSTAT_BY_PEAK},
+      {{"", 15, 33, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)}, FC_WINSTAT_BY_ANY},
       {{"", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)}, FC_WINSTAT_BY_ANY},
       {{"", 1000, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(RING)}, FC_WINSTAT_BY_LINES},
   };
@@ -488,31 +480,39 @@ static void check_winstat(void) {
       {FC_IMAGE, F32, FC_WINSTAT_MEAN, 501, 1, 1001, 1},
       {FC_IMAGE, F32, FC_WINSTAT_MEAN, 224, 3, 1001, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MEAN, 224, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 640, 1, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_SUM, 640, 3, 15, 0},
+      {FC_IMAGE, F32, FC_WINSTAT_RMS, 3333, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MEAN, 3000, 4, 1001, 0},
+      {FC_AUDIO, F32, FC_WINSTAT_MEAN, 48000, 2, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MEAN, FC_UNKNOWN, 1, 1001, 1},
       {FC_AUDIO, F32, FC_WINSTAT_MEAN, 224, 1, 1001, 1},
       {FC_IMAGE, F32, FC_WINSTAT_STD, 8192, 1, 64, 0},
       {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 1, 4800, 1},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 3, 15, 0},
-      {FC_IMAGE, F32, FC_WINSTAT_MAX, 224, 3, 15, 1},
+      {FC_IMAGE, F32, FC_WINSTAT_MAX, 224, 3, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 4, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, FC_UNKNOWN, 1, 15, 0},
       {FC_IMAGE, F32, FC_WINSTAT_MAX, 8192, 1, 64, 0},
       {FC_AUDIO, F32, FC_WINSTAT_RMS, 48000, 2, 4800, 0},
       {FC_AUDIO, FC_F32, FC_I16, FC_WINSTAT_RMS, 48000, 2, 15, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 8192, 3, 15, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 8192, 3, 15, 0},
       {FC_IMAGE, U8, FC_WINSTAT_MEAN, 8192, 3, 1001, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 3, 1001, 1},
-      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 5, 1001, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_RMS, 8192, 1, 33, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 3, 101, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MEAN, 224, 3, 1001, 0},
+      {FC_IMAGE, U16, FC_WINSTAT_SUM, 224, 1, 101, 1},
+      {FC_IMAGE, U16, FC_WINSTAT_RMS, 224, 1, 101, 0},
+      {FC_IMAGE, FC_U8, FC_F32, FC_WINSTAT_MEAN, 224, 1, 101, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_RMS, 224, 1, 101, 1},
       {FC_IMAGE, U8, FC_WINSTAT_RMS, 8192, 1, 101, 0},
       {FC_IMAGE, U8, FC_WINSTAT_STD, 8192, 3, 64, 0},
-      {FC_AUDIO, U8, FC_WINSTAT_STD, 48000, 1, 16, 1},
+      {FC_AUDIO, U8, FC_WINSTAT_STD, 48000, 1, 16, 0},
       {FC_AUDIO, FC_I16, FC_I16, FC_WINSTAT_MEAN, 48000, 2, 15, 0},
       {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 1, 15, 0},
-      {FC_IMAGE, U16, FC_WINSTAT_MIN, 224, 1, 101, 1},
+      {FC_IMAGE, U16, FC_WINSTAT_MIN, 224, 1, 101, 0},
       {FC_IMAGE, U16, FC_WINSTAT_MIN, 8192, 3, 15, 0},
       {FC_IMAGE, U8, FC_WINSTAT_MIN, 8192, 1, 101, 0},
-      {FC_IMAGE, U8, FC_WINSTAT_MIN, 224, 1, 101, 1},
+      {FC_IMAGE, U8, FC_WINSTAT_MIN, 224, 1, 101, 0},
       {FC_AUDIO, U8, FC_WINSTAT_MAX, 48000, 1, 6, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -521,113 +521,61 @@ static void check_winstat(void) {
           "row %zu", i);
 }
 
-/* Windows of columns and rows: whether they are composed at all, and alone. */
+/* Windows of columns and rows: whether they are composed at all. */
 static void check_boxes(void) {
-  enum { NONE = -1, QUICK = 1 };
   static const struct {
     int stat, in, out;
-    int64_t window[2], extent[2], channels;
-    int quick;
+    int64_t window[2];
+    int some;
   } rows[] = {
-      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 4096}, 3, QUICK},
-      {FC_WINSTAT_MAX, U8, {15, 15}, {8191, 4096}, 1, QUICK},
-      {FC_WINSTAT_MAX, U8, {15, 15}, {8192, 8}, 1, QUICK},
-      {FC_WINSTAT_MAX, U8, {3, 3}, {100, 100}, 1, QUICK},
-      {FC_WINSTAT_MAX, U16, {15, 15}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_MAX, U16, {31, 31}, {32, 32}, 1, 0},
-      {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 4096}, 3, 0},
-      {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 3, QUICK},
-      {FC_WINSTAT_MIN, F32, {31, 31}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_MIN, F32, {15, 15}, {8192, 1}, 1, QUICK},
-      {FC_WINSTAT_MIN, F32, {15, 15}, {100, 100}, 1, QUICK},
-      {FC_WINSTAT_MIN, F32, {7, 7}, {FC_UNKNOWN, FC_UNKNOWN}, 1, 0},
-      {FC_WINSTAT_MIN, FC_F64, FC_F64, {7, 7}, {8192, 4096}, 1, NONE},
-      {FC_WINSTAT_MAX, F32, {32, 3}, {8192, 4096}, 1, NONE},
-      {FC_WINSTAT_MEAN, F32, {15, 15}, {8192, 4096}, 1, NONE},
-      {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 4096}, 3, 0},
-      {FC_WINSTAT_MEAN, U8, {15, 15}, {8192, 8}, 3, QUICK},
-      {FC_WINSTAT_MEAN, U8, {31, 31}, {32, 32}, 3, QUICK},
-      {FC_WINSTAT_MEAN, U8, {5, 5}, {100, 4096}, 1, QUICK},
-      {FC_WINSTAT_MEAN, FC_U8, FC_F32, {15, 15}, {8192, 4096}, 3, 0},
-      {FC_WINSTAT_MEAN, FC_U8, FC_U16, {15, 15}, {8192, 4096}, 3, NONE},
-      {FC_WINSTAT_MEAN, FC_I16, FC_I16, {1, 31}, {8192, 8}, 1, 0},
-      {FC_WINSTAT_SUM, U16, {31, 31}, {32, 32}, 1, 0},
-      {FC_WINSTAT_STD, U8, {15, 15}, {8192, 4096}, 1, QUICK},
-      {FC_WINSTAT_STD, U8, {31, 31}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_RMS, U8, {15, 15}, {8192, 4096}, 1, 0},
-      {FC_WINSTAT_RMS, U16, {15, 15}, {8192, 4096}, 1, NONE},
-      {FC_WINSTAT_VAR, U8, {5, 5}, {8192, 4096}, 1, NONE}, /* may exceed bytes */
-      {FC_WINSTAT_VAR, FC_U8, FC_F32, {5, 31}, {8192, 4096}, 1, 0},
+      {FC_WINSTAT_MAX, U8, {15, 15}, 1},
+      {FC_WINSTAT_MAX, U16, {31, 31}, 1},
+      {FC_WINSTAT_MIN, F32, {15, 15}, 1},
+      {FC_WINSTAT_MIN, FC_F64, FC_F64, {7, 7}, 0},
+      {FC_WINSTAT_MAX, F32, {32, 3}, 0},
+      {FC_WINSTAT_MAX, F32, {3, 32}, 0},
+      {FC_WINSTAT_MAX, F32, {64, 1}, 1},
+      {FC_WINSTAT_MAX, F32, {65, 1}, 0},
+      {FC_WINSTAT_MEAN, F32, {15, 15}, 0},
+      {FC_WINSTAT_MEAN, U8, {15, 15}, 1},
+      {FC_WINSTAT_MEAN, FC_U8, FC_F32, {5, 5}, 1},
+      {FC_WINSTAT_MEAN, FC_U8, FC_U16, {15, 15}, 0},
+      {FC_WINSTAT_SUM, U16, {31, 31}, 1},
+      {FC_WINSTAT_STD, U8, {15, 15}, 1},
+      {FC_WINSTAT_RMS, U8, {15, 15}, 1},
+      {FC_WINSTAT_RMS, U16, {15, 15}, 0},
+      {FC_WINSTAT_VAR, U8, {5, 5}, 0}, /* may exceed bytes */
+      {FC_WINSTAT_VAR, FC_U8, FC_F32, {5, 31}, 1},
   };
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const int some =
-        fc_winstat_is_box(rows[i].stat, rows[i].in, rows[i].out, rows[i].window[0], rows[i].window[1]);
-    CHECK(some == (rows[i].quick != NONE), "row %zu: composed %d", i, some);
-    if (some)
-      CHECK(fc_winstat_box_is_quick(rows[i].stat, rows[i].in, rows[i].channels, rows[i].window,
-                                    rows[i].extent) == rows[i].quick,
-            "row %zu", i);
-  }
-  /* Short rows of 16 bits. */
-  CHECK(fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 31) &&
-            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 32) &&
-            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 1) &&
-            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U16, 8192, 15) &&
-            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MEAN, U16, 224, 15) &&
-            !fc_winstat_is_row_box(FC_IMAGE, FC_WINSTAT_MAX, U8, 224, 15) &&
-            !fc_winstat_is_row_box(FC_AUDIO, FC_WINSTAT_MAX, U16, 224, 15),
-        "boxes of one row");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    CHECK(fc_winstat_is_box(rows[i].stat, rows[i].in, rows[i].out, rows[i].window[0], rows[i].window[1]) ==
+              rows[i].some,
+          "row %zu", i);
+  const int64_t tall[] = {1, 3}, line[] = {3, 1}, row[] = {100, 1}, many[] = {100, FC_UNKNOWN};
+  CHECK(fc_winstat_box_is_quick(tall, row) && !fc_winstat_box_is_quick(line, row) &&
+            !fc_winstat_box_is_quick(tall, many),
+        "images of one row");
 }
 
-/* The element that stands for position p of a row; -1: the constant. */
-static int64_t source_of(int border, int64_t p, int64_t columns) {
-  if (p >= 0 && p < columns) return p;
-  if (border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT) return -1;
-  if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : columns - 1;
-  if (border == FC_BORDER_WRAP) return source_of(border, p < 0 ? p + columns : p - columns, columns);
-  const int64_t edge = border == FC_BORDER_REFLECT;
-  return source_of(border, p < 0 ? -edge - p : 2 * (columns - 1) + edge - p, columns);
-}
-
-/* The sum of samples (7 x^2 + x) % 256 in the window of column x. */
-static int64_t sum_of(int border, int64_t x, int64_t before, int64_t after, int64_t columns, int constant) {
-  int64_t sum = 0;
-  for (int64_t p = x - before; p <= x + after; p++) {
-    const int64_t at = source_of(border, p, columns);
-    sum += at < 0 ? constant : (7 * at * at + at) % 256;
-  }
-  return sum;
-}
-
-/* Windows longer than rows have the sum of a shorter one, with what they hold beside that. */
-static void check_folds(void) {
-  int folded = 0;
-  for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
-    for (int64_t columns = 1; columns < 40; columns++)
-      for (int64_t all = 1; all < 130; all += 1 + all / 16) {
-        const int64_t before = all * columns % all;
-        for (int k = 0; k < 2; k++) {
-          const int constant = border == FC_BORDER_CONSTANT ? 77 : 0;
-          const int fills = border <= FC_BORDER_CONSTANT;
-          fc_winstat w = {.before = {k ? before : all / 2}};
-          fc_line_bytes_fold f;
-          w.after[0] = all - 1 - w.before[0];
-          if (!fc_line_bytes_fold_of(&w, border, columns, &f)) continue;
-          folded++;
-          CHECK(f.before >= 0 && f.before + f.after + 1 > 0 && f.before + f.after + 1 < all, "%lld of %lld",
-                (long long)all, (long long)columns);
-          const int64_t beside = f.row * sum_of(border, 0, 0, columns - 1, columns, 0),
-                        first = fills ? constant : 0,
-                        last = fills ? constant : (7 * (columns - 1) + 1) * (columns - 1) % 256;
-          for (int64_t x = 0; x < columns; x++)
-            CHECK(sum_of(border, x, w.before[0], w.after[0], columns, constant) ==
-                      sum_of(border, x, f.before, f.after, columns, constant) + beside + f.first * first +
-                          f.last * last,
-                  "border %d, %lld of %lld", border, (long long)all, (long long)columns);
-        }
-      }
-  CHECK(folded > 1000, "%d are folded", folded);
+/* Windows along rows that are composed as boxes of one row. */
+static void check_row_boxes(void) {
+  static const struct {
+    int kind, stat, in, out;
+    int64_t columns, channels, samples;
+    int some;
+  } rows[] = {
+      {FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 1, 64, 1},  {FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 1, 65, 0},
+      {FC_IMAGE, FC_WINSTAT_MAX, U16, 224, 1, 1, 0},   {FC_IMAGE, FC_WINSTAT_MAX, U16, 8192, 1, 3, 0},
+      {FC_IMAGE, FC_WINSTAT_MAX, F32, 8192, 1, 15, 1}, {FC_IMAGE, FC_WINSTAT_MAX, F32, 8192, 4, 15, 0},
+      {FC_IMAGE, FC_WINSTAT_MEAN, U8, 8192, 3, 9, 1},  {FC_IMAGE, FC_WINSTAT_MEAN, U8, 8192, 3, 10, 0},
+      {FC_IMAGE, FC_WINSTAT_MEAN, U8, 500, 4, 31, 1},  {FC_IMAGE, FC_WINSTAT_MEAN, F32, 500, 1, 3, 0},
+      {FC_IMAGE, FC_WINSTAT_STD, U8, 500, 1, 20, 1},   {FC_IMAGE, FC_WINSTAT_STD, U8, 8192, 1, 3, 0},
+      {FC_AUDIO, FC_WINSTAT_MAX, U16, 224, 1, 15, 0},  {FC_IMAGE, FC_WINSTAT_MAX, U8, FC_UNKNOWN, 1, 3, 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    CHECK(fc_winstat_is_row_box(rows[i].kind, rows[i].stat, rows[i].in, rows[i].out, rows[i].columns,
+                                rows[i].channels, rows[i].samples) == rows[i].some,
+          "row %zu", i);
 }
 
 /* ---- pointwise ---------------------------------------------------------------------- */
@@ -713,27 +661,6 @@ static void check_ways(void) {
 
 /* ---- columns with gaps --------------------------------------------------------------- */
 
-/* Windows of bytes that no kernel takes are refused before anything is copied; a row without gaps and its
- * column are taken alike. */
-static void check_taken(void) {
-  static const struct {
-    int stat;
-    int64_t taps;
-    int taken;
-  } rows[] = {{FC_WINSTAT_MEAN, 15, 1}, {FC_WINSTAT_MEAN, 3001, 0}, {FC_WINSTAT_MAX, 15, 1},
-              {FC_WINSTAT_MAX, 501, 0}, {FC_WINSTAT_STD, 15, 1},    {FC_WINSTAT_STD, 1001, 0}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    for (int column = 0; column < 2; column++) {
-      const image of = {U8, 1, column ? 1 << 20 : 1, column ? 1 : 1 << 20, 1, 0, 0};
-      const fc_view v = view_of(&of, FC_U8);
-      fc_winstat w = {.compute = FC_F32, .n_stats = 1};
-      w.stat[0] = rows[i].stat, w.before[column] = w.after[column] = rows[i].taps / 2;
-      const fc_winstat_case c = {&w, &v, &v, &replicate, 1, sm_90};
-      CHECK(fc_winstat_takes(&c) == rows[i].taken, "statistic %d of %d, along %s: taken %d", rows[i].stat,
-            (int)rows[i].taps, column ? "Y" : "X", !rows[i].taken);
-    }
-}
-
 static size_t scratch_of(const image *in, const image *out, int64_t width, int many) {
   fc_view from = view_of(in, in->dtype), to = view_of(out, out->dtype);
   from.extent[FC_AXIS_X] = to.extent[FC_AXIS_X] = width;
@@ -786,11 +713,9 @@ int main(void) {
   check_ends();
   check_chips();
   check_winstat();
-  check_boxes();
-  check_folds();
+  check_boxes(), check_row_boxes();
   check_pointwise();
   check_ways();
-  check_taken();
   check_gaps();
   return check_result();
 }

@@ -26,15 +26,14 @@ static int is_finite(const fc_edges *edges, const fc_view *in) {
 
 /* If an axis has a single sample, windows along it hold this sample and the border only: removes the axis
  * from the window and records how often the sample counts. */
-static void fold(fc_winstat_seen *s, int axis, int of_view, const fc_edges *edges, int extremes) {
+static void fold(fc_winstat_seen *s, int axis, int of_view, const fc_edges *edges) {
   const int alone = s->in.shape[of_view] == 1 && s->in.extent[of_view] == 1 && s->in.origin[of_view] == 0;
   const int filled = edges && fc_winstat_constant(edges->border);
   if (!alone || s->w.before[axis] + s->w.after[axis] == 0 || !(s->w.shrink || edges)) return;
-  if (filled && !extremes) {
+  if (filled) {
     if (axis == 0 || !is_finite(edges, &s->in)) return;
     s->alone = (int32_t)fc_winstat_tall(&s->w), s->at = (int32_t)s->w.before[1];
   }
-  s->filled |= filled;
   if (axis == 0) s->times = (int32_t)fc_winstat_across(&s->w);
   s->w.before[axis] = s->w.after[axis] = 0;
 }
@@ -70,9 +69,9 @@ static void join(fc_winstat_seen *s) {
 }
 
 fc_winstat_seen fc_winstat_see(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                               const fc_view *out, int extremes) {
+                               const fc_view *out) {
   fc_winstat_seen s = {.w = *w, .in = *in, .out = *out, .times = 1};
-  fold(&s, 0, FC_AXIS_X, edges, extremes), fold(&s, 1, FC_AXIS_Y, edges, extremes);
+  fold(&s, 0, FC_AXIS_X, edges), fold(&s, 1, FC_AXIS_Y, edges);
   turn(&s), join(&s);
   if (s.w.before[1] + s.w.after[1] > 0) return s;
   if (s.in.shape[FC_AXIS_Y] == 1) s.in.stride[FC_AXIS_Y] = 0;
@@ -180,69 +179,6 @@ int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape) {
   }
   cut_row(c, c->runs * RUN);
   return 1;
-}
-
-int32_t fc_cell_slots(int64_t tall) {
-  return fc_winstat_warm(tall) + 2;
-}
-
-int64_t fc_cell_bytes(int64_t tall) {
-  return 4 * (int64_t)fc_cell_slots(tall) * RUN * FC_CELL_WORDS;
-}
-
-int fc_cell_apart(const fc_winstat_seen *s) {
-  const int64_t apart = s->in.stride[FC_AXIS_X];
-  return s->in.dtype == FC_U8 && s->in.shape[FC_AXIS_C] == 1 && apart > 1 && apart <= 4 &&
-                 s->out.stride[FC_AXIS_X] == apart && s->in.shape[FC_AXIS_X] < 1 << 26 &&
-                 s->in.shape[FC_AXIS_Y] < 1 << 28
-             ? (int)apart
-             : 0;
-}
-
-/* ---- strips of bytes ---------------------------------------------------------------------------- */
-
-int fc_byte_channels(const fc_view *in, const fc_view *out) {
-  const int64_t most = 1 << 30, channels = in->shape[FC_AXIS_C];
-  int packed = channels <= 4 && out->shape[FC_AXIS_C] == channels, planes = 1;
-  for (int k = 0; k < 2; k++) {
-    const fc_view *v = k ? out : in;
-    packed = packed && v->stride[FC_AXIS_X] == channels && (channels == 1 || v->stride[FC_AXIS_C] == 1);
-    planes = planes && v->stride[FC_AXIS_X] == 1;
-  }
-  if (in->shape[FC_AXIS_X] * 4 >= most || in->shape[FC_AXIS_Y] >= most ||
-      (in->shape[FC_AXIS_Y] > 1 && in->stride[FC_AXIS_Y] < in->shape[FC_AXIS_X]))
-    return 0;
-  return packed ? (int)channels : planes ? 1 : 0;
-}
-
-int fc_byte_cut_columns(fc_byte_cut *c) {
-  const int32_t needed = (c->bytes + c->skew + c->chunk - 1) / c->chunk;
-  if (c->skew == 0) c->pad = 0;
-  const int32_t more = (c->pad + c->window - c->channels + c->chunk - 1) / c->chunk, most = 32 - more;
-  c->strips = (needed + most - 1) / most;
-  const int32_t each = (needed + c->strips - 1) / c->strips;
-  c->made = each * c->chunk, c->lanes = each + more;
-  c->cells = c->strips > 1 ? 1 : 32 / c->lanes;
-  while (c->cells > 1 && c->all * c->cells > FC_BYTE_ENDS) c->cells--;
-  return c->all <= FC_BYTE_ENDS && (c->strips == 1 || (c->made >= 2 * (c->window + c->pad) && !c->wraps));
-}
-
-int64_t fc_squares_middle(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int channels) {
-  enum { ROWS = 64 }; /* of the middle, at least */
-  const int64_t wide = FC_SQUARES_WIDE(channels), planes = channels > 1 ? 1 : in->shape[FC_AXIS_C],
-                middle = (in->shape[FC_AXIS_X] * channels / wide - 2) * wide;
-  const int one = in->shape[FC_AXIS_N] == 1 && in->shape[FC_AXIS_Y] * planes == 1,
-            flat = fc_winstat_tall(w) == 1 || (one && edges && fc_winstat_constant(edges->border));
-  return one && flat && middle >= ROWS * wide && !(edges && edges->border == FC_BORDER_WRAP) ? middle : 0;
-}
-
-int fc_byte_skew(const char *out, int64_t row, int64_t plane, int64_t frame) {
-  const uint64_t steps = (uint64_t)(row | plane | frame | 16), least = steps & (~steps + 1);
-  return (int)(16 - least + (uintptr_t)out % least);
-}
-
-int64_t fc_crest_bytes(int64_t tall) {
-  return 4 * FC_CREST_WARPS * ((tall + FC_CREST_AHEAD + 1) * FC_CREST_ROW + FC_CREST_SLACK);
 }
 
 /* ---- boxes of floats ------------------------------------------------------------------------------ */

@@ -42,14 +42,13 @@ static inline int fc_winstat_constant(int border) {
 typedef struct fc_winstat_seen {
   fc_winstat w;
   fc_view in, out;
-  int32_t times;  /* how often a window covers each sample along x */
-  int32_t filled; /* windows also cover the border's constant, whose value extremes need */
+  int32_t times; /* how often a window covers each sample along x */
   /* If, in windows of `alone` rows, only one is not the constant, `at` is its number (for variances); else 0.
    */
   int32_t alone, at;
 } fc_winstat_seen;
 fc_winstat_seen fc_winstat_see(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
-                               const fc_view *out, int extremes);
+                               const fc_view *out);
 
 /* The number of interleaved channels, or 0 for layouts that no kernel of cells supports. */
 int fc_winstat_channels(const fc_winstat_seen *s);
@@ -87,7 +86,7 @@ int fc_peak_skew(const fc_winstat *w, const fc_view *in, int step);
 int64_t fc_peak_bytes(int dtype, int64_t tall);
 int64_t fc_deviation_bytes(int64_t tall);
 
-/* ---- cells of words: cell_march, spread_march ----------------------------------------------- */
+/* ---- cells of words: spread_march ----------------------------------------------------------- */
 
 /* A row of shared memory: segments, lanes per row. */
 typedef struct fc_cell_shape {
@@ -105,55 +104,6 @@ typedef struct fc_cell_cut {
 
 /* False if nothing fits. */
 int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape);
-
-/* Of cell_march: words and lanes of a row, blocks of 16 rows, shared memory in bytes of a block. */
-#define FC_CELL_WORDS 288
-#define FC_CELL_LANES 16
-#define FC_CELL_SHAPE                                                                                        \
-  { FC_CELL_WORDS / FC_WINSTAT_RUN, FC_CELL_LANES }
-int32_t fc_cell_slots(int64_t tall);
-int64_t fc_cell_bytes(int64_t tall);
-
-/* Bytes between pixels where only one byte of a pixel of up to four is processed (one channel of an image, or
- * one column treated as a row), else 0. */
-int fc_cell_apart(const fc_winstat_seen *s);
-
-/* ---- strips of bytes, a warp each: box_bytes, box_squares, crest_march ------------------------ */
-
-/* How many channels are processed together: the interleaved ones, or 1. 0: the layout is not supported. */
-int fc_byte_channels(const fc_view *in, const fc_view *out);
-
-/* Bytes of a lane: of box_squares, of box_bytes. */
-#define FC_SQUARES_CHUNK(channels) ((channels) == 3 ? 24 : 16)
-#define FC_SUMS_CHUNK(channels)    ((channels) == 3 ? 48 : 16)
-
-#define FC_BYTE_ENDS 512 /* columns beyond the ends of rows in a warp's cells, at most */
-
-typedef struct fc_byte_cut {
-  int32_t channels, chunk;    /* in: bytes of a lane */
-  int32_t skew, pad;          /* in: of rows of results that are not aligned to 16; out: space for them */
-  int32_t bytes, window, all; /* in: of a row, of a window; columns beyond the ends of a row */
-  int32_t wraps;              /* in: the kernel makes a border that wraps */
-  int32_t lanes, cells, made, strips; /* of a cell; of a warp; bytes of results per cell row */
-} fc_byte_cut;
-
-/* Returns whether the columns beyond the ends of rows are in a warp. */
-int fc_byte_cut_columns(fc_byte_cut *c);
-
-/* box_squares cuts a long row in three: its ends are of `wide` bytes, the middle is an image of such rows; 0:
- * as it is. */
-#define FC_SQUARES_WIDE(channels) (32 * 8 * FC_SQUARES_CHUNK(channels))
-int64_t fc_squares_middle(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int channels);
-
-/* Offset of rows of results from a multiple of what all of them are aligned to, up to 16. */
-int fc_byte_skew(const char *out, int64_t row, int64_t plane, int64_t frame);
-
-#define FC_BYTE_UNITS (INT32_MAX - 32) /* planes of all frames, at most */
-
-/* Shared memory of a block of crest_march: warps, words of a row, rows in flight beyond those covered, words
- * at the end. */
-enum { FC_CREST_WARPS = 2, FC_CREST_ROW = 256, FC_CREST_AHEAD = 2, FC_CREST_SLACK = 48 };
-int64_t fc_crest_bytes(int64_t tall);
 
 /* ---- boxes of floats: box_march, box_cells ------------------------------------------------------- */
 

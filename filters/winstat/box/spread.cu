@@ -7,15 +7,52 @@
 
 namespace winstat {
 
-static spread_shares shares_of(int window) {
-  spread_shares s = {};
-  for (int k = 0; k < SPREAD_ROWS; k++) {
-    const double before = SPREAD_ROWS - k, after = window - before;
-    s.share[k] = static_cast<float>(after / window),
-    s.weight[k] = static_cast<float>(before * after / window);
+typedef fc_winstat_seen seen;
+
+// ---- how images are cut into cells ----------------------------------------------------
+
+// Sets c->p, strips, runs and cells; x0 and y0 and strides. False if nothing fits.
+static bool cells_fit(cell_args *c, const seen &s, const fc_cell_shape &shape) {
+  peak_args *a = &c->p;
+  fc_cell_cut cut = {};
+  cut.step = a->step, cut.warm = a->x.warm, cut.x0 = c->x0;
+  cut.flat = a->y.reach == 0 && s.in.shape[FC_AXIS_N] * a->planes == 1;
+  cut.columns = a->columns, cut.rows = a->rows;
+  if (!fc_cells_cut(&cut, shape)) return false;
+  a->runs = cut.runs, a->strips = cut.strips, c->plane = cut.plane, c->cells = cut.cells;
+  c->pixel_in = s.in.stride[FC_AXIS_X], c->pixel_out = s.out.stride[FC_AXIS_X];
+  if (a->step > 1) {
+    c->channel_in = static_cast<int32_t>(s.in.stride[FC_AXIS_C]);
+    c->channel_out = static_cast<int32_t>(s.out.stride[FC_AXIS_C]);
   }
-  return s;
+  if (cut.follow == 0) return true;
+  c->all = static_cast<int64_t>(a->columns) * a->step, c->follow = static_cast<int64_t>(cut.follow) * a->step;
+  a->columns = cut.columns, a->rows = cut.rows, a->lo[1] = 0, a->hi[1] = cut.rows;
+  a->row_in = cut.follow * c->pixel_in, a->row_out = cut.follow * c->pixel_out;
+  return true;
 }
+
+// Steps of a piece: few enough that blocks end together, enough that little is computed twice. Returns the
+// blocks of threads.
+static int64_t cells_split(cell_args *c, const seen &s, int64_t resident) {
+  peak_args *a = &c->p;
+  const int64_t images = s.in.shape[FC_AXIS_N] * a->planes, steps = (a->rows - c->y0 + RUN - 1) / RUN;
+  double least = 0;
+  for (int64_t each = 1;; each += 1 + each / 8) {
+    if (each > steps) each = steps;
+    const int64_t splits = (steps + each - 1) / each, even = (steps + splits - 1) / splits,
+                  blocks = (images * splits + c->cells - 1) / c->cells * a->strips;
+    const double cost = static_cast<double>(blocks + resident) * static_cast<double>(even + a->y.warm + 1);
+    if (least == 0 || cost < least)
+      least = cost, a->blocks = static_cast<int32_t>(even),
+      a->splits = static_cast<int32_t>((steps + even - 1) / even);
+    if (each == steps) break;
+  }
+  c->units = images * a->splits;
+  return (c->units + c->cells - 1) / c->cells * a->strips;
+}
+
+// ---- launching --------------------------------------------------------------------------
 
 static spread_alone alone_of(int rows, int at) {
   spread_alone a = {};
@@ -43,7 +80,7 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   if (s.alone > 0) d.alone = alone_of(s.alone, s.at);
   for (int k = 0; k < 2; k++) {
     const int window = k == 1 && s.alone > 0 ? s.alone : a->window[k];
-    d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = shares_of(window);
+    d.over[k] = 1.0f / static_cast<float>(window), d.shares[k] = fc_moments_shares_of(window);
   }
   d.times = s.times, d.over_times = 1.0f / static_cast<float>(s.times);
   d.root = s.w.stat[which] == FC_WINSTAT_STD, d.dtype = s.out.dtype;
@@ -66,7 +103,7 @@ template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cuda
 
 fc_status run_spread(const call &c, int which) {
   typedef spread_room room;
-  const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out, false);
+  const seen s = fc_winstat_see(c.w, c.in, c.edges, c.out);
   const fc_cell_shape shape = {room::SEGMENTS, room::LANES};
   const int step = fc_winstat_channels(&s);
   if (step == 0) return FC_UNSUPPORTED;

@@ -2,23 +2,21 @@
 //
 // spread.cuh - variances and standard deviations of floats, in windows of up to SPREAD_MOST columns and rows.
 //
-// All values are relative to samples of the window itself, so that a large common offset costs no accuracy.
-// The R windows of a column that begin in a block of R rows, R the largest power of two up to 16 that is no
-// longer than a window, all hold the last of these rows: sums and sums of squares are of distances from that
-// sample, and give each window's mean - the sample and a distance - and variance. Along x the same is done
-// with the means of columns, relative to that of the last column of a run of R: the variance of a window is
-// the mean of those of its columns, and the variance of their means. So only samples of the window are
-// summed, nothing is subtracted from a sum again, and the order depends only on the window and the position
-// in the signal.
+// The variance of a window is the mean of those of its columns, and the variance of their means: down columns
+// and then along rows by moments.cuh, so the order depends only on the window and the position in the signal.
 //
-// A block of threads marches down strips as in cells.cuh: each thread has a column of samples, which it
-// copies itself; then each lane has 16 columns of a row.
+// A block of threads marches down strips, 16 rows per step; it has one of a wide image, or several narrow
+// images, or pieces of one, side by side: cells. A row of its shared memory is cut into planes of segments of
+// 16 pixels: of a channel of a cell, which is a strip of an image from some row to another. Each thread has a
+// column of samples, in the order of memory, which it copies itself; then each lane has the windows that
+// begin in one segment. A long row is treated as several consecutive rows.
 #ifndef FC_FILTERS_WINSTAT_SPREAD_CUH
 #define FC_FILTERS_WINSTAT_SPREAD_CUH
 
 #include "filters/gpu/copy_async.cuh"
+#include "filters/gpu/moments.cuh"
 #include "filters/gpu/sample_words.cuh"
-#include "filters/winstat/box/cells.cuh"
+#include "filters/winstat/box/extremes.cuh"
 #include "filters/winstat/winstat.h"
 
 namespace winstat {
@@ -34,10 +32,50 @@ struct spread_room {
   static constexpr int ROWS = 32 / LANES; // per warp
 };
 
-// For longer windows: the part of the suffixes of the first 16 samples, and the rest.
-struct spread_shares {
-  float share[SPREAD_ROWS], weight[SPREAD_ROWS];
+// ---- cells ---------------------------------------------------------------------------
+
+struct cell_args {
+  peak_args p;                 // runs: segments of a plane in which windows begin
+  int32_t cells, plane;        // per block; segments per plane
+  int32_t x0, y0;              // at most 0, start of the segments
+  int64_t units;               // pieces of images
+  int64_t follow, all;         // distance of rows in elements if they are contiguous, else 0; total
+  int64_t pixel_in, pixel_out; // bytes from one to the next
+  int32_t channel_in, channel_out;
 };
+
+// The position of a thread: element `element` of a row of the cell, which is `channel` of `pixel`, from the
+// first sample that windows cover; x, y and `pixels` are of the cell's outputs, which are made in `blocks`
+// steps.
+struct cell_spot {
+  int cell, element, channel, pixel;
+  int x, y, pixels, blocks;
+  int64_t in, out; // bytes, of the image
+  bool live;
+};
+
+// `wide`: elements of a row of a cell.
+__device__ __forceinline__ cell_spot cell_spot_of(const cell_args &c, int wide) {
+  const peak_args &a = c.p;
+  cell_spot s;
+  const int first = static_cast<int>(threadIdx.x), strip = static_cast<int>(blockIdx.x % a.strips);
+  s.cell = first / wide, s.element = first - s.cell * wide;
+  s.pixel = s.element / a.step, s.channel = s.element - s.pixel * a.step;
+  // Threads without a cell repeat the first.
+  const int64_t unit =
+      static_cast<int64_t>(blockIdx.x / a.strips) * c.cells + (s.cell < c.cells ? s.cell : 0);
+  const int64_t image = unit / a.splits, frame = image / a.planes, plane = image - frame * a.planes;
+  const int split = static_cast<int>(unit - image * a.splits) * a.blocks;
+  const int most = a.runs * PEAK_ROWS, all = (a.rows - c.y0 + PEAK_ROWS - 1) / PEAK_ROWS - split;
+  s.x = c.x0 + strip * most, s.y = c.y0 + split * PEAK_ROWS;
+  s.pixels = a.columns - s.x < most ? a.columns - s.x : most;
+  s.blocks = c.cells > 1 || all > a.blocks ? a.blocks : all;
+  s.in = frame * a.frame_in + plane * a.plane_in, s.out = frame * a.frame_out + plane * a.plane_out;
+  s.live = s.cell < c.cells && unit < c.units;
+  return s;
+}
+
+// ---- arguments -----------------------------------------------------------------------
 
 // If in windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are added by
 // Welford's steps, first the suffix of the window's first 16 rows and then those after these: step n is the
@@ -54,7 +92,7 @@ struct spread_args {
   int32_t times;    // how often a window covers each sample along x
   float over[2];    // 1 / window
   float over_times; // and of that
-  spread_shares shares[2];
+  fc_moments_shares shares[2];
   spread_alone alone;
   fc_dev_map<float> store;
   uint32_t *notes;
@@ -136,101 +174,30 @@ __device__ __forceinline__ void spread_copy(const cell_args &c, const spread_col
 
 // ---- sixteen windows ----------------------------------------------------------------
 
-// The mean of some distances, and the sum of their squared deviations from it.
-struct moments {
-  float mean, squares;
-  // Adds one distance, the n-th (Welford 1962); and one with squared deviations of its own.
-  __device__ __forceinline__ void add(float distance, float n) { step(distance, 1 / n, (n - 1) / n); }
-  __device__ __forceinline__ void step(float distance, float over, float share) {
-    const float d = plus(distance, -mean);
-    mean = __fmaf_rn(d, over, mean), squares = __fmaf_rn(times(d, share), d, squares);
-  }
-  __device__ __forceinline__ void add(float distance, float more, float n) {
-    add(distance, n), squares = plus(squares, more);
-  }
-  // Joins two sets, of which the second has `share` of all, and share * (1 - share) of n is `weight` (Chan,
-  // Golub, LeVeque 1983).
-  static __device__ __forceinline__ moments join(const moments &a, const moments &b, float share,
-                                                 float weight) {
-    const float d = plus(b.mean, -a.mean);
-    return {__fmaf_rn(d, share, a.mean), __fmaf_rn(times(d, weight), d, plus(a.squares, b.squares))};
-  }
-};
-
-// The distance of a sample from another of its window.
-__device__ __forceinline__ void add_sample(moments *m, float own, float v, float n) {
-  m->add(plus(v, -own), n);
-}
-
 // A column of a window: its mean is own + mean.
 struct column_moments {
   float own, mean, variance;
 };
-__device__ __forceinline__ void add_sample(moments *m, const column_moments &own, const column_moments &v,
-                                           float n) {
+__device__ __forceinline__ void fc_moments_add(fc_moments *m, const column_moments &own,
+                                               const column_moments &v, float n) {
   m->add(plus(plus(v.own, -own.own), plus(v.mean, -own.mean)), v.variance, n);
-}
-
-// Sixteen windows of W samples, from at(0) on, in blocks of W: all windows that begin in one contain its last
-// sample. put(k, that sample, moments).
-template <int W, class At, class Put> __device__ __forceinline__ void spread_short(At at, Put put) {
-#pragma unroll
-  for (int block = 0; block < SPREAD_ROWS; block += W) {
-    const auto own = at(block + W - 1);
-    moments suffix[W], prefix = {0, 0};
-#pragma unroll
-    for (int k = W - 1; k >= 0; k--) {
-      suffix[k] = k + 1 < W ? suffix[k + 1 < W ? k + 1 : k] : moments{0, 0};
-      add_sample(&suffix[k], own, at(block + k), static_cast<float>(W - k));
-    }
-#pragma unroll
-    for (int k = 0; k < W; k++) {
-      if (block + k >= SPREAD_ROWS) continue;
-      const float n = static_cast<float>(k), share = n / static_cast<float>(W);
-      if (k > 0) add_sample(&prefix, own, at(block + W + k - 1), n);
-      put(block + k, own, k > 0 ? moments::join(suffix[k], prefix, share, n * (1 - share)) : suffix[k]);
-    }
-  }
-}
-
-// For longer ones, relative to the last of the first 16 samples: between these and tail(0) is `core`, of CORE
-// samples, and the first ends with tail(PART - 1).
-template <int CORE, int PART, class At, class Tail, class Put>
-__device__ __forceinline__ void spread_long(const spread_shares &s, moments core, At at, Tail tail, Put put) {
-  const auto own = at(SPREAD_ROWS - 1);
-  moments suffix[SPREAD_ROWS];
-#pragma unroll
-  for (int k = SPREAD_ROWS - 1; k >= 0; k--) {
-    suffix[k] = k + 1 < SPREAD_ROWS ? suffix[k + 1 < SPREAD_ROWS ? k + 1 : k] : moments{0, 0};
-    add_sample(&suffix[k], own, at(k), static_cast<float>(SPREAD_ROWS - k));
-  }
-#pragma unroll
-  for (int k = 0; k < PART; k++) add_sample(&core, own, tail(k), static_cast<float>(CORE + k + 1));
-#pragma unroll
-  for (int k = 0; k < SPREAD_ROWS; k++) {
-    put(k, own, moments::join(suffix[k], core, s.share[k], s.weight[k]));
-    if (k + 1 < SPREAD_ROWS) add_sample(&core, own, tail(PART + k), static_cast<float>(CORE + PART + k + 1));
-  }
 }
 
 // All windows that begin in 16 samples: at(s, k) is sample k, up to 31, from the s-th segment of 16 on.
 template <class At, class Put>
-__device__ __forceinline__ void spread_sixteen(const extent16 &w, const spread_shares &s, At at, Put put) {
+__device__ __forceinline__ void spread_sixteen(const extent16 &w, const fc_moments_shares &s, At at,
+                                               Put put) {
   auto first = [&](int k) { return at(0, k); };
   if (w.segments == 0) {
-    with_number(w.reach + 1, [&](auto n) { spread_short<decltype(n)::value>(first, put); });
+    with_number(w.reach + 1, [&](auto n) { fc_moments_short<decltype(n)::value>(first, put); });
   } else if (w.segments == 1) {
     auto tail = [&](int k) { return at(1, k); };
     with_number(w.rest + 1, [&](auto n) {
-      spread_long<0, decltype(n)::value>(s, moments{0, 0}, first, tail, put);
+      fc_moments_long<0, decltype(n)::value>(s, fc_moments{0, 0}, first, tail, put);
     });
   } else { // 33 samples, the most
-    const auto own = first(SPREAD_ROWS - 1);
-    moments core = {0, 0};
-#pragma unroll
-    for (int k = 0; k < SPREAD_ROWS; k++) add_sample(&core, own, at(1, k), static_cast<float>(k + 1));
-    spread_long<SPREAD_ROWS, 1>(
-        s, core, first, [&](int k) { return at(2, k); }, put);
+    fc_moments_most(
+        s, first, [&](int k) { return at(1, k); }, [&](int k) { return at(2, k); }, put);
   }
 }
 
@@ -239,7 +206,7 @@ template <int ROWS, class Put>
 __device__ __forceinline__ void spread_column_alone(const spread_args &d, const float (&v)[ROWS], Put put) {
   const spread_alone &a = d.alone;
   const float constant = __uint_as_float(static_cast<uint32_t>(d.c.p.edges.code));
-  moments m[2][ROWS];
+  fc_moments m[2][ROWS];
 #pragma unroll
   for (int part = 0; part < 2; part++) {
 #pragma unroll
@@ -255,8 +222,9 @@ __device__ __forceinline__ void spread_column_alone(const spread_args &d, const 
   }
 #pragma unroll
   for (int k = 0; k < ROWS; k++)
-    put(k, a.rows > SPREAD_ROWS ? moments::join(m[0][k], m[1][k], d.shares[1].share[0], d.shares[1].weight[0])
-                                : m[0][k]);
+    put(k, a.rows > SPREAD_ROWS
+               ? fc_moments::join(m[0][k], m[1][k], d.shares[1].share[0], d.shares[1].weight[0])
+               : m[0][k]);
 }
 
 // ---- the march ----------------------------------------------------------------------
@@ -276,15 +244,6 @@ inline __device__ spread_result spread_result_of(const cell_args &c, const cell_
   return r;
 }
 
-__device__ __forceinline__ float spread_root(float v) {
-#if __CUDA_ARCH__ >= 800
-  asm("sqrt.approx.f32 %0, %0;" : "+f"(v));
-  return v;
-#else
-  return root(v);
-#endif
-}
-
 // The variance of a window that covers `times` equal columns, in the order of spread_sixteen.
 inline __device__ __noinline__ float spread_again(const spread_args &a, float v) {
   float first = v, rest = v;
@@ -296,7 +255,7 @@ inline __device__ __noinline__ float spread_again(const spread_args &a, float v)
 // One result of any type.
 inline __device__ __noinline__ void spread_store_any(const spread_args &a, char *to, float v) {
   if (a.times > 1) v = spread_again(a, v);
-  if (a.root) v = spread_root(v);
+  if (a.root) v = fc_moments_root(v);
   fc_dev_store_any<float>(to, a.dtype, v, a.store, a.notes);
 }
 
@@ -310,7 +269,7 @@ inline __device__ __noinline__ void spread_store_some(const spread_args &a, char
     for (int k = 0; k < SPREAD_ROWS; k++, to += apart) {
       if (k < first || k >= last) continue;
       const float v = from[k * spread_room::ROW];
-      *reinterpret_cast<float *>(to) = a.root ? spread_root(v) : v;
+      *reinterpret_cast<float *>(to) = a.root ? fc_moments_root(v) : v;
     }
     return;
   }
@@ -342,7 +301,7 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
     for (int k = 0; k < SPREAD_ROWS; k++) v[k] = from[k * spread_room::ROW];
     if (a.root) {
 #pragma unroll
-      for (int k = 0; k < SPREAD_ROWS; k++) v[k] = spread_root(v[k]);
+      for (int k = 0; k < SPREAD_ROWS; k++) v[k] = fc_moments_root(v[k]);
     }
     if (a.dtype == FC_U8) return spread_store_codes<uint8_t>(a, to, v);
     if (a.dtype == FC_I16) return spread_store_codes<int16_t>(a, to, v);
@@ -395,7 +354,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
     fc_commit_copies();
     if (source.seen) {
       // Infinities have no variance.
-      auto put = [&](int k, const moments &m) {
+      auto put = [&](int k, const fc_moments &m) {
         float *const to = means + place + k * ROW;
         to[0] = m.mean, to[STEP] = __fmaf_rn(m.squares, d.over[1], plus(m.mean, -m.mean));
       };
@@ -409,7 +368,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
           float v[HALF];
 #pragma unroll
           for (int k = 0; k < HALF; k++) v[k] = block_of[0][(half + k) * ROW];
-          spread_column_alone(d, v, [&](int k, const moments &m) { put(half + k, m); });
+          spread_column_alone(d, v, [&](int k, const fc_moments &m) { put(half + k, m); });
         }
       } else {
         spread_sixteen(
@@ -419,7 +378,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
               const float *const next = s == 0 ? block_of[1] : s == 1 ? block_of[2] : block_of[3];
               return k < ROWS ? now[k * ROW] : next[(k - ROWS) * ROW];
             },
-            [&](int k, float, const moments &m) { put(k, m); });
+            [&](int k, float, const fc_moments &m) { put(k, m); });
       }
     }
     __syncthreads();
@@ -434,7 +393,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
             const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
             return column_moments{constant ? beyond : own[at], line[at], line[STEP + at]};
           },
-          [&](int k, const column_moments &, const moments &m) { v[k] = times(m.squares, d.over[0]); });
+          [&](int k, const column_moments &, const fc_moments &m) { v[k] = times(m.squares, d.over[0]); });
     }
     __syncwarp();
     if (live) {

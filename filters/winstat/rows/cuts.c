@@ -20,67 +20,6 @@ static int32_t up_to(int32_t v, int32_t multiple) {
   return (v + multiple - 1) / multiple * multiple;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------- */
-
-/* Number of channels processed together: those of pixels without gaps; 1: each channel is processed alone. */
-static int channels_of(const fc_view *in, const fc_view *out) {
-  const int64_t channels = in->shape[FC_AXIS_C];
-  if (channels > 4) return 1;
-  for (int k = 0; k < 2; k++) {
-    const fc_view *v = k ? out : in;
-    if (v->stride[FC_AXIS_C] != 1 || v->stride[FC_AXIS_X] != channels) return 1;
-  }
-  return (int)channels;
-}
-
-static int32_t skew_of(const fc_view *out, int channels, int64_t frames) {
-  const int64_t plane = channels > 1 || out->shape[FC_AXIS_C] == 1 ? 0 : out->stride[FC_AXIS_C];
-  if (channels == 1 && out->stride[FC_AXIS_X] != 1) return 0;
-  return fc_byte_skew(out->data, out->stride[FC_AXIS_Y], plane, frames > 1 ? out->stride[FC_AXIS_N] : 0);
-}
-
-fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, const fc_view *out,
-                                       int64_t *frames) {
-  const int64_t rows = in->shape[FC_AXIS_Y];
-  const int joined = in->shape[FC_AXIS_N] == 1 || (in->stride[FC_AXIS_N] == rows * in->stride[FC_AXIS_Y] &&
-                                                   out->stride[FC_AXIS_N] == rows * out->stride[FC_AXIS_Y]);
-  fc_line_bytes_cut c = {.channels = channels_of(in, out)};
-  *frames = joined ? 1 : in->shape[FC_AXIS_N];
-  c.rows = (int32_t)(joined ? rows * in->shape[FC_AXIS_N] : rows);
-  const int32_t chunk = FC_LINE_BYTES_CHUNK(c.channels),
-                window = (int32_t)(w->before[0] + w->after[0] + 1) * c.channels,
-                bytes = (int32_t)in->shape[FC_AXIS_X] * c.channels + skew_of(out, c.channels, *frames);
-  c.far = window / chunk, c.rest = window % chunk;
-  const int32_t all = (bytes + chunk - 1) / chunk, most = FC_LINE_BYTES_THREADS - c.far;
-  c.pieces = (all + most - 1) / most;
-  c.made = (all + c.pieces - 1) / c.pieces;
-  c.each = c.pieces > 1 ? 1 : FC_LINE_BYTES_THREADS / (c.made + c.far);
-  if (c.each > c.rows) c.each = c.rows;
-  c.groups = (c.rows + c.each - 1) / c.each;
-  return c;
-}
-
-/* Mirrored and repeated signals have a period, of which any part has the same sum; beyond the ends of others
- * is one value. */
-int fc_line_bytes_fold_of(const fc_winstat *w, int border, int64_t columns, fc_line_bytes_fold *fold) {
-  const int64_t before = w->before[0], after = w->after[0], all = before + after + 1;
-  const int mirrors = border == FC_BORDER_REFLECT || border == FC_BORDER_REFLECT101,
-            fills = border == FC_BORDER_REPLICATE || border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
-  if (w->shrink || columns < 2 || all < 2 * columns || !(mirrors || fills || border == FC_BORDER_WRAP))
-    return 0;
-  if (fills) {
-    const int64_t b = fc_smaller(before, columns - 1), a = fc_smaller(after, columns - 1);
-    *fold = (fc_line_bytes_fold){(int32_t)b, (int32_t)a, 0, (int32_t)(before - b), (int32_t)(after - a)};
-    return b + a < before + after;
-  }
-  const int twice = border == FC_BORDER_REFLECT101;
-  const int64_t period = mirrors ? 2 * (columns - twice) : columns, left = (all - 1) % period + 1,
-                times = (all - left) / period, b = before % period;
-  *fold = (fc_line_bytes_fold){(int32_t)b, (int32_t)(left - 1 - b), (int32_t)(mirrors ? 2 * times : times),
-                               (int32_t)(twice ? -times : 0), (int32_t)(twice ? -times : 0)};
-  return times > 0;
-}
-
 /* ---- floats: groups of segments ------------------------------------------------------------ */
 
 fc_line_groups fc_line_groups_of(int64_t window) {

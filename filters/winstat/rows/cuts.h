@@ -12,32 +12,6 @@
 
 FC_BEGIN_DECLS
 
-/* ---- bytes: line_bytes ----------------------------------------------------------------- */
-
-/* Bytes of a thread, and threads of a block. */
-#define FC_LINE_BYTES_CHUNK(channels) ((channels) == 3 ? 48 : 32)
-#define FC_LINE_BYTES_THREADS         256
-
-/* Rows of all frames are one image where they are equally far apart. */
-typedef struct fc_line_bytes_cut {
-  int32_t channels, rows;       /* side by side; of a plane */
-  int32_t made, far, rest;      /* chunks of a piece; of a window, and the bytes left */
-  int32_t pieces, each, groups; /* pieces per row; rows of a block; these of a plane */
-} fc_line_bytes_cut;
-fc_line_bytes_cut fc_line_bytes_cut_of(const fc_winstat *w, const fc_view *in, const fc_view *out,
-                                       int64_t *frames);
-
-/* Windows of more than two rows' lengths see all of a row several times: a shorter window, of which `after`
- * may be below 0, and beside that `row` times the sum of the row, `first` and `last` times the samples at its
- * ends (of a constant border: the constant). */
-typedef struct fc_line_bytes_fold {
-  int32_t before, after, row, first, last;
-} fc_line_bytes_fold;
-
-/* Whether there is a shorter window, for a border that is made (fc_border). */
-FC_FILTERS_API int fc_line_bytes_fold_of(const fc_winstat *w, int border, int64_t columns,
-                                         fc_line_bytes_fold *fold);
-
 /* ---- floats: groups of segments ----------------------------------------------------------- */
 
 /* Threads of a block, and segments of a tile; segments of the largest group; those from one end of a window
