@@ -191,14 +191,14 @@ static int is_spread(int stat) {
 
 /* On an H200, us of 30 M as a window of rows (slide.cuh) and as a box of one: u8 mean of 5 148 wide 534, 80,
  * RGB 7737 wide 44, 37, of 24 49, 60; largest of 9 148 wide 345, 80, 7500 wide 40, 41; std of 20 7500 wide
- * 81, 94; f32 largest of 24 148 wide 235, 90, of four channels 2500 wide 73, 87. */
+ * 81, 94; f32 largest of 24 148 wide 235, 90, 7500 wide 73, 69, of four channels 2500 wide 73, 87. */
 int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns, int64_t channels,
                           int64_t samples) {
   enum { SHORT = 3072, FEW = 27 }; /* elements of a row; of a window */
   if (kind == FC_AUDIO || columns < 0 || samples < 2 ||
       !fc_winstat_is_box(stat, in_dtype, out_dtype, samples, 1))
     return 0;
-  const int slides = is_spread(stat) || (is_extreme(stat) && in_dtype != FC_F32);
+  const int slides = is_spread(stat) || is_extreme(stat); /* and may be narrowed (core/plan/narrow.c) */
   return columns * channels < SHORT || (!slides && samples * channels <= FEW);
 }
 
