@@ -824,8 +824,9 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   g_string_append_printf(text, "#include \"filters/%s/%s.cuh\"\n",
                          variant >= OVERLAP && variant < SERIES ? "conv1d" : "gpu",
                          variant < MARCH ? "map" : fc_compose_skeleton(variant));
-  if (c->window < c->n && fc_vectors_is_box(c->stages[c->window].function))
-    g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
+  gboolean boxes = FALSE;
+  for (guint i = 0; i < c->n; i++) boxes |= fc_vectors_is_box(c->stages[i].function);
+  if (boxes) g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
   for (guint i = 0; i < c->n; i++) fc_text_function(text, i, c, in->dtype);
   if (c->windows > 1) {
     append_series(text, c, in, out, variant);

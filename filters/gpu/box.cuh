@@ -83,6 +83,7 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
   static constexpr int NX = KX, NY = KY, AREA = KX * KY;
   static constexpr bool LINE = false;
   typedef fc_statistic<WHICH, AREA, DTYPE, FC_IMAGE> statistic;
+  typedef typename statistic::policy policy;
   static constexpr bool EXTREME = statistic::EXTREME, MOST = WHICH == FC_STATISTIC_MAX,
                         CODES = DTYPE < FC_F32, SQUARES = !EXTREME && !statistic::ADDS,
                         SUMS = !EXTREME && (!SQUARES || statistic::SPREAD);

@@ -565,6 +565,7 @@ int main(int argc, char **argv) {
       if (!t->text || !is_rare(t, kind)) g_clear_pointer(&t, trial_free);
     }
     if (!t) continue;
+    g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
     folded += is_folded(t), moments += is_moments(t);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;

@@ -272,13 +272,18 @@ static void describe_one(seen *w, int kind, int dtype) {
   const gboolean extreme = w->statistic >= 0;
   const int count = w->statistic >= 0 ? 0 : w->dense ? w->nx * w->ny : w->nx + w->ny;
   for (int i = 0; i < count; i++) w->taps[i] = (float)real(-0.2, 1.2 / count);
-  if (extreme)
+  const gboolean box = extreme && kind != FC_AUDIO && pick(0, 2); /* of one row */
+  if (box)
+    g_snprintf(w->entry, sizeof w->entry, "fc_box<%d,%d,1,%d,%d>", w->statistic, w->nx, dtype, dtype);
+  else if (extreme)
     g_snprintf(w->entry, sizeof w->entry, "fc_statistic<%d,%d,%d,%d>", w->statistic, w->nx, dtype, kind);
   else
     g_snprintf(w->entry, sizeof w->entry, "%s<%d,%d>", w->dense ? "fc_dense" : "fc_separable", w->nx, w->ny);
   w->f = (fc_device_function){.size = sizeof w->f,
                               .flags = FC_FUNCTION_WINDOW | (extreme ? FC_FUNCTION_SELECTS : 0),
-                              .source = extreme ? FC_FUNCTION_STATISTIC_TEXT : FC_FUNCTION_WINDOW_TEXT,
+                              .source = box       ? FC_FUNCTION_BOX_TEXT
+                                        : extreme ? FC_FUNCTION_STATISTIC_TEXT
+                                                  : FC_FUNCTION_WINDOW_TEXT,
                               .entry = w->entry,
                               .bytes = w->taps,
                               .n_bytes = (guint32)count * 4,

@@ -28,8 +28,8 @@ static void log_line(fc_log_level level, const char *message, void *data) {
   if (level == FC_LOG_WARNING && !strstr(message, " are short: "))
     g_string_append_printf(said, "%s\n", message);
   if (level != FC_LOG_INFO || !strstr(message, "stages run one by one")) return;
-  CHECK(strstr(message, "libnvrtc (part of the CUDA Toolkit) was not found"), "%s", message);
-  no_compiler = TRUE;
+  no_compiler = strstr(message, "libnvrtc (part of the CUDA Toolkit) was not found") != NULL;
+  CHECK(no_compiler, "%s", message);
 }
 
 static int pick(int from, int to) {
