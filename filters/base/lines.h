@@ -57,4 +57,21 @@ static inline void fc_lines_merge(fc_lines *l, const fc_view *in, const fc_view 
   l->length *= l->frames, l->frames = 1;
 }
 
+#ifdef __CUDACC__
+/* The line that a block of threads processes. Computed once per block, since a division of 64 bits is a
+ * subroutine of a hundred instructions, more than a thread needs for its samples. */
+struct fc_dev_line {
+  int64_t n, y, c;
+};
+
+__device__ __forceinline__ fc_dev_line fc_dev_line_of(const fc_lines &lines, int64_t line) {
+  if (lines.rows == 1 && lines.channels == 1) return {line, 0, 0};
+  if (line >> 32 || lines.rows >> 32 || lines.channels >> 32)
+    return {line / lines.channels / lines.rows, line / lines.channels % lines.rows, line % lines.channels};
+  const uint32_t i = static_cast<uint32_t>(line), channels = static_cast<uint32_t>(lines.channels);
+  const uint32_t rows = static_cast<uint32_t>(lines.rows), row = i / channels, n = row / rows;
+  return {n, row - n * rows, i - row * channels};
+}
+#endif
+
 #endif

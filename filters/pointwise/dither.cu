@@ -6,7 +6,7 @@
 // each end of a pixel or row in between. Other memory is processed by single elements.
 #include "filters/pointwise/dither.h"
 #include "filters/pointwise/dither_math.h"
-#include "filters/gpu/lines.cuh"
+#include "filters/base/lines.h"
 #include "filters/gpu/sample_words.cuh"
 #include "filters/gpu/packs.cuh"
 

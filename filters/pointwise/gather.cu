@@ -5,7 +5,8 @@
 // their positions are copied as bytes, 16 at a time (gather_dense). Selections from a few interleaved
 // channels are composed where they can be (plugins/mix.c).
 #include "filters/pointwise/gather.h"
-#include "filters/gpu/lines.cuh"
+#include "filters/base/lines.h"
+#include "filters/gpu/cuda.cuh"
 
 namespace {
 

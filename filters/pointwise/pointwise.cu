@@ -6,7 +6,7 @@
 // shorter lines are, the more of them share a block. Columns are treated as lines where rows are shorter.
 // Multiplications and additions are rounded separately, as on the CPU.
 #include "filters/base/power.h"
-#include "filters/gpu/lines.cuh"
+#include "filters/base/lines.h"
 #include "filters/gpu/packs.cuh"
 #include "filters/pointwise/pointwise.h"
 
