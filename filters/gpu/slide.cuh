@@ -220,7 +220,8 @@ struct fc_slide_floats {
   }
 
   // Positions one by one: place_of(i) is that of the i-th of `count`, from the first quad on, or -1. They may
-  // be the border's, or not exist: then no window uses them. Several are read ahead of their use.
+  // be the border's, or not exist: then no output's window uses them, and they are 1, as the statistics of
+  // sums that are very small or large take long (of_windows). Several are read ahead of their use.
   template <class Place>
   static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int count, Place place_of,
                             const Pre &pre, fc_dev_noted &noted) {
@@ -228,6 +229,7 @@ struct fc_slide_floats {
 #pragma unroll 1
     for (int first = threadIdx.x; first < count; first += SOME * THREADS) {
       int p[SOME], source[SOME];
+      bool seen[SOME];
       spot s[SOME];
       T code[SOME][UI];
 #pragma unroll
@@ -235,8 +237,8 @@ struct fc_slide_floats {
         p[b] = first + b * THREADS < count ? place_of(first + b * THREADS) : -1, source[b] = -1;
         s[b] = spot_of(a, w, p[b] >> 2);
         const int at = s[b].at + (p[b] & 3);
-        if (p[b] >= 0 && at >= -BEFORE && at < a.total + AFTER)
-          source[b] = fc_dev_border_source(BORDER, at + a.begin, a.extent);
+        seen[b] = at >= -BEFORE && at < a.total + AFTER;
+        if (p[b] >= 0 && seen[b]) source[b] = fc_dev_border_source(BORDER, at + a.begin, a.extent);
         if (prefilter::TAPS > 1 || source[b] < 0) continue;
         const T *samples =
             reinterpret_cast<const T *>(s[b].in + static_cast<int64_t>(source[b] - a.begin) * BYTES);
@@ -248,7 +250,7 @@ struct fc_slide_floats {
         if (p[b] < 0) continue;
         float v[UM];
 #pragma unroll
-        for (int c = 0; c < UM; c++) v[c] = a.constant;
+        for (int c = 0; c < UM; c++) v[c] = seen[b] ? a.constant : 1;
         const auto read = [&](int position, float(&x)[UI]) {
           if constexpr (prefilter::TAPS > 1) return fc_read_position<T, KT>(s[b].in, position, x);
 #pragma unroll
@@ -342,11 +344,12 @@ struct fc_slide_floats {
     put_ends(w.heads, w.tails, w.tail_at);
   }
 
-  // The same for all lines of a tile, whose whole quads lie between `from` and `end`.
+  // The same for all lines of a tile, whose whole quads lie between `from` and `end`, and for what is between
+  // the lines: what lies there otherwise may stay for all tiles.
   static FC_DEVICE void put_folded(const fc_window_args &a, rooms &r, const wanted &w, int from, int end,
                                    const Pre &pre, fc_dev_noted &noted) {
-    const int all = a.total + AFTER - a.first, before = min((from - a.first + 3) & ~3, all),
-              behind = before + max((end - a.first - before) & ~3, 0), each = before + all - behind,
+    const int before = min((from - a.first + 3) & ~3, w.pitch),
+              behind = before + max((end - a.first - before) & ~3, 0), each = before + w.pitch - behind,
               last = min((w.rest + 4 * w.tails - 1) / w.pitch, w.across - 1 - w.line);
     const uint32_t over = over_of(each);
     put(
