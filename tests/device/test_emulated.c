@@ -551,15 +551,18 @@ int main(int argc, char **argv) {
         folded = 0, moments = 0;
   for (int i = 0; i < random; i++) {
     trial *t = NULL;
-    const gboolean filtered = i % 8 == 5;
+    const trial_kind of = i % 2 == 0    ? SAMPLES
+                          : i % 8 == 5  ? FILTERED
+                          : i % 12 == 9 ? EXCHANGING
+                          : i % 6 == 1  ? MIXING
+                          : i % 6 == 5  ? AROUND_EACH
+                                        : WINDOW;
     const rare kind = i % 24 == 3 ? MANY : i % 48 == 15 ? FOLDED : i % 48 == 39 ? MOMENTS : COMMON;
-    for (int tries = 0; !t && tries < (kind       ? 2000
-                                       : filtered ? 12
-                                                  : 3);
+    for (int tries = 0; !t && tries < (kind             ? 2000
+                                       : of == FILTERED ? 12
+                                                        : 3);
          tries++) { /* most with a window are no kernels */
-      t = i % 4 == 2
-              ? series_new()
-              : trial_new(i % 2, i % 6 == 1 && !filtered, i % 6 == 5 && !filtered, i % 12 == 9, filtered);
+      t = i % 4 == 2 ? series_new() : trial_new(of);
       if (fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
         t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
       if (!t->text || !is_rare(t, kind)) g_clear_pointer(&t, trial_free);

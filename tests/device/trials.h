@@ -396,11 +396,15 @@ static trial *series_new(void) {
   return t;
 }
 
-/* `mixing`: a statistic of integers among stages that only put channels elsewhere; `around`: a function of
- * neighbours, of any types, and also of images of one row or column; `exchanging`: transforms among stages
- * that exchange channels, and functions of single samples; `filtered`: a prefilter ahead of a long window. */
-static trial *trial_new(gboolean window, gboolean mixing, gboolean around, gboolean exchanging,
-                        gboolean filtered) {
+/* What a trial is of: functions without a window; any window; a statistic of integers among stages that only
+ * put channels elsewhere; a function of neighbours, of any types, and also of images of one row or column;
+ * transforms among stages that exchange channels, and functions of single samples; a prefilter ahead of a
+ * long window. */
+typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, EXCHANGING, FILTERED } trial_kind;
+
+static trial *trial_new(trial_kind of) {
+  const gboolean window = of != SAMPLES, mixing = of == MIXING, around = of == AROUND_EACH,
+                 exchanging = of == EXCHANGING, filtered = of == FILTERED;
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701}, {3, 17, 37},
                                      {5, 13, 20},  {11, 7, 33}, {1, 1, 333},  {2, 77, 1},   {2, 3, 2}};
