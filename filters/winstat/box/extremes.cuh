@@ -14,13 +14,37 @@
 #ifndef FC_FILTERS_WINSTAT_EXTREMES_CUH
 #define FC_FILTERS_WINSTAT_EXTREMES_CUH
 
+#include <type_traits>
+
 #include "filters/gpu/copy_async.cuh"
 #include "filters/winstat/box/cuts.h"
-#include "filters/winstat/box/number.cuh"
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/slide16.cuh"
 
 namespace winstat {
+
+// Loops over small arguments can be unrolled, and arrays stay in registers: calls
+// f(std::integral_constant<int, n>) for n of 1 to 16.
+template <class F> __device__ __forceinline__ void with_number(int n, F f) {
+  switch (n) {
+  case 1: f(std::integral_constant<int, 1>{}); break;
+  case 2: f(std::integral_constant<int, 2>{}); break;
+  case 3: f(std::integral_constant<int, 3>{}); break;
+  case 4: f(std::integral_constant<int, 4>{}); break;
+  case 5: f(std::integral_constant<int, 5>{}); break;
+  case 6: f(std::integral_constant<int, 6>{}); break;
+  case 7: f(std::integral_constant<int, 7>{}); break;
+  case 8: f(std::integral_constant<int, 8>{}); break;
+  case 9: f(std::integral_constant<int, 9>{}); break;
+  case 10: f(std::integral_constant<int, 10>{}); break;
+  case 11: f(std::integral_constant<int, 11>{}); break;
+  case 12: f(std::integral_constant<int, 12>{}); break;
+  case 13: f(std::integral_constant<int, 13>{}); break;
+  case 14: f(std::integral_constant<int, 14>{}); break;
+  case 15: f(std::integral_constant<int, 15>{}); break;
+  default: f(std::integral_constant<int, 16>{}); break;
+  }
+}
 
 constexpr int PEAK_ROWS = 16; // of a step of the march, and pixels per lane
 
@@ -214,24 +238,6 @@ template <typename T, int W, class At, class Put> __device__ __forceinline__ voi
       if (k > 0) prefix = k > 1 ? P::least(prefix, at(block + W + k - 1)) : at(block + W);
       put(block + k, k > 0 ? P::least(suffix[k], prefix) : suffix[k]);
     }
-  }
-}
-
-// For longer ones: between the first 16 samples and tail(0) is `core`, and the first ends with tail(PART -
-// 1).
-template <typename T, int PART, class At, class Tail, class Put>
-__device__ __forceinline__ void peak_long(peak<T> core, At at, Tail tail, Put put) {
-  typedef peak<T> P;
-  P suffix[PEAK_ROWS];
-#pragma unroll
-  for (int k = PEAK_ROWS - 1; k >= 0; k--)
-    suffix[k] = k + 1 < PEAK_ROWS ? P::least(at(k), suffix[k + 1 < PEAK_ROWS ? k + 1 : k]) : at(k);
-#pragma unroll
-  for (int k = 0; k < PART; k++) core = P::least(core, tail(k));
-#pragma unroll
-  for (int k = 0; k < PEAK_ROWS; k++) {
-    put(k, P::least(suffix[k], core));
-    if (k + 1 < PEAK_ROWS) core = P::least(core, tail(PART + k));
   }
 }
 
