@@ -91,10 +91,6 @@ int fc_winstat_channels(const fc_winstat_seen *s) {
   enum { TOGETHER = 8 }; /* interleaved channels, at most */
   const int64_t most = 1 << 28, channels = s->in.shape[FC_AXIS_C];
   if (s->in.shape[FC_AXIS_X] * channels > most || s->in.shape[FC_AXIS_Y] > most || channels > most) return 0;
-  if (fc_dtype_size(s->in.dtype) < 4) { /* words of several samples need pixels without gaps */
-    const int step = fc_winstat_side_by_side(&s->in);
-    return step == fc_winstat_side_by_side(&s->out) ? step : 0;
-  }
   int together = channels <= TOGETHER && s->in.stride[FC_AXIS_C] < s->in.stride[FC_AXIS_X];
   for (int k = 0; k < 2; k++) {
     const int64_t apart = (k ? &s->out : &s->in)->stride[FC_AXIS_C];

@@ -50,7 +50,8 @@ typedef struct fc_winstat_seen {
 fc_winstat_seen fc_winstat_see(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                const fc_view *out);
 
-/* The number of interleaved channels, or 0 for layouts that no kernel of cells supports. */
+/* Of words: the number of interleaved channels, 1 where they are processed alone, or 0 for sizes that 32 bits
+ * cannot number. */
 int fc_winstat_channels(const fc_winstat_seen *s);
 
 /* For rows of adjacent elements, interleaved or planar: how many channels are interleaved, or 0. */
