@@ -206,7 +206,7 @@ static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_dev
 /* A window along rows or time. Images of few rows have no kernel that combines variances of floats in short
  * windows as composed ones do (filters/gpu/moments.cuh). */
 static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
-  enum { ROWS = 8 };
+  enum { ROWS = 8 }; /* as takes_spread in filters/winstat/choice.c */
   const fc_format *in = setup->in[0];
   const int stat = w->stat[0];
   const int64_t taps = w->before[0] + 1 + w->after[0], rows = in->extent[FC_AXIS_Y];

@@ -533,6 +533,7 @@ static gboolean launch_slide(lines *l, fc_composed *to) {
   /* Lines that are mostly borders are faster one stage at a time. */
   if (total < (folded ? FC_SLIDE_LEAST : FC_SLIDE_GROUP / 4) || pitch > 2 * total || !fill_lines(l, first))
     return FALSE;
+  const gboolean aligned = is_aligned_both(l); /* images, too */
   if (folded) join_images(l);
   const gint64 begin = fc_slide_is_running(w) ? 0 : first + w->f->window_x / 2, /* of outputs */
       length = folded ? l->args.across * pitch : total - begin, rows = folded ? 1 : l->args.across,
@@ -541,7 +542,7 @@ static gboolean launch_slide(lines *l, fc_composed *to) {
                each = pieces_of_block(tiles, rows * planes_of(l), 1, fc_slide_warm(w, samples) + 1, places,
                                       TRUE);
   return length <= G_MAXINT32 / 4 &&
-         launch_lines(l, SLIDE + (is_aligned_both(l) ? ALIGNED : 0) + (is_short ? SHORT : 0),
+         launch_lines(l, SLIDE + (aligned ? ALIGNED : 0) + (is_short ? SHORT : 0),
                       fc_slide_threads(w, samples), split_lines(l, tiles, each), MIN(rows, 65535), to);
 }
 

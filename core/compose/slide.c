@@ -7,9 +7,9 @@
 #include "core/compose/ranges.h"
 
 enum {
-  SLIDE_SAMPLES = 2048, /* of a tile, over all channels; for short lines and many channels FC_SLIDE_GROUP */
+  SLIDE_SAMPLES = 2048, /* of a tile, over all channels; for many channels, and short lines that are not
+                           folded, FC_SLIDE_GROUP */
   LANES = 32,
-  MOMENTS = 33,       /* FC_MOMENTS_MOST of moments.cuh */
   RUNNING_SHORT = 256 /* windows up to here are no burden for each warp by itself */
 };
 
@@ -54,7 +54,7 @@ gint64 fc_slide_each(const fc_vectors *w) {
 static gint64 slide_run(const fc_vectors *w, gboolean *spread) {
   fc_statistic_text statistic;
   *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
-  return *spread && w->f->window_x > MOMENTS ? 4 : 16;
+  return *spread && w->f->window_x > FC_SLIDE_MOMENTS ? 4 : 16;
 }
 
 /* Whether windows end more than 32 segments behind their beginnings (FAR of slide.cuh). */

@@ -8,9 +8,12 @@
 
 #include "core/compose/vectors.h"
 
-/* Samples of a tile of short lines; lines of fewer than a quarter of that are too short, but where such lie
- * one behind the other FC_SLIDE_LEAST suffice. */
+/* Samples of a tile of short lines that are not folded (see below); lines of fewer than a quarter of that are
+ * too short, but where such lie one behind the other FC_SLIDE_LEAST suffice. */
 enum { FC_SLIDE_GROUP = 512, FC_SLIDE_LEAST = 32 };
+
+/* Longest window whose variances of floats moments.cuh makes (FC_MOMENTS_MOST). */
+enum { FC_SLIDE_MOMENTS = 33 };
 
 /* Of integers, whose sums are exact: running.cuh, or of extremes: extremes.cuh; and positions of a thread
  * there, at most. */

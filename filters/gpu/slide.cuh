@@ -83,7 +83,7 @@ struct fc_slide_floats {
   // Channels of a tile in shared memory, de-interleaved.
   struct rooms {
     float head[STEP][HEADS], tail[STEP][ROOM], result[STEP][STAGED];
-    piece ahead[STEP][SEGMENTS], groups[STEP][RING];
+    piece ahead[STEP][PIECES ? SEGMENTS : 1], groups[STEP][PIECES ? RING : 1];
     fc_share shares[P::SHARED ? SHARES : 1][LANES];
   };
 
@@ -142,8 +142,8 @@ struct fc_slide_floats {
   };
   static FC_DEVICE spot spot_of(const fc_window_args &a, const wanted &w, int quad) {
     if constexpr (FOLDED) {
-      const int p = w.rest + 4 * quad, row = static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)),
-                line = w.line + row;
+      const int p = max(w.rest + 4 * quad, 0),
+                row = static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)), line = w.line + row;
       return {w.in + line * a.in_row, line < w.across ? p - row * w.pitch + a.first : NOWHERE};
     }
     return {w.in, quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads)};
@@ -198,10 +198,16 @@ struct fc_slide_floats {
     return turned(4 * i / UNIT + first, turn) * UNIT + place(i) % UNIT;
   }
 
+  // A sample as it is kept: infinities have no variance.
+  static FC_DEVICE float kept(float v) {
+    return Op::MOMENTS ? v + (v - v) : v;
+  }
+
   static FC_DEVICE void keep(float *to, int room, const float (&v)[4 * UM]) {
 #pragma unroll
     for (int c = 0; c < STEP; c++)
-      *reinterpret_cast<float4 *>(to + c * room) = make_float4(v[c], v[UM + c], v[2 * UM + c], v[3 * UM + c]);
+      *reinterpret_cast<float4 *>(to + c * room) =
+          make_float4(kept(v[c]), kept(v[UM + c]), kept(v[2 * UM + c]), kept(v[3 * UM + c]));
   }
 
   static FC_DEVICE void keep(rooms &r, const wanted &w, int quad, const float (&v)[4 * UM]) {
@@ -263,7 +269,7 @@ struct fc_slide_floats {
                         ? r.head[0] + fc_slide_quad(quad)
                         : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
 #pragma unroll
-        for (int c = 0; c < STEP; c++) to[c * room + p[b] % 4] = v[c];
+        for (int c = 0; c < STEP; c++) to[c * room + p[b] % 4] = kept(v[c]);
       }
     }
   }
@@ -351,6 +357,7 @@ struct fc_slide_floats {
     const int before = min((from - a.first + 3) & ~3, w.pitch),
               behind = before + max((end - a.first - before) & ~3, 0), each = before + w.pitch - behind,
               last = min((w.rest + 4 * w.tails - 1) / w.pitch, w.across - 1 - w.line);
+    if (each == 0) return; // all is inside, and lines follow each other
     const uint32_t over = over_of(each);
     put(
         a, r, w, (last + 1) * each,
@@ -633,7 +640,7 @@ struct fc_slide_floats {
         bring(a, r, w, pre, noted);
         __syncthreads();
         if (!FOLDED && tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
-        if (PIECES) {
+        if constexpr (PIECES) {
           scan(r, tile, first, turn);
           __syncthreads();
         }

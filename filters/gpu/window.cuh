@@ -25,7 +25,8 @@ struct fc_window_args {
   const char *in;
   char *out;
   int64_t in_row, out_row, in_image, in_plane, out_image, out_plane;
-  int32_t across, planes;       // rows of an image, or elements of a row in march.cuh; planes of an image
+  int32_t across, planes;       // rows of an image (in slide.cuh sometimes of all), or elements of a row in
+                                // march.cuh; planes of an image
   int32_t begin, extent, total; // positions of the signal ahead of the first output, and in all; outputs
   int32_t first, count, each;   // pieces of a line, and per block; of all lines in overlap.cuh; in
                                 // march.cuh count is that of planes, of all images

@@ -34,8 +34,8 @@ static int fits(const pick *k, int64_t bytes, int blocks) {
   return bytes <= chip->block && blocks * each <= chip->all;
 }
 
-static int64_t images_of(const fc_view *in, int step) {
-  return in->shape[FC_AXIS_N] * (step > 1 ? 1 : in->shape[FC_AXIS_C]);
+static int64_t planes_of(const fc_view *in) {
+  return in->shape[FC_AXIS_N] * in->shape[FC_AXIS_C];
 }
 
 /* ---- deviations and roots ------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static int takes_box_march(const pick *k, int which) {
 }
 
 static int takes_box_cells(const pick *k, int which) {
-  return is_box(k, which) && images_of(k->in, 1) <= FC_BOX_UNITS &&
+  return is_box(k, which) && planes_of(k->in) <= FC_BOX_UNITS &&
          fits(k, fc_box_bytes(FC_BOX_CELLS, k->tall) + FC_BOX_TABLES, 2);
 }
 

@@ -145,6 +145,8 @@ static void plain_add(plain_moments *m, float distance, gint64 count) {
 }
 
 static float plain_moments_of(const plain_window *w) {
+  for (gint64 i = 0; i < w->count; i++) /* infinities have no variance */
+    if (!isfinite(w->samples[w->first + i])) return NAN;
   const gint64 phase = ((w->first - w->anchor) % 16 + 16) % 16, block = w->count > 16 ? 16 : w->count,
                own = w->first + block - 1 - phase % block, end = w->first + w->count;
   plain_moments a = {0, 0}, b = {0, 0};

@@ -19,6 +19,11 @@ fc_winstat_span fc_winstat_read(const fc_winstat *w, const fc_view *in, const fc
 
 /* ---- images seen otherwise ---------------------------------------------------------------- */
 
+/* Whether border elements are one constant. */
+static int is_constant(int border) {
+  return border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
+}
+
 /* Whether the border's constant is finite in single precision. */
 static int is_finite(const fc_edges *edges, const fc_view *in) {
   return in->dtype == FC_F32 && (edges->code & 0x7f800000u) != 0x7f800000u;
@@ -28,7 +33,7 @@ static int is_finite(const fc_edges *edges, const fc_view *in) {
  * from the window and records how often the sample counts. */
 static void fold(fc_winstat_seen *s, int axis, int of_view, const fc_edges *edges) {
   const int alone = s->in.shape[of_view] == 1 && s->in.extent[of_view] == 1 && s->in.origin[of_view] == 0;
-  const int filled = edges && fc_winstat_constant(edges->border);
+  const int filled = edges && is_constant(edges->border);
   if (!alone || s->w.before[axis] + s->w.after[axis] == 0 || !(s->w.shrink || edges)) return;
   if (filled) {
     if (axis == 0 || !is_finite(edges, &s->in)) return;

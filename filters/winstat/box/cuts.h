@@ -30,11 +30,6 @@ static inline int32_t fc_winstat_warm(int64_t window) {
 fc_winstat_span fc_winstat_read(const fc_winstat *w, const fc_view *in, const fc_edges *edges, int axis,
                                 int of_view);
 
-/* Whether border elements are one constant. */
-static inline int fc_winstat_constant(int border) {
-  return border == FC_BORDER_ZERO || border == FC_BORDER_CONSTANT;
-}
-
 /* ---- images seen otherwise ---------------------------------------------------------------- */
 
 /* An alternative description of an image: one row or column that windows would cover repeatedly is covered

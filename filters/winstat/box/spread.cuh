@@ -23,6 +23,7 @@ namespace winstat {
 
 constexpr int SPREAD_ROWS = 16; // of a step of the march, and columns per lane
 constexpr int SPREAD_MOST = FC_WINSTAT_SPREAD_MOST;
+static_assert(SPREAD_MOST == FC_MOMENTS_MOST, "composed kernels have this order for the same windows");
 
 // For 16 rows: a distance for 16 pixels such that neither lanes with 16 pixels each nor those with one often
 // use the same bank. LANES: per row.

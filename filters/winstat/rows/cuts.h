@@ -7,7 +7,6 @@
 #ifndef FC_FILTERS_WINSTAT_ROWS_CUTS_H
 #define FC_FILTERS_WINSTAT_ROWS_CUTS_H
 
-#include "core/contract/edges.h"
 #include "filters/winstat/winstat.h"
 
 FC_BEGIN_DECLS
