@@ -10,7 +10,8 @@
 //     |suffix of the block| what all windows hold behind it | prefix |
 //
 // The order depends only on the window and the position in the signal, of which blocks of 16 begin at
-// multiples. Infinite samples are to be given as NaN. Of slide.cuh, and of filters/winstat/box, where samples are columns with variances of their own.
+// multiples. Infinite samples are to be given as NaN. Of slide.cuh, and of filters/winstat/box, where samples
+// are columns with variances of their own.
 #ifndef FC_FILTERS_GPU_MOMENTS_CUH
 #define FC_FILTERS_GPU_MOMENTS_CUH
 

@@ -539,6 +539,25 @@ static gboolean is_rare(const trial *t, rare kind) {
                           : kind == COMMON || is_moments(t);
 }
 
+/* Trial number i, or NULL: most with a window are no kernels. */
+static trial *draw(int i) {
+  trial *t = NULL;
+  const trial_kind of = i % 2 == 0    ? SAMPLES
+                        : i % 8 == 5  ? FILTERED
+                        : i % 12 == 9 ? EXCHANGING
+                        : i % 6 == 1  ? MIXING
+                        : i % 6 == 5  ? AROUND_EACH
+                                      : WINDOW;
+  const rare kind = i % 24 == 3 ? MANY : i % 48 == 15 ? FOLDED : i % 48 == 39 ? MOMENTS : COMMON;
+  for (int tries = 0; !t && tries < (kind ? 2000 : of == FILTERED ? 12 : 3); tries++) {
+    t = i % 4 == 2 ? series_new() : trial_new(of);
+    if (fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
+      t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
+    if (!t->text || !is_rare(t, kind)) g_clear_pointer(&t, trial_free);
+  }
+  return t;
+}
+
 int main(int argc, char **argv) {
   int random = 72, failed = 0, at = 1;
   guint seed = 1, windows = 0, series = 0;
@@ -553,23 +572,7 @@ int main(int argc, char **argv) {
         lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
         folded = 0, moments = 0;
   for (int i = 0; i < random; i++) {
-    trial *t = NULL;
-    const trial_kind of = i % 2 == 0    ? SAMPLES
-                          : i % 8 == 5  ? FILTERED
-                          : i % 12 == 9 ? EXCHANGING
-                          : i % 6 == 1  ? MIXING
-                          : i % 6 == 5  ? AROUND_EACH
-                                        : WINDOW;
-    const rare kind = i % 24 == 3 ? MANY : i % 48 == 15 ? FOLDED : i % 48 == 39 ? MOMENTS : COMMON;
-    for (int tries = 0; !t && tries < (kind             ? 2000
-                                       : of == FILTERED ? 12
-                                                        : 3);
-         tries++) { /* most with a window are no kernels */
-      t = i % 4 == 2 ? series_new() : trial_new(of);
-      if (fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
-        t->text = fc_compose_text(&t->what, &t->in, &t->out, t->launch.variant);
-      if (!t->text || !is_rare(t, kind)) g_clear_pointer(&t, trial_free);
-    }
+    trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
     folded += is_folded(t), moments += is_moments(t);
