@@ -110,6 +110,7 @@ FC_DEVICE void fc_moments_most(const fc_moments_shares &s, At at, After after, T
   fc_moments_long<FC_MOMENTS_RUN, 1>(s, core, at, tail, put);
 }
 
+// The root of a variance; approximate (2^-23 of it) from sm_80 on, as in every kernel with this order.
 FC_DEVICE float fc_moments_root(float v) {
 #ifdef __CUDA_ARCH__
 #if __CUDA_ARCH__ >= 800

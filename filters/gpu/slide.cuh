@@ -132,7 +132,7 @@ struct fc_slide_floats {
     uint32_t over; // of pitch
   };
 
-  // By which __umulhi divides numbers up to 2^32 / n by n, exactly.
+  // By which __umulhi divides numbers up to 2^32 / n by n, exactly; n > 1, here a multiple of 4.
   static FC_DEVICE uint32_t over_of(int n) { return 0xffffffffu / static_cast<uint32_t>(n) + 1; }
 
   // A position of a line.

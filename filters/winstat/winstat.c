@@ -203,10 +203,10 @@ int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64
 }
 
 /* Sums of floats: of one channel, but for moderate windows of rows of moderate length; of short rows; and of
- * several channels in rows that begin anywhere. On an H200, us of 30 M
- * by means of 15 and 101, and composed behind a gain: sound 64, 68; 71, 72; stereo 74, 80; 69, 71; images 163
- * wide 96, 139; 150, 406, of two channels 93, 138; 150, 244; 640 wide 127, 173; 107, 155, RGB 108, 168; 96,
- * 165; RGB 3333 wide 78, 95; 123, 127. */
+ * several channels in rows that begin anywhere. On an H200, us of 30 M by means of 15 and 101, and composed
+ * behind a gain: sound 64, 68; 71, 72; stereo 74, 80; 69, 71; images 163 wide 96, 139; 150, 406, of two
+ * channels 93, 138; 150, 244; 640 wide 127, 173; 107, 155, RGB 108, 168; 96, 165; RGB 3333 wide 78, 95; 123,
+ * 127. */
 static int is_quick_in_floats(int kind, int64_t columns, int64_t channels, int64_t samples) {
   enum { LONG = 1025, SHORT = 500, TILE = 2048 }; /* a window in one part; the composed kernel's tile */
   if (kind == FC_AUDIO || columns < 0) return channels == 1;
