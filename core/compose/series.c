@@ -96,7 +96,9 @@ static gboolean lay_out(fc_series *k, const fc_composition *c) {
     rows += i == 0 || y == 1 ? k->batch : y / 2 + k->batch + 1 + (constant ? 1 : 0);
   }
   k->width = k->threads * k->v - k->left - k->right;
-  k->shared = rows * k->threads * padded * 4;
+  const gint64 out = k->v / k->um * k->uo * (gint64)fc_dtype_size(c->stages[c->n - 1].dtype),
+               together = k->threads * (out % 32 ? out : out + 16); /* fc_window_room of window.cuh */
+  k->shared = rows * k->threads * padded * 4 + together;
   return k->width >= k->threads * k->v / 4 && k->shared <= SHARED;
 }
 

@@ -65,6 +65,14 @@ static gint64 kept(const fc_vectors *w) {
          (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w) : w->v * (y - 1 + (waits ? y / 2 : runs)));
 }
 
+/* Whether march.cuh loads the samples of a row one by one (fc_march_units): u16 by 19 + 17 taps, 114 wide,
+ * took 218 us by vectors and 127, 14 + 16 taps 289 wide 176 and 143; but bytes in long rows by 5 + 5 taps 47
+ * and 68. */
+static gboolean is_by_units(const fc_vectors *w) {
+  const gsize size = fc_dtype_size(w->in_dtype);
+  return w->loose[0] && w->um == 1 && (size == 2 || (size == 1 && w->cell));
+}
+
 /* Accesses of 16 bytes that a thread's window takes. */
 static gint64 quads_of(const fc_vectors *w) {
   return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
@@ -143,20 +151,31 @@ gint64 fc_vectors_moved(const fc_vectors *w, int side) {
   return MIN(bytes & -bytes, 16) <= w->begins[side] ? 16 : w->begins[side] >= 8 ? 8 : 1;
 }
 
-/* There is room for outputs of more than 16 bytes a thread, in march.cuh as fc_window_is_wide of window.cuh
- * says. */
-static gint64 shared_of(const fc_vectors *w) {
-  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v, out = bytes_of(w, 1),
-               vectors = w->cell ? w->threads / w->cell * vectors_of(w, w->cell) : vectors_of(w, w->threads);
-  const gboolean wide = w->row ? out > 16 : out > 32 && out % 16 == 0 && fc_dtype_size(w->out_dtype) == 4;
-  return vectors * 2 * w->batch * padded * 4 + w->threads * ring_of(w) + (wide ? w->threads * (out + 16) : 0);
+/* Bytes of shared memory that a thread's outputs take on their way: of row.cuh if they have more than 16
+ * bytes, and may be whole vectors; of march.cuh floats as fc_window_is_wide of window.cuh says, and codes in
+ * rows that begin anywhere, but those that lanes exchange (fc_window_exchanges). */
+static gint64 room_of(const fc_vectors *w) {
+  const gint64 out = bytes_of(w, 1), words = out / 4;
+  const gboolean exchanges = (words > 6 || words == 3 || words == 1) && !(w->cell && w->cell < 32),
+                 together = w->row                             ? out > 16
+                            : fc_dtype_size(w->out_dtype) == 4 ? out > 32 && out % 16 == 0
+                                                               : w->loose[1] && !exchanges;
+  return !together ? 0 : out % 32 ? out : out + 16;
 }
 
-/* Pixels at the ends of a row that march.cuh loads one by one, more of a row that begins anywhere. */
+static gint64 shared_of(const fc_vectors *w) {
+  const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v,
+               vectors = w->cell ? w->threads / w->cell * vectors_of(w, w->cell) : vectors_of(w, w->threads);
+  return vectors * 2 * w->batch * padded * 4 + w->threads * (ring_of(w) + room_of(w));
+}
+
+/* Pixels at the ends of a row that march.cuh loads one by one beside vectors, more of a row that begins
+ * anywhere. */
 static gint64 single_of(const fc_vectors *w) {
-  return (((gint64)w->f->window_x - 1) * w->step +
-          (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
-         w->um;
+  return is_by_units(w) ? 0
+                        : (((gint64)w->f->window_x - 1) * w->step +
+                           (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
+                              w->um;
 }
 
 /* An estimate, from ptxas for sm_90. */
@@ -181,7 +200,7 @@ static gboolean fits_vector(fc_vectors *w) {
   const gint64 single = single_of(w);
   if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
   w->threads = fc_vectors_threads(w);
-  w->lends = !w->row && 8 * seen_of(w) > w->threads && seen_of(w) <= w->threads;
+  w->lends = !w->row && (is_by_units(w) || (8 * seen_of(w) > w->threads && seen_of(w) <= w->threads));
   w->batch = batch_of(w);
   /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
   while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
@@ -203,14 +222,19 @@ static double cost_of(const fc_vectors *w) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
   const gint64 taps = fc_vectors_taps(w), v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
   const gint64 quads = quads_of(w);
-  double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* lanes exchange words */
+  double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* beside whole vectors */
   for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats where these are not whole */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
     const gboolean floats = fc_dtype_is_float(i ? w->out_dtype : w->in_dtype);
-    moved += floats && fc_vectors_moved(w, i) < 16 ? (double)(words * words)
-                                                   : (double)(each * each * MIN(sides[i], 16)) / 4;
-    if (w->loose[i] && !floats)
-      moved += (double)MIN(sides[i] & -sides[i], 16) / 4, joined += 2 * (double)words + 12;
+    if (i == 0 && is_by_units(w))
+      moved += (double)v, joined += 3 * (double)v;
+    else if (i == 1 && w->loose[1] && !floats)
+      moved += 4 * (double)words, joined += 5 * (double)words + 12;
+    else
+      moved += floats && fc_vectors_moved(w, i) < 16 ? (double)(words * words)
+                                                     : (double)(each * each * MIN(sides[i], 16)) / 4;
+    if (i == 0 && w->loose[0] && !floats && !is_by_units(w)) /* lanes exchange words */
+      moved += (double)MIN(sides[0] & -sides[0], 16) / 4, joined += 2 * (double)words + 12;
     codes += floats ? 0 : 5;
   }
   const double issued = ((double)(taps * v + 3 * quads + 80) + codes * (double)v + joined) / 4,
@@ -219,7 +243,9 @@ static double cost_of(const fc_vectors *w) {
                             : 0;
   const double shared = (double)(shared_of(w) + 1024) * 32 / (double)w->threads;
   const double warps = fmin(2048 / (double)registers_of(w), 227 * 1024 / shared),
-               waits = pow(fmax(STEADY / warps, 1), taps < LONG ? 0.6 : 0.5);
+               waits = pow(fmax(STEADY / warps, 1), is_by_units(w) ? 1
+                                                    : taps < LONG  ? 0.6
+                                                                   : 0.5);
   return (fmax(moved, issued) + halves) * waits * (double)w->threads / (double)w->width;
 }
 
@@ -310,9 +336,10 @@ static gint64 fit_threads(fc_vectors *w, gint64 width) {
   for (gint64 threads = most; threads > 0; threads -= 32)
     for (int lends = 0; lends < 2; lends++) {
       w->lends = lends, w->threads = threads, w->width = width_of(w, threads);
-      if ((lends && seen_of(w) > threads) || shared_of(w) > MARCH_SHARED || w->width < threads * w->v / 4 ||
-          (threads < most && single > FEW * threads))
+      if (is_by_units(w) ? !lends
+                         : (lends && seen_of(w) > threads) || (threads < most && single > FEW * threads))
         continue;
+      if (shared_of(w) > MARCH_SHARED || w->width < threads * w->v / 4) continue;
       const gint64 cost = (width + w->width - 1) / w->width * (threads + BLOCK);
       if (cost < least) least = cost, best = *w;
     }
@@ -352,18 +379,27 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
     gint64 v, threads;
   } sizes[2][FC_VECTORS_CELLS] = {{{4, 4}, {4, 8}, {8, 8}, {8, 16}, {8, 32}},
                                   {{4, 4}, {4, 8}, {4, 16}, {4, 32}, {4, 32}}};
-  const int floats = fc_dtype_is_float(w->in_dtype) || fc_dtype_is_float(w->out_dtype); /* 16 bytes */
-  enum { UNITS = 12 }; /* elements at the ends of rows that a thread loads one by one, at most */
-  w->v = w->um == 3 ? 12 : sizes[floats][size].v, w->cell = sizes[floats][size].threads, w->lends = TRUE;
+  enum {
+    UNITS = 12,    /* elements at the ends of rows that a thread loads one by one, at most; */
+    SAMPLES = 48,  /* of a batch, where it loads all of them so; */
+    REGISTERS = 96 /* floats that it keeps: of more elements few warps would be resident */
+  };
+  int few = fc_dtype_is_float(w->in_dtype) || fc_dtype_is_float(w->out_dtype); /* 4, or 16 bytes */
+  w->v = sizes[few][size].v;
+  few |= kept(w) > REGISTERS;
+  w->v = w->um == 3 ? 12 : sizes[few][size].v, w->cell = sizes[few][size].threads, w->lends = TRUE;
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
-  if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS || seen_of(w) > w->cell)
+  if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS ||
+      (!is_by_units(w) && seen_of(w) > w->cell))
     return FALSE;
+  const gint64 all = w->cell * w->v + ((gint64)w->f->window_x - 1) * w->step,
+               alone = is_by_units(w) ? (all + w->cell - 1) / w->cell : single_of(w),
+               most = is_by_units(w) ? SAMPLES : UNITS * w->cell;
   w->threads = fc_vectors_threads(w), w->batch = 4;
-  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || single_of(w) * w->batch > UNITS * w->cell))
-    w->batch /= 2;
+  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || alone * w->batch > most)) w->batch /= 2;
   w->unroll = loops(w) ? 1 : w->batch;
   w->width = w->cell * w->v;
-  return shared_of(w) <= MARCH_SHARED && single_of(w) * w->batch <= UNITS * w->cell;
+  return w->threads > w->cell && shared_of(w) <= MARCH_SHARED && alone * w->batch <= most;
 }
 
 int fc_vectors_fit_cell(fc_vectors *w, gint64 width) {

@@ -31,7 +31,7 @@ typedef struct fc_vectors {
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean longer;         /* of march.cuh: v is twice what fc_vectors_choose chose */
-  gboolean lends;          /* of march.cuh: all threads have outputs, and some load two vectors */
+  gboolean lends;          /* of march.cuh: all threads have outputs, and load more, some two vectors */
   gint64 cell;             /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
   gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;

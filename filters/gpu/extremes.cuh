@@ -284,7 +284,7 @@ struct fc_extremes : fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED,
           for (int i = 0; i < SIZE; i++) v[i] = pair(first, i);
           windows(v, end, between);
         }
-        if constexpr (lines::WIDE) __syncwarp(); // rooms have been read
+        if constexpr (lines::TOGETHER) __syncwarp(); // rooms have been read
         const int whole = min(max((a.total - to) / EACH, 0), LANES);
         if (count > 0 || lines::TOGETHER) finish(r, line.out, at, count, whole, v, post, noted);
       }

@@ -18,54 +18,60 @@
 
 #include "filters/gpu/window.cuh"
 
-// BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
-// length where that is less; of 8 bytes; or anywhere (1).
-template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
-          int OUT_BEGINS, int V, int B, int ALL_THREADS, int THREADS, bool LENDS, int UNROLL, typename Pre,
-          typename Op, typename Post>
-struct fc_march {
-  using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
-  static constexpr int NY = Op::NY, IN = W::IN, OUT = W::OUT, L = W::L, R = W::R, PL = W::PL, PR = W::PR,
-                       VP = W::VP;
-  // Vectors that windows see beside the outputs'. Threads at the ends of a block load them, and have no
-  // outputs; or (LENDS) all have outputs, and the first HALO of them load a second vector each.
-  static constexpr int SEEN = (PL + PR) / V, HALO = LENDS ? SEEN : 0, SLOTS = HALO ? 2 : 1,
-                       ROW = (THREADS + HALO) * VP, WIDTH = W::WIDTH + HALO * V,
-                       FIRST = HALO ? 0 : PL / V; // the first thread with outputs
-  static constexpr int CELLS = ALL_THREADS / THREADS;
-  static_assert(HALO <= THREADS && ALL_THREADS % THREADS == 0 && (CELLS == 1 || 32 % THREADS == 0),
-                "two vectors a thread, whole cells");
+// The element of a row, of STEP interleaved channels, that element e is, or the border makes it; -1: it is
+// the constant.
+template <int BORDER, int STEP> FC_DEVICE int fc_march_source(const fc_window_args &a, int e) {
+  const int x = e + STEP * 4096, c = x % STEP, // positive for any window
+      source = fc_dev_border_source(BORDER, x / STEP - 4096, a.across / STEP);
+  return source < 0 ? -1 : source * STEP + c;
+}
+
+// What a loader has to know of a row: where it is in shared memory, whether it lies beyond the signal, where
+// it may be constant, and whether it is loaded at all.
+struct fc_march_row {
+  float *to;
+  bool beyond, loaded;
+};
+// Where it begins in memory, if it is to be loaded.
+struct fc_march_begin {
+  const char *at;
+  bool loads;
+};
+
+// Values x through Pre. Nothing is noted of them if the row is not loaded, or if they become the constant, as
+// those of a row beyond the signal do, and those `beside` it. VECTOR: fc_window_scaling made x.
+template <bool CONSTANT, bool VECTOR, typename Pre, int N, int M>
+FC_DEVICE void fc_march_run(const fc_window_args &a, const Pre &pre, const float (&x)[N], float (&v)[M],
+                            const fc_march_row &row, bool beside, fc_dev_noted &noted) {
+  fc_dev_noted here = {false, false};
+  if constexpr (VECTOR)
+    fc_window_run(pre, x, v, here);
+  else
+    pre.run(x, v, here);
+  const bool constant = CONSTANT && (row.beyond || beside);
+  if (Pre::NOTES)
+    noted.nan |= here.nan & row.loaded & !constant, noted.clipped |= here.clipped & row.loaded & !constant;
+  if (constant)
+#pragma unroll
+    for (int i = 0; i < M; i++) v[i] = a.constant;
+}
+
+// Loads rows of a block by vectors of V elements, one a thread, or (LENDS) a second one by the first HALO
+// threads. What is not in a vector that lies in the signal, at the ends of rows, is loaded pixel by pixel.
+// BEGINS: as of fc_march. Of bytes that begin anywhere lanes exchange parts of vectors; floats go word by
+// word (325 x 325, 17 + 14 taps: 127 us for 155).
+template <typename T, int KT, int UI, int STEP, int BORDER, int BEGINS, int B, int THREADS, bool LENDS,
+          typename Pre, typename W>
+struct fc_march_vectors {
+  static constexpr int V = W::V, UM = W::UM, IN = W::IN, L = W::L, R = W::R, PL = W::PL, VP = W::VP;
+  static constexpr int HALO = LENDS ? (PL + W::PR) / V : 0, SLOTS = HALO ? 2 : 1, WIDTH = W::WIDTH + HALO * V;
   using X = fc_window_across<T, KT, IN>;
-  // Whether lanes exchange parts of vectors; floats go word by word (325 x 325, 17 + 14 taps: 127 us for
-  // 155).
-  static constexpr bool ACROSS = BEGINS == 1 && sizeof(T) < 4, OUT_ACROSS = OUT_BEGINS == 1 && sizeof(U) < 4;
-  // Whether outputs are stored through shared memory.
-  static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
-  static constexpr bool WIDE = CELLS == 1 && fc_window_is_wide(4 * WORDS, sizeof(U));
-  using vector = fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>;
-  // Elements that are read behind a vector.
-  static constexpr int BEHIND = !ACROSS ? 0 : (V * X::G + X::W - 1) / X::W;
-  // Units (samples, or pixels) at the ends of a row, which are loaded one by one, and a thread's share of a
-  // batch.
-  static constexpr int MOST = (L + R + V + BEHIND) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
+  static constexpr bool ACROSS = BEGINS == 1 && sizeof(T) < 4;
+  static constexpr int BEHIND = ACROSS ? (V * X::G + X::W - 1) / X::W : 0; // elements, read behind a vector
   static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
-  static_assert((B & (B - 1)) == 0 && B <= 32, "a lane finds a row");
-
-  // A vector that a thread loads of each row. `loads`: it is in the signal; `whole`: so is what is read
-  // behind it, and it is used (else its elements are loaded one by one); `last`: no lane behind loads what
-  // follows.
-  struct slot {
-    bool loads, whole, last;
-  };
-  static FC_DEVICE slot slot_of(const fc_window_args &a, int s, int e, bool exists) {
-    const int t = thread();
-    const bool some = exists && (s == 0 || t < HALO), whole = some && e >= 0 && e + V + BEHIND <= a.across;
-    return {some && e >= 0 && e + V <= a.across, whole,
-            whole && (t % 32 == 31 || t == THREADS - 1 || (s > 0 && t == HALO - 1) || e + 2 * V > a.across)};
-  }
-
-  // This thread's number in its cell.
-  static FC_DEVICE int thread() { return static_cast<int>(threadIdx.x) % THREADS; }
+  // Pixels at the ends of a row, and a thread's share of those of a batch.
+  static constexpr int MOST = (L + R + V + BEHIND) / UM, EACH = (MOST * B + THREADS - 1) / THREADS;
+  static_assert(HALO <= THREADS && (B & (B - 1)) == 0 && B <= 32, "two vectors a thread; a lane finds a row");
 
   struct unit {
     int row;  // in the batch; B: none
@@ -73,30 +79,191 @@ struct fc_march {
     int to;   // place in shared memory
     T code[UI];
   };
+  // A vector of each row. `loads`: it is in the signal; `whole`: so is what is read behind it, and it is used
+  // (else its elements are loaded one by one); `last`: no lane behind loads what follows.
+  struct slot {
+    bool loads, whole, last;
+  };
+  typename fc_either<ACROSS, X, fc_window_load<T, KT, IN, (BEGINS > 1), (BEGINS == 8 ? 2 : 4)>>::type
+      raw[B][SLOTS];
+  slot slots[SLOTS];
+  unit units[EACH];
+  bool at_end;
+  int64_t at; // in bytes, of this thread's vector
 
-  static FC_DEVICE int source_row(const fc_window_args &a, int y) {
-    return fc_dev_border_source(BORDER, y, a.extent);
-  }
-
-  // The source of unit k of this thread: units left of the signal, then those after the last whole vector.
-  static FC_DEVICE void place(const fc_window_args &a, int k, int first, int whole, unit &u) {
-    const int i = thread() + k * THREADS, j = i % MOST;
-    const int left = first == 0 ? L / UM : 0, right = max(whole, first - PL);
+  // Unit i of a batch: in each row those left of the signal, then those after the last whole vector.
+  static FC_DEVICE void place(const fc_window_args &a, int i, int first, int whole, unit &u) {
+    const int j = i % MOST, left = first == 0 ? L / UM : 0, right = max(whole, first - PL);
     const int end = a.across + R < first + WIDTH + R ? a.across + R : first + WIDTH + R;
     const int count = left + (end > right ? (end - right) / UM : 0);
     const int e = j < left ? j * UM - L : right + (j - left) * UM;
-    // pixel and channel of the element; the sum is positive for any window
-    const int x = e + STEP * 4096, c = x % STEP,
-              source = fc_dev_border_source(BORDER, x / STEP - 4096, a.across / STEP);
     u.row = i < MOST * B && j < count ? i / MOST : B;
-    u.from = source < 0 ? -1 : (source * STEP + c) / UM * UI;
+    const int source = fc_march_source<BORDER, STEP>(a, e);
+    u.from = source < 0 ? -1 : source / UM * UI;
     u.to = (e - first + PL) / V * VP + (e - first + PL) % V;
   }
 
+  // Of a band that begins with element `first`; thread t of those of an image, if there is one.
+  FC_DEVICE void begin(const fc_window_args &a, int first, int t, bool exists) {
+    const int e = first - PL + t * V, end = (a.across - BEHIND) / V * V; // of the last whole vector
+    at = static_cast<int64_t>(e / UM * UI) * static_cast<int>(sizeof(T));
+    at_end = first == 0 || first + WIDTH + R > end;
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+      const int from = e + s * (THREADS * V);
+      const bool some = exists && (s == 0 || t < HALO) && from >= 0,
+                 whole = some && from + V + BEHIND <= a.across;
+      slots[s] = {
+          some && from + V <= a.across, whole,
+          whole && (t % 32 == 31 || t == THREADS - 1 || (s > 0 && t == HALO - 1) || from + 2 * V > a.across)};
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      place(a, t + k * THREADS, first, end, units[k]);
+      if (!exists) units[k].row = B;
+    }
+  }
+
+  // A batch, of whose rows row(u) tells; for all lanes.
+  template <class Row> FC_DEVICE void fetch(Row row) {
+#pragma unroll
+    for (int u = 0; u < B; u++) {
+      const fc_march_begin begin = row(u);
+      if (!begin.loads) continue;
+#pragma unroll
+      for (int s = 0; s < SLOTS; s++) {
+        const char *vector = begin.at + at + s * (THREADS * IN * static_cast<int>(sizeof(T)));
+        if (!slots[s].loads) continue;
+        if constexpr (ACROSS)
+          raw[u][s].fetch(vector, slots[s].last);
+        else
+          raw[u][s].fetch(vector);
+      }
+    }
+    if (!at_end) return;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const fc_march_begin begin = row(units[k].row);
+      if (units[k].row >= B || !begin.loads || (CONSTANT && units[k].from < 0)) continue;
+#pragma unroll
+      for (int c = 0; c < UI; c++)
+        units[k].code[c] = reinterpret_cast<const T *>(begin.at)[units[k].from + c];
+    }
+  }
+
+  // What has been loaded, through Pre, into the rows in shared memory of which of(u) tells.
+  template <class Of>
+  FC_DEVICE void put(const fc_window_args &a, int t, const Pre &pre, Of of, fc_dev_noted &noted) {
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+      if (THREADS >= 32 && s > 0 && (t & ~31) >= HALO) continue;
+      if constexpr (ACROSS)
+#pragma unroll
+        for (int u = 0; u < B; u++) raw[u][s].join(slots[s].last);
+      if (!slots[s].whole) continue;
+#pragma unroll
+      for (int u = 0; u < B; u++) {
+        const fc_march_row row = of(u);
+        float x[IN], v[V];
+        raw[u][s].values(x, fc_window_scaling<T, KT>(pre));
+        fc_march_run<CONSTANT, true>(a, pre, x, v, row, false, noted);
+        fc_window_keep(row.to + (t + s * THREADS) * VP, v);
+      }
+    }
+    if (!at_end) return;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      if (units[k].row >= B) continue;
+      const fc_march_row row = of(units[k].row);
+      float x[UI], v[UM];
+#pragma unroll
+      for (int c = 0; c < UI; c++)
+        x[c] = fc_dev_value<float, T>(units[k].code[c], fc_map_scaling<float, T, KT>());
+      fc_march_run<CONSTANT, false>(a, pre, x, v, row, units[k].from < 0, noted);
+#pragma unroll
+      for (int c = 0; c < UM; c++) row.to[units[k].to + c] = v[c];
+    }
+  }
+};
+
+// The same sample by sample, of rows that begin anywhere: a thread's are THREADS apart, so that those of a
+// warp lie side by side, and the ends of rows are not special.
+template <typename T, int KT, int UI, int STEP, int BORDER, int B, int THREADS, typename Pre, typename W>
+struct fc_march_units {
+  static constexpr int V = W::V, L = W::L, R = W::R, PL = W::PL, VP = W::VP, WIDTH = THREADS * V;
+  static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
+  static constexpr int EACH = (WIDTH + L + R + THREADS - 1) / THREADS;
+  static_assert(UI == 1 && W::UM == 1, "samples by themselves");
+  int count, from[EACH]; // its samples, and the sources of these, or -1: the constant
+  T code[B][EACH];
+
+  static FC_DEVICE int place(int i) { return i / V * VP + i % V; }
+
+  FC_DEVICE void begin(const fc_window_args &a, int first, int t, bool exists) {
+    const int all = min(a.across, first + WIDTH) + R - first + L;
+    count = exists && t < all ? (all - t + THREADS - 1) / THREADS : 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) from[k] = fc_march_source<BORDER, STEP>(a, first - L + t + k * THREADS);
+  }
+
+  template <class Row> FC_DEVICE void fetch(Row row) {
+#pragma unroll
+    for (int u = 0; u < B; u++) {
+      const fc_march_begin begin = row(u);
+      if (!begin.loads) continue;
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        if (k < count && !(CONSTANT && from[k] < 0))
+          code[u][k] = reinterpret_cast<const T *>(begin.at)[from[k]];
+    }
+  }
+
+  template <class Of>
+  FC_DEVICE void put(const fc_window_args &a, int t, const Pre &pre, Of of, fc_dev_noted &noted) {
+    const int to = t + PL - L, at = place(to);
+#pragma unroll
+    for (int u = 0; u < B; u++) {
+      const fc_march_row row = of(u);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        if (k >= count) continue;
+        float x[1] = {fc_dev_value<float, T>(code[u][k], fc_map_scaling<float, T, KT>())}, v[1];
+        fc_march_run<CONSTANT, false>(a, pre, x, v, row, from[k] < 0, noted);
+        // an element as far on in its vector, or another
+        row.to[THREADS % V == 0 ? at + k * (THREADS / V * VP) : place(to + k * THREADS)] = v[0];
+      }
+    }
+  }
+};
+
+// BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
+// length where that is less; of 8 bytes; or anywhere (1).
+template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
+          int OUT_BEGINS, int V, int B, int ALL_THREADS, int THREADS, bool LENDS, int UNROLL, typename Pre,
+          typename Op, typename Post>
+struct fc_march {
+  using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
+  static constexpr int CELLS = ALL_THREADS / THREADS;
+  // As is_by_units of core/compose/vectors.c.
+  static constexpr bool UNITS = BEGINS == 1 && UM == 1 && (sizeof(T) == 2 || (sizeof(T) == 1 && CELLS > 1));
+  using loader =
+      typename fc_either<UNITS, fc_march_units<T, KT, UI, STEP, BORDER, B, THREADS, Pre, W>,
+                         fc_march_vectors<T, KT, UI, STEP, BORDER, BEGINS, B, THREADS, LENDS, Pre, W>>::type;
+  // Whether all threads have outputs; else those at the ends of a block have none.
+  static constexpr bool ALL = LENDS || UNITS;
+  static constexpr int NY = Op::NY, OUT = W::OUT, PL = W::PL, PR = W::PR, VP = W::VP, WIDTH = loader::WIDTH,
+                       ROW = (WIDTH + PL + PR) / V * VP, FIRST = ALL ? 0 : PL / V; // thread with outputs
+  static_assert(ALL_THREADS % THREADS == 0 && (CELLS == 1 || 32 % THREADS == 0), "whole cells");
+  // Whether outputs are stored through shared memory.
+  static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
+  static constexpr bool TOGETHER =
+                            (OUT_BEGINS == 1 && sizeof(U) < 4) || fc_window_is_wide(4 * WORDS, sizeof(U)),
+                        ROOM = TOGETHER && (THREADS < 32 || !fc_window_exchanges<U, WORDS>);
+
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     __shared__ __align__(16) float rows[2][B][CELLS * ROW];
-    __shared__ __align__(16) uint32_t room[WIDE ? THREADS / 32 : 1][WIDE ? fc_window_room<WORDS> : 4];
-    const int t = thread(), cell = static_cast<int>(threadIdx.x) / THREADS,
+    __shared__ __align__(16) uint32_t room[ROOM ? ALL_THREADS / 32 : 1][ROOM ? fc_window_room<WORDS> : 4];
+    const int t = static_cast<int>(threadIdx.x) % THREADS, cell = static_cast<int>(threadIdx.x) / THREADS,
               plane = static_cast<int>(blockIdx.z) * CELLS + cell;
     const bool exists = CELLS == 1 || plane < a.count;
     const int first = static_cast<int>(blockIdx.x) * WIDTH;
@@ -105,132 +272,45 @@ struct fc_march {
     const fc_window_line line = fc_window_line_of(a, plane, 0);
     const int top = a.begin + from - NY / 2; // the first row that is looked at, of the signal
     const char *batch = line.in + (from - NY / 2) * a.in_row; // where it begins, or would
-    const int e = first - PL + t * V;                         // this thread's elements of input
-    const int o = first + (t - FIRST) * V;                    // and of output
-    slot slots[SLOTS];
-#pragma unroll
-    for (int s = 0; s < SLOTS; s++) slots[s] = slot_of(a, s, e + s * (THREADS * V), exists);
-    const bool mine = exists && (HALO || (t >= FIRST && t < THREADS - PR / V));
+    const int o = first + (t - FIRST) * V;                    // this thread's outputs
+    const bool mine = exists && (ALL || (t >= FIRST && t < THREADS - PR / V));
     const int left = mine ? a.across - o : 0; // number of its outputs: V, fewer, or 0
     char *to = line.out + from * a.out_row + static_cast<int64_t>(o / UM * UO) * static_cast<int>(sizeof(U));
-    const int64_t at = static_cast<int64_t>(e / UM * UI) * static_cast<int>(sizeof(T));
     const int window = mine ? t - FIRST : 0;
     const bool works = __any_sync(0xffffffffu, left > 0); // the warp has outputs
     fc_dev_noted noted = {false, false};
     typename fc_window_kept<Op, V, ALL_THREADS>::type sum;
     fc_window_kept<Op, V, ALL_THREADS>::begin(sum);
-    typename fc_either<ACROSS, X, vector>::type raw[B][SLOTS];
-    unit units[EACH];
-    const int end = (a.across - BEHIND) / V * V; // of the last whole vector
-    const bool at_end = first == 0 || first + WIDTH + R > end;
     const int ends = FIRST + min(WIDTH / V, (a.across - first) / V); // threads
-    const int begins = cell * THREADS, lane = begins + t;            // the cell's threads
-    const fc_window_lanes lanes = {max(begins + FIRST, lane & ~31),
-                                   exists ? min(begins + ends - 1, lane | 31) : -1};
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      place(a, k, first, end, units[k]);
-      if (!exists) units[k].row = B;
-    }
-    const auto row = [&](int phase, int u) -> float * { return rows[phase][u] + cell * ROW; };
-
-    const auto fetch_row = [&](int u, const char *begin) {
-#pragma unroll
-      for (int s = 0; s < SLOTS; s++) {
-        const char *vector = begin + at + s * (THREADS * IN * static_cast<int>(sizeof(T)));
-        if (!slots[s].loads) continue;
-        if constexpr (ACROSS)
-          raw[u][s].fetch(vector, slots[s].last);
-        else
-          raw[u][s].fetch(vector);
-      }
-    };
-    const auto fetch_unit = [&](unit &u, const char *begin) {
-      if (CONSTANT && u.from < 0) return;
-      const T *samples = reinterpret_cast<const T *>(begin) + u.from;
-#pragma unroll
-      for (int c = 0; c < UI; c++) u.code[c] = samples[c];
-    };
+    const int begins = cell * THREADS;                               // the cell's threads
+    const fc_window_lanes lanes = {begins + FIRST, exists ? begins + ends - 1 : -1};
+    loader l;
+    l.begin(a, first, t, exists);
 
     // The batch from row q on, which begins at `batch`.
     const auto fetch = [&](int q) {
       const int y = top + q;
-      if (y >= 0 && y + B <= a.extent && q + B <= need) {
-        const char *begin = batch;
-#pragma unroll
-        for (int u = 0; u < B; u++, begin += a.in_row) fetch_row(u, begin);
-        if (!at_end) return;
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-          if (units[k].row < B) fetch_unit(units[k], batch + units[k].row * a.in_row);
-        return;
-      }
+      if (y >= 0 && y + B <= a.extent && q + B <= need)
+        return l.fetch([&](int u) -> fc_march_begin { return {batch + u * a.in_row, true}; });
       // Rows beyond the signal, and none: a lane finds each row's source.
-      const int i = static_cast<int>(threadIdx.x) % B, source = q + i < need ? source_row(a, y + i) : -1;
-#pragma unroll
-      for (int u = 0; u < B; u++) {
+      const int i = static_cast<int>(threadIdx.x) % B,
+                source = q + i < need ? fc_dev_border_source(BORDER, y + i, a.extent) : -1;
+      l.fetch([&](int u) -> fc_march_begin {
         const int from_row = __shfl_sync(0xffffffffu, source, u);
-        if (from_row >= 0) fetch_row(u, batch + (from_row - y) * a.in_row);
-      }
-      if (!at_end) return;
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int u = units[k].row, from_row = __shfl_sync(0xffffffffu, source, u);
-        if (u < B && from_row >= 0) fetch_unit(units[k], batch + (from_row - y) * a.in_row);
-      }
+        return {batch + (from_row - y) * a.in_row, from_row >= 0};
+      });
     };
-
-    // For the batch from row q on. The values of rows that have not been loaded are not used, and nothing is
-    // noted of them.
-    const auto tell = [&](const fc_dev_noted &here, bool is_loaded) {
-      if (!Pre::NOTES) return;
-      noted.nan |= here.nan & is_loaded, noted.clipped |= here.clipped & is_loaded;
-    };
-    const auto put = [&](int q, int phase) {
-#pragma unroll
-      for (int s = 0; s < SLOTS; s++) {
-        if (CELLS == 1 && s > 0 && (t & ~31) >= HALO) continue;
-        if constexpr (ACROSS)
-#pragma unroll
-          for (int u = 0; u < B; u++) raw[u][s].join(slots[s].last);
-        if (!slots[s].whole) continue;
-#pragma unroll
-        for (int u = 0; u < B; u++) {
-          float x[IN], v[V];
-          fc_dev_noted here = {false, false};
-          const bool beyond = CONSTANT && (top + q + u < 0 || top + q + u >= a.extent);
-          raw[u][s].values(x, fc_window_scaling<T, KT>(pre));
-          fc_window_run(pre, x, v, here);
-          tell(here, !beyond && q + u < need);
-          if (beyond)
-#pragma unroll
-            for (int i = 0; i < V; i++) v[i] = a.constant;
-          fc_window_keep(row(phase, u) + (t + s * THREADS) * VP, v);
-        }
-      }
-      if (!at_end) return;
-#pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        if (units[k].row >= B) continue;
-        float x[UI], v[UM];
-#pragma unroll
-        for (int c = 0; c < UI; c++)
-          x[c] = fc_dev_value<float, T>(units[k].code[c], fc_map_scaling<float, T, KT>());
-        fc_dev_noted here = {false, false};
-        const int y = top + q + units[k].row;
-        const bool beyond = CONSTANT && (units[k].from < 0 || y < 0 || y >= a.extent);
-        pre.run(x, v, here);
-        tell(here, !beyond && q + units[k].row < need);
-#pragma unroll
-        for (int c = 0; c < UM; c++) row(phase, units[k].row)[units[k].to + c] = beyond ? a.constant : v[c];
-      }
-    };
+    const auto row = [&](int phase, int u) -> float * { return rows[phase][u] + cell * ROW; };
 
     fetch(0);
     int phase = 0;
 #pragma unroll 1
     for (int q = 0; q < need; q += B, phase ^= 1) {
-      put(q, phase);
+      const auto of = [&](int u) -> fc_march_row {
+        const int y = top + q + u;
+        return {row(phase, u), loader::CONSTANT && (y < 0 || y >= a.extent), q + u < need};
+      };
+      l.put(a, t, pre, of, noted);
       batch += B * a.in_row;
       if (q + B < need) fetch(q + B);
       __syncthreads();
@@ -249,10 +329,9 @@ struct fc_march {
           if (left > 0)
             all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, left, noted);
         }
-        if constexpr (OUT_ACROSS)
-          fc_window_store_across<U>(to, word, lanes);
-        else if constexpr (WIDE)
-          fc_window_store_wide<OUT_BEGINS == 16>(to, word, lanes, room[WIDE ? t / 32 : 0]);
+        if constexpr (TOGETHER)
+          fc_window_store_together<U, OUT_BEGINS == 16, THREADS % 32 ? THREADS : 32>(
+              to, word, lanes, room[ROOM ? threadIdx.x / 32 : 0]);
         else if (all && OUT_BEGINS == 8)
           fc_window_store_halves(to, word);
         else if (all)

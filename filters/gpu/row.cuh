@@ -91,10 +91,10 @@ struct fc_row {
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     constexpr int WO = OUT * sizeof(U) / 4;
     constexpr int ROOM = fc_window_room<WO> * (THREADS / 32);
-    constexpr bool WIDE =
+    constexpr bool TOGETHER =
         WO > 4 && WO % 4 == 0 && (ALIGNED || sizeof(U) == 4) && 2 * B * THREADS * VP + ROOM <= (48 << 10) / 4;
     __shared__ __align__(16) float row[2][B][THREADS * VP];
-    __shared__ __align__(16) uint32_t rooms[WIDE ? ROOM : 4];
+    __shared__ __align__(16) uint32_t rooms[TOGETHER ? ROOM : 4];
     const int t = threadIdx.x;
     const int first = static_cast<int>(blockIdx.x) * a.each; // of the block
     const int rest = a.count - first, count = rest < a.each ? rest : a.each, total = a.total * STEP;
@@ -153,10 +153,10 @@ struct fc_row {
           if (left > 0)
             all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, o, left, noted);
         }
-        if constexpr (WIDE) {
+        if constexpr (TOGETHER) {
           const int ends = (total - e + t * V) / V; // threads whose outputs are all in the signal
-          fc_window_store_wide<ALIGNED>(to, word, {PL / V, min(THREADS - PR / V, ends) - 1},
-                                        rooms + t / 32 * fc_window_room<WO>);
+          fc_window_store_together<U, ALIGNED>(to, word, {PL / V, min(THREADS - PR / V, ends) - 1},
+                                               rooms + t / 32 * fc_window_room<WO>);
         } else if (all) {
           fc_window_store_words<U, ALIGNED>(to, word);
         }

@@ -45,7 +45,7 @@ struct fc_running {
   static constexpr int SEEN = EACH + prefilter::TAPS - 1,
                        WS = (SEEN * BYTES + VECTOR - 1) / VECTOR * (VECTOR / 4);
   static constexpr bool CODE = Post::ROUNDED && fc_map_dtype<U> < FC_F32 && !Op::EXTREME,
-                        WIDE = ALIGNED && WO % 4 == 0 && WO > 4, TOGETHER = WIDE || !ALIGNED;
+                        TOGETHER = !ALIGNED || (WO % 4 == 0 && WO > 4);
   // Codes of sound are stored with an offset.
   static constexpr uint32_t FLIP = Op::EXTREME                                  ? 0
                                    : fc_map_scaling<float, T, KT>().bias == 128 ? 0x80808080u
@@ -250,10 +250,8 @@ struct fc_running {
 
   static FC_DEVICE void store(rooms &r, char *to, int count, const fc_window_lanes &lanes,
                               const uint32_t (&word)[WO]) {
-    if constexpr (WIDE)
-      fc_window_store_wide<true>(to, word, lanes, r.words[threadIdx.x / LANES]);
-    else if constexpr (TOGETHER)
-      fc_window_store_across<U>(to, word, lanes);
+    if constexpr (TOGETHER)
+      fc_window_store_together<U, ALIGNED>(to, word, lanes, r.words[threadIdx.x / LANES]);
     else if (count == EACH)
       fc_map_store_words(to, word);
     if (count == EACH) return;
@@ -323,7 +321,7 @@ struct fc_running {
           again(a, line.in, at, count, pre, s, v, noted);
         else
           noted.clipped |= here.clipped;
-        if constexpr (WIDE) __syncwarp(); // rooms have been read
+        if constexpr (TOGETHER) __syncwarp(); // rooms have been read
         const bool some = count > 0 || TOGETHER;
         if (some) give(r, line.out, at, count, min(max(left / EACH, 0), LANES), v, post, noted);
       }

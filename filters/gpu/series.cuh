@@ -281,11 +281,10 @@ struct fc_series {
   static constexpr int BEHIND = ALIGNED ? 0 : (V * across::G + across::W - 1) / across::W;
   static_assert(WIDTH > 0, "the band is wider than what windows look at beyond it");
 
-  // Outputs of more than 16 bytes a thread are stored through shared memory, if there is room.
+  // Whether outputs are stored through shared memory: more than 16 bytes a thread, or in rows that begin
+  // anywhere.
   static constexpr int WORDS = OUT * sizeof(U) / 4, ROOM = fc_window_room<WORDS> * (THREADS / 32);
-  static constexpr bool
-      WIDE = WORDS > 4 && WORDS % 4 == 0 &&
-             (OUT_ALIGNED || sizeof(U) == 4) && stages::ROWS *row::SIZE + ROOM <= (48 << 10) / 4;
+  static constexpr bool TOGETHER = !OUT_ALIGNED || (WORDS > 4 && WORDS % 4 == 0);
 
   const Pre &pre;
   const Post &post;
@@ -413,11 +412,9 @@ struct fc_series {
               fc_map_code<float, U, Post::QUIET>(o[i], fc_map_scaling<float, U, KU>(), noted);
     }
     const int end = min(THREADS - stages::RIGHT / V, (a.total - first(y)) / V) - 1; // last whole vector
-    if constexpr (WIDE)
-      fc_window_store_wide<OUT_ALIGNED>(to, word, {stages::LEFT / V, end},
-                                        room + t / 32 * fc_window_room<WORDS>);
-    else if constexpr (!OUT_ALIGNED)
-      fc_window_store_across<U>(to, word, {max(stages::LEFT / V, t & ~31), min(end, t | 31)});
+    if constexpr (TOGETHER)
+      fc_window_store_together<U, OUT_ALIGNED>(to, word, {stages::LEFT / V, end},
+                                               room + t / 32 * fc_window_room<WORDS>);
     else if (all)
       fc_map_store_words(to, word);
   }
@@ -456,7 +453,7 @@ struct fc_series {
   static FC_DEVICE void run(const fc_series_args &a, const Pre &pre, const Post &post,
                             const Links &...links) {
     __shared__ __align__(16) float shared[stages::ROWS * row::SIZE];
-    __shared__ __align__(16) uint32_t room[WIDE ? ROOM : 4];
+    __shared__ __align__(16) uint32_t room[TOGETHER ? ROOM : 4];
     const int image = static_cast<int>(blockIdx.z) / a.planes,
               plane = static_cast<int>(blockIdx.z) % a.planes;
     const fc_series c = {pre, post, a.in + image * a.in_image + plane * a.in_plane,

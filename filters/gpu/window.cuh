@@ -47,8 +47,8 @@ FC_DEVICE fc_window_line fc_window_line_of(const fc_window_args &a, int plane, i
           a.out + image * a.out_image + plane * a.out_plane + row * a.out_row};
 }
 
-// Whether outputs of so many bytes a thread are stored through shared memory (fc_window_store_wide). As in
-// core/compose/vectors.c.
+// Whether outputs of so many bytes a thread are stored through shared memory (fc_window_store_together). As
+// in core/compose/vectors.c.
 constexpr bool fc_window_is_wide(int bytes, int size) {
   return bytes > 32 && bytes % 16 == 0 && size == 4;
 }
@@ -369,12 +369,19 @@ template <typename T, int KT, int N> struct fc_window_across {
   }
 };
 
-// Threads [lo, hi] of this one's warp store vectors of W words, side by side. The aligned vector before that
-// of `lo` and the one behind that of `hi` have to do with each other: `lo` stores the ends of both.
+// Threads [lo, hi] of a block have outputs: vectors of W words, side by side in memory.
 struct fc_window_lanes {
   int lo, hi;
 };
 
+// Whether codes are stored by lanes that exchange words, and not through shared memory, where that is slower:
+// of 12 words u8 RGB by a rms of 40 73 us for 93, of 3 by a rms of 2 45 for 50, of one 16 + 16 taps of u8 118
+// for 132; but of 2 9 + 8 taps 117 for 102, of 6 11 + 18 taps of u16 RGB 126 for 99. As in vectors.c.
+template <typename U, int W>
+constexpr bool fc_window_exchanges = sizeof(U) < 4 && (W > 6 || W == 3 || W == 1);
+
+// Codes of this one's warp: lanes move the aligned vectors around theirs. The one before that of `lo` and the
+// one behind that of `hi` have to do with each other: `lo` stores the ends of both.
 template <typename U, int W>
 FC_DEVICE void fc_window_store_across(char *to, const uint32_t (&word)[W], const fc_window_lanes &lanes) {
   constexpr int G = fc_window_group<W>;
@@ -388,8 +395,7 @@ FC_DEVICE void fc_window_store_across(char *to, const uint32_t (&word)[W], const
   for (int i = 0; i < W; i++) all[G + i] = word[i];
   fc_window_slide<G>(some, all, G - 1 - words);
 #pragma unroll
-  for (int i = 0; i < W; i++)
-    whole[i] = sizeof(U) == 4 ? some[i + 1] : __funnelshift_l(some[i], some[i + 1], bits);
+  for (int i = 0; i < W; i++) whole[i] = __funnelshift_l(some[i], some[i + 1], bits);
   if (t < lanes.lo || t > lanes.hi) return;
   char *at = to - askew;
   if (t != lanes.lo || askew == 0) return fc_map_store_words(at, whole);
@@ -400,35 +406,73 @@ FC_DEVICE void fc_window_store_across(char *to, const uint32_t (&word)[W], const
     if (i == words) split = whole[i];
     if (i != words || bits == 0) *reinterpret_cast<uint32_t *>((i < words ? end : at) + 4 * i) = whole[i];
   }
-  if (sizeof(U) == 4 || bits == 0) return;
+  if (bits == 0) return;
 #pragma unroll
   for (uint32_t b = 0; b < 4; b += sizeof(U))
     *reinterpret_cast<U *>((8 * b < bits ? end : at) + 4 * words + b) = static_cast<U>(split >> 8 * b);
 }
 
-// Vectors longer than an access, through shared memory: lane by lane, each access of a warp would write half
-// of every 32 bytes, and the second cache take twice as many (u8 to f32 by 3 taps, 15 M stereo: 73 us of
-// which it was busy 80 %). For all lanes of a warp; `room` is theirs.
-template <int W> constexpr int fc_window_room = 32 * (W + 4); // words; each lane's begin in another bank
-template <bool ALIGNED, int W>
-FC_DEVICE void fc_window_store_wide(char *to, const uint32_t (&word)[W], const fc_window_lanes &lanes,
-                                    uint32_t *room) {
-  static_assert(W % 4 == 0, "whole accesses");
-  constexpr int EACH = ALIGNED ? 4 : 1;
-  const int lane = threadIdx.x % 32, first = threadIdx.x & ~31;
+// Those of a warp, or of LANES adjacent lanes, are stored through shared memory, so that each access is of
+// adjacent words, whole ones wherever the vectors begin:
+//
+//     room      | word 0 | word 1 | word 2 | ...        lane by lane
+//     aligned      |        |        |        |
+//
+// Lane by lane, each access of a warp would write a part of every 32 bytes, and the second cache take several
+// times as many (u8 to f32 by 3 taps, 15 M stereo: 73 us of which it was busy 80 %). For all lanes of a warp;
+// `room` is theirs. ALIGNED: vectors begin at multiples of 16 bytes.
+template <int W> constexpr int fc_window_stride = W % 8 == 0 ? W + 4 : W; // so that lanes use all banks
+template <int W> constexpr int fc_window_room = 32 * fc_window_stride<W>; // words
+template <typename U, bool ALIGNED, int LANES = 32, int W>
+FC_DEVICE void fc_window_store_together(char *to, const uint32_t (&word)[W], const fc_window_lanes &lanes,
+                                        uint32_t *room) {
+  if constexpr (!ALIGNED && LANES == 32 && fc_window_exchanges<U, W>) {
+    const int t = threadIdx.x;
+    return fc_window_store_across<U>(to, word, {max(lanes.lo, t & ~31), min(lanes.hi, t | 31)});
+  }
+  constexpr int SOME = fc_window_group<W>, STRIDE = fc_window_stride<W>, ELEMENTS = 4 / sizeof(U);
+  const int lane = threadIdx.x % LANES, first = static_cast<int>(threadIdx.x) - lane,
+            lo = max(lanes.lo - first, 0), count = (min(lanes.hi - first, LANES - 1) + 1 - lo) * W; // words
+  uint32_t *rows = room + first % 32 * STRIDE;
 #pragma unroll
-  for (int i = 0; i < W; i += 4) {
-    const uint32_t some[4] = {word[i], word[i + 1], word[i + 2], word[i + 3]};
-    fc_words_store(room + lane * (W + 4) + i, some);
+  for (int i = 0; i < W; i += SOME) {
+    uint32_t some[SOME];
+#pragma unroll
+    for (int k = 0; k < SOME; k++) some[k] = word[i + k];
+    fc_words_store(rows + lane * STRIDE + i, some);
   }
   __syncwarp();
-  char *at = to - lane * (4 * W) + lane * (4 * EACH);
+  const auto at = [&](int k) { return rows + (lo + k / W) * STRIDE + k % W; };
+  char *begin = to + (lo - lane) * (4 * W);
+  const uint32_t from = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(begin)), askew = from % 4;
+  if (W % 4 == 0 && (ALIGNED || from % 16 == 0)) {
 #pragma unroll
-  for (int i = 0; i < W / EACH; i++) {
-    const int k = (i * 32 + lane) * EACH, from = k / W;
-    uint32_t some[EACH];
-    fc_words_load(some, reinterpret_cast<const char *>(room + from * (W + 4) + k % W));
-    if (first + from >= lanes.lo && first + from <= lanes.hi) fc_words_store(at + i * (128 * EACH), some);
+    for (int i = 0; i < W / 4; i++) {
+      const int k = 4 * (i * LANES + lane);
+      uint32_t four[4];
+      if (k >= count) continue;
+      fc_words_load(four, reinterpret_cast<const char *>(at(k)));
+      fc_words_store(begin + 4 * k, four);
+    }
+  } else if (sizeof(U) == 4 || ALIGNED || askew == 0) {
+#pragma unroll
+    for (int i = 0; i < W; i++) {
+      const int k = i * LANES + lane;
+      if (k < count) *reinterpret_cast<uint32_t *>(begin + 4 * k) = *at(k);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < W; i++) {
+      const int k = i * LANES + lane;
+      if (k > 0 && k < count)
+        *reinterpret_cast<uint32_t *>(begin - askew + 4 * k) = __funnelshift_l(*at(k - 1), *at(k), 8 * askew);
+    }
+#pragma unroll
+    for (int i = lane; i < 2 * ELEMENTS; i += LANES) { // of the first word, and of the last
+      const int k = i < ELEMENTS ? 0 : count - 1, byte = i % ELEMENTS * static_cast<int>(sizeof(U));
+      if (count > 0 && (byte < 4 - static_cast<int>(askew)) == (i < ELEMENTS))
+        *reinterpret_cast<U *>(begin + 4 * k + byte) = reinterpret_cast<const U *>(at(k))[i % ELEMENTS];
+    }
   }
   __syncwarp();
 }
@@ -446,7 +490,8 @@ template <int V> FC_DEVICE void fc_window_keep(float *to, const float (&v)[V]) {
 //
 // Elements are those between Pre and Post: interleaved channels, UM apart from tap to tap. Where a function
 // takes pixels, V elements are V / UM pixels of UI samples ahead and UO behind.
-template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> struct fc_window {
+template <typename Op, int UI, int UM_, int UO, int STEP, int V_, int THREADS> struct fc_window {
+  static constexpr int V = V_, UM = UM_;
   static constexpr int IN = V / UM * UI, OUT = V / UM * UO; // samples per thread
   static constexpr int L = Op::NX / 2 * STEP, R = (Op::NX - 1 - Op::NX / 2) * STEP;
   static constexpr int PL = (L + V - 1) / V * V, PR = (R + V - 1) / V * V, WIDTH = THREADS * V - PL - PR;
@@ -470,6 +515,7 @@ template <typename Op, int UI, int UM, int UO, int STEP, int V, int THREADS> str
       for (int i = 0; i < V; i++) done[i] = sum[0][i];
 #pragma unroll
       for (int k = 0; k < Op::NX; k++) {
+        if (k % 32 == 0) __syncwarp(); // or the compiler reads much of it ahead: 255 registers, or spills
         const int from = k == 0 ? 0 : (FIRST + V + (k - 1) * STEP + 3) / 4 * 4;
 #pragma unroll
         for (int i = from; i < FIRST + V + k * STEP; i += 4) read(w, i, row);
