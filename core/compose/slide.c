@@ -84,7 +84,8 @@ gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
 int fc_slide_blocks(const fc_vectors *w, gboolean is_short) {
   fc_statistic_text statistic;
   if (fc_slide_is_running(w) || !fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
-  return statistic.variance ? 4 : statistic.extreme ? 5 : fc_slide_is_folded(w, is_short) ? 6 : 0;
+  if (statistic.variance) return w->step == 3 && !is_far(w) ? 5 : 4;
+  return statistic.extreme ? 5 : fc_slide_is_folded(w, is_short) ? 6 : 0;
 }
 
 /* Samples of the segments that are combined first. */

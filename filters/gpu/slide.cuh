@@ -71,9 +71,12 @@ struct fc_slide_floats {
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
   // Positions that a thread stores at a time: as many as have at most 16 bytes, where they are whole words,
-  // since each access of a warp would write a part of every 32 bytes otherwise.
+  // since each access of a warp would write a part of every 32 bytes otherwise; one of three floats that are
+  // stored word by word.
   static constexpr int SIZE = UO * static_cast<int>(sizeof(U)),
-                       EACH = SIZE > 4 && 16 % SIZE == 0 ? 16 / SIZE : 4;
+                       EACH = !ALIGNED && sizeof(U) == 4 && UO == 3 ? 1
+                              : SIZE > 4 && 16 % SIZE == 0          ? 16 / SIZE
+                                                                    : 4;
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
@@ -164,9 +167,12 @@ struct fc_slide_floats {
   // Four positions, and the quads before and behind them that a prefilter looks at.
   typedef fc_prefilter<Pre> prefilter;
   static constexpr int QUADS_BEFORE = (prefilter::BEFORE + 3) / 4, QUADS_AFTER = (prefilter::AFTER + 3) / 4;
+  static constexpr bool FLOATS = !ALIGNED && sizeof(T) == 4 && UI == 3;
+  static constexpr int AROUND = FLOATS ? 1 : 0; // positions that are read beside
   struct load {
     static constexpr int QUADS = QUADS_BEFORE + 1 + QUADS_AFTER;
-    fc_window_load<T, KT, 4 * UI, ALIGNED> quad[QUADS];
+    typename fc_either<FLOATS, fc_window_load_floats<T, KT, 4 * UI>,
+                       fc_window_load<T, KT, 4 * UI, ALIGNED>>::type quad[QUADS];
     FC_DEVICE void fetch(const char *from) {
 #pragma unroll
       for (int q = 0; q < QUADS; q++) quad[q].fetch(from + (q - QUADS_BEFORE) * (4 * BYTES));
@@ -313,8 +319,8 @@ struct fc_slide_floats {
   static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
     constexpr int BATCH = BYTES > 8 ? 2 : 4;
-    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE,
-              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER,
+    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE + AROUND,
+              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER - AROUND,
               count = w.heads + w.tails;
     if constexpr (!FOLDED)
       if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
