@@ -530,13 +530,38 @@ static gboolean is_moments(const trial *t) {
   return plain_is_spread(t->statistic) && !t->codes && !t->box && t->nx <= FC_WINSTAT_SPREAD_MOST;
 }
 
+/* Several images in a block of threads; of bytes in rows that begin anywhere, `bytes`. */
+static gboolean is_narrow(const trial *t, gboolean bytes) {
+  static const char cells[] = "fc_march<[^;]*, (\\d+), (?!\\1,)\\d+, true, \\d+, ",
+                    loose[] = "fc_march<u?int8_t, \\d, \\w+, \\d, 1, 1, (\\d+, ){3}1, ";
+  return g_regex_match_simple(cells, t->text, 0, 0) && (!bytes || g_regex_match_simple(loose, t->text, 0, 0));
+}
+
+/* Rows that begin anywhere, sample by sample (fc_march_units). */
+static gboolean is_by_units(const trial *t) {
+  static const char text[] = "fc_march<u?int16_t, \\d, \\w+, \\d, 1, 1, (\\d+, ){3}1, ";
+  return g_regex_match_simple(text, t->text, 0, 0) || is_narrow(t, TRUE);
+}
+
+/* Lines of three floats a position that begin anywhere (fc_window_load_floats). */
+static gboolean is_of_three(const trial *t) {
+  return t->statistic >= 0 && t->statistic < FC_WINSTAT_MIN &&
+         g_regex_match_simple("fc_slide<float, \\d, \\w+, \\d, 3, [^;]*, false, \\d+, \\w+, ", t->text, 0, 0);
+}
+
 /* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; and those above. */
-typedef enum rare { COMMON, MANY, FOLDED, MOMENTS } rare;
+typedef enum rare { COMMON, MANY, FOLDED, MOMENTS, UNITS, THREE, NARROW } rare;
 
 static gboolean is_rare(const trial *t, rare kind) {
-  return kind == MANY     ? t->dense && t->nx * t->ny > FC_CONV2D_RUN && t->out.dtype == FC_F32
-         : kind == FOLDED ? is_folded(t)
-                          : kind == COMMON || is_moments(t);
+  switch (kind) {
+  case MANY: return t->dense && t->nx * t->ny > FC_CONV2D_RUN && t->out.dtype == FC_F32;
+  case FOLDED: return is_folded(t);
+  case MOMENTS: return is_moments(t);
+  case UNITS: return is_by_units(t) && !is_narrow(t, TRUE);
+  case THREE: return is_of_three(t);
+  case NARROW: return is_narrow(t, TRUE);
+  default: return TRUE;
+  }
 }
 
 /* Trial number i, or NULL: most with a window are no kernels. */
@@ -548,7 +573,13 @@ static trial *draw(int i) {
                         : i % 6 == 1  ? MIXING
                         : i % 6 == 5  ? AROUND_EACH
                                       : WINDOW;
-  const rare kind = i % 24 == 3 ? MANY : i % 48 == 15 ? FOLDED : i % 48 == 39 ? MOMENTS : COMMON;
+  const rare kind = i % 96 == 3    ? MANY
+                    : i % 96 == 51 ? NARROW
+                    : i % 48 == 15 ? FOLDED
+                    : i % 48 == 39 ? MOMENTS
+                    : i % 96 == 27 ? UNITS
+                    : i % 96 == 75 ? THREE
+                                   : COMMON;
   for (int tries = 0; !t && tries < (kind ? 2000 : of == FILTERED ? 12 : 3); tries++) {
     t = i % 4 == 2 ? series_new() : trial_new(of);
     if (fc_compose(&t->what, &t->in, &t->out, NULL, 132, 0, &t->launch))
@@ -559,7 +590,7 @@ static trial *draw(int i) {
 }
 
 int main(int argc, char **argv) {
-  int random = 72, failed = 0, at = 1;
+  int random = 96, failed = 0, at = 1;
   guint seed = 1, windows = 0, series = 0;
   for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
     if (strcmp(argv[at], "--seed") == 0) seed_text = argv[at + 1], seed = (guint)atoi(seed_text);
@@ -570,16 +601,17 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
-        folded = 0, moments = 0;
+        folded = 0, moments = 0, units = 0, three = 0;
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
-    folded += is_folded(t), moments += is_moments(t);
+    folded += is_folded(t), moments += is_moments(t), units += is_by_units(t), three += is_of_three(t);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
-    lent += g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
+    lent += !is_by_units(t) && !is_narrow(t, FALSE) &&
+            g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL, tall += strstr(t->text, "fc_column<") != NULL;
     longer +=
         g_regex_match_simple("fc_march<[^;]*, 8, 1, (32|64), (32|64), (true|false), 1, ", t->text, 0, 0);
@@ -587,9 +619,7 @@ int main(int argc, char **argv) {
     if (strstr(t->text, "fc_march<") || strstr(t->text, "fc_column<"))
       g_assert_nonnull(strstr(t->text, bounds));
     moved += g_regex_match_simple("fc_overlap<[^;]*, 0x[0-3]+, 0x[0-3]+>", t->text, 0, 0);
-    cells +=
-        g_regex_match_simple("fc_march<[^;]*, (32|64|96|128), (4|8|16|32), true, \\d+, ", t->text, 0, 0) &&
-        !g_regex_match_simple("fc_march<[^;]*, 32, 32, true, ", t->text, 0, 0);
+    cells += is_narrow(t, FALSE);
     placed += strstr(t->text, "PLACED = true") != NULL, early += t->rounding + 1 < t->what.n;
     quiet += strstr(t->text, "QUIET = true") != NULL, nan_free += strstr(t->text, "fc_larger") != NULL;
     g_ptr_array_add(trials, t);
@@ -610,17 +640,18 @@ int main(int argc, char **argv) {
       "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
       "and rows, %u of one long column, %u of many taps, %u whose transforms take some of the channels "
       "that are "
-      "exchanged, %u with a prefilter, %u of several runs, %u of folded lines, %u of moments, %d failed; by "
-      "variant",
+      "exchanged, %u with a prefilter, %u of several runs, %u of folded lines, %u of moments, %u sample by "
+      "sample, %u of three floats, %d failed; by variant",
       seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall, longer,
-      moved, prefiltered, runs, folded, moments, failed);
+      moved, prefiltered, runs, folded, moments, units, three, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
                 placed > 0 && early > 0 && around > (guint)random / 24 && (lent > 0 || random < 600) &&
-                (boxes > 0 || random < 200) && (cells > 0 || random < 200) && (moved > 0 || random < 200) &&
+                (boxes > 0 || random < 200) && cells >= (guint)random / 96 && (moved > 0 || random < 200) &&
                 prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
-  g_assert_true(runs > (guint)random / 48 && folded > (guint)random / 96 && moments > (guint)random / 96);
+  g_assert_true(runs > (guint)random / 96 && folded > (guint)random / 96 && moments > (guint)random / 96 &&
+                units >= (guint)random / 96 && three >= (guint)random / 96);
   dlclose(kernels);
   return failed != 0;
 }
