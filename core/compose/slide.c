@@ -49,18 +49,21 @@ gint64 fc_slide_each(const fc_vectors *w) {
   return each_of(w, FALSE);
 }
 
-/* Samples of a segment. Variances of floats are combined from segments of outputs, those in longer windows in
- * a different order (statistic.cuh). */
-static gint64 slide_run(const fc_vectors *w, gboolean *spread) {
+/* Variances of floats: they are combined from segments of outputs, those in longer windows in a different
+ * order (statistic.cuh). */
+static gboolean is_spread(const fc_vectors *w) {
   fc_statistic_text statistic;
-  *spread = fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
-  return *spread && w->f->window_x > FC_SLIDE_MOMENTS ? 4 : 16;
+  return fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
+}
+
+/* Samples of a segment. */
+static gint64 slide_run(const fc_vectors *w) {
+  return is_spread(w) && w->f->window_x > FC_SLIDE_MOMENTS ? 4 : 16;
 }
 
 /* Whether windows end more than 32 segments behind their beginnings (FAR of slide.cuh). */
 static gboolean is_far(const fc_vectors *w) {
-  gboolean spread;
-  return (w->f->window_x - 1) / slide_run(w, &spread) >= LANES;
+  return (w->f->window_x - 1) / slide_run(w) >= LANES;
 }
 
 gboolean fc_slide_is_folded(const fc_vectors *w, gboolean is_short) {
@@ -89,34 +92,31 @@ int fc_slide_blocks(const fc_vectors *w, gboolean is_short) {
 }
 
 /* Samples of the segments that are combined first. */
-static gint64 slide_group(const fc_vectors *w, gboolean *spread) {
-  const gint64 run = slide_run(w, spread);
+static gint64 slide_group(const fc_vectors *w) {
+  const gint64 run = slide_run(w);
   gint64 group = run;
   while (group < LANES * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
   return group;
 }
 
 gint64 fc_slide_first(const fc_vectors *w, gint64 origin) {
-  gboolean spread;
   if (fc_slide_is_running(w)) return 0;
-  const gint64 before = w->f->window_x / 2, group = slide_group(w, &spread),
-               at = spread ? origin : origin - before;
+  const gint64 before = w->f->window_x / 2, group = slide_group(w),
+               at = is_spread(w) ? origin : origin - before;
   return -before - ((at % group) + group) % group;
 }
 
 gint64 fc_slide_pitch(const fc_vectors *w, gint64 origin, gint64 total) {
-  gboolean spread;
-  const gint64 group = slide_group(w, &spread), after = w->f->window_x - 1 - w->f->window_x / 2;
+  const gint64 group = slide_group(w), after = w->f->window_x - 1 - w->f->window_x / 2;
   return (total + after - fc_slide_first(w, origin) + group - 1) / group * group;
 }
 
 gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   fc_statistic_text statistic;
-  gboolean spread;
   if (is_extreme(w, &statistic)) /* what all windows of a thread have ahead of their ends */
     return MAX(w->f->window_x - 1 - samples / LANES + samples - 1, 0) / samples;
   if (fc_slide_is_running(w)) return (w->f->window_x + samples - 1) / samples;
-  const gint64 unit = 32 * slide_run(w, &spread), whole = (w->f->window_x - 1) / unit, units = samples / unit;
+  const gint64 unit = 32 * slide_run(w), whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 

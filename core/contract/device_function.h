@@ -49,7 +49,7 @@
 #define FC_FUNCTION_BOX_TEXT        "using ::fc_box;\n"
 #define FC_FUNCTION_TRANSFORMS_TEXT "using ::fc_transforms;\n"
 #define FC_FUNCTION_STATISTIC_MOST  16384 /* largest window, in samples */
-#define FC_FUNCTION_BOX_MOST        31    /* columns, and rows */
+#define FC_FUNCTION_BOX_MOST        31    /* columns, and rows; winstat has single rows of up to 64 columns */
 #define FC_FUNCTION_ALONE                                                                                    \
   4u /* the composed kernel is worth using for this operator alone: it is faster than `process` */
 #define FC_FUNCTION_NONNEGATIVE 8u /* for arguments >= 0 every result is >= 0 */
