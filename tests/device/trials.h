@@ -414,7 +414,8 @@ static trial *trial_new(trial_kind of) {
   gint64 channels = pick(mixing || exchanging ? 3 : 1, 5),
          extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
-  if (window && kind == FC_AUDIO) extent[0] = extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
+  if (window && kind == FC_AUDIO)
+    extent[0] = pick(0, 4) ? 1 : pick(2, 5), extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
   const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
   const int in_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)]
                        : curves          ? FC_U8
