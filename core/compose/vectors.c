@@ -70,7 +70,7 @@ static gint64 kept(const fc_vectors *w) {
  * and 68. */
 static gboolean is_by_units(const fc_vectors *w) {
   const gsize size = fc_dtype_size(w->in_dtype);
-  return w->loose[0] && w->um == 1 && (size == 2 || (size == 1 && w->cell));
+  return w->loose[0] && w->ui == 1 && w->um == 1 && (size == 2 || (size == 1 && w->cell));
 }
 
 /* Accesses of 16 bytes that a thread's window takes. */

@@ -245,7 +245,8 @@ struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int CELLS = ALL_THREADS / THREADS;
   // As is_by_units of core/compose/vectors.c.
-  static constexpr bool UNITS = BEGINS == 1 && UM == 1 && (sizeof(T) == 2 || (sizeof(T) == 1 && CELLS > 1));
+  static constexpr bool UNITS =
+      BEGINS == 1 && UI == 1 && UM == 1 && (sizeof(T) == 2 || (sizeof(T) == 1 && CELLS > 1));
   using loader =
       typename fc_either<UNITS, fc_march_units<T, KT, UI, STEP, BORDER, B, THREADS, Pre, W>,
                          fc_march_vectors<T, KT, UI, STEP, BORDER, BEGINS, B, THREADS, LENDS, Pre, W>>::type;
