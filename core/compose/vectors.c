@@ -222,7 +222,8 @@ static double cost_of(const fc_vectors *w) {
   enum { STEADY = 24, LONG = 40 }; /* warps that hide each other's latency; taps that hide much of it */
   const gint64 taps = fc_vectors_taps(w), v = w->v, sides[] = {bytes_of(w, 0), bytes_of(w, 1)};
   const gint64 quads = quads_of(w);
-  double moved = 4 * (double)(quads + v / 4), codes = 0, joined = 0; /* beside whole vectors */
+  double moved = 4 * (double)(quads + v / 4), codes = 0;
+  double joined = 0;            /* instructions of rows that begin anywhere */
   for (int i = 0; i < 2; i++) { /* 16 bytes at a time, or words of floats where these are not whole */
     const gint64 each = (sides[i] + 15) / 16, words = (sides[i] + 3) / 4;
     const gboolean floats = fc_dtype_is_float(i ? w->out_dtype : w->in_dtype);
@@ -380,11 +381,11 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   } sizes[2][FC_VECTORS_CELLS] = {{{4, 4}, {4, 8}, {8, 8}, {8, 16}, {8, 32}},
                                   {{4, 4}, {4, 8}, {4, 16}, {4, 32}, {4, 32}}};
   enum {
-    UNITS = 12,    /* elements at the ends of rows that a thread loads one by one, at most; */
-    SAMPLES = 48,  /* of a batch, where it loads all of them so; */
-    REGISTERS = 96 /* floats that it keeps: of more elements few warps would be resident */
+    UNITS = 12,    /* most elements at the ends of rows that a thread loads one by one */
+    SAMPLES = 48,  /* most samples of a batch that a thread loads, if it loads all one by one */
+    REGISTERS = 96 /* most floats that a thread of 8 elements keeps: with more, few warps are resident */
   };
-  int few = fc_dtype_is_float(w->in_dtype) || fc_dtype_is_float(w->out_dtype); /* 4, or 16 bytes */
+  int few = fc_dtype_is_float(w->in_dtype) || fc_dtype_is_float(w->out_dtype); /* index of sizes */
   w->v = sizes[few][size].v;
   few |= kept(w) > REGISTERS;
   w->v = w->um == 3 ? 12 : sizes[few][size].v, w->cell = sizes[few][size].threads, w->lends = TRUE;

@@ -31,9 +31,9 @@ typedef struct fc_vectors {
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean longer;         /* of march.cuh: v is twice what fc_vectors_choose chose */
-  gboolean lends;          /* of march.cuh: all threads have outputs, and load more, some two vectors */
-  gint64 cell;             /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
-  gboolean sorted;         /* of row.cuh: channels lie apart in shared memory */
+  gboolean lends;  /* of march.cuh: all threads have outputs; what lies beside these is loaded by some */
+  gint64 cell;     /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
+  gboolean sorted; /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
 
 /* A power of two, to 16: rows of a view that begins at `data` begin at multiples of so many bytes. */

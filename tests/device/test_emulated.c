@@ -617,13 +617,13 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, moved = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
-        folded = 0, moments = 0, units = 0, three = 0, within = 0;
+        folded = 0, moments = 0, units = 0, three = 0, within = 0, mixed = 0;
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
     folded += is_folded(t), moments += is_moments(t), units += is_by_units(t), three += is_of_three(t),
-        within += is_within(t);
+        within += is_within(t), mixed += is_mixed(t);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -668,7 +668,8 @@ int main(int argc, char **argv) {
                 (boxes > 0 || random < 200) && cells >= (guint)random / 96 && (moved > 0 || random < 200) &&
                 prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
   g_assert_true(runs >= (guint)random / 96 && folded >= (guint)random / 96 && moments >= (guint)random / 96 &&
-                units >= (guint)random / 96 && three >= (guint)random / 96);
+                units >= (guint)random / 96 && three >= (guint)random / 96 && within >= (guint)random / 96 &&
+                mixed >= (guint)random / 96);
   dlclose(kernels);
   return failed != 0;
 }
