@@ -396,9 +396,10 @@ static guint class_of(gint64 begins) {
 
 /* Pieces of a line (rows, slices, tiles) per block, at least `least`, where `lines` have `count` each, on a
  * device that runs `places` blocks at a time: few rounds of blocks, and little of what a block does beside
- * its pieces, as much as `twice` / 2 of them. A single round ends with its slowest multiprocessor, which
- * costs a fifth of a round, unless it is `steady`: where memory is the bottleneck, the other multiprocessors
- * leave that one more bandwidth. */
+ * its pieces, as much as `twice` / 2 of them. The last round ends with its slowest multiprocessor, which
+ * costs a fifth of a round, unless it is the only one and `steady`: where memory is the bottleneck, the other
+ * multiprocessors leave that one more bandwidth, and blocks that begin together read rows side by side (3 x 3
+ * of 16384 x 16384 floats took 542 us in one round, 647 in two, which would have been a better fit; H200). */
 static gint64 pieces_of_block(gint64 count, gint64 lines, gint64 least, gint64 twice, gint64 places,
                               gboolean steady) {
   gint64 best = count, cheapest = G_MAXINT64;
@@ -406,7 +407,7 @@ static gint64 pieces_of_block(gint64 count, gint64 lines, gint64 least, gint64 t
     const gint64 pieces = rounds * places / lines;
     if (pieces < 1) continue;
     const gint64 each = MAX((count + pieces - 1) / pieces, least), blocks = (count + each - 1) / each * lines;
-    const gint64 fifths = 5 * ((blocks + places - 1) / places) + (steady ? 0 : 1);
+    const gint64 turns = (blocks + places - 1) / places, fifths = 5 * turns + (steady && turns == 1 ? 0 : 1);
     const gint64 cost = fifths * (2 * each + twice);
     if (cost < cheapest) cheapest = cost, best = each;
   }
@@ -480,11 +481,11 @@ static gint64 split_lines(lines *l, gint64 count, gint64 each) {
   return (count + each - 1) / each;
 }
 
-/* The launch of a skeleton, on a grid of images by `y` by `x` blocks. */
+/* The launch of a skeleton, on a grid of images by `y` by `x` blocks; of transforms, and cells of narrow
+ * images, `x` are those of all images. */
 static gboolean launch_lines(const lines *l, guint variant, gint64 threads, gint64 x, gint64 y,
                              fc_composed *to) {
-  const gint64 cells = l->w.cell ? l->w.threads / l->w.cell : 1,
-               z = l->w.overlap ? 1 : (planes_of(l) + cells - 1) / cells;
+  const gint64 z = l->w.overlap || l->w.cell ? 1 : planes_of(l);
   to->variant = variant + (l->planar ? IN_PLANES : 0), to->threads = (guint)threads;
   to->grid[0] = (guint)x, to->grid[1] = (guint)y, to->grid[2] = (guint)z;
   return y <= 65535 && z <= 65535 && set_params(to, &l->args, sizeof l->args, NULL, l->c);
@@ -530,8 +531,9 @@ static gboolean launch_slide(lines *l, fc_composed *to) {
   const gboolean is_short = fc_slide_is_short(w, origin, total), folded = fc_slide_is_folded(w, is_short);
   const gint64 samples = fc_slide_samples(w, is_short), first = fc_slide_first(w, origin),
                pitch = folded ? fc_slide_pitch(w, origin, total) : 0;
-  /* Lines that are mostly borders are faster one stage at a time. */
-  if (total < (folded ? FC_SLIDE_LEAST : FC_SLIDE_GROUP / 4) || pitch > 2 * total || !fill_lines(l, first))
+  /* Lines that are mostly borders are faster one stage at a time, but of what is exact in any order. */
+  if (total < (folded || fc_slide_is_running(w) ? FC_SLIDE_LEAST : FC_SLIDE_GROUP / 4) || pitch > 2 * total ||
+      !fill_lines(l, first))
     return FALSE;
   const gboolean aligned = is_aligned_both(l); /* images, too */
   if (folded) join_images(l);
@@ -580,32 +582,47 @@ static gboolean fill_march(lines *l, gint64 width, guint *flags) {
     return FALSE;
   sides_of(l, begins);
   *flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
-  describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0));
-  if (!fill_lines(l, 0)) return FALSE;
+  if (!describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0)) ||
+      !fill_lines(l, 0))
+    return FALSE;
   l->args.across = (gint32)width;
   return TRUE;
 }
 
-/* Bands of columns, cut into pieces of one row each. */
+/* A column without gaps, which precompiled kernels take as a row: of statistics, and filters of bytes or
+ * floats. */
+static gboolean is_line(const lines *l) {
+  const fc_view *in = &l->in, *out = l->out;
+  const gint64 size = (gint64)fc_dtype_size(in->dtype);
+  return in->extent[FC_AXIS_X] == 1 && in->stride[FC_AXIS_Y] == in->shape[FC_AXIS_C] * size &&
+         (fc_vectors_is_box(l->w.f) || (in->dtype == out->dtype && in->shape[FC_AXIS_C] % 2 == 1 &&
+                                        (in->dtype == FC_U8 || in->dtype == FC_F32)));
+}
+
+/* Bands of columns, cut into pieces of one row each, of which a block takes some; or, of narrow images, as
+ * many such runs of rows as a block has cells. */
 static gboolean launch_march(lines *l, fc_composed *to) {
   window *w = &l->w;
   const gint64 width = l->in.extent[FC_AXIS_X] * w->step;
   guint flags;
+  if (is_line(l)) return FALSE;
   if (!fill_march(l, width, &flags)) return FALSE;
-  const int cell = planes_of(l) > 1 ? fc_vectors_fit_cell(w, width) : -1;
+  const int cell = fc_vectors_fit_cell(w, width);
   if (cell < 0 && width < 32 * w->v / 4) return FALSE; /* too short for the threads of a warp */
   if (cell < 0) fc_vectors_fit(w, width);
-  const gint64 bands = (width + w->width - 1) / w->width, rows = l->out->shape[FC_AXIS_Y],
-               images = cell < 0 ? 1 : w->threads / w->cell,
-               columns = bands * ((planes_of(l) + images - 1) / images),
-               each = pieces_of_block(rows, columns, 16, 2 * ((gint64)w->f->window_y + 8), places_of(l),
-                                      fc_vectors_is_bound_by_memory(w, l->c->n)),
-               blocks = split_lines(l, rows, each);
-  l->args.count = (gint32)planes_of(l);
+  const gint64 bands = cell < 0 ? (width + w->width - 1) / w->width : 1, planes = planes_of(l),
+               cells = cell < 0 ? 1 : w->threads / w->cell, rows = l->out->shape[FC_AXIS_Y],
+               each = pieces_of_block(rows, bands * planes, 16, 2 * ((gint64)w->f->window_y + 8),
+                                      cells * places_of(l), fc_vectors_is_bound_by_memory(w, l->c->n)),
+               pieces = split_lines(l, rows, each), blocks = (planes * pieces + cells - 1) / cells;
+  l->args.count = (gint32)planes;
   const guint kind =
       cell < 0 ? MARCH_WARP * (guint)(w->threads / 32 - 1) + (w->lends ? LENDS : 0) + (w->longer ? LONGER : 0)
                : CELLS + 32 * (guint)cell;
-  return launch_lines(l, MARCH + flags + kind, w->threads, bands, blocks, to);
+  /* The variant of such rows has the same text (fc_vectors_set_cell). */
+  if (w->begins[0] == 1) flags -= flags / BEGINS % 4 * BEGINS;
+  return blocks <= G_MAXINT32 / cells && launch_lines(l, MARCH + flags + kind, w->threads,
+                                                      cell < 0 ? bands : blocks, cell < 0 ? pieces : 1, to);
 }
 
 /* As march.cuh, in bands of a warp; pieces are rows. None for rows that begin anywhere: 51 taps between a

@@ -9,7 +9,7 @@
 #include "core/compose/vectors.h"
 
 /* Samples of a tile of short lines that are not folded (see below); lines of fewer than a quarter of that are
- * too short, but where such lie one behind the other FC_SLIDE_LEAST suffice. */
+ * too short, but where such lie one behind the other, or fc_slide_is_running, FC_SLIDE_LEAST suffice. */
 enum { FC_SLIDE_GROUP = 512, FC_SLIDE_LEAST = 32 };
 
 /* Longest window whose variances of floats moments.cuh makes (FC_MOMENTS_MOST). */

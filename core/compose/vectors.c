@@ -52,6 +52,20 @@ gint64 fc_vectors_taps(const fc_vectors *w) {
   return (kept_of_row(w) > w->v ? 2 : 1) * ((x + share - 1) / share + 2) + DOWN;
 }
 
+/* Of march.cuh. */
+static gboolean is_dense(const fc_vectors *w) {
+  return !w->row && g_str_has_prefix(w->f->entry, "fc_dense");
+}
+
+static gboolean is_separable(const fc_vectors *w) {
+  return !w->row && g_str_has_prefix(w->f->entry, "fc_separable");
+}
+
+/* Elements of a row that a thread's windows see, by whole accesses. */
+static gint64 seen_by_thread(const fc_vectors *w) {
+  return w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
+}
+
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
  * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
@@ -60,22 +74,33 @@ static gint64 kept(const fc_vectors *w) {
                           ? MAX(y - 1 - FC_FUNCTION_DENSE_RUN / x, 0)
                           : 0;
   const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
-  const gint64 seen = w->v + (x - 1) * w->step + 3;
+  const gint64 seen = seen_by_thread(w);
   return up_to(y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
          (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w) : w->v * (y - 1 + (waits ? y / 2 : runs)));
+}
+
+/* Whether that is possible. Of a row that is summed by itself a part is enough, where it is long because of
+ * other channels: 31 taps of three and four take 214 to 248 registers. */
+static gboolean fits_registers(const fc_vectors *w) {
+  enum { PART = 64 };
+  const gint64 seen = up_to(seen_by_thread(w), 4);
+  return kept(w) - (is_separable(w) && w->v == 4 && !w->cell ? MAX(seen - PART, 0) : 0) <= MARCH_REGISTERS;
 }
 
 /* Whether march.cuh loads the samples of a row one by one (fc_march_units): u16 by 19 + 17 taps, 114 wide,
  * took 218 us by vectors and 127, 14 + 16 taps 289 wide 176 and 143; but bytes in long rows by 5 + 5 taps 47
  * and 68. */
-static gboolean is_by_units(const fc_vectors *w) {
+static gboolean may_be_by_units(const fc_vectors *w) {
   const gsize size = fc_dtype_size(w->in_dtype);
-  return w->loose[0] && w->ui == 1 && w->um == 1 && (size == 2 || (size == 1 && w->cell));
+  return w->ui == 1 && w->um == 1 && (size == 2 || (size == 1 && w->cell));
+}
+static gboolean is_by_units(const fc_vectors *w) {
+  return w->loose[0] && may_be_by_units(w);
 }
 
 /* Accesses of 16 bytes that a thread's window takes. */
 static gint64 quads_of(const fc_vectors *w) {
-  return up_to(w->v + ((gint64)w->f->window_x - 1) * w->step + 3, 4) / 4;
+  return up_to(seen_by_thread(w), 4) / 4;
 }
 
 /* Vectors that windows see beside the outputs of a block. */
@@ -92,15 +117,6 @@ static gint64 vectors_of(const fc_vectors *w, gint64 threads) {
 }
 static gint64 width_of(const fc_vectors *w, gint64 threads) {
   return (vectors_of(w, threads) - seen_of(w)) * w->v;
-}
-
-/* Of march.cuh. */
-static gboolean is_dense(const fc_vectors *w) {
-  return !w->row && g_str_has_prefix(w->f->entry, "fc_dense");
-}
-
-static gboolean is_separable(const fc_vectors *w) {
-  return !w->row && g_str_has_prefix(w->f->entry, "fc_separable");
 }
 
 /* A dense mask whose sums take most of the time. Registers and the instruction cache are what there is too
@@ -123,7 +139,10 @@ static gint64 batch_of(const fc_vectors *w) {
 
 gint64 fc_vectors_threads(const fc_vectors *w) {
   enum { RING = 28 << 10 };
-  gint64 threads = w->v < 16 && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
+  /* gain, 5 + 5 taps, clip, gain of RGB of bytes, 12288 x 12288, took 403 us by 64 threads and 389 by 128
+   * (H200). */
+  const gboolean few = w->v < 16 || (is_separable(w) && w->begins[0] >= 16 && w->begins[1] >= 16);
+  gint64 threads = few && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
   while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
   return w->sorted ? w->threads : threads;
 }
@@ -184,13 +203,14 @@ static gint64 registers_of(const fc_vectors *w) {
 }
 
 /* Whether rows of a batch are a loop: for the instruction cache, and of integers for registers, of which the
- * compiler takes fewer: 8 + 12 taps of bytes took 79 us unrolled, with 178, and take 67, with 168; 14 + 18 of
- * f32 160 and 196 (H200). */
+ * compiler takes fewer: 8 + 12 taps of bytes took 79 us unrolled, with 178, and 67 with 168; 14 + 18 of f32
+ * 160 and 196. Where outputs' rows begin anywhere 8 + 12 took 69 unrolled and 72, but 25 + 25 and 9 + 31, of
+ * which few elements fit, 193 and 139, 168 and 119 (H200). */
 static gboolean loops(const fc_vectors *w) {
-  enum { LONG = 600, WARPS_12 = 168 };
-  return is_heavy(w) || fc_vectors_taps(w) * w->v > LONG ||
-         (is_separable(w) && !w->cell && w->v == 8 && !fc_dtype_is_float(w->in_dtype) &&
-          registers_of(w) > WARPS_12);
+  enum { LONG = 600, WARPS_12 = 168, MANY = 110 };
+  const gboolean integers = is_separable(w) && !w->cell && !fc_dtype_is_float(w->in_dtype),
+                 large = w->loose[1] ? w->v == 4 && kept(w) > MANY : w->v == 8 && registers_of(w) > WARPS_12;
+  return is_heavy(w) || fc_vectors_taps(w) * w->v > LONG || (integers && large);
 }
 
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
@@ -198,7 +218,7 @@ static gboolean loops(const fc_vectors *w) {
 static gboolean fits_vector(fc_vectors *w) {
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
   const gint64 single = single_of(w);
-  if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS) return FALSE;
+  if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w)) return FALSE;
   w->threads = fc_vectors_threads(w);
   w->lends = !w->row && (is_by_units(w) || (8 * seen_of(w) > w->threads && seen_of(w) <= w->threads));
   w->batch = batch_of(w);
@@ -348,12 +368,17 @@ static gint64 fit_threads(fc_vectors *w, gint64 width) {
   return least;
 }
 
+/* Heavy masks, or others over bytes whose vectors are then 16 of these: 4096 x 4096 RGB by 5 x 5 took 83 us
+ * by 8 and 76 by 16, RGBA 111 and 98, by 3 x 3 both 47; but where rows begin elsewhere 108 and 118 (H200). */
 gboolean fc_vectors_lengthen(fc_vectors *w) {
+  enum { KEPT = 110 };
+  const gboolean bytes =
+      is_dense(w) && w->v == 8 && smaller_size(w) == 1 && w->begins[0] >= 16 && w->begins[1] >= 16;
   w->v *= 2, w->longer = TRUE;
-  return is_heavy(w) && w->v <= 8 && fits_vector(w);
+  return (is_heavy(w) ? w->v <= 8 : bytes && kept(w) <= KEPT) && fits_vector(w);
 }
 
-/* Instructions of a row of a thread of a heavy mask, where 16 bytes of shared memory take as long as QUAD of
+/* Instructions of a row of a thread of a dense mask, where 16 bytes of shared memory take as long as QUAD of
  * them, and floats of more than 16 bytes FLOATS. */
 static gint64 heavy_cost(const fc_vectors *w) {
   enum { QUAD = 12, FLOATS = 40 };
@@ -381,6 +406,7 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   } sizes[2][FC_VECTORS_CELLS] = {{{4, 4}, {4, 8}, {8, 8}, {8, 16}, {8, 32}},
                                   {{4, 4}, {4, 8}, {4, 16}, {4, 32}, {4, 32}}};
   enum {
+    FEW = 3,       /* elements at the ends of rows for each thread, beyond which all are loaded one by one */
     UNITS = 12,    /* most elements at the ends of rows that a thread loads one by one */
     SAMPLES = 48,  /* most samples of a batch that a thread loads, if it loads all one by one */
     REGISTERS = 96 /* most floats that a thread of 8 elements keeps: with more, few warps are resident */
@@ -390,7 +416,10 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   few |= kept(w) > REGISTERS;
   w->v = w->um == 3 ? 12 : sizes[few][size].v, w->cell = sizes[few][size].threads, w->lends = TRUE;
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
-  if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || kept(w) > MARCH_REGISTERS ||
+  /* As if rows began anywhere: 32 x 32 bytes by 7 x 7 took 475 us by vectors and 394, by 5 taps 172 and 183.
+   */
+  if (may_be_by_units(w) && single_of(w) > FEW * w->cell) w->begins[0] = 1, w->loose[0] = TRUE;
+  if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w) ||
       (!is_by_units(w) && seen_of(w) > w->cell))
     return FALSE;
   const gint64 all = w->cell * w->v + ((gint64)w->f->window_x - 1) * w->step,

@@ -31,8 +31,8 @@ typedef struct fc_vectors {
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
   gboolean longer;         /* of march.cuh: v is twice what fc_vectors_choose chose */
-  gboolean lends;  /* of march.cuh: all threads have outputs; what lies beside these is loaded by some */
-  gint64 cell;     /* of march.cuh: threads of a narrow image, of which blocks have several; or 0 */
+  gboolean lends; /* of march.cuh: all threads have outputs; what lies beside these is loaded by some */
+  gint64 cell; /* of march.cuh: threads of some rows of a narrow image, of which blocks have several; or 0 */
   gboolean sorted; /* of row.cuh: channels lie apart in shared memory */
 } fc_vectors;
 
@@ -61,7 +61,8 @@ void fc_vectors_fit(fc_vectors *w, gint64 width);
 gboolean fc_vectors_lengthen(fc_vectors *w);
 
 /* The same for narrow images, side by side in a block: the smallest of FC_VECTORS_CELLS sizes whose cells
- * contain rows of `width` elements; -1: there is none. And all of a size, without a width. */
+ * contain rows of `width` elements; -1: there is none. And all of a size, without a width. begins[0] becomes
+ * 1 where samples are loaded one by one. */
 #define FC_VECTORS_CELLS 5
 int fc_vectors_fit_cell(fc_vectors *w, gint64 width);
 gboolean fc_vectors_set_cell(fc_vectors *w, int size);

@@ -10,7 +10,8 @@
 //
 //     in --load--> Pre --> row[2][B][THREADS * V] --> sums of NY rows x V --> Post --store--> out
 //
-// Of narrow images a block has several, side by side: THREADS of them, a cell, to each.
+// Of narrow images a block has several pieces of so many rows, side by side: THREADS of them, a cell, to
+// each.
 //
 // window.cuh describes the layout of a row in shared memory.
 #ifndef FC_FILTERS_GPU_MARCH_CUH
@@ -254,22 +255,38 @@ struct fc_march {
   static constexpr bool ALL = LENDS || UNITS;
   static constexpr int NY = Op::NY, OUT = W::OUT, PL = W::PL, PR = W::PR, VP = W::VP, WIDTH = loader::WIDTH,
                        ROW = (WIDTH + PL + PR) / V * VP, FIRST = ALL ? 0 : PL / V; // thread with outputs
-  static_assert(ALL_THREADS % THREADS == 0 && (CELLS == 1 || 32 % THREADS == 0), "whole cells");
+  static_assert(ALL_THREADS % THREADS == 0 && (CELLS == 1 || (32 % THREADS == 0 && THREADS >= B)),
+                "whole cells, of a lane a row");
   // Whether outputs are stored through shared memory.
   static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
   static constexpr bool TOGETHER =
                             (OUT_BEGINS == 1 && sizeof(U) < 4) || fc_window_is_wide(4 * WORDS, sizeof(U)),
                         ROOM = TOGETHER && (THREADS < 32 || !fc_window_exchanges<U, WORDS>);
 
+  // A part of an image: from an element of a row, and a row on, a.each rows.
+  struct piece {
+    int plane, first, row;
+  };
+  static FC_DEVICE piece piece_of(const fc_window_args &a, int cell) {
+    const int x = static_cast<int>(blockIdx.x);
+    if constexpr (CELLS == 1) {
+      return {static_cast<int>(blockIdx.z), x * WIDTH, static_cast<int>(blockIdx.y) * a.each};
+    } else {
+      const int pieces = (a.total + a.each - 1) / a.each, i = x * CELLS + cell;
+      return {i / pieces, 0, i % pieces * a.each};
+    }
+  }
+
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     __shared__ __align__(16) float rows[2][B][CELLS * ROW];
     __shared__ __align__(16) uint32_t room[ROOM ? ALL_THREADS / 32 : 1][ROOM ? fc_window_room<WORDS> : 4];
-    const int t = static_cast<int>(threadIdx.x) % THREADS, cell = static_cast<int>(threadIdx.x) / THREADS,
-              plane = static_cast<int>(blockIdx.z) * CELLS + cell;
+    const int t = static_cast<int>(threadIdx.x) % THREADS, cell = static_cast<int>(threadIdx.x) / THREADS;
+    const piece p = piece_of(a, cell);
+    const int plane = p.plane, first = p.first, from = p.row; // of the outputs
     const bool exists = CELLS == 1 || plane < a.count;
-    const int first = static_cast<int>(blockIdx.x) * WIDTH;
-    const int from = static_cast<int>(blockIdx.y) * a.each; // of the block's outputs
-    const int rest = a.total - from, count = rest < a.each ? rest : a.each, need = count + NY - 1;
+    const int rest = a.total - from, count = rest < a.each ? rest : a.each;
+    // Rows of outputs, and of inputs, of the block's longest piece.
+    const int most = CELLS == 1 ? count : a.each, need = most + NY - 1;
     const fc_window_line line = fc_window_line_of(a, plane, 0);
     const int top = a.begin + from - NY / 2; // the first row that is looked at, of the signal
     const char *batch = line.in + (from - NY / 2) * a.in_row; // where it begins, or would
@@ -291,13 +308,14 @@ struct fc_march {
     // The batch from row q on, which begins at `batch`.
     const auto fetch = [&](int q) {
       const int y = top + q;
-      if (y >= 0 && y + B <= a.extent && q + B <= need)
+      const bool inside = y >= 0 && y + B <= a.extent && q + B <= count + NY - 1;
+      if (CELLS == 1 ? inside : __all_sync(0xffffffffu, inside))
         return l.fetch([&](int u) -> fc_march_begin { return {batch + u * a.in_row, true}; });
       // Rows beyond the signal, and none: a lane finds each row's source.
-      const int i = static_cast<int>(threadIdx.x) % B,
-                source = q + i < need ? fc_dev_border_source(BORDER, y + i, a.extent) : -1;
+      const int lane = static_cast<int>(threadIdx.x) % 32, i = lane % B, of_cell = begins % 32,
+                source = q + i < count + NY - 1 ? fc_dev_border_source(BORDER, y + i, a.extent) : -1;
       l.fetch([&](int u) -> fc_march_begin {
-        const int from_row = __shfl_sync(0xffffffffu, source, u);
+        const int from_row = __shfl_sync(0xffffffffu, source, of_cell + u);
         return {batch + (from_row - y) * a.in_row, from_row >= 0};
       });
     };
@@ -309,7 +327,7 @@ struct fc_march {
     for (int q = 0; q < need; q += B, phase ^= 1) {
       const auto of = [&](int u) -> fc_march_row {
         const int y = top + q + u;
-        return {row(phase, u), loader::CONSTANT && (y < 0 || y >= a.extent), q + u < need};
+        return {row(phase, u), loader::CONSTANT && (y < 0 || y >= a.extent), q + u < count + NY - 1};
       };
       l.put(a, t, pre, of, noted);
       batch += B * a.in_row;
@@ -321,18 +339,20 @@ struct fc_march {
         float v[V], out[OUT];
         W::add(op, row(phase, u) + window * VP, sum, v);
         const int y = q + u - (NY - 1);
-        if (y < 0 || y >= count) continue;
+        if (y < 0 || y >= most) continue;
+        const bool here = CELLS == 1 || y < count; // a piece may be shorter than others of the block
+        const int some = here ? left : 0;
         uint32_t word[WORDS];
         bool all = false;
-        if (!Post::NOTES || left > 0) {
-          if constexpr (Post::NOTES) fc_window_fill<UM>(v, left);
+        if (!Post::NOTES || some > 0) {
+          if constexpr (Post::NOTES) fc_window_fill<UM>(v, some);
           post.run(v, out, noted);
-          if (left > 0)
-            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, left, noted);
+          if (some > 0)
+            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, some, noted);
         }
         if constexpr (TOGETHER)
           fc_window_store_together<U, OUT_BEGINS == 16, THREADS % 32 ? THREADS : 32>(
-              to, word, lanes, room[ROOM ? threadIdx.x / 32 : 0]);
+              to, word, {lanes.lo, here ? lanes.hi : -1}, room[ROOM ? threadIdx.x / 32 : 0]);
         else if (all && OUT_BEGINS == 8)
           fc_window_store_halves(to, word);
         else if (all)

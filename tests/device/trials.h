@@ -406,8 +406,8 @@ static trial *trial_new(trial_kind of) {
   const gboolean window = of != SAMPLES, mixing = of == MIXING, around = of == AROUND_EACH,
                  exchanging = of == EXCHANGING, filtered = of == FILTERED;
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
-  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 40, 152}, {1, 12, 701},
-                                     {3, 17, 37},  {5, 13, 20}, {9, 1, 161},  {11, 7, 33},
+  static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 30, 290}, {1, 12, 701}, {3, 17, 37},
+                                     {5, 13, 20},  {9, 1, 161}, {11, 7, 33},  {1, 90, 31},  {3, 50, 41},
                                      {1, 1, 333},  {2, 77, 1},  {2, 3, 2}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];

@@ -193,6 +193,9 @@ static int any_of(bool flag, waiting whom, unsigned first, unsigned count) {
 static int __any_sync(unsigned, bool flag) {
   return any_of(flag, WARP, warp_of(running), 32);
 }
+static int __all_sync(unsigned mask, bool flag) {
+  return !__any_sync(mask, !flag);
+}
 static int __syncthreads_or(bool flag) {
   return any_of(flag, BLOCK, 0, static_cast<unsigned>(fibers.size()));
 }
