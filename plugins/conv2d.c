@@ -246,7 +246,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   const conv2d *self = instance;
   const int rank = rank_of(self, setup->compute);
   (void)host;
-  if (rank > 1 || (rank == 1 && setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) ||
+  if (rank > 1 || (rank == 1 && mask2d_in_integers(setup, self->nx, self->ny)) ||
       (rank == 0 && self->nx > FC_CONV2D_RUN))
     return FC_UNSUPPORTED;
   return rank == 1 ? mask2d_describe(setup, self->nx, self->ny, self->row, self->column, function)

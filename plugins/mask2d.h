@@ -87,6 +87,13 @@ static inline double mask2d_size(const double *taps, int64_t count, int *positiv
   return sum;
 }
 
+/* Whether separable sums are integers (sepconv/bytes.cu), with other bits than a composed kernel would give.
+ */
+static inline int mask2d_in_integers(const fc_setup *setup, int64_t nx, int64_t ny) {
+  const fc_format *in = setup->in[0];
+  return in->dtype == FC_U8 && setup->out->dtype == FC_U8 && !fc_sepconv_in_floats(nx, ny, in->extent);
+}
+
 /* The device function of a filter with nx taps along X and ny along Y; `y` NULL: with ny rows of nx in `x`.
  * It is worth using alone where no precompiled kernel is as fast. */
 static inline fc_status mask2d_describe(const fc_setup *setup, int64_t nx, int64_t ny, const double *x,

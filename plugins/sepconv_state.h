@@ -97,11 +97,9 @@ static inline fc_status sepconv_cuda_process(const fc_host *host, const void *pr
 }
 #endif
 
-/* Bytes to bytes are summed in integers (sepconv/bytes.cu), with other bits than a composed kernel would
- * give. */
 static inline fc_status sepconv_describe_taps(sepconv_taps taps, const fc_setup *setup,
                                               fc_device_function *function) {
-  if (setup->in[0]->dtype == FC_U8 && setup->out->dtype == FC_U8) return FC_UNSUPPORTED;
+  if (mask2d_in_integers(setup, taps.nx, taps.ny)) return FC_UNSUPPORTED;
   return mask2d_describe(setup, taps.nx, taps.ny, taps.x, taps.y, function);
 }
 

@@ -55,9 +55,8 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 #endif
 
 /* The blur's window, and what is behind its taps. Alone, too: one by one, the blurred image is written and
- * read as floats. But small images of floats have quick kernels for the blur. */
+ * read as floats. But images of few rows of floats have quick kernels for the blur. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
-  enum { THIN = 8, RGBA_LONG = 15 };
   const fc_arg *const *args = ((const gauss *)instance)->args;
   const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
   const fc_format *in = setup->in[0];
@@ -76,10 +75,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   f->growth = 1 + fabs(amount) * (1 + blur);
   fc_signal2d signal = {1, in->dtype, FC_F32, taps.nx, taps.ny, {0}};
   memcpy(signal.extent, in->extent, sizeof signal.extent);
-  const int64_t columns = in->extent[FC_AXIS_X] * in->extent[FC_AXIS_C];
-  const int large = in->extent[FC_AXIS_Y] > THIN && columns > FC_NARROW_COLUMNS &&
-                    (in->extent[FC_AXIS_C] != 4 || taps.nx < RGBA_LONG);
-  if (large || !fc_filter2d_is_quick(&signal)) f->flags |= FC_FUNCTION_ALONE;
+  if (in->extent[FC_AXIS_Y] > FC_THIN_ROWS || !fc_filter2d_is_quick(&signal)) f->flags |= FC_FUNCTION_ALONE;
   return FC_OK;
 }
 

@@ -191,11 +191,10 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
 static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_device_function *f) {
   const fc_format *in = setup->in[0];
   const int out = setup->out->dtype, stat = w->stat[0];
-  const int64_t window[2] = {w->before[0] + 1 + w->after[0], w->before[1] + 1 + w->after[1]},
-                extent[2] = {in->extent[FC_AXIS_X], in->extent[FC_AXIS_Y]};
+  const int64_t window[2] = {w->before[0] + 1 + w->after[0], w->before[1] + 1 + w->after[1]};
   if (in->kind == FC_AUDIO || !fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]))
     return FC_UNSUPPORTED;
-  if (!fc_winstat_box_is_quick(window, extent)) f->flags |= FC_FUNCTION_ALONE;
+  f->flags |= FC_FUNCTION_ALONE;
   f->source = FC_FUNCTION_BOX_TEXT;
   snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
            in->dtype, out);

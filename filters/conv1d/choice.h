@@ -12,21 +12,11 @@
 
 FC_BEGIN_DECLS
 
-/* Limits of kernels. */
-#define FC_CONV1D_ROWS_MOST   640 /* rows.cu: samples of a row, of which it has several in shared memory */
-#define FC_CONV1D_BYTES_TAPS  40  /* bytes.cu; longer masks are composed */
-#define FC_CONV1D_BYTES_SUM   32000.f /* bytes.cu: a sum's magnitude is below it */
-#define FC_CONV1D_BYTES_A_TAP 64      /* elements of a row for each tap, below which its ends take too long */
-
-/* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
- * room, or sizes beyond 32 bits (bytes.cu also rows of fewer than two of its tiles), returns FC_UNSUPPORTED,
- * then the next one is asked. */
+/* In the order in which they are asked; the first that takes the case is launched. A launcher that finds
+ * sizes beyond 32 bits returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel1d {
   FC_KERNEL1D_QUADS,   /* quads.cu: long rows of f32 */
   FC_KERNEL1D_SINGLE,  /* single.cu: an axis of one sample */
-  FC_KERNEL1D_ROWS,    /* rows.cu: several short rows a block */
-  FC_KERNEL1D_BYTES,   /* bytes.cu: rows of u8 */
-  FC_KERNEL1D_VECTORS, /* vectors.cu: rows of three or four channels of f32 */
   FC_KERNEL1D_COLUMNS, /* columns.cu */
   FC_KERNEL1D_ANY,     /* conv1d_lines, conv1d_columns: anything */
   FC_KERNEL1D_HOST     /* none that makes the border: the host does, then the case without edges */
@@ -37,7 +27,6 @@ typedef struct fc_case1d {
   int32_t along_x, edges;  /* edges: the border is to be made, of a whole signal */
   int32_t samples, pixels; /* samples of a channel are adjacent in rows; so are those of all channels */
   int32_t low;             /* low bits that addresses of rows have in common; 0 means multiples of 16 */
-  int32_t bytes;           /* u8 to u8, codes are values, and the mask's numbers suit bytes.cu */
   int64_t taps, masks;
   int64_t length; /* outputs along the axis; 1 only if there is one sample of input too */
   int64_t channels;

@@ -13,7 +13,8 @@
 // The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
-#include "filters/conv1d/windows.cuh"
+#include "filters/gpu/border.cuh"
+#include "filters/gpu/sample_words.cuh"
 
 namespace {
 
@@ -28,6 +29,32 @@ enum { ADJACENT, APART, ALONE };
 template <int WAY> constexpr int EACH = WAY == ALONE ? 1 : 4;
 template <int WAY> constexpr int ACROSS = 32 * EACH<WAY>; // elements per warp
 
+// The readable part of a column of input, and the part that windows read, in rows relative to output 0.
+struct column_ends {
+  int begin, end;
+  int first, past;
+  fc_dev_border border;
+};
+
+__device__ __forceinline__ bool is_inside(const column_ends &ends, int e, int count) {
+  return e >= ends.begin && e + count <= ends.end;
+}
+
+// False if 32 bits are not enough, or the border cannot be made.
+bool ends_of(column_ends *a, const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
+             const fc_view *out) {
+  constexpr int64_t most = INT32_MAX / 2;
+  const int64_t outputs = out->shape[FC_AXIS_X], frames = in->shape[FC_AXIS_X];
+  const int64_t around = c->before < 0 ? -c->before : c->before;
+  if (outputs > most || frames > most || around > most ||
+      !fc_dev_border_of(&a->border, edges, in, c->before, c->taps, outputs))
+    return false;
+  a->first = static_cast<int>(-c->before);
+  a->past = static_cast<int>((outputs + c->taps - 1 - c->before));
+  a->begin = edges ? 0 : a->first, a->end = edges ? static_cast<int>(frames) : a->past;
+  return true;
+}
+
 struct columns_args {
   const char *in; // the input row at the position of the first output row
   char *out;
@@ -40,14 +67,14 @@ struct columns_args {
   // Lanes per narrow image, and how many images (or strips, if ALONE) share a warp.
   int lanes, images, share;
   fc_dev_divider by_across, by_down, by_planes, by_lanes;
-  fc_window_ends ends; // in rows
+  column_ends ends; // in rows
   bool listed;
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
 };
 
 struct column_taps {
-  float tap[FC_WINDOW_TAPS];
+  float tap[FC_CONV1D_BLOCK];
 };
 // The input row for each row that windows read, if these are few; NOWHERE for the constant.
 struct column_rows {
@@ -190,7 +217,7 @@ __global__ void __launch_bounds__(32 * WARPS, WAY == ALONE ? 8 : RESIDENT)
               p.e * (WAY == ALONE ? a.out_step : static_cast<int64_t>(sizeof(T)));
   int q = p.y + a.ends.first;
   float sum[ROWS][V];
-  if (fc_window_inside(a.ends, q, ROWS - 1 + a.taps)) {
+  if (is_inside(a.ends, q, ROWS - 1 + a.taps)) {
     const char *from = column + q * a.in_row;
     sum_columns<V>(sum, list, a.taps,
                    [&](float(&x)[V]) { load<T, WAY>(x, from, a.in_map), from += a.in_row; });
@@ -248,8 +275,7 @@ bool set_ends(column_rows *rows, columns_args *a, const fc_conv1d *c, const fc_v
   fc_view down_in = *in, down_out = *out;
   down_in.shape[FC_AXIS_X] = in->shape[FC_AXIS_Y], down_out.shape[FC_AXIS_X] = out->shape[FC_AXIS_Y];
   if (in->shape[FC_AXIS_Y] <= LOW && list_rows(rows, a, c, in, edges, out)) return true;
-  return fc_window_ends_of(&a->ends, c, &down_in, edges, &down_out, 1) ||
-         list_rows(rows, a, c, in, edges, out);
+  return ends_of(&a->ends, c, &down_in, edges, &down_out) || list_rows(rows, a, c, in, edges, out);
 }
 
 // Distributes images over warps and blocks. False if the number of blocks exceeds 31 bits.
@@ -311,7 +337,7 @@ fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edge
   for (int j = 0; j < a.taps; j++) list.tap[j] = static_cast<const float *>(c->mask)[j];
   const bool wide = dense && a.width % 4 == 0 && fours(in, planes) && fours(out, planes);
   const int64_t images = out->shape[FC_AXIS_N] * a.planes;
-  return fc_window_dispatch(in->dtype, [&](auto t) {
+  return fc_conv1d_dispatch(in->dtype, [&](auto t) {
     using T = decltype(t);
     if (wide) return launch<T, ADJACENT>(a, list, rows, images, stream);
     return dense && a.width >= ACROSS<APART> ? launch<T, APART>(a, list, rows, images, stream)

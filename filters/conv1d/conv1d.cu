@@ -15,8 +15,8 @@
 //
 // The order of sums is that of conv1d.h, so the bits do not depend on the kernel or on how the signal is
 // cut. The host makes the borders: nothing here branches on them. Short masks on the common sample types and
-// layouts have kernels of their own, which make the border too: quads.cu, bytes.cu, vectors.cu, rows.cu,
-// columns.cu and single.cu. choice.c has the table.
+// layouts have kernels of their own, which make the border too: quads.cu, columns.cu and single.cu.
+// choice.c has the table.
 #include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"
@@ -473,9 +473,6 @@ fc_status launch(fc_kernel1d kernel, const fc_conv1d *c, const fc_view *in, cons
   switch (kernel) {
   case FC_KERNEL1D_QUADS: return fc_conv1d_quads(c, in, edges, out, stream);
   case FC_KERNEL1D_SINGLE: return fc_conv1d_single(c, in, edges, out, stream, notes);
-  case FC_KERNEL1D_ROWS: return fc_conv1d_rows(c, in, edges, out, stream, notes);
-  case FC_KERNEL1D_BYTES: return fc_conv1d_bytes(c, in, edges, out, stream, notes);
-  case FC_KERNEL1D_VECTORS: return fc_conv1d_vectors(c, in, edges, out, stream);
   case FC_KERNEL1D_COLUMNS: return fc_conv1d_columns(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_ANY:
     return fc_dispatch_compute(c->compute,

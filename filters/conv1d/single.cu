@@ -8,7 +8,7 @@
 // The order of sums is that of conv1d.h.
 #include "filters/conv1d/kernels.cuh"
 
-#include "filters/conv1d/windows.cuh"
+#include "filters/gpu/sample_words.cuh"
 
 namespace {
 
@@ -148,5 +148,5 @@ fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges
   }
   const bool gaps = !alike(in, out);
   for (int j = 0; j < a.taps; j++) a.tap[j] = static_cast<const float *>(c->mask)[j];
-  return fc_window_dispatch(in->dtype, [&](auto t) { return launch_aligned<decltype(t)>(a, gaps, stream); });
+  return fc_conv1d_dispatch(in->dtype, [&](auto t) { return launch_aligned<decltype(t)>(a, gaps, stream); });
 }

@@ -10,11 +10,10 @@
 // For rows of adjacent elements, as fc_march_of takes them: an interleaved row of C channels is one row
 // whose taps lie `step` = C apart.
 //
-// On sm_90 the bulk copy engine loads the rows, for floats in all bands except those at the ends: the warps
-// take turns in starting the copy of a batch, and barriers in shared memory signal when a batch has arrived
-// and when all warps have finished with it. So no warp moves elements, and none waits for the slowest. For
-// bytes the engine loads whole pieces of 16; the bytes at the ends are stored by the warp itself, from a list
-// made once per block.
+// On sm_90 the bulk copy engine loads rows of bytes: the warps take turns in starting the copy of a batch,
+// and barriers in shared memory signal when a batch has arrived and when all warps have finished with it. So
+// no warp moves elements, and none waits for the slowest. The engine loads whole pieces of 16; the bytes at
+// the ends are stored by the warp itself, from a list made once per block.
 //
 // Where a view ends with its signal (fc_edges), these kernels make the border themselves: a row above or
 // below is copied from the row that the border maps it to, and in the first and last band each thread copies
@@ -166,11 +165,10 @@ __device__ __forceinline__ fc_band_pieces fc_band_pieces_of(const fc_band &b, co
 enum fc_band_copies { FC_BAND_QUADS, FC_BAND_WORDS, FC_BAND_RAGGED };
 
 // The ring buffer of batches in shared memory, and the source of the next row. A whole row of a band is FULL
-// words per thread, plus the margin. ENGINE: in bulk if available; for one or two rows starting the engine
-// takes longer than copying by threads.
-template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool ENGINE> struct fc_band_ring {
+// words per thread, plus the margin. ENGINE: in bulk if available.
+template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES> struct fc_band_ring {
   static constexpr bool QUADS = COPIES == FC_BAND_QUADS, RAGGED = COPIES == FC_BAND_RAGGED,
-                        BULK = FC_BULK_CODE && ENGINE && (QUADS || SIZE == 1);
+                        ENGINE = SIZE == 1, BULK = FC_BULK_CODE && ENGINE;
   // Maximum of surplus elements copied.
   static constexpr int SPARE = BULK || QUADS ? 16 / SIZE - 1 : 4 / SIZE - 1;
   const char *from; // the next row to be copied
@@ -227,11 +225,11 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     const int n = way.width + b.margin, spare = SIZE == 4 && !QUADS ? 0 : SPARE;
     inner = way.width == FULL * FC_BAND_THREADS * 4 / SIZE && way.lo <= (SIZE == 4 ? 0 : -SPARE) &&
             way.hi >= n + spare;
-    bulk = BULK && (SIZE == 4 ? inner : RAGGED || b.alike);
+    bulk = BULK && (RAGGED || b.alike);
     words = QUADS ? (n + 3) / 4 * 4 : SIZE == 4 ? n : (shift_of(b, 0) + n + 3) / 4;
     if (!inner && !(BULK && RAGGED))
       share() = QUADS ? fc_band_share_of<FULL / 4 + 1>(b, way, 4, 0) : share_of_words(b, way, 0);
-    if (BULK && SIZE == 1 && !inner) list_ends(b, way);
+    if (BULK && !inner) list_ends(b, way);
     if (BULK) make_barriers();
   }
 
@@ -412,7 +410,7 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   // The next batch, once it has arrived for all threads; the copy of another is started. The first call
   // returns none.
   __device__ __forceinline__ const uint32_t *turn(const fc_band &b, const fc_band_way &way) {
-    if (BULK && ((SIZE == 1 && RAGGED) || bulk)) {
+    if (BULK && (RAGGED || bulk)) {
       turn_bulk(b, way);
     } else {
       fc_await_copies<STAGES - 2 - ENGINE>();
@@ -454,12 +452,11 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
     const char *row = lane < rows ? from + lane * b.in_row : nullptr;
     if (outside && row) row = row_of(b, lane);
     if (outside) store_constant(b, __ballot_sync(~0u, lane < rows && !row), to);
-    if (SIZE == 1 && RAGGED) tell_places(row);
-    if (SIZE == 1 && !inner) store_ends(b, way, row, to);
+    if (RAGGED) tell_places(row);
+    if (!inner) store_ends(b, way, row, to);
     if (row) {
-      const fc_band_pieces p = SIZE == 4 ? fc_band_pieces{0, (way.width + b.margin + 3) / 4 * 16}
-                                         : fc_band_pieces_of(b, way, place_of(row));
-      const int first = SIZE == 4 ? 0 : place_of(row) + p.first, bytes = p.end - p.first;
+      const fc_band_pieces p = fc_band_pieces_of(b, way, place_of(row));
+      const int first = place_of(row) + p.first, bytes = p.end - p.first;
       if (bytes > 0) {
         fc_bar_await_bytes(full(turns), bytes);
         fc_bulk_copy(fc_shared_address(to + lane * b.pitch) + first, row + p.first, bytes, full(turns));
@@ -570,37 +567,35 @@ template <int SIZE, int BATCH, int STAGES, int FULL, fc_band_copies COPIES, bool
   }
 };
 
-// How many rows of outputs a thread stores, 4 adjacent ones of the group of columns from `group` on: 0 if it
-// has no columns.
-__device__ __forceinline__ uint32_t fc_band_rows(const fc_band_way &way, int group) {
-  uint32_t rows = group + 4 * static_cast<int>(threadIdx.x) < way.width ? way.count : 0;
+// How many rows of outputs a thread stores, 4 adjacent ones of each: 0 if it has no columns.
+__device__ __forceinline__ uint32_t fc_band_rows(const fc_band_way &way) {
+  uint32_t rows = 4 * static_cast<int>(threadIdx.x) < way.width ? way.count : 0;
   asm volatile("" : "+r"(rows)); // or the compiler finds it out anew in every row
   return rows;
 }
 
 // Stores the sums of a warp's 128 columns by adjacent lanes. `room` has 128 floats for each warp.
-__device__ __forceinline__ void fc_band_store_across(const fc_band_way &way, char *to, int group, float4 v,
+__device__ __forceinline__ void fc_band_store_across(const fc_band_way &way, char *to, float4 v,
                                                      float *room) {
   const int lane = threadIdx.x % 32, first = static_cast<int>(threadIdx.x) / 32 * 128 + lane;
-  float *row = reinterpret_cast<float *>(to) + group;
+  float *row = reinterpret_cast<float *>(to);
   __syncwarp();
   *reinterpret_cast<float4 *>(room + 4 * lane) = v;
   __syncwarp();
 #pragma unroll
   for (int p = 0; p < 4; p++)
-    if (first + 32 * p < way.width - group) row[first + 32 * p] = room[32 * p + lane];
+    if (first + 32 * p < way.width) row[first + 32 * p] = room[32 * p + lane];
 }
 
 // Stores a thread's sums of output o, if it is one. QUADS: 4 at a time, at `to`; otherwise `to` is the start
 // of the row.
 template <bool QUADS>
 __device__ __forceinline__ void fc_band_store(const fc_band_way &way, uint32_t rows, int o, char *to,
-                                              int group, float4 v, float *room) {
+                                              float4 v, float *room) {
   if (QUADS) {
-    if (static_cast<uint32_t>(o) < rows) *reinterpret_cast<float4 *>(to + 4 * group) = v;
+    if (static_cast<uint32_t>(o) < rows) *reinterpret_cast<float4 *>(to) = v;
   } else {
-    if (static_cast<uint32_t>(o) < static_cast<uint32_t>(way.count))
-      fc_band_store_across(way, to, group, v, room);
+    if (static_cast<uint32_t>(o) < static_cast<uint32_t>(way.count)) fc_band_store_across(way, to, v, room);
   }
 }
 

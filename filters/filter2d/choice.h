@@ -17,38 +17,33 @@ FC_BEGIN_DECLS
 #define FC_MARCH_MARGIN 124 /* elements of a window beyond its own, and taps */
 #define FC_MARCH_STEP   4   /* channels */
 
-#define FC_SEPCONV_TAPS     31 /* of kernels that know the number when they are compiled */
-#define FC_CONV2D_TAPS      15
-#define FC_CONV2D_TAPS_FOUR 7 /* conv2d/floats.cu, of 4 channels */
-#define FC_CONV2D_TAPS_LOW  7 /* conv2d/bytes.cu, narrow_bytes.cu, line_bytes.cu */
+#define FC_SEPCONV_TAPS      31 /* of kernels that know the number when they are compiled */
+#define FC_BAND_TAPS         25 /* sepconv/floats.cu, at least */
+#define FC_CONV2D_TAPS       15 /* conv2d/line.cu */
+#define FC_CONV2D_TAPS_BYTES 3  /* conv2d/bytes.cu */
+#define FC_CONV2D_TAPS_LINE  7  /* conv2d/line_bytes.cu */
 
 #define FC_DIGIT_TAPS    121 /* sepconv/digits.cuh, across; down FC_SEPCONV_TAPS */
 #define FC_QUADS_DOWN    7   /* sepconv/quads_bytes.cu: rows of a window, */
 #define FC_QUADS_WINDOW  32  /* bytes of a row of windows, */
 #define FC_QUADS_OUTPUTS 16  /* of which outputs */
 
-#define FC_NARROW_COLUMNS 256 /* narrow.cuh: 8 per lane of a warp */
-#define FC_NARROW_TAPS    31
-#define FC_THIN_ROWS      8   /* sepconv/thin.cuh */
-#define FC_WAYS_THREADS   128 /* sepconv/ways.cu, of a block */
+#define FC_THIN_ROWS   8   /* sepconv/thin.cuh */
+#define FC_FLOATS_MOST 768 /* elements of a row of bytes whose separable sums are floats */
 
 /* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
  * room on its device returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel2d {
-  FC_KERNEL2D_WAYS,         /* sepconv/ways.cu: several parts of an image side by side */
-  FC_KERNEL2D_WAYS_BYTES,   /* sepconv/ways_bytes.cu */
-  FC_KERNEL2D_NARROW_BYTES, /* conv2d/narrow_bytes.cu */
-  FC_KERNEL2D_NARROW,       /* sepconv/narrow.cu, conv2d/narrow.cu: rows of few elements, all types */
-  FC_KERNEL2D_LINE,         /* sepconv/line.cu, conv2d/line.cu: one row, or one dense column */
-  FC_KERNEL2D_LINE_BYTES,   /* sepconv/line_bytes.cu, conv2d/line_bytes.cu */
-  FC_KERNEL2D_THIN,         /* sepconv/thin.cu: few rows */
-  FC_KERNEL2D_THIN_BYTES,   /* sepconv/thin_bytes.cu */
-  FC_KERNEL2D_FLOATS,       /* sepconv/floats.cu, conv2d/floats.cu: bands of 512 elements */
-  FC_KERNEL2D_QUADS_BYTES,  /* sepconv/quads_bytes.cu */
-  FC_KERNEL2D_BYTES,        /* sepconv/bytes.cu, conv2d/bytes.cu */
-  FC_KERNEL2D_MARCH,        /* sepconv_march: a warp a strip, all types, several terms */
-  FC_KERNEL2D_TILES,        /* sepconv_tile, conv2d_tile: anything */
-  FC_KERNEL2D_HOST          /* none that makes the border: the host does, then the case without edges */
+  FC_KERNEL2D_LINE,        /* sepconv/line.cu, conv2d/line.cu: one row, or one dense column */
+  FC_KERNEL2D_LINE_BYTES,  /* sepconv/line_bytes.cu, conv2d/line_bytes.cu */
+  FC_KERNEL2D_THIN,        /* sepconv/thin.cu: few rows */
+  FC_KERNEL2D_THIN_BYTES,  /* sepconv/thin_bytes.cu */
+  FC_KERNEL2D_FLOATS,      /* sepconv/floats.cu: bands of 512 elements */
+  FC_KERNEL2D_QUADS_BYTES, /* sepconv/quads_bytes.cu */
+  FC_KERNEL2D_BYTES,       /* sepconv/bytes.cu, conv2d/bytes.cu */
+  FC_KERNEL2D_MARCH,       /* sepconv_march: a warp a strip, all types, several terms */
+  FC_KERNEL2D_TILES,       /* sepconv_tile, conv2d_tile: anything */
+  FC_KERNEL2D_HOST         /* none that makes the border: the host does, then the case without edges */
 } fc_kernel2d;
 
 typedef struct fc_case2d {
@@ -73,8 +68,12 @@ FC_FILTERS_API fc_case2d fc_sepconv_case(const fc_sepconv *op, const fc_view *in
 FC_FILTERS_API fc_case2d fc_conv2d_case(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
                                         const fc_view *out);
 
-/* Whether bytes can be summed by digits, but for the margin of a border that is to be made. */
-int fc_case2d_digits(const fc_case2d *c);
+/* Whether separable sums of bytes to bytes are floats, as in composed kernels, and not integers
+ * (sepconv/digits.cuh): by masks that are composed, in images too narrow for bands of these, but not in a
+ * column or few rows, which have kernels. Bits differ, so that it is decided by the whole signal's extent.
+ * 224 x 224 RGB by 3, 7, 15 taps took 104, 145, 275 us, by integers that several images share 127, 163, 255;
+ * 300 x 300 126, 120, 188 and 89, 105, 143; 31 wide 331, 333, 415 and 513, 622, 837 (H200, 90 to 134 MB). */
+FC_FILTERS_API int fc_sepconv_in_floats(int64_t nx, int64_t ny, const int64_t extent[FC_AXES]);
 
 /* Whether sepconv/thin.cu takes an image of so many rows as it is, or else its column as a row. */
 int fc_case2d_is_thin(int64_t height, int64_t ny);
@@ -89,15 +88,6 @@ typedef struct fc_signal2d {
   int64_t nx, ny, extent[FC_AXES];
 } fc_signal2d;
 FC_FILTERS_API int fc_filter2d_is_quick(const fc_signal2d *s);
-
-/* How blocks of sepconv/ways.cu share rows of `columns` elements: bands of a row, groups of four pixels of a
- * band, and parts of the image of a block. */
-typedef struct fc_ways_sharing {
-  int64_t bands;
-  int quads, together, threads;
-  double worth; /* share of the threads that have outputs, reduced by what bands read beyond theirs */
-} fc_ways_sharing;
-fc_ways_sharing fc_ways_share(int64_t columns, int64_t step, int64_t margin);
 
 FC_END_DECLS
 

@@ -2,14 +2,13 @@
 //
 // conv2d.cu - dense 2-D filters on a CUDA device.
 //
-// f32 to f32 with square masks marches in bands (conv2d/floats.cu), and so does u8 (conv2d/bytes.cu). Images
-// of one row or column have kernels of their own (conv2d/line.cu), as have narrow ones and batches of small
-// ones (conv2d/narrow.cu). choice.c has the table.
+// Most are composed (filters/gpu/march.cuh). 3 x 3 of u8 marches in bands (conv2d/bytes.cu), and images of
+// one row or column have kernels of their own (conv2d/line.cu, conv2d/line_bytes.cu). choice.c has the table.
 //
-// Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread, which
-// share what is read of a row. The order of sums is the same in all kernels.
+// Where nothing is composed, all else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs
+// per thread, which share what is read of a row. The order of sums is the same in all kernels.
 #include "filters/filter2d/conv2d.h"
-#include "filters/filter2d/conv2d/floats.cuh"
+#include "filters/filter2d/conv2d/kernels.cuh"
 #include "filters/gpu/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
@@ -74,11 +73,8 @@ fc_status run(const fc_conv2d *op, const fc_view *in, const fc_edges *edges, con
   const fc_case2d c = fc_conv2d_case(op, in, edges, out);
   return fc_march_run(c, in, edges, out, notes, [&](fc_kernel2d kernel, const fc_march &m) {
     switch (kernel) {
-    case FC_KERNEL2D_NARROW_BYTES: return fc_conv2d_narrow_bytes(op, m, s);
-    case FC_KERNEL2D_NARROW: return fc_conv2d_narrow(op, m, s);
     case FC_KERNEL2D_LINE: return fc_conv2d_line(op, m, s);
     case FC_KERNEL2D_LINE_BYTES: return fc_conv2d_line_bytes(op, m, s);
-    case FC_KERNEL2D_FLOATS: return fc_conv2d_floats(op, m, s);
     case FC_KERNEL2D_BYTES: return fc_conv2d_bytes(op, m, s);
     default: break;
     }
@@ -101,7 +97,7 @@ extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in
   if (fc_view_count(out) == 0) return FC_OK;
   const auto takes = [&](const fc_view *from, const fc_view *to) {
     const fc_case2d c = fc_conv2d_case(op, from, edges, to);
-    return fc_case2d_choose(&c, FC_KERNEL2D_WAYS) != FC_KERNEL2D_HOST;
+    return fc_case2d_choose(&c, FC_KERNEL2D_LINE) != FC_KERNEL2D_HOST;
   };
   return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
     return run(op, from, edges, to, s, notes);

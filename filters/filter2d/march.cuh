@@ -47,7 +47,6 @@ struct fc_march {
   int32_t warp_words;           // of shared memory
   int32_t up, left;             // rows and elements of a window above and left of its output
   bool quads;                   // outputs can be stored 4 at a time
-  bool digits;                  // fc_case2d_digits
   fc_march_edges edges;         // of bands only (band.cuh)
   fc_dev_map<float> in_map, out_map;
   uint32_t *notes;
@@ -314,7 +313,7 @@ static inline fc_march fc_march_of(const fc_case2d &c, const fc_view *in, const 
   m.raw_pitch =
       in->dtype == FC_F32 ? m.row_pitch : ((FC_MARCH_WIDTH + m.margin) * m.in_size + 6) / 16 * 4 + 4;
   m.up = static_cast<int32_t>(c.ny / 2), m.left = static_cast<int32_t>(c.nx / 2 * c.step);
-  m.quads = fc_march_quads(out), m.digits = fc_case2d_digits(&c);
+  m.quads = fc_march_quads(out);
   m.in_map = fc_dev_map_of<float>(in->kind, in->dtype);
   m.out_map = fc_dev_map_of<float>(out->kind, out->dtype);
   m.notes = notes;

@@ -2,16 +2,16 @@
 //
 // sepconv.cu - separable 2-D filters on a CUDA device, both passes in one kernel.
 //
-// The marching kernel (march.cuh) is for f32, up to 31 taps vertically, and windows up to 125 elements wide:
-// each new row is summed horizontally from shared memory, 4 outputs per lane, and the result is added to the
-// sums per column that it contributes to, which are in registers, for 7, 15 or 31 taps at most. A step of the
-// march is 8 rows, all unrolled, after which each sum is renamed to the one 8 rows before. It takes masks of
-// several terms, and others where nothing can be composed; taps are read from shared memory.
+// Most are composed (filters/gpu/march.cuh). Kernels that are faster for their cases are asked first
+// (choice.c): bands (band.cuh) of f32 by many taps, sepconv/floats.cu, and of u8 to u8,
+// sepconv/quads_bytes.cu and sepconv/bytes.cu; images of few rows or one column, sepconv/line.cu, thin.cu,
+// and theirs of bytes.
 //
-// Kernels that are faster for their cases are asked first (choice.c). Bands (band.cuh): f32 with as many taps
-// horizontally as vertically, sepconv/floats.cu, and u8 to u8, sepconv/quads_bytes.cu and sepconv/bytes.cu.
-// Images of few rows or one column: sepconv/line.cu, thin.cu, and theirs of bytes. Narrow images and batches
-// of small ones, and f32 of several channels: sepconv/ways.cu, sepconv/ways_bytes.cu and sepconv/narrow.cu.
+// The marching kernel (march.cuh) takes masks of several terms, and others where nothing is composed, of up
+// to 31 rows and windows up to 125 elements wide: each new row is summed horizontally from shared memory, 4
+// outputs per lane, and the result is added to the sums per column that it contributes to, which are in
+// registers, for 7, 15 or 31 taps at most. A step of the march is 8 rows, all unrolled, after which each sum
+// is renamed to the one 8 rows before. Taps are read from shared memory.
 //
 // Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
 // thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
@@ -21,7 +21,6 @@
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
 #include "filters/filter2d/sepconv/band.cuh"
-#include "filters/filter2d/sepconv/ways.cuh"
 
 namespace {
 
@@ -284,9 +283,6 @@ fc_status run(const fc_sepconv *op, const fc_view *in, const fc_edges *edges, co
   const fc_case2d c = fc_sepconv_case(op, in, edges, out);
   return fc_march_run(c, in, edges, out, notes, [&](fc_kernel2d kernel, const fc_march &m) {
     switch (kernel) {
-    case FC_KERNEL2D_WAYS: return fc_sepconv_ways(op, m, s);
-    case FC_KERNEL2D_WAYS_BYTES: return fc_sepconv_ways_bytes(op, m, s);
-    case FC_KERNEL2D_NARROW: return fc_sepconv_narrow(op, m, s);
     case FC_KERNEL2D_LINE: return fc_sepconv_line(op, m, s);
     case FC_KERNEL2D_LINE_BYTES: return fc_sepconv_line_bytes(op, m, s);
     case FC_KERNEL2D_THIN: return fc_sepconv_thin(op, m, s);
@@ -318,7 +314,7 @@ extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *
   if (fc_view_count(out) == 0) return FC_OK;
   const auto takes = [&](const fc_view *from, const fc_view *to) {
     const fc_case2d c = fc_sepconv_case(op, from, edges, to);
-    return fc_case2d_choose(&c, FC_KERNEL2D_WAYS) != FC_KERNEL2D_HOST;
+    return fc_case2d_choose(&c, FC_KERNEL2D_LINE) != FC_KERNEL2D_HOST;
   };
   return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
     return run(op, from, edges, to, nullptr, s, notes);

@@ -18,8 +18,9 @@
  * every sum is independent of shapes and addresses, so pieces of an image give the bits of the whole. Long
  * sums are made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of a run and the
  * number of runs. Backends agree to rounding. (On a CUDA device, u8 images that stay u8 are summed
- * horizontally in exact integers with taps of 24 bits, sepconv/bytes.cu: the error is of the same size, but
- * the bits differ from those of a float output.)
+ * horizontally in exact integers with taps of 24 bits, sepconv/bytes.cu, but narrow ones,
+ * fc_sepconv_in_floats of choice.h: the error is of the same size, but the bits differ from those of a float
+ * output.)
  *
  * Threads: all functions are pure functions of their arguments.
  */

@@ -2,7 +2,7 @@
 //
 // tiles.cuh - the general method for 2-D filters on a CUDA device, for every layout, type and mask: a thread
 // sums FC_TILE_ROWS outputs below each other, so that a row that it reads serves them all, directly from
-// memory through the caches. Internal to filters/: sepconv.cu and conv2d.cu march (march.cuh) where they can.
+// memory through the caches. Internal to filters/.
 #ifndef FC_FILTERS_CONV2D_TILES_CUH
 #define FC_FILTERS_CONV2D_TILES_CUH
 

@@ -94,19 +94,6 @@ __device__ __forceinline__ uint32_t fc_held_bytes(uint32_t codes) {
 #endif
 }
 
-// Bytes in two thirds of the instructions, if the results are known to be bounded: a byte in bits 16 to 23 is
-// a float without conversion, 2^-133 times its value, since the spacing of the smallest floats is constant.
-// Sums and products of such values have the same bits as normal ones, above 2^-93.
-constexpr float FC_TINY_UP = 0x1p100f;            // for the weights of tiny values; sums are then
-constexpr float FC_TINY_SUM = 0x1p-33f;           // times their value
-constexpr float FC_TINY_RESULT = 1 / FC_TINY_SUM; // and back to their value
-constexpr float FC_TINY_MOST = 32000.f;           // for |result| below this
-
-template <int N> __device__ __forceinline__ void fc_bytes_tiny(float (&v)[N], const uint32_t (&from)[N / 4]) {
-#pragma unroll
-  for (int k = 0; k < N; k++) v[k] = __uint_as_float(__byte_perm(from[k / 4], 0, 0x4044 | k % 4 << 8));
-}
-
 // Bytes of floats whose low 16 bits are codes, as signed numbers.
 template <int N>
 __device__ __forceinline__ void fc_bytes_near(uint32_t (&to)[N / 4], const uint32_t (&t)[N],
@@ -120,16 +107,6 @@ __device__ __forceinline__ void fc_bytes_near(uint32_t (&to)[N / 4], const uint3
     to[k / 4] = __byte_perm(first, second, 0x6420);
   }
   noted.clipped |= beyond != 0;
-}
-
-// Bytes from sums that are FC_TINY_SUM times the result.
-template <int N>
-__device__ __forceinline__ void fc_bytes_tame(uint32_t (&to)[N / 4], const float (&v)[N],
-                                              fc_dev_noted &noted) {
-  uint32_t t[N];
-#pragma unroll
-  for (int k = 0; k < N; k++) t[k] = __float_as_uint(fmaf(v[k], FC_TINY_RESULT, 12582912.f));
-  fc_bytes_near<N>(to, t, noted);
 }
 
 // Moves codes into the low bits: bytes to the middle of 16, so that those slightly out of range are still

@@ -240,7 +240,3 @@ int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, in
   if (stat == FC_WINSTAT_VAR && out_dtype != FC_F32) return 0;
   return stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN || in_dtype == FC_U8;
 }
-
-int fc_winstat_box_is_quick(const int64_t window[2], const int64_t extent[2]) {
-  return extent[1] == 1 && window[1] > 1;
-}

@@ -119,9 +119,6 @@ FC_FILTERS_API int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int6
  */
 FC_FILTERS_API int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64_t columns,
                                          int64_t channels, int64_t samples);
-/* Whether precompiled kernels are at least as fast as that, for windows and images of so many columns and
- * rows (FC_UNKNOWN: many): where all rows of a window are the border's, through which a composed one goes. */
-FC_FILTERS_API int fc_winstat_box_is_quick(const int64_t window[2], const int64_t extent[2]);
 
 /* The same on the device of the views; enqueues on `stream` and returns. The scratch
  * is device memory, 256-byte aligned. */

@@ -274,7 +274,7 @@ static void edges_check(int rounds) {
     taken += edges_trial(&t, &edges);
     free(t.mask);
   }
-  CHECK(taken > rounds / 10, "%d of %d", taken, rounds);
+  CHECK(taken > rounds / 20, "%d of %d", taken, rounds);
 }
 
 int main(void) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// bytes.cu - dense 2-D filters of u8 images in bands (bytes.cuh). As in floats.cu, a thread reads the window
-// of each new row once and adds its products to the K sums per column that the row contributes to, all in
-// registers.
+// bytes.cu - dense 2-D filters of u8 images in bands (bytes.cuh). A thread reads the window of each new row
+// once and adds its products to the K sums per column that the row contributes to, all in registers.
 #include "filters/filter2d/conv2d/bytes.cuh"
 
 namespace {
@@ -70,7 +69,7 @@ template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march 
 } // namespace
 
 fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
-  return fc_band_choose<3, FC_CONV2D_TAPS_LOW>(op->nx, [&](auto k) {
+  return fc_band_choose<3, FC_CONV2D_TAPS_BYTES>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return launch<k(), 1>(op, m, stream);
     case 3: return launch<k(), 3>(op, m, stream);

@@ -17,7 +17,7 @@
 #include <math.h>
 
 #include "filters/filter2d/band.cuh"
-#include "filters/filter2d/conv2d/floats.cuh"
+#include "filters/filter2d/conv2d/kernels.cuh"
 
 // How rows of bytes are loaded by the kernels of bytes.cu: a block marches down a band of columns, and the
 // bulk copy engine (copy_bulk.cuh) loads each row's part of it into a ring of batches in shared memory,
@@ -209,9 +209,7 @@ template <int K, int STEP> struct fc_byte_window {
 // ---- sums down ---------------------------------------------------------------
 
 // Rows per batch and batches in shared memory; blocks that share a multiprocessor's registers.
-template <int K> struct fc_byte_layout {
-  static constexpr int rows = K <= 5 ? 4 : 2, stages = K <= 3 ? 4 : 8, blocks = K <= 3 ? 8 : K <= 5 ? 4 : 5;
-};
+template <int K> struct fc_byte_layout { static constexpr int rows = 4, stages = 4, blocks = 8; };
 
 template <int K> struct fc_byte_sums {
   static constexpr int ROWS = K - 1 + fc_byte_layout<K>::rows;
@@ -234,7 +232,6 @@ __device__ __forceinline__ void fc_byte_scatter(int u, const fc_byte_mask<K> &ma
         float &to = sum.of[u + K - 1 - j][e];
         to = fmaf(mask.tap[i][j], v[e], to);
       }
-    if (K > 3) asm volatile("" ::: "memory"); // taps stay in uniform registers, see floats.cu
   }
 }
 

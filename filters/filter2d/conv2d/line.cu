@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // line.cu - dense 2-D filters of f32 images of one row, or one pixel wide (line.cuh).
-#include "filters/filter2d/conv2d/floats.cuh"
+#include "filters/filter2d/conv2d/kernels.cuh"
 #include "filters/filter2d/conv2d/line.cuh"
 
 namespace {
@@ -80,7 +80,7 @@ __device__ __forceinline__ void sum_column(const mask_of<K> &mask, const window<
 #pragma unroll
       for (int p = 0; p < 4 * GROUPS; p++)
         sum.of[p] = fmaf(mask.tap[j][i], CONSTANT && i != K / 2 ? mask.beside : w.at(j, p), sum.of[p]);
-    asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
+    asm volatile("" ::: "memory"); // keeps taps in uniform registers
   }
 }
 

@@ -6,6 +6,11 @@
 // remain. Internal to filters/.
 //
 // The order of sums is that of the marching kernels, and so are the bits.
+//
+// Of many taps the source of these matters. With taps in ordinary registers a multiply-add fetches three
+// operands and waits for the banks of the register file; with taps in uniform registers it fetches two. These
+// are few, so the taps of a row are loaded from constant memory ahead of it, and the compiler is kept from
+// gathering all.
 #ifndef FC_FILTERS_CONV2D_LINE_CUH
 #define FC_FILTERS_CONV2D_LINE_CUH
 

@@ -28,7 +28,7 @@ __device__ __forceinline__ void add(const fc_byte_mask<K> &mask, const fc_byte_w
       for (int e = 0; e < FC_BYTE_COLUMNS; e++)
         sum[e] = fmaf(mask.tap[j][i], BESIDE && across != K / 2 ? constant : w[along * STEP + e], sum[e]);
     }
-    if (K > 3) asm volatile("" ::: "memory"); // keeps the taps in uniform registers, see floats.cu
+    if (K > 3) asm volatile("" ::: "memory"); // keeps taps in uniform registers
   }
 }
 
@@ -71,7 +71,7 @@ fc_status launch(const fc_conv2d *op, const fc_march &line, cudaStream_t stream)
 fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   const fc_march line = fc_line_of(m, op->nx, op->ny);
   const bool column = m.height > 1;
-  return fc_band_choose<3, FC_CONV2D_TAPS_LOW>(op->nx, [&](auto k) {
+  return fc_band_choose<3, FC_CONV2D_TAPS_LINE>(op->nx, [&](auto k) {
     switch (m.step) {
     case 1: return column ? launch<k(), 1, true>(op, line, stream) : launch<k(), 1, false>(op, line, stream);
     case 3: return column ? launch<k(), 3, true>(op, line, stream) : launch<k(), 3, false>(op, line, stream);

@@ -10,9 +10,8 @@
 #include "filters/filter2d/sepconv.h"
 
 // Four adjacent sums of N taps, STEP apart, from s + FIRST on (s is aligned to 16 bytes).
-template <int N, int STEP, int FIRST = fc_band_early<N, STEP>>
-__device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
-  constexpr int QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
+template <int N, int STEP> __device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
+  constexpr int FIRST = fc_band_early<N, STEP>, QUADS = (FIRST + (N - 1) * STEP + 4 + 3) / 4;
   float w[4 * QUADS];
   float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll
@@ -31,11 +30,12 @@ __device__ __forceinline__ float4 fc_sum_along(const float *s, const float *x) {
   return sum;
 }
 
-// f32 to f32, one term, with the same number of taps horizontally and vertically. The bits are those of
-// sepconv.cu.
+// f32 to f32, one term, with the same odd number of taps, FC_BAND_TAPS or more, horizontally and vertically.
+// The bits are those of sepconv.cu.
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// The same for images of one row, or one pixel wide without gaps, whose border is made here.
+// The same by any odd number for images of one row, or one pixel wide without gaps, whose border is made
+// here.
 fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
 // f32 to f32 for images of few rows whose border is made here, one term. The bits are those of sepconv.cu.
@@ -48,12 +48,9 @@ fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaSt
 fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// u8 to u8 for images, one term. Whether there is a kernel depends only on the types, the masks, and whether
-// rows consist of adjacent elements: all parts of an image use the same one.
+// u8 to u8 for images, one term. Whether there is a kernel depends only on the types, the masks, the
+// signal's extent (fc_sepconv_in_floats), and whether rows consist of adjacent elements: all parts of an
+// image use the same one.
 fc_status fc_sepconv_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
-
-// Narrow images and batches of small ones, of all supported types; one term. The bits are those of
-// sepconv.cu.
-fc_status fc_sepconv_narrow(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
 #endif

@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(FC_BAND_THREADS, (layout_of<N, RAGGED>::blocks
   const int lane = threadIdx.x % 32, end = way.count + N - 1;
   const uint32_t inside = RAGGED ? fc_columns_inside<G>(way.width) : 0;
   // Rows beyond the mask's are not loaded.
-  fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
+  fc_band_ring<1, BATCH, layout_of<N, RAGGED>::stages, G, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS> ring(
       b, way, way.count + b.rows_down - 1, memory + sizeof all / 4);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
   fc_fragment<KS> f;

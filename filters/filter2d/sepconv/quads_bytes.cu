@@ -39,7 +39,7 @@ __device__ __forceinline__ void march(const fc_band &b, const taps_of<N> &t, con
   const int end = way.count + N - 1;
   const uint32_t inside = fc_quads_inside(way.width);
   // Rows beyond the mask's are not loaded.
-  fc_band_ring<1, BATCH, layout_of<N>::stages, GROUPS, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS, true> ring(
+  fc_band_ring<1, BATCH, layout_of<N>::stages, GROUPS, RAGGED ? FC_BAND_RAGGED : FC_BAND_WORDS> ring(
       b, way, way.count + b.rows_down - 1, memory);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(way.in));
   fc_quads_fragment f;
