@@ -9,7 +9,7 @@
 #include "core/contract/plugin.h"
 
 enum {
-  MARCH_THREADS = 128, /* at most; half as many for vectors of 16 elements */
+  MARCH_THREADS = 128, /* at most; half as many where that is faster (fc_vectors_threads) */
   MARCH_SHARED = 48 << 10,
   MARCH_REGISTERS = 200
 };
@@ -141,8 +141,8 @@ gint64 fc_vectors_threads(const fc_vectors *w) {
   enum { RING = 28 << 10 };
   /* gain, 5 + 5 taps, clip, gain of RGB of bytes, 12288 x 12288, took 403 us by 64 threads and 389 by 128
    * (H200). */
-  const gboolean few = w->v < 16 || (is_separable(w) && w->begins[0] >= 16 && w->begins[1] >= 16);
-  gint64 threads = few && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
+  const gboolean many = w->v < 16 || (is_separable(w) && w->begins[0] >= 16 && w->begins[1] >= 16);
+  gint64 threads = many && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
   while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
   return w->sorted ? w->threads : threads;
 }
