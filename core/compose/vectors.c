@@ -416,8 +416,7 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   few |= kept(w) > REGISTERS;
   w->v = w->um == 3 ? 12 : sizes[few][size].v, w->cell = sizes[few][size].threads, w->lends = TRUE;
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
-  /* As if rows began anywhere: 32 x 32 bytes by 7 x 7 took 475 us by vectors and 394, by 5 taps 172 and 183.
-   */
+  /* As if rows began anywhere: 32 x 32 bytes by 7 x 7 took 475 us by vectors and 394, by 5 taps 172, 183. */
   if (may_be_by_units(w) && single_of(w) > FEW * w->cell) w->begins[0] = 1, w->loose[0] = TRUE;
   if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w) ||
       (!is_by_units(w) && seen_of(w) > w->cell))
