@@ -91,8 +91,7 @@ static int is_quick_row(const fc_signal1d *s) {
 /* Along columns: of more taps than are composed, and few rows by many taps, 8 of 33 M floats by 31 172 us,
  * composed 366, by 5 71 both; otherwise composed ones are as fast (4096 x 4096 floats by 5, 15, 31 40, 44, 52
  * us and 38, 41, 51) or faster: 4095 x 4095 RGB of bytes by 5 102 and 64, floats of 32 x 32 by 5, 31 125, 253
- * and 76, 156. Columns of one float, or two,
- * without gaps are rows. */
+ * and 76, 156. Columns of one float, or two, without gaps are rows. */
 static int is_quick_column(const fc_signal1d *s) {
   enum { LOW = 8, FEW = 8, ROW = 2, MANY = 31 };
   const int64_t elements = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C], rows = s->extent[FC_AXIS_Y];

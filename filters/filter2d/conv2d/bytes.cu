@@ -8,9 +8,9 @@ namespace {
 
 template <int K, int STEP, bool RAGGED>
 __device__ __forceinline__ void march(const fc_band &b, const fc_byte_mask<K> &mask, const fc_band_way &way,
-                                      fc_byte_room<fc_byte_layout<K>::stages> &room, void *memory) {
-  constexpr int BATCH = fc_byte_layout<K>::rows;
-  using ring_of = fc_byte_ring<BATCH, fc_byte_layout<K>::stages>;
+                                      fc_byte_room<FC_BYTE_STAGES> &room, void *memory) {
+  constexpr int BATCH = FC_BYTE_ROWS;
+  using ring_of = fc_byte_ring<BATCH, FC_BYTE_STAGES>;
   const int own = FC_BYTE_COLUMNS * static_cast<int>(threadIdx.x), end = way.count + K - 1;
   ring_of ring(room, memory);
   const fc_byte_place p = fc_byte_place_of(own + way.x + b.edges.left, static_cast<int>(b.columns));
@@ -23,7 +23,7 @@ __device__ __forceinline__ void march(const fc_band &b, const fc_byte_mask<K> &m
     // A warp without columns only takes part in loading rows.
     if (q < 0 || !__any_sync(~0u, p.whole || p.some)) continue;
     using window = fc_byte_window<K, STEP>;
-    const uint32_t at = ring.batch(b, now) + own, *shift = room.shift[now % fc_byte_layout<K>::stages];
+    const uint32_t at = ring.batch(b, now) + own, *shift = room.shift[now % FC_BYTE_STAGES];
     typename window::raw next(at + shift[0]); // loaded one row in advance
 #pragma unroll
     for (int u = 0; u < BATCH; u++, to += b.out_row) {
@@ -40,12 +40,12 @@ __device__ __forceinline__ void march(const fc_band &b, const fc_byte_mask<K> &m
 }
 
 template <int K, int STEP, bool RAGGED>
-__global__ void __launch_bounds__(FC_BAND_THREADS, fc_byte_layout<K>::blocks)
+__global__ void __launch_bounds__(FC_BAND_THREADS, FC_BYTE_BLOCKS)
     conv2d_bytes_band(const __grid_constant__ fc_band b, const __grid_constant__ fc_byte_mask<K> mask) {
 #if FC_BULK_CODE
   extern __shared__ __align__(16) uint32_t memory[];
-  __shared__ fc_byte_room<fc_byte_layout<K>::stages> room;
-  const fc_band_way way = fc_byte_band<1>(b);
+  __shared__ fc_byte_room<FC_BYTE_STAGES> room;
+  const fc_band_way way = fc_byte_band(b);
   fc_byte_begin(b, way, way.width + b.margin, room);
   __syncthreads();
   march<K, STEP, RAGGED>(b, mask, way, room, memory);
@@ -56,10 +56,10 @@ template <int K, int STEP, bool RAGGED>
 fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {
   const auto kernel = conv2d_bytes_band<K, STEP, RAGGED>;
   if (!fc_byte_has_engine(reinterpret_cast<const void *>(kernel))) return FC_UNSUPPORTED;
-  fc_band b = fc_byte_band_of<1>(m, K);
+  fc_band b = fc_byte_band_of(m, K);
   b.overlap = m.columns >= FC_BYTE_WIDTH && (RAGGED || m.columns % FC_BYTE_COLUMNS == 0);
-  return fc_band_launch(kernel, b, m, fc_byte_mask_of<K>(op),
-                        fc_byte_layout<K>::stages * fc_byte_layout<K>::rows * b.pitch, K, stream);
+  return fc_band_launch(kernel, b, m, fc_byte_mask_of<K>(op), FC_BYTE_STAGES * FC_BYTE_ROWS * b.pitch, K,
+                        stream);
 }
 
 template <int K, int STEP> fc_status launch(const fc_conv2d *op, const fc_march &m, cudaStream_t stream) {

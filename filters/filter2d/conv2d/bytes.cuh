@@ -209,10 +209,10 @@ template <int K, int STEP> struct fc_byte_window {
 // ---- sums down ---------------------------------------------------------------
 
 // Rows per batch and batches in shared memory; blocks that share a multiprocessor's registers.
-template <int K> struct fc_byte_layout { static constexpr int rows = 4, stages = 4, blocks = 8; };
+constexpr int FC_BYTE_ROWS = 4, FC_BYTE_STAGES = 4, FC_BYTE_BLOCKS = 8;
 
 template <int K> struct fc_byte_sums {
-  static constexpr int ROWS = K - 1 + fc_byte_layout<K>::rows;
+  static constexpr int ROWS = K - 1 + FC_BYTE_ROWS;
   float of[ROWS][FC_BYTE_COLUMNS];
 };
 
@@ -237,7 +237,7 @@ __device__ __forceinline__ void fc_byte_scatter(int u, const fc_byte_mask<K> &ma
 
 // Of all rows, after the rows of a batch are done.
 template <int K> __device__ __forceinline__ void fc_byte_next(fc_byte_sums<K> &sum) {
-  constexpr int BATCH = fc_byte_layout<K>::rows, COLUMNS = FC_BYTE_COLUMNS;
+  constexpr int BATCH = FC_BYTE_ROWS, COLUMNS = FC_BYTE_COLUMNS;
 #pragma unroll
   for (int i = 0; i < sum.ROWS * COLUMNS; i++)
     sum.of[i / COLUMNS][i % COLUMNS] =
@@ -342,9 +342,9 @@ __device__ __forceinline__ void fc_byte_store(const fc_byte_place &p, char *to,
   }
 }
 
-// The band of a block that takes GROUPS.
-template <int GROUPS> __device__ __forceinline__ fc_band_way fc_byte_band(const fc_band &b) {
-  return fc_band_of_width<1, GROUPS * FC_BYTE_WIDTH>(b, blockIdx.x, gridDim.x);
+// The band of a block.
+__device__ __forceinline__ fc_band_way fc_byte_band(const fc_band &b) {
+  return fc_band_of_width<1, FC_BYTE_WIDTH>(b, blockIdx.x, gridDim.x);
 }
 
 // ---- launching -------------------------------------------------------------
@@ -356,13 +356,12 @@ static inline bool fc_byte_has_engine(const void *kernel) {
   return fc_forget_error();
 }
 
-// Bands of GROUPS, for windows of `rows_down` rows.
-template <int GROUPS> static inline fc_band fc_byte_band_of(const fc_march &m, int rows_down) {
-  constexpr int WIDTH = GROUPS * FC_BYTE_WIDTH;
-  fc_band b = fc_band_of(m, GROUPS, 0);
-  b.bands = (m.columns + WIDTH - 1) / WIDTH;
+// Bands for windows of `rows_down` rows.
+static inline fc_band fc_byte_band_of(const fc_march &m, int rows_down) {
+  fc_band b = fc_band_of(m, 1, 0);
+  b.bands = (m.columns + FC_BYTE_WIDTH - 1) / FC_BYTE_WIDTH;
   b.rows_down = rows_down;
-  b.pitch = (WIDTH + b.margin + 2 * 16 + 15) / 16 * 16;
+  b.pitch = (FC_BYTE_WIDTH + b.margin + 2 * 16 + 15) / 16 * 16;
   return b;
 }
 
