@@ -332,7 +332,8 @@ static gboolean choose(fc_vectors *w) {
 /* Several channels of sound are sorted in shared memory where a thread's window, longer by the channels
  * otherwise, takes LOADS times as many loads as going back through it: four channels of f32 took 0.068 ms by
  * 4 taps and 0.186 ms by 32, sorted 0.094 and 0.107 ms; i16 stereo by 31 taps 0.639 ms, sorted 0.665 ms
- * (H200). */
+ * (H200). Of four channels a slice at a time, as of two there is no room to store through shared memory: 32
+ * taps 0.106 and 0.082 ms. */
 gboolean fc_vectors_choose(fc_vectors *w) {
   enum { LOADS = 3 };
   const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
@@ -340,7 +341,7 @@ gboolean fc_vectors_choose(fc_vectors *w) {
   if (!w->row || w->step == 1 || w->step > 4 ||
       (fits && (w->v + (taps - 1) * w->step) * v <= LOADS * ((v + taps - 1) * w->v + 2 * v * w->v)))
     return fits;
-  w->sorted = TRUE, w->v = v, w->threads = threads, w->batch = 2, w->unroll = 1;
+  w->sorted = TRUE, w->v = v, w->threads = threads, w->batch = w->step == 4 ? 1 : 2, w->unroll = 1;
   w->width = (threads / w->step * v - up_to(taps / 2, v) - up_to(taps - 1 - taps / 2, v)) * w->step;
   return TRUE;
 }
