@@ -358,17 +358,12 @@ static inline fc_status convolution_cuda(const fc_host *host, const void *prepar
 }
 #endif
 
-/* By transforms: worth using alone for integers, which the precompiled kernels store less directly; for
- * transforms by several warps, whose precompiled kernels are short of registers; and for those of a warp, but
- * for few taps along one channel: on an H200, 30 M of f32 by 101, 271 taps 0.101, 0.088 ms for 0.095, 0.097,
- * stereo by 130 0.091 for 0.105. */
+/* By transforms: worth using alone, too. On an H200, 30 M of f32 by 114, 271, 500 taps took 83, 88, 95 us, by
+ * the precompiled kernels 94, 97, 115; integers, which these store less directly, half as long. */
 static inline fc_status convolution_describe_transforms(const convolution *self, const fc_setup *setup,
                                                         const transforms *t, fc_device_function *function) {
-  enum { OF_A_WARP = 1024, FEW = 200 };
   if (self->mode != SAME || self->axis != FC_AXIS_X || setup->compute != FC_F32) return FC_UNSUPPORTED;
-  const int quick = setup->in[0]->dtype == FC_F32 && setup->out->dtype == FC_F32 &&
-                    t->overlap.n == OF_A_WARP && t->overlap.stretches == 2 && self->used <= FEW;
-  function->flags = FC_FUNCTION_WINDOW | (quick ? 0 : FC_FUNCTION_ALONE);
+  function->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_ALONE;
   function->window_x = (uint32_t)self->taps, function->window_y = 1;
   function->growth = 1.001 * largest_gain(self);
   return fc_conv1d_overlap_function(&t->overlap, self->used, before_of(self) - self->skipped, self->masks,

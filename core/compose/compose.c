@@ -6,7 +6,6 @@
 
 #include "core/base/demand.h"
 #include "core/compose/around.h"
-#include "core/compose/overlap.h"
 #include "core/compose/prefilter.h"
 #include "core/compose/ranges.h"
 #include "core/compose/series.h"
@@ -313,7 +312,8 @@ enum {
   MARCH_LINE = 128,   /* of a single row */
   MARCH_DENSE = 512,  /* the parameters of a function */
   SLIDE_WINDOW = 16384,
-  USUAL_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
+  MOST_SHARED = 227 << 10, /* bytes that a block has at most on any device; a multiprocessor has 1 KB more */
+  USUAL_BLOCKS = 6         /* blocks per multiprocessor, where that is not known */
 };
 
 G_STATIC_ASSERT(MARCH_WINDOW == FC_FUNCTION_BOX_MOST);
@@ -339,6 +339,21 @@ static gboolean may_see(const window *w) {
          y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
 }
 
+/* Shared memory of a block of transforms, where all of a position but one wait. */
+static gint64 shared_of_transforms(const window *w) {
+  int length = 0;
+  const int together = fc_vectors_together(w->f, &length);
+  const gint64 waiting = w->um / together - 1;
+  return w->overlap->shared + w->overlap->groups * waiting * length * 2 * (gint64)sizeof(float);
+}
+
+/* Blocks per multiprocessor. */
+static int resident_of_transforms(const window *w) {
+  enum { OF_BLOCK = 1 << 10 }; /* what the driver takes of each */
+  const gint64 fit = (MOST_SHARED + OF_BLOCK) / (shared_of_transforms(w) + OF_BLOCK);
+  return (int)MIN(w->overlap->resident, fit);
+}
+
 /* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for
  * march.cuh, where rows begin. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
@@ -349,7 +364,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
-  const int together = w->around ? 0 : fc_overlap_together(f);
+  const int together = w->around ? 0 : fc_vectors_together(f, NULL);
   w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -364,15 +379,14 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   }
   if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
-  const gboolean apart = w->overlap && w->step != together; /* a position is of several transforms */
-  if (apart && (w->step % together || (w->pixels && !fc_overlap_places(w, c)))) return FALSE;
-  const gboolean units = !apart && (w->pixels || (!planar && (w->slide || w->overlap)));
+  const gboolean units = w->pixels || (!planar && (w->slide || w->overlap));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = (fc_slide_is_running(w) ? fc_slide_each(w) : 4) * w->um;
-  if (w->overlap) w->v = units ? w->um : together; /* the samples of a position that are moved as one */
+  if (w->overlap) w->v = w->um; /* the samples of a position that are moved as one */
   if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
   if (w->column) return w->step <= 4 && fc_vectors_set_column(w);
-  return w->overlap || (w->step <= 4 && (w->slide || fc_vectors_choose(w)));
+  if (w->overlap) return w->step % together == 0 && shared_of_transforms(w) <= MOST_SHARED;
+  return w->step <= 4 && (w->slide || fc_vectors_choose(w));
 }
 
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels) {
@@ -559,19 +573,20 @@ static gboolean has_blocks(const fc_composition *c, const fc_view *in, const fc_
          fc_prefilter_has_all(c, in, &whole, taps);
 }
 
-/* As many groups as run at a time take several jobs in turn; warps one each, else a ninth idles at the end.
- */
+/* Some rounds of blocks: of one, groups would all load at a time, and then all transform. */
 static gboolean launch_overlap(lines *l, fc_composed *to) {
+  enum { ROUNDS = 4 };
   const fc_function_transforms *o = l->w.overlap;
   const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
   if (!has_blocks(l->c, &l->in, l->out, o->hop, l->w.f->window_x) || !fill_lines(l, -skip)) return FALSE;
-  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / fc_overlap_together(l->w.f)),
-               most = o->groups > 1 ? jobs : (gint64)l->processors * o->resident;
+  const gint64 jobs = count * l->args.across * planes_of(l),
+               most = ROUNDS * l->processors * resident_of_transforms(&l->w);
   split_lines(l, count, jobs);
-  to->shared = (guint)o->shared;
-  return jobs <= G_MAXINT32 / 4 && launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
-                                                grid_of(jobs, o->groups, most), 1, to);
+  to->shared = (guint)shared_of_transforms(&l->w);
+  return jobs <= G_MAXINT32 / 4 && (o->room == 0 || to->shared <= (guint)o->room) &&
+         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
+                      grid_of(jobs, o->groups, most), 1, to);
 }
 
 /* Sets in a march or column where rows begin; FALSE: there is no such kernel. */
@@ -721,9 +736,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
   g_string_append(text, "};\n");
   if (w.overlap) /* what the host computed the launch by */
-    g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d), \"\");\n", w.overlap->threads,
-                           w.overlap->groups, w.overlap->shared);
-  const int resident = w.overlap ? w.overlap->resident : w.slide ? fc_slide_blocks(&w, is_short) : 0;
+    g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d, %d), \"\");\n", w.overlap->threads,
+                           w.overlap->groups, (int)w.um / fc_vectors_together(w.f, NULL),
+                           (int)shared_of_transforms(&w));
+  const int resident = w.overlap ? resident_of_transforms(&w) : w.slide ? fc_slide_blocks(&w, is_short) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);
@@ -743,7 +759,6 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   const gboolean floats = w.slide && !fc_slide_is_running(&w);
   const char *const none = down || w.row || w.overlap || floats ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
-  if (w.from) g_string_append_printf(text, ", 0x%x, 0x%x", (guint)w.from, (guint)w.to);
   g_string_append_printf(text, ">::run(p.args, %s, p.op, %s);\n}\n", before ? "p.pre" : "{}",
                          after ? "p.post" : "{}");
 }

@@ -24,7 +24,6 @@ typedef struct fc_vectors {
   gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
-  int from, to; /* of overlap.cuh: FROM and TO where a transform takes some of exchanged channels; else 0 */
   int in_dtype, out_dtype;
   gint64 begins[2];        /* of march.cuh: rows of inputs, of outputs, begin at multiples of so many bytes */
   gboolean loose[2];       /* ... so that vectors begin anywhere */
@@ -41,6 +40,10 @@ gint64 fc_vectors_begins_of(const void *data, const fc_view *v);
 
 /* Whether it is a statistic of columns and rows, fc_box (filters/gpu/box.cuh). */
 gboolean fc_vectors_is_box(const fc_device_function *f);
+
+/* Channels that one transform takes, 1 or 2, of a convolution by transforms (filters/conv1d/overlap.cuh),
+ * functions fc_transforms; and its length in complex values, unless NULL. 0: it is none. */
+int fc_vectors_together(const fc_device_function *f, int *length);
 
 /* Sums and products of an output, or what takes as long. */
 gint64 fc_vectors_taps(const fc_vectors *w);

@@ -125,6 +125,8 @@ fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, i
   int i = 0;
   while (i < WINDOWS && configs[i].n != o->n) i++;
   if (i == WINDOWS || o->parts != 1) return FC_UNSUPPORTED;
+  /* ROOM of overlap.cuh: there a window must not lie further from its output than it is long. */
+  if (o->n == F32_LONGEST && (before < 0 || before >= taps)) return FC_UNSUPPORTED;
   const threads *c = &configs[i];
   const fc_function_transforms members = {.taps = (int32_t)taps,
                                           .before = (int32_t)before,
@@ -147,6 +149,6 @@ fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, i
 fc_status fc_conv1d_overlap_bind(const fc_conv1d_overlap *o, const void *device_mask, const void *tables,
                                  fc_device_function *f) {
   fc_function_transforms *members = f->bytes;
-  members->mask = device_mask, members->tables = tables;
+  members->mask = device_mask, members->tables = tables, members->room = (int32_t)o->shared;
   return tables && o->shared >= members->shared ? FC_OK : FC_UNSUPPORTED;
 }

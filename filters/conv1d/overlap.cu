@@ -328,7 +328,8 @@ __global__ void __launch_bounds__(S::threads *GROUPS, RESIDENT)
     fc_complex<F> x[S::E];
     load<F, S, LINES>(a, x, job.in, inputs_of(a, left), t, shared);
     if (S::threads > 32 && t == 0) ask_for(a, i + groups);
-    const bool bad = fc_overlap_block<S, HALVES>(x, t, a.tables, a.spectra + mask * S::N, shared, LINES);
+    const bool bad = fc_overlap_block<S, HALVES>(
+        x, t, a.tables, [&] { return a.spectra + mask * S::N; }, shared, LINES);
     finish<F, S, LINES>(a, bad, x, job.in, job.out, fc_within(left, a.hop), a.mask + mask * a.mask_step, t,
                         shared);
   }

@@ -12,8 +12,7 @@
 //
 // Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh),
 // so bits are those of the stages run one by one. Where one transform does not take all channels of a
-// position, functions are of samples alone; channels that are exchanged ahead of the convolution are loaded
-// from other places, those that are exchanged behind it stored to others.
+// position, a group makes several in turn, and keeps what waits in shared memory, each thread its own values.
 #ifndef FC_FILTERS_OVERLAP_CUH
 #define FC_FILTERS_OVERLAP_CUH
 
@@ -24,12 +23,16 @@
 template <int LENGTH, int TOGETHER_> struct fc_transforms {
   static constexpr int TOGETHER = TOGETHER_;
   typedef fc_overlap_of<LENGTH> config;
-  static constexpr bool is(int threads_, int groups_, int bytes) {
-    return config::threads == threads_ && config::groups == groups_ && config::bytes == bytes;
+  static constexpr int kept(int turns_) { // bytes of a group
+    return (turns_ - 1) * LENGTH * static_cast<int>(sizeof(fc_complex<float>));
+  }
+  static constexpr bool is(int threads_, int groups_, int turns_, int bytes) {
+    return config::threads == threads_ && config::groups == groups_ &&
+           config::bytes + config::groups * kept(turns_) == bytes;
   }
   const float *mask;
   const fc_complex<float> *tables;
-  int32_t taps, before, hop, lead, mask_step, groups, threads, resident, shared, unused;
+  int32_t taps, before, hop, lead, mask_step, groups, threads, resident, shared, room;
 };
 
 FC_DEVICE unsigned char *fc_shared_memory(void) {
@@ -47,26 +50,19 @@ template <> constexpr bool fc_is_none<fc_none> = true;
 template <> constexpr bool fc_is_none<fc_none_near> = true;
 template <> constexpr bool fc_is_none<fc_none_quiet> = true;
 
-// Where a channel that is convolved lies in a position of the input, FROM, or of the output, TO: hexadecimal
-// digits, the last of them of channel 0; or 0, all in order.
-FC_DEVICE constexpr int fc_overlap_place(int digits, int channel) {
-  return digits ? digits >> 4 * channel & 15 : channel;
-}
-
-// Whether the channels of each transform are adjacent and in order there; if so, from a multiple of their
-// number on.
-template <int STEP, int TOGETHER> FC_DEVICE constexpr bool fc_overlap_adjacent(int digits) {
-  for (int c = 0; digits && c < STEP; c += TOGETHER)
-    if (fc_overlap_place(digits, c + TOGETHER - 1) != fc_overlap_place(digits, c) + TOGETHER - 1)
-      return false;
-  return true;
+// Keeps the compiler from making what follows from i in advance, and from keeping it in registers that
+// transforms need.
+FC_DEVICE void fc_overlap_forget(int &i) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(i));
+#endif
 }
 
 // Adjacent samples, moved as one.
 template <typename T, int N> struct alignas(N * sizeof(T)) fc_overlap_some { T v[N]; };
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          bool SURE, typename Pre, typename Op, typename Post, int FROM = 0, int TO = 0>
+          bool SURE, typename Pre, typename Op, typename Post>
 struct fc_overlap {
   typedef typename Op::config config;
   typedef typename config::S S;
@@ -74,128 +70,161 @@ struct fc_overlap {
   typedef fc_prefilter<Pre> prefilter;
   static constexpr bool LINES = TOGETHER == 1; // re and im are N positions apart in a line, else two channels
   static constexpr int INPUTS = LINES ? 2 * N : N;
-  // Samples that are loaded, and stored, at a position: all of it, or some channels; and its samples in all.
-  static constexpr bool PIXELS = STEP == TOGETHER;
-  static constexpr int IN = PIXELS ? UI : TOGETHER, OUT = PIXELS ? UO : TOGETHER;
-  static constexpr int ALL_IN = PIXELS ? UI : STEP, ALL_OUT = PIXELS ? UO : STEP, JOBS = STEP / TOGETHER;
-  // Whether these are moved as one.
-  static constexpr bool IN_ONE = ALIGNED && IN % 2 == 0 && fc_overlap_adjacent<STEP, TOGETHER>(FROM);
-  static constexpr bool OUT_ONE = ALIGNED && OUT % 2 == 0 && fc_overlap_adjacent<STEP, TOGETHER>(TO);
-  static_assert(PIXELS ? UM == STEP : UI == 1 && UM == 1 && UO == 1, "samples by themselves, or pixels");
+  static constexpr int TURNS = STEP / TOGETHER; // transforms of a position
+  // Samples of a position that are moved as one.
+  static constexpr int some_of(int all) { return !ALIGNED || all % 2 ? 1 : all % 4 ? 2 : 4; }
+  static constexpr int SOME_IN = some_of(UI), SOME_OUT = some_of(UO);
+  // Positions beyond a line for which there is room where values are exchanged: as many as a window has, or
+  // somewhat more than a mask, which suffices where its window lies around its output (conv1d_overlap.c).
+  static constexpr int ROOM = config::exchange / static_cast<int>(sizeof(float)) / TOGETHER;
+  static_assert(UM == STEP, "whole positions");
+  static_assert(ROOM >= INPUTS || (config::halves && ROOM >= INPUTS / 2 + prefilter::TAPS), "room");
 
-  // A block: samples at position 0, the position of its first output, and its mask, which is also its first
-  // channel where channels are interleaved.
+  // A block: samples at position 0, the position of its first output, and its first mask.
   struct job {
     const char *in;
     char *out;
     int first, mask;
   };
 
-  static FC_DEVICE job job_of(const fc_window_args &a, const Op &op, int i) {
-    const int channel = i % JOBS * TOGETHER;
-    i /= JOBS;
-    int mask = channel;
-    fc_window_line at = {a.in, a.out};
-    if (a.each != a.count * JOBS) { // several lines
-      const int line = i / a.count, plane = line / a.across;
-      at = fc_window_line_of(a, plane, line - plane * a.across);
-      i -= line * a.count, mask += plane % a.planes;
-    }
-    const int from = fc_overlap_place(FROM, channel), to = fc_overlap_place(TO, channel);
-    return {at.in + from * static_cast<int>(sizeof(T)), at.out + to * static_cast<int>(sizeof(U)),
-            i * op.hop + a.first, mask};
+  // The job after a group's job i: the last job is made first of all, since the ends of a line take long, and
+  // at the end would keep the device waiting. Beyond all others: there is none.
+  static FC_DEVICE int next(const fc_window_args &a, int i) {
+    return (i == a.each - 1 ? -1 : i) + static_cast<int>(gridDim.x) * config::groups;
   }
 
-  // How many samples behind the job's first channel the second lies.
-  static FC_DEVICE int apart_by(int digits, const job &j) {
-    return fc_overlap_place(digits, j.mask + 1) - fc_overlap_place(digits, j.mask);
+  static FC_DEVICE job job_of(const fc_window_args &a, const Op &op, int i) {
+    int mask = 0;
+    fc_window_line at = {a.in, a.out};
+    if (a.each != a.count) { // several lines
+      const int line = i / a.count, plane = line / a.across;
+      at = fc_window_line_of(a, plane, line - plane * a.across);
+      i -= line * a.count, mask = plane % a.planes;
+    }
+    return {at.in, at.out, i * op.hop + a.first, mask};
   }
 
   // ---- loads ----
 
-  // The samples of a position inside the signal; its channels lie so many samples apart.
-  static FC_DEVICE void read(const char *in, int apart, int position, float (&x)[IN]) {
+  // The samples of a position inside the signal.
+  static FC_DEVICE void read(const char *in, int position, float (&x)[UI]) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
-    const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
-    if constexpr (IN_ONE && IN * sizeof(T) % 4 == 0) {
-      struct alignas(IN * sizeof(T)) {
-        uint32_t word[IN * sizeof(T) / 4];
-      } some;
-      some = *reinterpret_cast<const decltype(some) *>(from);
-      fc_map_values<float, T, KT>(x, some.word, map);
-    } else if constexpr (IN_ONE) {
-      const auto some = *reinterpret_cast<const fc_overlap_some<T, IN> *>(from);
+    const char *from = in + static_cast<int64_t>(position) * (UI * static_cast<int>(sizeof(T)));
 #pragma unroll
-      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(some.v[c], map);
-    } else {
+    for (int first = 0; first < UI; first += SOME_IN) {
+      float v[SOME_IN];
+      if constexpr (SOME_IN * sizeof(T) % 4 == 0 && SOME_IN > 1) {
+        struct alignas(SOME_IN * sizeof(T)) {
+          uint32_t word[SOME_IN * sizeof(T) / 4];
+        } some;
+        some = reinterpret_cast<const decltype(some) *>(from)[first / SOME_IN];
+        fc_map_values<float, T, KT>(v, some.word, map);
+      } else {
+        const auto some = reinterpret_cast<const fc_overlap_some<T, SOME_IN> *>(from)[first / SOME_IN];
 #pragma unroll
-      for (int c = 0; c < IN; c++) x[c] = fc_code_value<T>(reinterpret_cast<const T *>(from)[c * apart], map);
+        for (int c = 0; c < SOME_IN; c++) v[c] = fc_code_value<T>(some.v[c], map);
+      }
+#pragma unroll
+      for (int c = 0; c < SOME_IN; c++) x[first + c] = v[c];
     }
   }
 
   // What is convolved of a position inside the signal, as are those that a prefilter looks at.
-  static FC_DEVICE void take(const char *in, int apart, int position, const Pre &pre, float (&v)[TOGETHER],
+  static FC_DEVICE void take(const char *in, int position, const Pre &pre, float (&v)[STEP],
                              fc_dev_noted &noted) {
-    float x[prefilter::TAPS * IN];
+    float x[prefilter::TAPS * UI];
 #pragma unroll
     for (int k = 0; k < prefilter::TAPS; k++) {
-      float one[IN];
-      read(in, apart, position + k - prefilter::BEFORE, one);
+      float one[UI];
+      read(in, position + k - prefilter::BEFORE, one);
 #pragma unroll
-      for (int c = 0; c < IN; c++) x[k * IN + c] = one[c];
+      for (int c = 0; c < UI; c++) x[k * UI + c] = one[c];
     }
     fc_prefiltered<1>(pre, x, v, noted);
   }
 
   // The same, or the border's.
   static FC_DEVICE void look(const fc_window_args &a, const job &j, int position, const Pre &pre,
-                             float (&v)[TOGETHER], fc_dev_noted &noted) {
+                             float (&v)[STEP], fc_dev_noted &noted) {
     const int source = fc_dev_border_source(BORDER, position + a.begin, a.extent);
 #pragma unroll
-    for (int c = 0; c < TOGETHER; c++) v[c] = a.constant;
+    for (int c = 0; c < STEP; c++) v[c] = a.constant;
     if (source >= 0)
-      fc_prefiltered_at<IN>(a, source, pre, v, noted,
-                            [&](int at, float(&x)[IN]) { read(j.in, apart_by(FROM, j), at, x); });
+      fc_prefiltered_at<UI>(a, source, pre, v, noted, [&](int at, float(&x)[UI]) { read(j.in, at, x); });
   }
 
-  // A full window, all inside the signal, from position `at` on. What is not wanted is read all the same,
-  // from a place that is wanted by others, so that no load is behind a branch.
-  static FC_DEVICE void load(fc_complex<float> *x, const char *in, int apart, int at, int count, int lead,
-                             int t, const Pre &pre, fc_dev_noted &noted) {
-    const auto get = [&](int first, float(&v)[TOGETHER]) {
-      const bool sure = first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
+  // What a group has of all its transforms but one: a turn's values lie by position, each where the thread
+  // that loaded it has it too.
+  template <typename C> static FC_DEVICE C *kept_of(C *kept, int turn) {
+    return kept + turn * N;
+  }
+
+  // A window: from position `at` on, of which [lead, count) is wanted, and of that [lo, hi) inside the
+  // signal; the rest is 0.
+  struct span {
+    int at, lead, count, lo, hi;
+    // The number of what is wanted and not inside.
+    FC_DEVICE int beyond() const { return lo - lead + count - hi; }
+    FC_DEVICE int position(int q) const { return lead + q < lo ? lead + q : hi + q - (lo - lead); }
+    FC_DEVICE int number(int i) const { return i < lo ? i - lead : lo - lead + i - hi; }
+  };
+
+  // The samples of a window: x, of the first transform, and what is kept of the others. FULL: all that is
+  // wanted is inside; then what is not wanted is read all the same, from a place that is wanted by others, so
+  // that no load is behind a branch. Else what is beyond has been put into `row` and what is kept.
+  template <bool FULL>
+  static FC_DEVICE void load(fc_complex<float> *x, fc_complex<float> *kept, const char *in, const span &w,
+                             int t, const float *row, const Pre &pre, fc_dev_noted &noted) {
+    // Element `first` of the thread; whether it is beyond.
+    const auto get = [&](int first, float(&v)[STEP]) {
+      const bool sure = FULL && first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
       const int i = first + t;
-      const bool wanted = sure || (i >= lead && i < count);
-      take(in, apart, at + (wanted ? i : lead), pre, v, noted);
+      const bool wanted = sure || (i >= w.lo && i < w.hi);
+      if (FULL) {
+        take(in, w.at + (wanted ? i : w.lo), pre, v, noted);
 #pragma unroll
-      for (int c = 0; c < TOGETHER; c++) v[c] = wanted ? v[c] : 0;
+        for (int c = 0; c < STEP; c++) v[c] = wanted ? v[c] : 0;
+        return false;
+      }
+      const bool beyond = !wanted && i >= w.lead && i < w.count;
+#pragma unroll
+      for (int c = 0; c < STEP; c++) v[c] = beyond && c < TOGETHER ? row[w.number(i) + c * ROOM] : 0;
+      if (wanted) take(in, w.at + i, pre, v, noted);
+      return beyond;
     };
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
-      float v[TOGETHER], w[TOGETHER] = {0};
-      get(S::index(1, 0, e), v);
-      if constexpr (LINES) get(S::index(1, 0, e) + N, w);
-      x[e] = {v[0], LINES ? w[0] : v[TOGETHER - 1]};
+      float v[STEP], u[STEP] = {0};
+      const int k = S::index(1, 0, e);
+      const bool beyond = get(k, v), beyond_im = LINES && get(k + N, u);
+      x[e] = {v[0], LINES ? u[0] : v[TOGETHER - 1]};
+#pragma unroll
+      for (int turn = 1; turn < TURNS; turn++) {
+        fc_complex<float> &to = kept_of(kept, turn - 1)[t + k];
+        if (!beyond) to.re = v[turn * TOGETHER];
+        if (!(LINES ? beyond_im : beyond)) to.im = LINES ? u[turn] : v[turn * TOGETHER + TOGETHER - 1];
+      }
     }
   }
 
-  // Any window: position by position through a row in shared memory, re and im in turn.
-  static FC_DEVICE void load_ends(const fc_window_args &a, const job &j, fc_complex<float> *x, int at,
-                                  int count, int lead, int t, float *row, const Pre &pre,
-                                  fc_dev_noted &noted) {
-#pragma unroll
-    for (int part = 0; part < 2; part++) {
-      fc_group_barrier<THREADS>(); // all have read the row, or what was there before
+  // What is beyond the signal.
+  static FC_DEVICE void put_beyond(const fc_window_args &a, const job &j, fc_complex<float> *kept,
+                                   const span &w, int t, float *row, const Pre &pre, fc_dev_noted &noted) {
+    fc_group_barrier<THREADS>(); // all have read what was there before
 #pragma unroll 1
-      for (int k = t; k < N; k += THREADS) {
-        const int i = LINES ? k + part * N : k;
-        float v[TOGETHER] = {0};
-        if (i >= lead && i < count) look(a, j, at + i, pre, v, noted);
-        row[k] = v[LINES ? 0 : part * (TOGETHER - 1)];
-      }
-      fc_group_barrier<THREADS>();
+    for (int q = t; q < w.beyond(); q += THREADS) {
+      const int i = w.position(q);
+      float v[STEP];
+      look(a, j, w.at + i, pre, v, noted);
 #pragma unroll
-      for (int e = 0; e < S::E; e++) (part ? x[e].im : x[e].re) = row[t + S::index(1, 0, e)];
+      for (int c = 0; c < STEP; c++) {
+        if (c < TOGETHER) {
+          row[q + c * ROOM] = v[c];
+          continue;
+        }
+        fc_complex<float> &to = kept_of(kept, c / TOGETHER - 1)[LINES && i >= N ? i - N : i];
+        (LINES ? i >= N : c % TOGETHER > 0) ? to.im = v[c] : to.re = v[c];
+      }
     }
     fc_group_barrier<THREADS>();
   }
@@ -203,11 +232,11 @@ struct fc_overlap {
   // Prefetches the inputs of block i, if inside the signal, into the second-level cache.
   static FC_DEVICE void await(const fc_window_args &a, const Op &op, int i) {
 #if __CUDA_ARCH__ >= 900
-    if (i >= a.each) return;
+    if (i >= a.each - 1) return;
     const job j = job_of(a, op, i);
     const int from = max(j.first - op.before, -a.begin),
               to = min(j.first - op.before + op.hop + op.taps - 1, a.extent - a.begin);
-    constexpr int BYTES = ALL_IN * sizeof(T);
+    constexpr int BYTES = UI * sizeof(T);
     const uint64_t first =
                        (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(from) * BYTES + 15) / 16 * 16,
                    last = (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(to) * BYTES) / 16 * 16;
@@ -221,57 +250,80 @@ struct fc_overlap {
   // ---- stores ----
 
   static FC_DEVICE char *place(char *out, int position) {
-    return out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
+    return out + static_cast<int64_t>(position) * (UO * static_cast<int>(sizeof(U)));
   }
 
-  // The output at an address, channels so many samples apart, if `there`. FINITE: there is no NaN.
+  // The output at an address, if `there`. FINITE: there is no NaN.
   template <bool FINITE = false>
-  static FC_DEVICE void give(char *to, int apart, bool there, const float (&v)[TOGETHER], const Post &post,
+  static FC_DEVICE void give(char *to, bool there, const float (&v)[STEP], const Post &post,
                              fc_dev_noted &noted) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, U, KU>();
-    float y[OUT];
+    float y[UO];
     fc_dev_noted here = {false, false};
-    fc_overlap_some<U, OUT == 3 ? 4 : OUT> some;
+    fc_overlap_some<U, SOME_OUT> some[UO / SOME_OUT];
     post.run(v, y, here);
     if (Post::NOTES) noted.nan |= there & here.nan, noted.clipped |= there & here.clipped;
 #pragma unroll
-    for (int c = 0; c < OUT; c++)
-      some.v[c] = fc_map_code<float, U, Post::QUIET, FINITE>(fc_is_code<U> && !there ? 0 : y[c], map, noted);
+    for (int c = 0; c < UO; c++)
+      some[c / SOME_OUT].v[c % SOME_OUT] =
+          fc_map_code<float, U, Post::QUIET, FINITE>(fc_is_code<U> && !there ? 0 : y[c], map, noted);
     if (!there) return;
-    if constexpr (OUT_ONE) {
-      *reinterpret_cast<fc_overlap_some<U, OUT> *>(to) = some;
-    } else {
 #pragma unroll
-      for (int c = 0; c < OUT; c++) reinterpret_cast<U *>(to)[c * apart] = some.v[c];
-    }
+    for (int k = 0; k < UO / SOME_OUT; k++) reinterpret_cast<fc_overlap_some<U, SOME_OUT> *>(to)[k] = some[k];
   }
 
-  // All outputs of a block, which are at least half of what the transform makes. As their number is a
-  // multiple of FC_OVERLAP_UNIT, a warp has all of as many as are adjacent, or none.
-  static FC_DEVICE void store(const fc_complex<float> *x, const job &j, int hop, int t, const Post &post,
-                              fc_dev_noted &noted) {
+  // The results of a position, of the last transform and of those that are kept: `re` and `im` of all.
+  static FC_DEVICE void put(float (&v)[STEP], int turn, float re, float im) {
+    v[turn * TOGETHER] = re, v[turn * TOGETHER + TOGETHER - 1] = LINES ? re : im;
+  }
+
+  // The first outputs of a block; FULL: all, which are at least half of what the transform makes. As their
+  // number is a multiple of FC_OVERLAP_UNIT, a warp has all of as many as are adjacent, or none.
+  template <bool FULL>
+  static FC_DEVICE void store(const fc_complex<float> *x, const fc_complex<float> *kept, const job &j,
+                              int count, int t, const Post &post, fc_dev_noted &noted) {
     constexpr bool FINITE = fc_is_none<Post>; // infinite ones are summed tap by tap
-    constexpr int SOME = THREADS < FC_OVERLAP_UNIT ? FC_OVERLAP_UNIT / THREADS : 1;
+    constexpr int SOME = FULL && THREADS < FC_OVERLAP_UNIT ? FC_OVERLAP_UNIT / THREADS : 1;
     static_assert(S::E % SOME == 0, "whole units");
-    const int left = hop - t;
+    const int left = count - t;
     char *to = place(j.out, j.first + t);
 #pragma unroll
     for (int part = 0; part < (LINES ? 2 : 1); part++)
 #pragma unroll
       for (int e = 0; e < S::E; e++) {
         const int at = S::index(1, 0, e) + part * N;
-        const bool sure = at + THREADS <= INPUTS / 2;
+        const bool sure = FULL && at + THREADS <= INPUTS / 2;
         if (SOME > 1 && !sure && e % SOME == 0 && at >= left) return;
-        const float re = part ? x[e].im : x[e].re;
-        float v[TOGETHER];
-        v[0] = re, v[TOGETHER - 1] = LINES ? re : x[e].im;
-        give<FINITE>(place(to, at), apart_by(TO, j), sure || SOME > 1 || at < left, v, post, noted);
+        float v[STEP];
+#pragma unroll
+        for (int turn = 0; turn < TURNS; turn++) {
+          const fc_complex<float> one = turn + 1 == TURNS ? x[e] : kept_of(kept, turn)[t + S::index(1, 0, e)];
+          put(v, turn, part ? one.im : one.re, one.im);
+        }
+        give<FINITE>(place(to, at), sure || SOME > 1 || at < left, v, post, noted);
       }
   }
 
-  // Outputs [lo, hi) of a block, through a row in shared memory as in load_ends.
-  static FC_DEVICE void store_ends(const fc_complex<float> *x, const job &j, int lo, int hi, int t,
-                                   float *row, const Post &post, fc_dev_noted &noted) {
+  // A transform's results at a position tap by tap.
+  static FC_DEVICE void sum_directly(const fc_window_args &a, const Op &op, const job &j, int turn, int at,
+                                     const Pre &pre, float (&v)[STEP], fc_dev_noted &noted) {
+    const float *mask = op.mask + (LINES ? static_cast<int64_t>(j.mask + turn) * op.mask_step : 0);
+#pragma unroll
+    for (int c = 0; c < STEP; c++)
+      if (c / TOGETHER == turn)
+        v[c] = fc_sum_directly(mask, op.taps, [&](int64_t k) {
+          float of[STEP];
+          look(a, j, at + static_cast<int>(k), pre, of, noted);
+          return of[c];
+        });
+  }
+
+  // Outputs [lo, hi) of a block, through a row in shared memory as in load_ends; `bad`: bits of the
+  // transforms whose results are not finite, for which these are summed tap by tap.
+  static FC_DEVICE void store_ends(const fc_window_args &a, const Op &op, const job &j,
+                                   const fc_complex<float> *x, const fc_complex<float> *kept, unsigned bad,
+                                   int lo, int hi, int t, float *row, const Pre &pre, const Post &post,
+                                   fc_dev_noted &noted) {
     constexpr int EACH = LINES ? N : N / 2; // of both channels half a row at a time
 #pragma unroll
     for (int part = 0; part < 2; part++) {
@@ -289,31 +341,22 @@ struct fc_overlap {
       for (int k = t; k < EACH; k += THREADS) {
         const int i = k + part * EACH;
         if (i < lo || i >= hi) continue;
-        float v[TOGETHER];
+        float v[STEP];
 #pragma unroll
-        for (int c = 0; c < TOGETHER; c++) v[c] = row[k + c * EACH];
-        give(place(j.out, j.first + i), apart_by(TO, j), true, v, post, noted);
+        for (int turn = 0; turn < TURNS; turn++) {
+          if (bad >> turn & 1) {
+            sum_directly(a, op, j, turn, j.first + i - op.before, pre, v, noted);
+          } else if (turn + 1 < TURNS) {
+            const fc_complex<float> one = kept_of(kept, turn)[LINES ? k : i];
+            put(v, turn, LINES && part ? one.im : one.re, one.im);
+          } else {
+            put(v, turn, row[k], LINES ? 0 : row[k + EACH]);
+          }
+        }
+        give(place(j.out, j.first + i), true, v, post, noted);
       }
     }
     fc_group_barrier<THREADS>();
-  }
-
-  static FC_DEVICE void store_directly(const fc_window_args &a, const Op &op, const job &j, int lo, int hi,
-                                       int t, const Pre &pre, const Post &post, fc_dev_noted &noted) {
-#pragma unroll 1
-    for (int i = lo + t; i < hi; i += THREADS) {
-      const int at = j.first + i - op.before;
-      float sum[TOGETHER];
-#pragma unroll
-      for (int c = 0; c < TOGETHER; c++)
-        sum[c] =
-            fc_sum_directly(op.mask + static_cast<int64_t>(j.mask) * op.mask_step, op.taps, [&](int64_t k) {
-              float v[TOGETHER];
-              look(a, j, at + static_cast<int>(k), pre, v, noted);
-              return v[c];
-            });
-      give(place(j.out, j.first + i), apart_by(TO, j), true, sum, post, noted);
-    }
   }
 
   // ---- all of it ----
@@ -321,32 +364,61 @@ struct fc_overlap {
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     const int t = static_cast<int>(threadIdx.x) % THREADS, group = static_cast<int>(threadIdx.x) / THREADS;
     void *shared = fc_shared_memory() + group * config::exchange;
-    const int groups = static_cast<int>(gridDim.x) * config::groups;
-    const fc_complex<float> *spectra = op.tables + fc_fft_table_size<S>;
-    fc_dev_noted noted = {false, false};
+    float *row = static_cast<float *>(shared);
+    fc_complex<float> *kept =
+        reinterpret_cast<fc_complex<float> *>(fc_shared_memory() + config::bytes + group * Op::kept(TURNS));
+    int i = static_cast<int>(blockIdx.x) * config::groups + group;
+    if (i >= a.each) return;
+    i = i ? i - 1 : a.each - 1;
 #pragma unroll 1
-    for (int i = static_cast<int>(blockIdx.x) * config::groups + group; i < a.each; i += groups) {
+    do {
+      fc_dev_noted noted = {false, false};
       const job j = job_of(a, op, i);
-      const int at = j.first - op.before - op.lead, window = op.lead + op.hop + op.taps - 1,
-                count = fc_within(static_cast<int64_t>(a.extent) - a.begin - j.first + op.lead + op.taps - 1,
-                                  window);
+      const int window = op.lead + op.hop + op.taps - 1;
+      span w = {j.first - op.before - op.lead, op.lead};
+      w.count = fc_within(static_cast<int64_t>(a.extent) - a.begin - j.first + op.lead + op.taps - 1, window);
+      w.lo = min(max(w.lead, prefilter::BEFORE - a.begin - w.at), w.count);
+      w.hi = max(min(w.count, a.extent - prefilter::AFTER - a.begin - w.at), w.lo);
       fc_complex<float> x[S::E];
-      if (count == window && at + op.lead - prefilter::BEFORE >= -a.begin &&
-          at + window + prefilter::AFTER <= a.extent - a.begin)
-        load(x, j.in, apart_by(FROM, j), at, count, op.lead, t, pre, noted);
+      if (w.lo == w.lead && w.hi == window) {
+        load<true>(x, kept, j.in, w, t, row, pre, noted);
+      } else {
+        put_beyond(a, j, kept, w, t, row, pre, noted);
+        load<false>(x, kept, j.in, w, t, row, pre, noted);
+        fc_group_barrier<THREADS>();
+      }
+      if (THREADS > 32 && t == 0) await(a, op, next(a, i));
+      unsigned bad = 0;
+#pragma unroll 1
+      for (int turn = 0; turn < TURNS; turn++) {
+        if (turn > 0) { // what waited, for the results
+          fc_complex<float> *own = kept_of(kept, turn - 1) + t;
+#pragma unroll
+          for (int e = 0; e < S::E; e++) {
+            const fc_complex<float> was = own[S::index(1, 0, e)];
+            own[S::index(1, 0, e)] = x[e], x[e] = was;
+          }
+        }
+        const auto spectrum = [&] {
+          int mask = LINES && op.mask_step ? j.mask + turn : 0;
+          fc_overlap_forget(mask);
+          return op.tables + fc_fft_table_size<S> + mask * N;
+        };
+        if (fc_overlap_block<S, config::halves, SURE>(x, t, op.tables, spectrum, shared, LINES))
+          bad |= 1u << turn;
+      }
+      fc_overlap_forget(i);
+      const job k = job_of(a, op, i);
+      const int lo = k.first < 0 ? -k.first : 0, hi = min(op.hop, a.total - k.first);
+      if (bad || lo > 0)
+        store_ends(a, op, k, x, kept, bad, lo, hi, t, row, pre, post, noted);
+      else if (hi < op.hop)
+        store<false>(x, kept, k, hi, t, post, noted);
       else
-        load_ends(a, j, x, at, count, op.lead, t, static_cast<float *>(shared), pre, noted);
-      if (THREADS > 32 && t == 0) await(a, op, i + groups);
-      const int64_t mask = op.mask_step ? j.mask : 0;
-      const int lo = j.first < 0 ? -j.first : 0, hi = min(op.hop, a.total - j.first);
-      if (fc_overlap_block<S, config::halves, SURE>(x, t, op.tables, spectra + mask * N, shared, LINES))
-        store_directly(a, op, j, lo, hi, t, pre, post, noted);
-      else if (lo == 0 && hi == op.hop)
-        store(x, j, hi, t, post, noted);
-      else
-        store_ends(x, j, lo, hi, t, static_cast<float *>(shared), post, noted);
-    }
-    noted.tell(a.notes);
+        store<true>(x, kept, k, hi, t, post, noted);
+      noted.tell(a.notes);
+      i = next(a, i);
+    } while (i < a.each - 1);
   }
 };
 

@@ -509,43 +509,47 @@ static void test_transforms_prove(void) {
   }
 }
 
-/* Channels that are exchanged on either side of transforms that do not take them all are only loaded and
- * stored elsewhere. */
-static void test_transforms_exchange(void) {
+/* Of a position of several transforms these are made in turn, and what waits takes shared memory; where there
+ * is not that much there is no kernel, and on a device that has less than any no launch. */
+static void test_transforms_in_turn(void) {
   static const struct {
-    stage_kind ahead;
-    int order, other; /* of stage_mixes: ahead, and behind */
-    gint64 channels;
-    int together;
-    const char *end; /* of the kernel's arguments; NULL: there is none */
-  } cases[] = {{MIX, 2, 2, 3, 1, ", Op, Post, 0x21, 0x102>"},
-               {MIX, 2, 1, 4, 2, ", Op, Post, 0x3021, 0x3021>"},
-               {MIX, 4, 3, 4, 1, ", Op, Post, 0x1032, 0x3012>"},
-               {GAIN, 0, 6, 4, 2, ", Op, Post, 0x3210, 0x231>"},
-               {MIX, 5, 5, 2, 1, ", Op, Post, 0x1, 0x1>"},
-               {MIX, 5, 5, 2, 2, ", Op, Post>"},
-               {MIX, 0, 3, 4, 2, NULL},
-               {MIX, 3, 0, 4, 1, NULL},
-               {GAINS, 0, 3, 4, 2, NULL}};
+    gint64 channels, transform;
+    int together, turns, resident, shared; /* 0: there is none */
+  } cases[] = {{1, 1024, 1, 1, 4, 34816},  {2, 1024, 2, 1, 4, 34816},   {2, 1024, 1, 2, 3, 67584},
+               {3, 1024, 1, 3, 2, 100352}, {4, 1024, 2, 2, 3, 67584},   {4, 1024, 1, 4, 1, 133120},
+               {8, 1024, 2, 4, 1, 133120}, {4, 4096, 2, 2, 3, 69632},   {4, 8192, 2, 2, 1, 133120},
+               {3, 8192, 1, 3, 1, 198656}, {4, 16384, 2, 2, 1, 198656}, {3, 16384, 1, 0, 0, 0},
+               {3, 4096, 2, 0, 0, 0}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     const gint64 channels = cases[i].channels;
-    stage ahead = {.kind = cases[i].ahead, .order = cases[i].order, .in = channels, .out = channels},
-          behind = {.kind = MIX, .order = cases[i].other, .in = channels, .out = channels};
+    stage behind = {.kind = GAIN, .in = channels, .out = channels};
     char entry[FC_FUNCTION_ENTRY];
-    float numbers[FC_FUNCTION_BYTES / sizeof(float)] = {0};
+    fc_function_transforms members;
     fc_device_function window = filter_of(entry, 271, 1, 0);
-    const fc_conv1d_overlap o = fc_conv1d_overlap_of(271, 135, 1024, 3 - cases[i].together);
-    window.bytes = numbers;
+    const fc_conv1d_overlap o = fc_conv1d_overlap_of(271, 135, cases[i].transform, 3 - cases[i].together);
+    window.bytes = &members;
     g_assert_cmpint(fc_conv1d_overlap_function(&o, 271, 135, 1, &window), ==, FC_OK);
-    stage_prepare(&ahead, FC_F32), stage_prepare(&behind, FC_F32);
-    const fc_compose_stage stages[] = {{"ahead", &ahead.function, FC_F32, FC_IMAGE},
-                                       {"window", &window, FC_F32, FC_IMAGE},
+    stage_prepare(&behind, FC_F32);
+    const fc_compose_stage stages[] = {{"window", &window, FC_F32, FC_IMAGE},
                                        {"behind", &behind.function, FC_F32, FC_IMAGE}};
-    const fc_composition c = {stages, 3, FC_F32, 1, FC_BORDER_REFLECT101, 0};
-    g_assert_cmpint(fc_compose_possible(&c, FC_U8, channels), ==, cases[i].end != NULL);
-    if (!cases[i].end) continue;
+    const fc_composition c = {stages, 2, FC_F32, 0, FC_BORDER_REFLECT101, 0};
+    g_assert_cmpint(fc_compose_possible(&c, FC_U8, channels), ==, cases[i].turns > 0);
+    if (!cases[i].turns) continue;
     g_autofree char *text = text_of(&c, FC_U8, 1920, channels);
-    if (!strstr(text, cases[i].end)) g_test_fail_printf("case %u: not %s", i, cases[i].end);
+    g_autofree char *is = g_strdup_printf("Op::is(%d, %d, %d, %d)", members.threads, members.groups,
+                                          cases[i].turns, cases[i].shared);
+    g_autofree char *bounds =
+        g_strdup_printf("__launch_bounds__(%d, %d)", members.threads, cases[i].resident);
+    if (!strstr(text, is) || !strstr(text, bounds)) g_test_fail_printf("case %u: %s", i, text);
+    gint64 shape[] = {3, 120, 1920, channels};
+    fc_view in, out;
+    fc_composed to;
+    view_make(&in, FC_IMAGE, FC_U8, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+    view_make(&out, FC_IMAGE, FC_F32, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x80000000);
+    for (int less = 0; less < 2; less++) {
+      members.room = cases[i].shared - less;
+      g_assert_cmpint(fc_compose(&c, &in, &out, NULL, 132, 0, &to), ==, !less);
+    }
   }
 }
 
@@ -732,6 +736,9 @@ static void test_windows(void) {
                          {TRUE, 127, 1, FC_U8, FC_U8, 1, FALSE, NULL, 1024, 1},
                          {TRUE, 1023, 1, FC_I16, FC_F32, 2, FALSE, NULL, 4096, 2},
                          {TRUE, 3000, 1, FC_F32, FC_F32, 4, FALSE, NULL, 8192, 2},
+                         {TRUE, 101, 1, FC_U8, FC_U8, 4, FALSE, NULL, 1024, 2},
+                         {TRUE, 101, 1, FC_F32, FC_F32, 3, FALSE, NULL, 1024, 1},
+                         {TRUE, 381, 1, FC_F32, FC_I16, 4, FALSE, NULL, 4096, 2},
                          {TRUE, 3, 3, FC_F32, FC_F32, 1, FALSE, NULL, 0, 0, TRUE},
                          {TRUE, 3, 3, FC_U8, FC_U8, 3, FALSE, NULL, 0, 0, TRUE},
                          {TRUE, 5, 5, FC_U8, FC_U8, 3, TRUE, NULL, 0, 0, TRUE},
@@ -820,7 +827,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/many-taps", test_many_taps);
   g_test_add_func("/compose/windows prove", test_windows_prove);
   g_test_add_func("/compose/transforms prove", test_transforms_prove);
-  g_test_add_func("/compose/transforms exchange", test_transforms_exchange);
+  g_test_add_func("/compose/transforms in turn", test_transforms_in_turn);
   g_test_add_func("/compose/factors", test_factors);
   g_test_add_func("/compose/few registers", test_few_registers);
   g_test_add_func("/compose/windows", test_windows);

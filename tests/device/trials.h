@@ -398,21 +398,19 @@ static trial *series_new(void) {
 
 /* What a trial is of: functions without a window; any window; a statistic of integers among stages that only
  * put channels elsewhere; a function of neighbours, of any types, and also of images of one row or column;
- * transforms among stages that exchange channels, and functions of single samples; a prefilter ahead of a
- * long window. */
-typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, EXCHANGING, FILTERED } trial_kind;
+ * transforms of three or four channels; a prefilter ahead of a long window. */
+typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, TURNS, FILTERED } trial_kind;
 
 static trial *trial_new(trial_kind of) {
   const gboolean window = of != SAMPLES, mixing = of == MIXING, around = of == AROUND_EACH,
-                 exchanging = of == EXCHANGING, filtered = of == FILTERED;
+                 turns = of == TURNS, filtered = of == FILTERED;
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 30, 290}, {1, 12, 701}, {3, 17, 37},
                                      {5, 13, 20},  {9, 1, 161}, {11, 7, 33},  {1, 90, 31},  {3, 50, 41},
                                      {1, 1, 333},  {2, 77, 1},  {2, 3, 2}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
-  gint64 channels = pick(mixing || exchanging ? 3 : 1, 5),
-         extent[4] = {shape[0], shape[1], shape[2], channels};
+  gint64 channels = pick(mixing || turns ? 3 : 1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO)
     extent[0] = pick(0, 4) ? 1 : pick(2, 5), extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
@@ -423,8 +421,7 @@ static trial *trial_new(trial_kind of) {
   const int out_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
   /* Rows of the inputs begin at multiples of 8 bytes, not all of 16. */
   const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
-  const gboolean eights =
-      window && !mixing && !exchanging && !filtered && kind != FC_AUDIO && pick(0, 3) == 0;
+  const gboolean eights = window && !mixing && !turns && !filtered && kind != FC_AUDIO && pick(0, 3) == 0;
   if (eights) extent[2] = (extent[2] / by | 1) * by;
   if (!window && pick(0, 3) == 0) extent[2] = pick(1, 60); /* several lines a block */
   t->what = (fc_composition){.stages = t->described, .n = (guint)pick(1, MOST_STAGES + 1), .compute = FC_F32};
@@ -432,17 +429,17 @@ static trial *trial_new(trial_kind of) {
   if ((!window || around) && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
   if (filtered) t->what.n = MAX(t->what.n, 2);
   const guint at = window ? (guint)pick(filtered ? 1 : 0, (int)t->what.n) : t->what.n;
-  if (mixing || exchanging) t->what.n = MAX(t->what.n, 2);
+  if (mixing || turns) t->what.n = MAX(t->what.n, 2);
   /* The stage that rounds: the last, or one behind which all others select. */
   const gboolean early = !fc_dtype_is_float(out_dtype) && pick(0, 2);
-  t->rounding = early ? (guint)pick(exchanging ? (int)at : 0, (int)t->what.n) : t->what.n - 1;
+  t->rounding = early ? (guint)pick(turns ? (int)at : 0, (int)t->what.n) : t->what.n - 1;
   if (mixing) t->rounding = at;
   /* How many stages ahead of the window a prefilter is. */
   const guint ahead = filtered ? (guint)pick(1, (int)MIN(at, 2) + 1) : 0;
   for (guint i = 0; i < t->what.n; i++) {
     const gboolean selects = i > t->rounding || (mixing && i < at);
     if (i == at) {
-      const int which = mixing ? 2 : eights ? 1 : exchanging ? 0 : ahead ? 2 * pick(0, 2) : pick(0, 3);
+      const int which = mixing ? 2 : eights ? 1 : turns ? 0 : ahead ? 2 * pick(0, 2) : pick(0, 3);
       if (around)
         make_around(t, at, selects);
       else if (which == 0 && !selects)
@@ -457,18 +454,15 @@ static trial *trial_new(trial_kind of) {
       const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
       const gboolean is_placed = !window && !selects && !curves && pick(0, 4) == 0;
       const stage_kind single = i % 2 ? (stage_kind)pick(COPY, GAINS) : CURVE;
-      const stage_kind any = selects      ? channels > 2 && (mixing || pick(0, 2)) ? MIX : COPY
-                             : exchanging ? pick(0, 2) ? MIX : single
-                             : curves     ? single
-                                          : (stage_kind)pick(COPY, COLOR + 1);
+      const stage_kind any = selects  ? channels > 2 && (mixing || pick(0, 2)) ? MIX : COPY
+                             : curves ? single
+                                      : (stage_kind)pick(COPY, COLOR + 1);
       make_stage(&t->stages[i], is_placed ? placed : any, channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
       channels = t->stages[i].out;
     }
-    const gboolean exact =
-        mixing || (exchanging && t->stages[i].kind == MIX && link_of(t, i, in_dtype) == in_dtype);
-    t->described[i].dtype = exact && i < at ? in_dtype : i >= t->rounding ? out_dtype : t->what.compute;
+    t->described[i].dtype = mixing && i < at ? in_dtype : i >= t->rounding ? out_dtype : t->what.compute;
     t->described[i].kind = kind;
   }
   t->what.border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP + 1);

@@ -105,13 +105,13 @@ __device__ __forceinline__ bool fc_overlap_back(fc_complex<F> *x, int t, const f
   return false;
 }
 
-// All of it. SURE: inputs are known to be finite and small enough.
-template <typename S, bool HALVES, bool SURE = false, typename F>
+// All of it. SURE: inputs are known to be finite and small enough. spectrum(): the mask's.
+template <typename S, bool HALVES, bool SURE = false, typename F, typename Spectrum>
 __device__ __forceinline__ bool fc_overlap_block(fc_complex<F> *x, int t, const fc_complex<F> *tables,
-                                                 const fc_complex<F> *spectrum, void *shared, bool lines) {
+                                                 Spectrum spectrum, void *shared, bool lines) {
   if (lines) fc_turn_before<S, FC_OVERLAP_SHIFT>(x);
   const auto between = [&](fc_complex<F> *v) {
-    fc_products<S>(v, spectrum, t, [&](int e, fc_complex<F> y) { v[e] = {y.im, y.re}; });
+    fc_products<S>(v, spectrum(), t, [&](int e, fc_complex<F> y) { v[e] = {y.im, y.re}; });
     return !SURE && fc_out_of_range<S>(v);
   };
   if (fc_register_there_and_back<S, HALVES, SURE>(x, t, tables, shared, lines, between)) return true;

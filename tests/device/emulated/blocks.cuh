@@ -17,7 +17,8 @@ template <int N> struct plain_block {
     const int t = static_cast<int>(threadIdx.x);
     fc_complex<float> x[S::E];
     for (int e = 0; e < S::E; e++) x[e] = p.values[t + S::index(1, 0, e)];
-    const bool bad = fc_overlap_block<S, C::halves>(x, t, p.tables, p.spectrum, fc_shared_memory(), p.lines);
+    const bool bad = fc_overlap_block<S, C::halves>(
+        x, t, p.tables, [&] { return p.spectrum; }, fc_shared_memory(), p.lines);
     if (t == 0) *p.bad = bad;
     for (int e = 0; e < S::E; e++) p.values[t + S::index(1, 0, e)] = x[e];
   }
