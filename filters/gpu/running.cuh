@@ -206,8 +206,8 @@ struct fc_running {
     }
   }
 
-  // A thread's statistics once more, one by one, with certainty: from the last window, whose sums are `s`, to
-  // the first.
+  // A thread's statistics once more, one by one, and with certainty, which takes long, where that is needed:
+  // from the last window, whose sums are `s`, to the first.
   static FC_DEVICE void again(const fc_window_args &a, const char *in, int at, int count, const Pre &pre,
                               sums (&s)[UM], float (&v)[EACH * UM], fc_dev_noted &noted) {
 #pragma unroll 1
@@ -219,7 +219,8 @@ struct fc_running {
       for (int c = 0; c < UM; c++) {
         bool sure = true;
         fc_dev_noted here = {false, false};
-        const float one = Op::template of_sums<CODE, U, KU, true>(s[c], here, sure);
+        float one = Op::template of_sums<CODE, U, KU, false>(s[c], here, sure);
+        if (!sure) here = {false, false}, one = Op::template of_sums<CODE, U, KU, true>(s[c], here, sure);
 #pragma unroll
         for (int i = 0; i < EACH; i++) v[i * UM + c] = i == k ? one : v[i * UM + c];
         noted.clipped |= here.clipped & (k < count);
