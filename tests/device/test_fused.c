@@ -398,26 +398,28 @@ static void test_long_mask(void) {
   }
 }
 
-/* Channels are exchanged in the kernel of transforms that take some of them; what else there is on pixels is
- * not. */
-static void test_exchanged_channels(void) {
+/* What there is on pixels goes into the kernel of transforms, though one takes but two channels or one:
+ * unless there is no room for what waits. */
+static void test_pixels_of_transforms(void) {
   static const struct {
+    guint taps;
     gint64 channels;
     const char *groups, *stages[3]; /* behind a long mask */
-  } cases[] = {{4, "3", {"gain:2", "mix:2,1,0,3"}},
-               {3, "3", {"mix:1,2,0", "clip:min=3"}},
-               {4, "2+1", {"gain:2", "mix:2,1,0,1"}},
-               {4, "2", {"gain:2", "gain:1,2,1,2"}}};
+  } cases[] = {{381, 4, "3", {"gain:2", "mix:2,1,0,3"}},
+               {381, 3, "3", {"mix:1,2,0", "clip:min=3"}},
+               {381, 4, "3", {"gain:2", "mix:2,1,0,1"}},
+               {381, 4, "2", {"matrix:[1,2,0,0;0,1,2,0;0,0,1,2;1,0,0,1]"}},
+               {9001, 3, "2", {"gain:2", "mix:2,1,0"}}};
   if (!fc_has_cuda()) {
     g_test_skip("a build without CUDA");
     return;
   }
   fc_options options = FC_OPTIONS_INIT;
   options.device = "cuda";
-  g_autoptr(GString) mask = g_string_new("conv1d:[1");
-  for (guint k = 1; k < 381; k++) g_string_append(mask, ",1");
-  g_string_append(mask, "]/381");
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GString) mask = g_string_new("conv1d:[1");
+    for (guint k = 1; k < cases[i].taps; k++) g_string_append(mask, ",1");
+    g_string_append_printf(mask, "]/%u", cases[i].taps);
     const char *const stages[] = {mask->str, cases[i].stages[0], cases[i].stages[1], NULL};
     g_autofree char *groups = groups_of(stages, FC_AUDIO, FC_F32, cases[i].channels, -1, &options);
     g_assert_cmpstr(groups, ==, cases[i].groups);
@@ -878,7 +880,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/fused/broken functions", test_broken_functions);
   g_test_add_func("/fused/wide pixels", test_wide_pixels);
   g_test_add_func("/fused/long mask", test_long_mask);
-  g_test_add_func("/fused/exchanged channels", test_exchanged_channels);
+  g_test_add_func("/fused/pixels of transforms", test_pixels_of_transforms);
   g_test_add_func("/fused/noting", test_noting);
   g_test_add_func("/fused/told", test_told);
   g_test_add_func("/fused/long chain", test_long_chain);
