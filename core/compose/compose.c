@@ -6,6 +6,7 @@
 
 #include "core/base/demand.h"
 #include "core/compose/around.h"
+#include "core/compose/overlap.h"
 #include "core/compose/prefilter.h"
 #include "core/compose/ranges.h"
 #include "core/compose/series.h"
@@ -24,8 +25,9 @@ enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
  * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
  * a block have outputs and whether threads have more elements, or how large the cells of narrow images are;
  * of march.cuh and series.cuh how many warps a block has; of series.cuh also how many elements a thread has;
- * of slide.cuh whether lines are short; of around.cuh whether channels are planar, and whether there is one
- * row; of column.cuh as of march.cuh where rows begin. */
+ * of slide.cuh whether lines are short; of overlap.cuh whether channels of a position are different jobs; of
+ * around.cuh whether channels are planar, and whether there is one row; of column.cuh as of march.cuh where
+ * rows begin. */
 enum {
   PACKS,
   TABLE,
@@ -37,11 +39,20 @@ enum {
   ROW = MARCH + 512 + 32 * FC_VECTORS_CELLS,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
-  SERIES = OVERLAP + 4,
+  SERIES = OVERLAP + 8,
   AROUND = SERIES + 128,
   COLUMN = AROUND + 4
 };
-enum { IN_PLANES = 1, ALIGNED = 2, ONE_ROW = 2, SHORT = 4, OUT_ALIGNED = 4, WARP = 8, LENGTH = 32 };
+enum {
+  IN_PLANES = 1,
+  ALIGNED = 2,
+  ONE_ROW = 2,
+  SHORT = 4,
+  APART = 4,
+  OUT_ALIGNED = 4,
+  WARP = 8,
+  LENGTH = 32
+};
 /* Of march.cuh: rows begin at multiples of so many bytes. */
 enum {
   BEGINS = 2,
@@ -312,8 +323,7 @@ enum {
   MARCH_LINE = 128,   /* of a single row */
   MARCH_DENSE = 512,  /* the parameters of a function */
   SLIDE_WINDOW = 16384,
-  MOST_SHARED = 227 << 10, /* bytes that a block has at most on any device; a multiprocessor has 1 KB more */
-  USUAL_BLOCKS = 6         /* blocks per multiprocessor, where that is not known */
+  USUAL_BLOCKS = 6 /* blocks per multiprocessor, where that is not known */
 };
 
 G_STATIC_ASSERT(MARCH_WINDOW == FC_FUNCTION_BOX_MOST);
@@ -331,27 +341,12 @@ static gboolean may_see(const window *w) {
   if (x < 1 || y < 1) return FALSE;
   if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0 && w->f->out == 0;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
-  if (w->overlap) return y == 1;
+  if (w->overlap) return y == 1 && fc_overlap_lies_around(w);
   if (w->column) return y <= COLUMN_WINDOW;
   return x <= (w->row   ? ROW_WINDOW
                : y == 1 ? MARCH_LINE
                         : MARCH_WINDOW) &&
          y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
-}
-
-/* Shared memory of a block of transforms, where all of a position but one wait. */
-static gint64 shared_of_transforms(const window *w) {
-  int length = 0;
-  const int together = fc_vectors_together(w->f, &length);
-  const gint64 waiting = w->um / together - 1;
-  return w->overlap->shared + w->overlap->groups * waiting * length * 2 * (gint64)sizeof(float);
-}
-
-/* Blocks per multiprocessor. */
-static int resident_of_transforms(const window *w) {
-  enum { OF_BLOCK = 1 << 10 }; /* what the driver takes of each */
-  const gint64 fit = (MOST_SHARED + OF_BLOCK) / (shared_of_transforms(w) + OF_BLOCK);
-  return (int)MIN(w->overlap->resident, fit);
 }
 
 /* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for
@@ -364,7 +359,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
-  const int together = w->around ? 0 : fc_vectors_together(f, NULL);
+  const int together = w->around ? 0 : fc_overlap_together(f, NULL);
   w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
@@ -382,10 +377,11 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const gboolean units = w->pixels || (!planar && (w->slide || w->overlap));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
   if (w->slide) w->v = (fc_slide_is_running(w) ? fc_slide_each(w) : 4) * w->um;
-  if (w->overlap) w->v = w->um; /* the samples of a position that are moved as one */
+  if (w->overlap) w->v = w->um; /* the samples of a position that a job has */
   if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
   if (w->column) return w->step <= 4 && fc_vectors_set_column(w);
-  if (w->overlap) return w->step % together == 0 && shared_of_transforms(w) <= MOST_SHARED;
+  if (w->overlap)
+    return w->step % together == 0 && (fc_overlap_shared(w) <= FC_OVERLAP_SHARED || fc_overlap_take_apart(w));
   return w->step <= 4 && (w->slide || fc_vectors_choose(w));
 }
 
@@ -580,12 +576,13 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
   const gint64 skip = l->out->origin[FC_AXIS_X] % o->hop,
                count = (l->out->shape[FC_AXIS_X] + skip + o->hop - 1) / o->hop;
   if (!has_blocks(l->c, &l->in, l->out, o->hop, l->w.f->window_x) || !fill_lines(l, -skip)) return FALSE;
-  const gint64 jobs = count * l->args.across * planes_of(l),
-               most = ROUNDS * l->processors * resident_of_transforms(&l->w);
+  const gboolean apart = o->room && fc_overlap_shared(&l->w) > o->room && fc_overlap_take_apart(&l->w);
+  const gint64 jobs = count * l->args.across * planes_of(l) * (l->w.step / l->w.v),
+               most = ROUNDS * l->processors * fc_overlap_resident(&l->w);
   split_lines(l, count, jobs);
-  to->shared = (guint)shared_of_transforms(&l->w);
+  to->shared = (guint)fc_overlap_shared(&l->w);
   return jobs <= G_MAXINT32 / 4 && (o->room == 0 || to->shared <= (guint)o->room) &&
-         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0), o->threads,
+         launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0) + (apart ? APART : 0), o->threads,
                       grid_of(jobs, o->groups, most), 1, to);
 }
 
@@ -712,6 +709,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   const gboolean is_short = w.slide && ((variant - SLIDE) & SHORT) != 0;
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, is_short));
   if (w.overlap) w.threads = w.overlap->threads;
+  if (w.overlap && (variant - OVERLAP) & APART) fc_overlap_take_apart(&w);
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
   if (march && variant - MARCH >= CELLS) {
     fc_vectors_set_cell(&w, (int)((variant - MARCH - CELLS) / MARCH_WARP));
@@ -737,9 +735,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   g_string_append(text, "};\n");
   if (w.overlap) /* what the host computed the launch by */
     g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d, %d), \"\");\n", w.overlap->threads,
-                           w.overlap->groups, (int)w.um / fc_vectors_together(w.f, NULL),
-                           (int)shared_of_transforms(&w));
-  const int resident = w.overlap ? resident_of_transforms(&w) : w.slide ? fc_slide_blocks(&w, is_short) : 0;
+                           w.overlap->groups, (int)w.v / fc_overlap_together(w.f, NULL),
+                           (int)fc_overlap_shared(&w));
+  const int resident = w.overlap ? fc_overlap_resident(&w) : w.slide ? fc_slide_blocks(&w, is_short) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);

@@ -128,7 +128,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 858
+#define FC_COMPOSE_VARIANTS 862
 
 /* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
 const char *fc_compose_skeleton(guint variant);

@@ -3,6 +3,7 @@
 #include "core/compose/prefilter.h"
 
 #include "core/compose/around.h"
+#include "core/compose/overlap.h"
 #include "core/compose/ranges.h"
 
 /* Taps at most: what costs less than a kernel. Transforms of a single channel load twice as many samples;
@@ -32,7 +33,7 @@ static gboolean is_aligned(int dtype, const gint64 extent[FC_AXES]) {
  * M samples). */
 static gboolean is_long(const fc_compose_stage *s, gint64 taps, int in, const gint64 extent[FC_AXES]) {
   fc_statistic_text statistic;
-  const int together = s->function->flags & FC_FUNCTION_AROUND ? 0 : fc_vectors_together(s->function, NULL);
+  const int together = s->function->flags & FC_FUNCTION_AROUND ? 0 : fc_overlap_together(s->function, NULL);
   if (together) return extent[FC_AXIS_C] != 3 && taps <= (together > 1 ? TAPS : OF_LINE);
   if (!fc_statistic_read(s->function, &statistic)) return FALSE;
   if (statistic.extreme)

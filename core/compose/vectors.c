@@ -25,13 +25,6 @@ gint64 fc_vectors_begins_of(const void *data, const fc_view *v) {
   return all & -all;
 }
 
-int fc_vectors_together(const fc_device_function *f, int *length) {
-  int n = 0, together = 0;
-  const gboolean is = sscanf(f->entry, "fc_transforms<%d,%d>", &n, &together) == 2;
-  if (length) *length = n;
-  return is ? together : 0;
-}
-
 gboolean fc_vectors_is_box(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_box<");
 }

@@ -41,10 +41,6 @@ gint64 fc_vectors_begins_of(const void *data, const fc_view *v);
 /* Whether it is a statistic of columns and rows, fc_box (filters/gpu/box.cuh). */
 gboolean fc_vectors_is_box(const fc_device_function *f);
 
-/* Channels that one transform takes, 1 or 2, of a convolution by transforms (filters/conv1d/overlap.cuh),
- * functions fc_transforms; and its length in complex values, unless NULL. 0: it is none. */
-int fc_vectors_together(const fc_device_function *f, int *length);
-
 /* Sums and products of an output, or what takes as long. */
 gint64 fc_vectors_taps(const fc_vectors *w);
 

@@ -125,8 +125,6 @@ fc_status fc_conv1d_overlap_function(const fc_conv1d_overlap *o, int64_t taps, i
   int i = 0;
   while (i < WINDOWS && configs[i].n != o->n) i++;
   if (i == WINDOWS || o->parts != 1) return FC_UNSUPPORTED;
-  /* ROOM of overlap.cuh: there a window must not lie further from its output than it is long. */
-  if (o->n == F32_LONGEST && (before < 0 || before >= taps)) return FC_UNSUPPORTED;
   const threads *c = &configs[i];
   const fc_function_transforms members = {.taps = (int32_t)taps,
                                           .before = (int32_t)before,

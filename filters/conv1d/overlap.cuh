@@ -6,13 +6,14 @@
 //
 // A group of threads takes a block of outputs at a time: it loads the block's inputs into registers, where
 // the functions before run, transforms them there, multiplies them by the mask's spectrum, transforms back,
-// and stores through the functions after. Shared memory is for exchanges only.
+// and stores through the functions after.
 //
 //     in --load--> Pre --> x[E] --forward--> * spectrum --back--> x[E] --> Post --store--> out
 //
 // Blocks lie as in the precompiled kernels (overlap.cu), and the arithmetic is the same (overlap_save.cuh),
 // so bits are those of the stages run one by one. Where one transform does not take all channels of a
-// position, a group makes several in turn, and keeps what waits in shared memory, each thread its own values.
+// position, a group makes several in turn, and keeps what waits in shared memory, which is for exchanges
+// otherwise; or, where there is no room for that, they are different jobs, and functions of samples alone.
 #ifndef FC_FILTERS_OVERLAP_CUH
 #define FC_FILTERS_OVERLAP_CUH
 
@@ -70,14 +71,20 @@ struct fc_overlap {
   typedef fc_prefilter<Pre> prefilter;
   static constexpr bool LINES = TOGETHER == 1; // re and im are N positions apart in a line, else two channels
   static constexpr int INPUTS = LINES ? 2 * N : N;
-  static constexpr int TURNS = STEP / TOGETHER; // transforms of a position
+  // Of a position: channels that a job has, of all; transforms that it makes of them in turn, and jobs that
+  // share it. Its samples as they are loaded and stored, of all.
+  static constexpr bool WHOLE = UM == STEP;
+  static constexpr int WIDE = WHOLE ? STEP : TOGETHER, TURNS = WIDE / TOGETHER, JOBS = STEP / WIDE;
+  static constexpr int IN = WHOLE ? UI : TOGETHER, OUT = WHOLE ? UO : TOGETHER;
+  static constexpr int ALL_IN = WHOLE ? UI : STEP, ALL_OUT = WHOLE ? UO : STEP;
   // Samples of a position that are moved as one.
   static constexpr int some_of(int all) { return !ALIGNED || all % 2 ? 1 : all % 4 ? 2 : 4; }
-  static constexpr int SOME_IN = some_of(UI), SOME_OUT = some_of(UO);
+  static constexpr int SOME_IN = some_of(IN), SOME_OUT = some_of(OUT);
   // Positions beyond a line for which there is room where values are exchanged: as many as a window has, or
-  // somewhat more than a mask, which suffices where its window lies around its output (conv1d_overlap.c).
+  // somewhat more than a mask, which suffices where its window lies around its output
+  // (core/compose/overlap.c).
   static constexpr int ROOM = config::exchange / static_cast<int>(sizeof(float)) / TOGETHER;
-  static_assert(UM == STEP, "whole positions");
+  static_assert(WHOLE || (UI == 1 && UM == 1 && UO == 1), "samples by themselves, or positions");
   static_assert(ROOM >= INPUTS || (config::halves && ROOM >= INPUTS / 2 + prefilter::TAPS), "room");
 
   // A block: samples at position 0, the position of its first output, and its first mask.
@@ -87,31 +94,33 @@ struct fc_overlap {
     int first, mask;
   };
 
-  // The job after a group's job i: the last job is made first of all, since the ends of a line take long, and
-  // at the end would keep the device waiting. Beyond all others: there is none.
-  static FC_DEVICE int next(const fc_window_args &a, int i) {
-    return (i == a.each - 1 ? -1 : i) + static_cast<int>(gridDim.x) * config::groups;
+  // The last ones first: the ends of a line take long, and at the end would keep the device waiting.
+  static FC_DEVICE int turned(const fc_window_args &a, int i) {
+    return i < JOBS ? a.each - JOBS + i : i - JOBS;
   }
 
   static FC_DEVICE job job_of(const fc_window_args &a, const Op &op, int i) {
-    int mask = 0;
+    const int channel = i % JOBS * WIDE;
+    i /= JOBS;
+    int mask = channel;
     fc_window_line at = {a.in, a.out};
-    if (a.each != a.count) { // several lines
+    if (a.each != a.count * JOBS) { // several lines
       const int line = i / a.count, plane = line / a.across;
       at = fc_window_line_of(a, plane, line - plane * a.across);
-      i -= line * a.count, mask = plane % a.planes;
+      i -= line * a.count, mask += plane % a.planes;
     }
-    return {at.in, at.out, i * op.hop + a.first, mask};
+    return {at.in + channel * static_cast<int>(sizeof(T)), at.out + channel * static_cast<int>(sizeof(U)),
+            i * op.hop + a.first, mask};
   }
 
   // ---- loads ----
 
   // The samples of a position inside the signal.
-  static FC_DEVICE void read(const char *in, int position, float (&x)[UI]) {
+  static FC_DEVICE void read(const char *in, int position, float (&x)[IN]) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, T, KT>();
-    const char *from = in + static_cast<int64_t>(position) * (UI * static_cast<int>(sizeof(T)));
+    const char *from = in + static_cast<int64_t>(position) * (ALL_IN * static_cast<int>(sizeof(T)));
 #pragma unroll
-    for (int first = 0; first < UI; first += SOME_IN) {
+    for (int first = 0; first < IN; first += SOME_IN) {
       float v[SOME_IN];
       if constexpr (SOME_IN * sizeof(T) % 4 == 0 && SOME_IN > 1) {
         struct alignas(SOME_IN * sizeof(T)) {
@@ -130,31 +139,31 @@ struct fc_overlap {
   }
 
   // What is convolved of a position inside the signal, as are those that a prefilter looks at.
-  static FC_DEVICE void take(const char *in, int position, const Pre &pre, float (&v)[STEP],
+  static FC_DEVICE void take(const char *in, int position, const Pre &pre, float (&v)[WIDE],
                              fc_dev_noted &noted) {
-    float x[prefilter::TAPS * UI];
+    float x[prefilter::TAPS * IN];
 #pragma unroll
     for (int k = 0; k < prefilter::TAPS; k++) {
-      float one[UI];
+      float one[IN];
       read(in, position + k - prefilter::BEFORE, one);
 #pragma unroll
-      for (int c = 0; c < UI; c++) x[k * UI + c] = one[c];
+      for (int c = 0; c < IN; c++) x[k * IN + c] = one[c];
     }
     fc_prefiltered<1>(pre, x, v, noted);
   }
 
   // The same, or the border's.
   static FC_DEVICE void look(const fc_window_args &a, const job &j, int position, const Pre &pre,
-                             float (&v)[STEP], fc_dev_noted &noted) {
+                             float (&v)[WIDE], fc_dev_noted &noted) {
     const int source = fc_dev_border_source(BORDER, position + a.begin, a.extent);
 #pragma unroll
-    for (int c = 0; c < STEP; c++) v[c] = a.constant;
+    for (int c = 0; c < WIDE; c++) v[c] = a.constant;
     if (source >= 0)
-      fc_prefiltered_at<UI>(a, source, pre, v, noted, [&](int at, float(&x)[UI]) { read(j.in, at, x); });
+      fc_prefiltered_at<IN>(a, source, pre, v, noted, [&](int at, float(&x)[IN]) { read(j.in, at, x); });
   }
 
-  // What a group has of all its transforms but one: a turn's values lie by position, each where the thread
-  // that loaded it has it too.
+  // What a group has of all its transforms but one, by position: in a turn each thread has its own, as in
+  // registers.
   template <typename C> static FC_DEVICE C *kept_of(C *kept, int turn) {
     return kept + turn * N;
   }
@@ -176,25 +185,25 @@ struct fc_overlap {
   static FC_DEVICE void load(fc_complex<float> *x, fc_complex<float> *kept, const char *in, const span &w,
                              int t, const float *row, const Pre &pre, fc_dev_noted &noted) {
     // Element `first` of the thread; whether it is beyond.
-    const auto get = [&](int first, float(&v)[STEP]) {
+    const auto get = [&](int first, float(&v)[WIDE]) {
       const bool sure = FULL && first > 0 && first + THREADS <= INPUTS - FC_OVERLAP_UNIT;
       const int i = first + t;
       const bool wanted = sure || (i >= w.lo && i < w.hi);
       if (FULL) {
         take(in, w.at + (wanted ? i : w.lo), pre, v, noted);
 #pragma unroll
-        for (int c = 0; c < STEP; c++) v[c] = wanted ? v[c] : 0;
+        for (int c = 0; c < WIDE; c++) v[c] = wanted ? v[c] : 0;
         return false;
       }
       const bool beyond = !wanted && i >= w.lead && i < w.count;
 #pragma unroll
-      for (int c = 0; c < STEP; c++) v[c] = beyond && c < TOGETHER ? row[w.number(i) + c * ROOM] : 0;
+      for (int c = 0; c < WIDE; c++) v[c] = beyond && c < TOGETHER ? row[w.number(i) + c * ROOM] : 0;
       if (wanted) take(in, w.at + i, pre, v, noted);
       return beyond;
     };
 #pragma unroll
     for (int e = 0; e < S::E; e++) {
-      float v[STEP], u[STEP] = {0};
+      float v[WIDE], u[WIDE] = {0};
       const int k = S::index(1, 0, e);
       const bool beyond = get(k, v), beyond_im = LINES && get(k + N, u);
       x[e] = {v[0], LINES ? u[0] : v[TOGETHER - 1]};
@@ -214,10 +223,10 @@ struct fc_overlap {
 #pragma unroll 1
     for (int q = t; q < w.beyond(); q += THREADS) {
       const int i = w.position(q);
-      float v[STEP];
+      float v[WIDE];
       look(a, j, w.at + i, pre, v, noted);
 #pragma unroll
-      for (int c = 0; c < STEP; c++) {
+      for (int c = 0; c < WIDE; c++) {
         if (c < TOGETHER) {
           row[q + c * ROOM] = v[c];
           continue;
@@ -232,11 +241,11 @@ struct fc_overlap {
   // Prefetches the inputs of block i, if inside the signal, into the second-level cache.
   static FC_DEVICE void await(const fc_window_args &a, const Op &op, int i) {
 #if __CUDA_ARCH__ >= 900
-    if (i >= a.each - 1) return;
-    const job j = job_of(a, op, i);
+    if (i >= a.each) return;
+    const job j = job_of(a, op, turned(a, i));
     const int from = max(j.first - op.before, -a.begin),
               to = min(j.first - op.before + op.hop + op.taps - 1, a.extent - a.begin);
-    constexpr int BYTES = UI * sizeof(T);
+    constexpr int BYTES = ALL_IN * sizeof(T);
     const uint64_t first =
                        (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(from) * BYTES + 15) / 16 * 16,
                    last = (reinterpret_cast<uint64_t>(j.in) + static_cast<int64_t>(to) * BYTES) / 16 * 16;
@@ -250,30 +259,31 @@ struct fc_overlap {
   // ---- stores ----
 
   static FC_DEVICE char *place(char *out, int position) {
-    return out + static_cast<int64_t>(position) * (UO * static_cast<int>(sizeof(U)));
+    return out + static_cast<int64_t>(position) * (ALL_OUT * static_cast<int>(sizeof(U)));
   }
 
   // The output at an address, if `there`. FINITE: there is no NaN.
   template <bool FINITE = false>
-  static FC_DEVICE void give(char *to, bool there, const float (&v)[STEP], const Post &post,
+  static FC_DEVICE void give(char *to, bool there, const float (&v)[WIDE], const Post &post,
                              fc_dev_noted &noted) {
     constexpr fc_dev_map<float> map = fc_map_scaling<float, U, KU>();
-    float y[UO];
+    float y[OUT];
     fc_dev_noted here = {false, false};
-    fc_overlap_some<U, SOME_OUT> some[UO / SOME_OUT];
+    fc_overlap_some<U, SOME_OUT> some[OUT / SOME_OUT];
     post.run(v, y, here);
     if (Post::NOTES) noted.nan |= there & here.nan, noted.clipped |= there & here.clipped;
 #pragma unroll
-    for (int c = 0; c < UO; c++)
+    for (int c = 0; c < OUT; c++)
       some[c / SOME_OUT].v[c % SOME_OUT] =
           fc_map_code<float, U, Post::QUIET, FINITE>(fc_is_code<U> && !there ? 0 : y[c], map, noted);
     if (!there) return;
 #pragma unroll
-    for (int k = 0; k < UO / SOME_OUT; k++) reinterpret_cast<fc_overlap_some<U, SOME_OUT> *>(to)[k] = some[k];
+    for (int k = 0; k < OUT / SOME_OUT; k++)
+      reinterpret_cast<fc_overlap_some<U, SOME_OUT> *>(to)[k] = some[k];
   }
 
   // The results of a position, of the last transform and of those that are kept: `re` and `im` of all.
-  static FC_DEVICE void put(float (&v)[STEP], int turn, float re, float im) {
+  static FC_DEVICE void put(float (&v)[WIDE], int turn, float re, float im) {
     v[turn * TOGETHER] = re, v[turn * TOGETHER + TOGETHER - 1] = LINES ? re : im;
   }
 
@@ -294,7 +304,7 @@ struct fc_overlap {
         const int at = S::index(1, 0, e) + part * N;
         const bool sure = FULL && at + THREADS <= INPUTS / 2;
         if (SOME > 1 && !sure && e % SOME == 0 && at >= left) return;
-        float v[STEP];
+        float v[WIDE];
 #pragma unroll
         for (int turn = 0; turn < TURNS; turn++) {
           const fc_complex<float> one = turn + 1 == TURNS ? x[e] : kept_of(kept, turn)[t + S::index(1, 0, e)];
@@ -306,19 +316,19 @@ struct fc_overlap {
 
   // A transform's results at a position tap by tap.
   static FC_DEVICE void sum_directly(const fc_window_args &a, const Op &op, const job &j, int turn, int at,
-                                     const Pre &pre, float (&v)[STEP], fc_dev_noted &noted) {
+                                     const Pre &pre, float (&v)[WIDE], fc_dev_noted &noted) {
     const float *mask = op.mask + (LINES ? static_cast<int64_t>(j.mask + turn) * op.mask_step : 0);
 #pragma unroll
-    for (int c = 0; c < STEP; c++)
+    for (int c = 0; c < WIDE; c++)
       if (c / TOGETHER == turn)
         v[c] = fc_sum_directly(mask, op.taps, [&](int64_t k) {
-          float of[STEP];
+          float of[WIDE];
           look(a, j, at + static_cast<int>(k), pre, of, noted);
           return of[c];
         });
   }
 
-  // Outputs [lo, hi) of a block, through a row in shared memory as in load_ends; `bad`: bits of the
+  // Outputs [lo, hi) of a block, through a row in shared memory; `bad`: bits of the
   // transforms whose results are not finite, for which these are summed tap by tap.
   static FC_DEVICE void store_ends(const fc_window_args &a, const Op &op, const job &j,
                                    const fc_complex<float> *x, const fc_complex<float> *kept, unsigned bad,
@@ -341,7 +351,7 @@ struct fc_overlap {
       for (int k = t; k < EACH; k += THREADS) {
         const int i = k + part * EACH;
         if (i < lo || i >= hi) continue;
-        float v[STEP];
+        float v[WIDE];
 #pragma unroll
         for (int turn = 0; turn < TURNS; turn++) {
           if (bad >> turn & 1) {
@@ -367,13 +377,11 @@ struct fc_overlap {
     float *row = static_cast<float *>(shared);
     fc_complex<float> *kept =
         reinterpret_cast<fc_complex<float> *>(fc_shared_memory() + config::bytes + group * Op::kept(TURNS));
-    int i = static_cast<int>(blockIdx.x) * config::groups + group;
-    if (i >= a.each) return;
-    i = i ? i - 1 : a.each - 1;
+    const int groups = static_cast<int>(gridDim.x) * config::groups;
 #pragma unroll 1
-    do {
+    for (int i = static_cast<int>(blockIdx.x) * config::groups + group; i < a.each; i += groups) {
       fc_dev_noted noted = {false, false};
-      const job j = job_of(a, op, i);
+      const job j = job_of(a, op, turned(a, i));
       const int window = op.lead + op.hop + op.taps - 1;
       span w = {j.first - op.before - op.lead, op.lead};
       w.count = fc_within(static_cast<int64_t>(a.extent) - a.begin - j.first + op.lead + op.taps - 1, window);
@@ -387,7 +395,7 @@ struct fc_overlap {
         load<false>(x, kept, j.in, w, t, row, pre, noted);
         fc_group_barrier<THREADS>();
       }
-      if (THREADS > 32 && t == 0) await(a, op, next(a, i));
+      if (THREADS > 32 && t == 0) await(a, op, i + groups);
       unsigned bad = 0;
 #pragma unroll 1
       for (int turn = 0; turn < TURNS; turn++) {
@@ -402,13 +410,13 @@ struct fc_overlap {
         const auto spectrum = [&] {
           int mask = LINES && op.mask_step ? j.mask + turn : 0;
           fc_overlap_forget(mask);
-          return op.tables + fc_fft_table_size<S> + mask * N;
+          return op.tables + fc_fft_table_size<S> + static_cast<int64_t>(mask) * N;
         };
         if (fc_overlap_block<S, config::halves, SURE>(x, t, op.tables, spectrum, shared, LINES))
           bad |= 1u << turn;
       }
       fc_overlap_forget(i);
-      const job k = job_of(a, op, i);
+      const job k = job_of(a, op, turned(a, i));
       const int lo = k.first < 0 ? -k.first : 0, hi = min(op.hop, a.total - k.first);
       if (bad || lo > 0)
         store_ends(a, op, k, x, kept, bad, lo, hi, t, row, pre, post, noted);
@@ -417,8 +425,7 @@ struct fc_overlap {
       else
         store<true>(x, kept, k, hi, t, post, noted);
       noted.tell(a.notes);
-      i = next(a, i);
-    } while (i < a.each - 1);
+    }
   }
 };
 

@@ -409,7 +409,7 @@ static void test_pixels_of_transforms(void) {
                {381, 3, "3", {"mix:1,2,0", "clip:min=3"}},
                {381, 4, "3", {"gain:2", "mix:2,1,0,1"}},
                {381, 4, "2", {"matrix:[1,2,0,0;0,1,2,0;0,0,1,2;1,0,0,1]"}},
-               {9001, 3, "2", {"gain:2", "mix:2,1,0"}}};
+               {9001, 3, "2+1", {"gain:2", "mix:2,1,0"}}};
   if (!fc_has_cuda()) {
     g_test_skip("a build without CUDA");
     return;

@@ -42,11 +42,11 @@ typedef struct trial {
   int nx, ny;
   gboolean dense, sharpened, box, codes; /* codes: that is what the window sees */
   int statistic;                         /* fc_winstat_stat, or -1 */
-  float *line[4];                        /* what the window sees of a line, channel by channel, from -nx on */
+  float *line[8];                        /* what the window sees of a line, channel by channel, from -nx on */
   gint64 line_n, line_y;
   fc_conv1d_overlap overlap; /* transforms; n 0: none */
   fc_conv1d filter;
-  float *mask, *made[4]; /* by transforms: taps; of a line, its outputs from 0 on */
+  float *mask, *made[8]; /* by transforms: taps; of a line, its outputs from 0 on */
   guint8 *tables;
   fc_view in, out;
   guint8 *in_memory, *out_memory;
@@ -54,6 +54,7 @@ typedef struct trial {
   guint8 *guarded; /* the input again, beside a page that cannot be read */
   gsize guarded_bytes;
   fc_composed launch;
+  guint processors;
   char *text;
 } trial;
 
@@ -137,12 +138,14 @@ static void make_around(trial *t, guint at, gboolean selects) {
   t->described[at].name = "around";
 }
 
-/* Transforms, of two channels at a time or one, some masks with zeros at their ends, which are not summed. */
+/* Transforms, of two channels at a time or one, some masks with zeros at their ends, which are not summed,
+ * some with so many that windows lie beyond their outputs. */
 static void make_transforms(trial *t, guint at, gint64 channels) {
   static const gint64 lengths[] = {1024, 1024, 1024, 1024, 4096, 4096, 8192, 16384};
   const gint64 n = lengths[pick(0, G_N_ELEMENTS(lengths))],
                together = channels % 2 == 0 && pick(0, 3) ? 2 : 1;
-  const gint64 taps = pick(1, (int)(n / 2 * (3 - together)) - 100), skipped = pick(0, 4);
+  const gint64 taps = pick(1, (int)(n / 2 * (3 - together)) - 100),
+               skipped = pick(0, 8) ? pick(0, 4) : pick(0, n < 16384 ? 700 : 4);
   fc_conv1d *f = &t->filter;
   *f = (fc_conv1d){.taps = taps, .masks = together == 1 && pick(0, 4) == 0 ? channels : 1, .compute = FC_F32};
   t->nx = (int)(taps + skipped + pick(0, 4)), t->ny = 1, t->dense = FALSE, t->statistic = -1;
@@ -398,7 +401,7 @@ static trial *series_new(void) {
 
 /* What a trial is of: functions without a window; any window; a statistic of integers among stages that only
  * put channels elsewhere; a function of neighbours, of any types, and also of images of one row or column;
- * transforms of three or four channels; a prefilter ahead of a long window. */
+ * transforms of three channels or more; a prefilter ahead of a long window. */
 typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, TURNS, FILTERED } trial_kind;
 
 static trial *trial_new(trial_kind of) {
@@ -410,7 +413,9 @@ static trial *trial_new(trial_kind of) {
                                      {1, 1, 333},  {2, 77, 1},  {2, 3, 2}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
-  gint64 channels = pick(mixing || turns ? 3 : 1, 5), extent[4] = {shape[0], shape[1], shape[2], channels};
+  const gboolean many = turns && pick(0, 4) == 0;
+  gint64 channels = many ? pick(5, 9) : pick(mixing || turns ? 3 : 1, 5),
+         extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO)
     extent[0] = pick(0, 4) ? 1 : pick(2, 5), extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
@@ -454,9 +459,9 @@ static trial *trial_new(trial_kind of) {
       const stage_kind placed = pick(0, 2) ? PLACED : PLACED_PIXELS;
       const gboolean is_placed = !window && !selects && !curves && pick(0, 4) == 0;
       const stage_kind single = i % 2 ? (stage_kind)pick(COPY, GAINS) : CURVE;
-      const stage_kind any = selects  ? channels > 2 && (mixing || pick(0, 2)) ? MIX : COPY
-                             : curves ? single
-                                      : (stage_kind)pick(COPY, COLOR + 1);
+      const stage_kind any = selects          ? channels > 2 && !many && (mixing || pick(0, 2)) ? MIX : COPY
+                             : curves || many ? single
+                                              : (stage_kind)pick(COPY, COLOR + 1);
       make_stage(&t->stages[i], is_placed ? placed : any, channels, kind == FC_AUDIO ? 1 : 300);
       stage_prepare(&t->stages[i], t->what.compute);
       t->described[i].name = "stage", t->described[i].function = &t->stages[i].function;
@@ -503,7 +508,7 @@ static trial *trial_new(trial_kind of) {
 static void trial_free(gpointer data) {
   trial *t = data;
   if (t->guarded) munmap(t->guarded, t->guarded_bytes);
-  for (int c = 0; c < 4; c++) g_free(t->line[c]), g_free(t->made[c]);
+  for (int c = 0; c < 8; c++) g_free(t->line[c]), g_free(t->made[c]);
   g_free(t->mask);
   g_free(t->tables);
   g_free(t->in_memory);
