@@ -85,8 +85,8 @@ typedef struct fc_function_transforms {
   int32_t mask_step;    /* taps from one channel's mask to the next; 0: one mask for all */
   int32_t groups, threads, resident,
       shared;   /* of a block of threads: jobs at a time; bytes of shared memory */
-  int32_t room; /* bytes that a block may have at most, of which where channels are more than TOGETHER it
-                   takes more than `shared` if these suffice; 0: not known yet */
+  int32_t room; /* bytes that a block of the device may have, once prepared: of more channels than TOGETHER
+                   it takes more than `shared` where that is enough; 0: not known yet */
 } fc_function_transforms;
 
 /* Size of the field in bytes. */

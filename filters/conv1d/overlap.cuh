@@ -328,8 +328,8 @@ struct fc_overlap {
         });
   }
 
-  // Outputs [lo, hi) of a block, through a row in shared memory; `bad`: bits of the
-  // transforms whose results are not finite, for which these are summed tap by tap.
+  // Outputs [lo, hi) of a block, through a row in shared memory; `bad`: bits of the transforms whose results
+  // are not finite, so that these are summed tap by tap.
   static FC_DEVICE void store_ends(const fc_window_args &a, const Op &op, const job &j,
                                    const fc_complex<float> *x, const fc_complex<float> *kept, unsigned bad,
                                    int lo, int hi, int t, float *row, const Pre &pre, const Post &post,
