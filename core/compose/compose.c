@@ -359,8 +359,8 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
-  const int together = w->around ? 0 : fc_overlap_together(f, NULL);
-  w->slide = !w->around && is_statistic(f), w->overlap = together ? f->bytes : NULL;
+  const gboolean transforms = !w->around && fc_overlap_read(f, &w->together, &w->transform);
+  w->slide = !w->around && is_statistic(f), w->overlap = transforms ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
   w->column = !w->around && !w->row && f->window_x == 1 && f->window_y > MARCH_WINDOW &&
@@ -381,7 +381,8 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   if (w->around) return w->step <= 4 && fc_around_set(w, c->compute, FALSE);
   if (w->column) return w->step <= 4 && fc_vectors_set_column(w);
   if (w->overlap)
-    return w->step % together == 0 && (fc_overlap_shared(w) <= FC_OVERLAP_SHARED || fc_overlap_take_apart(w));
+    return w->step % w->together == 0 &&
+           (fc_overlap_shared(w) <= FC_OVERLAP_SHARED || fc_overlap_take_apart(w));
   return w->step <= 4 && (w->slide || fc_vectors_choose(w));
 }
 
@@ -735,8 +736,7 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   g_string_append(text, "};\n");
   if (w.overlap) /* what the host computed the launch by */
     g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d, %d), \"\");\n", w.overlap->threads,
-                           w.overlap->groups, (int)w.v / fc_overlap_together(w.f, NULL),
-                           (int)fc_overlap_shared(&w));
+                           w.overlap->groups, (int)w.v / w.together, (int)fc_overlap_shared(&w));
   const int resident = w.overlap ? fc_overlap_resident(&w) : w.slide ? fc_slide_blocks(&w, is_short) : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)

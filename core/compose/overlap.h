@@ -12,9 +12,9 @@
 /* Most shared memory of a block some of whose transforms wait: devices since 2020 have as much. */
 enum { FC_OVERLAP_SHARED = 99 << 10 };
 
-/* Channels that one transform takes, 1 or 2; and its length in complex values, unless NULL. 0: it is no
- * convolution by transforms. */
-int fc_overlap_together(const fc_device_function *f, int *length);
+/* Whether it is a convolution by transforms; then how many channels one takes, 1 or 2, and its length in
+ * complex values. */
+gboolean fc_overlap_read(const fc_device_function *f, int *together, int *length);
 
 /* Whether a mask's window lies around its output, where that is all that there is room for (ROOM of
  * overlap.cuh). */

@@ -33,8 +33,9 @@ static gboolean is_aligned(int dtype, const gint64 extent[FC_AXES]) {
  * M samples). */
 static gboolean is_long(const fc_compose_stage *s, gint64 taps, int in, const gint64 extent[FC_AXES]) {
   fc_statistic_text statistic;
-  const int together = s->function->flags & FC_FUNCTION_AROUND ? 0 : fc_overlap_together(s->function, NULL);
-  if (together) return extent[FC_AXIS_C] != 3 && taps <= (together > 1 ? TAPS : OF_LINE);
+  int together = 0, length = 0;
+  if (!(s->function->flags & FC_FUNCTION_AROUND) && fc_overlap_read(s->function, &together, &length))
+    return extent[FC_AXIS_C] != 3 && taps <= (together > 1 ? TAPS : OF_LINE);
   if (!fc_statistic_read(s->function, &statistic)) return FALSE;
   if (statistic.extreme)
     return s->function->window_x >= LONG_EXTREME && !(in == FC_U8 && is_aligned(in, extent));

@@ -19,6 +19,7 @@ typedef struct fc_vectors {
   gboolean row;                          /* along lines of sound: row.cuh is used */
   gboolean slide;                        /* statistics: slide.cuh is used */
   const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
+  int together, transform;               /* channels that each takes, and its length in complex values */
   gboolean around;                       /* any function of neighbours: around.cuh is used */
   gboolean column;                       /* one column and many rows: column.cuh is used */
   gboolean pixels;                       /* some function works on pixels */
