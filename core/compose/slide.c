@@ -9,6 +9,7 @@
 enum {
   SLIDE_SAMPLES = 2048, /* of a tile, over all channels; for many channels, and short lines that are not
                            folded, FC_SLIDE_GROUP */
+  SLIDE_RUN = 16,       /* samples of a segment, RUN of slide.cuh */
   LANES = 32,
   RUNNING_SHORT = 256 /* windows up to here are no burden for each warp by itself */
 };
@@ -49,21 +50,15 @@ gint64 fc_slide_each(const fc_vectors *w) {
   return each_of(w, FALSE);
 }
 
-/* Variances of floats: they are combined from segments of outputs, those in longer windows in a different
- * order (statistic.cuh). */
+/* Variances of floats: segments are those of outputs (moments.cuh). */
 static gboolean is_spread(const fc_vectors *w) {
   fc_statistic_text statistic;
   return fc_statistic_read(w->f, &statistic) && statistic.variance && !statistic.codes;
 }
 
-/* Samples of a segment. */
-static gint64 slide_run(const fc_vectors *w) {
-  return is_spread(w) && w->f->window_x > FC_SLIDE_MOMENTS ? 4 : 16;
-}
-
 /* Whether windows end more than 32 segments behind their beginnings (FAR of slide.cuh). */
 static gboolean is_far(const fc_vectors *w) {
-  return (w->f->window_x - 1) / slide_run(w) >= LANES;
+  return (w->f->window_x - 1) / SLIDE_RUN >= LANES;
 }
 
 gboolean fc_slide_is_folded(const fc_vectors *w, gboolean is_short) {
@@ -93,9 +88,8 @@ int fc_slide_blocks(const fc_vectors *w, gboolean is_short) {
 
 /* Samples of the segments that are combined first. */
 static gint64 slide_group(const fc_vectors *w) {
-  const gint64 run = slide_run(w);
-  gint64 group = run;
-  while (group < LANES * run && 2 * group <= (w->f->window_x - 1) / run * run) group *= 2;
+  gint64 group = SLIDE_RUN;
+  while (group < LANES * SLIDE_RUN && 2 * group <= (w->f->window_x - 1) / SLIDE_RUN * SLIDE_RUN) group *= 2;
   return group;
 }
 
@@ -116,7 +110,7 @@ gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   if (is_extreme(w, &statistic)) /* what all windows of a thread have ahead of their ends */
     return MAX(w->f->window_x - 1 - samples / LANES + samples - 1, 0) / samples;
   if (fc_slide_is_running(w)) return (w->f->window_x + samples - 1) / samples;
-  const gint64 unit = 32 * slide_run(w), whole = (w->f->window_x - 1) / unit, units = samples / unit;
+  const gint64 unit = LANES * SLIDE_RUN, whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 

@@ -12,9 +12,6 @@
  * too short, but where such lie one behind the other, or fc_slide_is_running, FC_SLIDE_LEAST suffice. */
 enum { FC_SLIDE_GROUP = 512, FC_SLIDE_LEAST = 32 };
 
-/* Longest window whose variances of floats moments.cuh makes (FC_MOMENTS_MOST). */
-enum { FC_SLIDE_MOMENTS = 33 };
-
 /* Of integers, whose sums are exact: running.cuh, or of extremes: extremes.cuh; and positions of a thread
  * there, at most. */
 gboolean fc_slide_is_running(const fc_vectors *w);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// moments.cuh - variances of floats in windows of up to FC_MOMENTS_MOST samples along a line, sixteen windows
-// at a time, from registers.
+// moments.cuh - variances of floats in windows along a line, sixteen windows at a time.
 //
 // All values are relative to a sample of the window itself, so that a large common offset costs no accuracy.
 // The windows that begin in a block of R positions, R = 16 or, of shorter windows, their length, all hold the
@@ -10,8 +9,9 @@
 //     |suffix of the block| what all windows hold behind it | prefix |
 //
 // The order depends only on the window and the position in the signal, of which blocks of 16 begin at
-// multiples. Infinite samples are to be given as NaN. Of slide.cuh, and of filters/winstat/box, where samples
-// are columns with variances of their own.
+// multiples. In windows of up to FC_MOMENTS_MOST samples what all hold is added one by one, in longer ones
+// put together from blocks (slide.cuh, row_slide of filters/winstat). Infinite samples are to be given as
+// NaN. In filters/winstat/box samples are columns with variances of their own.
 #ifndef FC_FILTERS_GPU_MOMENTS_CUH
 #define FC_FILTERS_GPU_MOMENTS_CUH
 
@@ -79,25 +79,38 @@ constexpr fc_moments_shares fc_moments_shares_of(int window) {
   return s;
 }
 
-// For longer ones, relative to the last of the first 16 samples: between these and tail(0) is `core`, of CORE
-// samples, and the first ends with tail(PART - 1).
-template <int CORE, int PART, class At, class Tail, class Put>
-FC_DEVICE void fc_moments_long(const fc_moments_shares &s, fc_moments core, At at, Tail tail, Put put) {
+// Suffixes of a block, relative to its last sample: the first is the whole block.
+template <class At> FC_DEVICE void fc_moments_suffixes(fc_moments (&suffix)[FC_MOMENTS_RUN], At at) {
   const auto own = at(FC_MOMENTS_RUN - 1);
-  fc_moments suffix[FC_MOMENTS_RUN];
 #pragma unroll
   for (int k = FC_MOMENTS_RUN - 1; k >= 0; k--) {
     suffix[k] = k + 1 < FC_MOMENTS_RUN ? suffix[k + 1 < FC_MOMENTS_RUN ? k + 1 : k] : fc_moments{0, 0};
     fc_moments_add(&suffix[k], own, at(k), static_cast<float>(FC_MOMENTS_RUN - k));
   }
+}
+
+// Longer windows, from these: between the block, whose last sample is `own`, and tail(0) is `core`, of
+// `count` samples, and the first window ends with tail(part - 1).
+template <class Own, class Tail, class Put>
+FC_DEVICE void fc_moments_windows(const fc_moments_shares &s, const fc_moments (&suffix)[FC_MOMENTS_RUN],
+                                  const Own &own, fc_moments core, int count, int part, Tail tail, Put put) {
 #pragma unroll
-  for (int k = 0; k < PART; k++) fc_moments_add(&core, own, tail(k), static_cast<float>(CORE + k + 1));
+  for (int k = 0; k < part; k++) fc_moments_add(&core, own, tail(k), static_cast<float>(count + k + 1));
 #pragma unroll
   for (int k = 0; k < FC_MOMENTS_RUN; k++) {
     put(k, own, fc_moments::join(suffix[k], core, s.share[k], s.weight[k]));
     if (k + 1 < FC_MOMENTS_RUN)
-      fc_moments_add(&core, own, tail(PART + k), static_cast<float>(CORE + PART + k + 1));
+      fc_moments_add(&core, own, tail(part + k), static_cast<float>(count + part + k + 1));
   }
+}
+
+template <int CORE, int PART, class At, class Tail, class Put>
+FC_DEVICE void fc_moments_long(const fc_moments_shares &s, const fc_moments &core, At at, Tail tail,
+                               Put put) {
+  typedef decltype(at(0)) sample;
+  fc_moments suffix[FC_MOMENTS_RUN];
+  fc_moments_suffixes(suffix, at);
+  fc_moments_windows<sample>(s, suffix, at(FC_MOMENTS_RUN - 1), core, CORE, PART, tail, put);
 }
 
 // Windows of 33 samples, the most: a whole block, after(k), follows the first.

@@ -12,9 +12,9 @@
 //
 // The pieces of whole groups stay in a ring from tile to tile; nothing is subtracted again. Where windows are
 // long, their ends come into shared memory apart from their beginnings, and a block begins with tiles of
-// which it wants groups alone. The order of sums is that of filters/winstat/rows (RUN = 16) and of row_slide
-// there (RUN = 4): it depends on the window and on positions in the signal, not on where a tile begins.
-// Variances in short windows need no pieces, but are made in registers (moments.cuh).
+// which it wants groups alone. The order of sums is that of filters/winstat/rows, and of row_slide in
+// filters/winstat: it depends on the window and on positions in the signal, not on where a tile begins.
+// Variances are made from samples' distances in registers (moments.cuh), in short windows without pieces.
 //
 // FOLDED: short lines lie one behind the other, each with its borders and begun at a group, as one long line:
 //
@@ -50,15 +50,17 @@ template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int ST
 struct fc_slide_floats {
   typedef typename Op::policy P;
   typedef typename P::piece piece;
-  static constexpr int RUN = Op::RUN, LANES = 32, UNIT = LANES * RUN, UNITS = SAMPLES / UNIT;
+  static constexpr int RUN = 16, LANES = 32, UNIT = LANES * RUN, UNITS = SAMPLES / UNIT;
   static constexpr int THREADS = SAMPLES / 16 * STEP, WARPS = THREADS / LANES;
   static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
   // A window ends Q segments after its own, with PART samples of that one for the first of a thread.
   static constexpr int Q = (WINDOW - 1) / RUN, PART = (WINDOW - 1) % RUN + 1;
   static constexpr int BITS = Q >= 32 ? 5 : Q >= 16 ? 4 : Q >= 8 ? 3 : Q >= 4 ? 2 : Q >= 2 ? 1 : 0;
   static constexpr int GROUP = 1 << BITS, WHOLE = Q >> BITS, REST = Q & (GROUP - 1);
-  static constexpr bool FAR = Q >= LANES;               // beginnings and ends in separate buffers
-  static constexpr bool PIECES = Q > 1 && !Op::MOMENTS; // what lies between is made of pieces
+  static constexpr bool FAR = Q >= LANES; // beginnings and ends in separate buffers
+  // What lies between is made of pieces.
+  static constexpr bool PIECES = Q > 1 && !(Op::MOMENTS && WINDOW <= FC_MOMENTS_MOST),
+                        TABLE = PIECES && P::SHARED;
   static_assert(!FOLDED || !FAR, "a line's windows end near where they begin");
   // Where ends begin, in units of 32 segments, and then in segments.
   static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
@@ -87,7 +89,7 @@ struct fc_slide_floats {
   struct rooms {
     float head[STEP][HEADS], tail[STEP][ROOM], result[STEP][STAGED];
     piece ahead[STEP][PIECES ? SEGMENTS : 1], groups[STEP][PIECES ? RING : 1];
-    fc_share shares[P::SHARED ? SHARES : 1][LANES];
+    fc_share shares[TABLE ? SHARES : 1][LANES];
   };
 
   // Groups that a lane has after every by-th have been joined.
@@ -383,9 +385,9 @@ struct fc_slide_floats {
         fc_slide_prefetch(in + static_cast<int64_t>(p) * BYTES);
   }
 
-  // Samples from the beginning of a segment on, as pieces.
+  // Samples from the beginning of a segment on, or their squares.
   template <int N, bool TURNED = false>
-  static FC_DEVICE void read(piece (&v)[N], const float *room, int segment, int turn = 0) {
+  static FC_DEVICE void read(float (&v)[N], const float *room, int segment, int turn = 0) {
 #pragma unroll
     for (int k = 0; k < (N + 3) / 4; k++) {
       const int in = segment + k / (RUN / 4),
@@ -399,15 +401,22 @@ struct fc_slide_floats {
     }
   }
 
-  static FC_DEVICE piece total_of(const piece (&v)[RUN]) {
-    if constexpr (RUN == 4)
-      return P::template join_of<2, 2>(P::template join_of<1, 1>(v[0], v[1]),
-                                       P::template join_of<1, 1>(v[2], v[3]));
-    piece sum = v[RUN - 1];
+  // A segment: its suffixes, of which the first is the segment's piece.
+  struct begun {
+    typename fc_either<Op::MOMENTS, fc_moments, float>::type suffix[RUN];
+    piece whole;
+    FC_DEVICE explicit begun(const float (&v)[RUN]) {
+      if constexpr (Op::MOMENTS) {
+        fc_moments_suffixes(suffix, [&](int k) { return v[k]; });
+        whole = {v[RUN - 1], suffix[0].mean, suffix[0].squares, RUN};
+      } else {
+        suffix[RUN - 1] = v[RUN - 1];
 #pragma unroll
-    for (int k = RUN - 2; k >= 0; k--) sum = P::join(v[k], sum);
-    return sum;
-  }
+        for (int k = RUN - 2; k >= 0; k--) suffix[k] = P::join(v[k], suffix[k + 1]);
+        whole = suffix[0];
+      }
+    }
+  };
 
   // For tile `tile`, from block `first` on: what is before each segment in its group, and whole groups.
   static FC_DEVICE void scan(rooms &r, int tile, int first, int turn) {
@@ -415,9 +424,9 @@ struct fc_slide_floats {
 #pragma unroll 1
     for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
       const int c = unit % STEP, block = unit / STEP, segment = turned(block, turn) * LANES + lane;
-      piece v[RUN];
+      float v[RUN];
       read(v, r.tail[c], segment);
-      piece total = total_of(v);
+      piece total = begun(v).whole;
 #pragma unroll
       for (int i = 0; i < BITS; i++) {
         const piece other = fc_lane_before(total, 1 << i);
@@ -466,41 +475,11 @@ struct fc_slide_floats {
     return counted(combine<true, true>(r, WITH_AHEAD, rest, r.ahead[c][ahead], true, rest), Q - 1);
   }
 
-  // `core`, of CORE samples, with x[at + K] and what follows to x[at + PART - 1].
-  template <int CORE, int K, int N>
-  static FC_DEVICE piece prefix(const piece &core, const piece (&x)[N], int at = 0) {
-    if constexpr (K < PART)
-      return prefix<CORE + 1, K + 1>(P::template join_of<CORE, 1>(core, x[at + K]), x, at);
-    else
-      return core;
-  }
-
-  // Suffixes of a segment, from sample K back to the first.
-  template <int K> static FC_DEVICE void suffixes(piece (&v)[RUN]) {
-    if constexpr (K >= 0) {
-      v[K] = P::template join_of<1, RUN - 1 - K>(v[K], v[K + 1]);
-      suffixes<K - 1>(v);
-    }
-  }
-
-  // Windows from suffix K on, the first with `core`; x[PART] and so on enter one by one.
-  template <int K, int N>
-  static FC_DEVICE void windows_from(piece (&v)[RUN], const piece &core, const piece (&x)[N]) {
-    constexpr int CORE = WINDOW - RUN + K;
-    v[K] = P::template join_of<RUN - K, CORE>(v[K], core);
-    if constexpr (K + 1 < RUN) windows_from<K + 1>(v, P::template join_of<CORE, 1>(core, x[PART + K]), x);
-  }
-
   // v[k]: the windows that begin with x[k], of at most RUN samples.
-  static FC_DEVICE void short_windows(piece (&v)[RUN], const piece (&x)[RUN + PART]) {
-    if constexpr (RUN == 4) {
-#pragma unroll
-      for (int k = 0; k < RUN; k++) v[k] = prefix<1, 1>(x[k], x, k);
-      return;
-    }
+  static FC_DEVICE void short_windows(float (&v)[RUN], const float (&x)[RUN + PART]) {
 #pragma unroll
     for (int block = 0; block < RUN; block += PART) {
-      piece suffix[PART], prefix = P::none();
+      float suffix[PART], prefix = P::none();
 #pragma unroll
       for (int k = PART - 1; k >= 0; k--) {
         const int at = block + k < RUN + PART ? block + k : 0; // not used by any output beyond it
@@ -515,7 +494,27 @@ struct fc_slide_floats {
     }
   }
 
-  // The squared deviations of the windows that begin with the first of x.
+  // Of windows that begin with the segment `b`, of which x are the samples that they end with.
+  static FC_DEVICE void long_windows(float (&v)[RUN], const begun &b, const piece &core,
+                                     const float (&x)[RUN + PART - 1]) {
+    if constexpr (Op::MOMENTS) {
+      constexpr fc_moments_shares shares = fc_moments_shares_of(WINDOW);
+      fc_moments_windows(
+          shares, b.suffix, b.whole.p, {(core.p - b.whole.p) + core.d, core.m}, RUN * (Q - 1), PART,
+          [&](int k) { return x[k]; }, [&](int k, float, const fc_moments &m) { v[k] = m.squares; });
+    } else {
+      float all = Q > 1 ? P::join(core, x[0]) : x[0];
+#pragma unroll
+      for (int k = 1; k < PART; k++) all = P::join(all, x[k]);
+#pragma unroll
+      for (int k = 0; k < RUN; k++) {
+        v[k] = P::join(b.suffix[k], all);
+        if (k + 1 < RUN) all = P::join(all, x[PART + k]);
+      }
+    }
+  }
+
+  // Squared deviations of the windows that begin with the first of x and take no pieces.
   static FC_DEVICE void moments_of(const float (&x)[RUN + WINDOW - 1], float (&v)[RUN]) {
     constexpr fc_moments_shares shares = fc_moments_shares_of(WINDOW);
     const auto at = [&](int k) { return x[k < RUN + WINDOW - 1 ? k : 0]; }; // no output of those beyond
@@ -530,25 +529,25 @@ struct fc_slide_floats {
           shares, at, [&](int k) { return x[RUN + k]; }, tail, put);
   }
 
-  // The windows that begin in a lane's segment.
-  static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, piece (&v)[RUN]) {
+  // The windows that begin in a lane's segment: their sums, extremes or squared deviations.
+  static FC_DEVICE void windows(const rooms &r, int c, int segment, int tile, int turn, float (&v)[RUN]) {
     const float *head = FAR ? r.head[c] : r.tail[c];
-    if constexpr (Op::MOMENTS) {
+    if constexpr (Op::MOMENTS && !PIECES) {
       float x[RUN + WINDOW - 1];
       read<RUN + WINDOW - 1, true>(x, head, segment, turn);
       moments_of(x, v);
     } else if constexpr (Q == 0) {
-      piece x[RUN + PART];
+      float x[RUN + PART];
       read<RUN + PART, true>(x, head, segment, turn);
       short_windows(v, x);
     } else {
-      read<RUN, !FAR>(v, head, segment, turn);
-      suffixes<RUN - 2>(v);
+      float own[RUN], x[RUN + PART - 1];
+      read<RUN, !FAR>(own, head, segment, turn);
+      const begun b(own);
       piece core = P::none();
-      if constexpr (Q > 1) core = between(r, c, v[0], segment, tile, turn);
-      piece x[RUN + PART - 1];
+      if constexpr (Q > 1) core = between(r, c, b.whole, segment, tile, turn);
       read<RUN + PART - 1, true>(x, r.tail[c], segment + APART, turn);
-      windows_from<0>(v, prefix<RUN *(Q - 1), 0>(core, x), x);
+      long_windows(v, b, core, x);
     }
   }
 
@@ -613,7 +612,7 @@ struct fc_slide_floats {
     static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
     const int lane = threadIdx.x % LANES;
     fc_dev_noted noted = {false, false};
-    if (P::SHARED)
+    if (TABLE)
       for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
         r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
     const int pitch = FOLDED ? pitch_of(a) : 0;
@@ -656,8 +655,7 @@ struct fc_slide_floats {
 #pragma unroll 1
         for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
           const int c = unit % STEP, segment = unit / STEP * LANES + lane;
-          piece v[RUN];
-          float of[RUN];
+          float v[RUN], of[RUN];
           windows(r, c, segment, tile, turn_now, v);
           Op::of_windows(v, of);
           float *to = r.result[c] + staged(segment * RUN); // a segment is within 16

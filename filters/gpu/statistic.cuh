@@ -5,9 +5,8 @@
 // winstat.h, with the bits of the precompiled kernels (filters/winstat).
 //
 // A policy has a type `piece` and none(), of(sample), join(a, b) with a before b, and counted(piece,
-// samples), which sets a known count; join_of<A, B>(a, b) joins pieces of A and B samples. SHARED: joining
-// takes a division by counts, which each lane knows from where it is, and has in a table; join_by(a, b,
-// share) uses it. RUN is the number of consecutive samples per thread, which determines the order of sums.
+// samples), which sets a known count. SHARED: joining takes a division by counts, which each lane knows from
+// where it is, and has in a table; join_by(a, b, share) uses it.
 // Sums of codes are exact (running.cuh), extremes the same in any order (extremes.cuh).
 #ifndef FC_FILTERS_GPU_STATISTIC_CUH
 #define FC_FILTERS_GPU_STATISTIC_CUH
@@ -36,7 +35,6 @@ struct fc_piece_sum {
   static FC_DEVICE float none() { return 0; }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return a + b; }
-  template <int A, int B> static FC_DEVICE float join_of(float a, float b) { return a + b; }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 struct fc_piece_squares : fc_piece_sum {
@@ -70,7 +68,6 @@ template <bool MOST> struct fc_piece_extreme {
   static FC_DEVICE float none() { return __uint_as_float(MOST ? 0xff800000u : 0x7f800000u); }
   static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE float join(float a, float b) { return MOST ? fc_most(a, b) : fc_least(a, b); }
-  template <int A, int B> static FC_DEVICE float join_of(float a, float b) { return join(a, b); }
   static FC_DEVICE float counted(float v, int) { return v; }
 };
 
@@ -133,24 +130,11 @@ struct fc_piece_spread {
   static constexpr bool SHARED = true;
   typedef fc_spread piece;
   static FC_DEVICE piece none() { return {0, 0, 0, 0}; }
-  static FC_DEVICE piece of(float v) { return {v, 0, v - v, 1}; }
+  static FC_DEVICE float of(float v) { return v; }
   static FC_DEVICE piece join(const piece &a, const piece &b) {
     if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
     const float share = b.n / (a.n + b.n);
     return joined(a, b, {share, a.n * share});
-  }
-  // Of A and B samples: no division is left, and a single sample has no d. (Whether 0 or -0 is added there is
-  // lost in squares.)
-  template <int A, int B> static FC_DEVICE piece join_of(const piece &a, const piece &b) {
-    if constexpr (A == 0) return b;
-    constexpr fc_share s = fc_share_of(A, B);
-    const float between = b.p - a.p,
-                apart = A == 1 && B == 1 ? between
-                        : A == 1         ? between + b.d
-                        : B == 1         ? between - a.d
-                                         : between + (b.d - a.d),
-                d = apart * s.share;
-    return {a.p, A == 1 ? d : a.d + d, (a.m + b.m) + apart * (apart * s.weight), A + B};
   }
   // A: a may be missing, B: b may be.
   template <bool A, bool B>
@@ -206,10 +190,9 @@ FC_DEVICE float fc_mean_of(float sum, float n, float over) {
   return fabsf(q) < __uint_as_float(0x7f800000u) ? exact : q;
 }
 
-// The same for any sum that is not negative, and its root.
-template <bool ROOT> static __device__ __noinline__ float fc_mean_slowly(float sum, float n) {
-  const float mean = sum / n;
-  return ROOT ? sqrtf(mean) : mean;
+// The root of that for any sum that is not negative.
+static __device__ __noinline__ float fc_root_slowly(float sum, float n) {
+  return sqrtf(sum / n);
 }
 
 // 1 / sqrt(v), for numbers that are not denormal.
@@ -425,8 +408,7 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
   static constexpr bool SPREAD = WHICH == FC_STATISTIC_VAR || WHICH == FC_STATISTIC_STD,
                         EXTREME = WHICH == FC_STATISTIC_MIN || WHICH == FC_STATISTIC_MAX,
                         CODES = DTYPE < FC_F32 && !EXTREME;
-  static constexpr bool MOMENTS = SPREAD && !CODES && WINDOW <= FC_MOMENTS_MOST; // no pieces, but moments.cuh
-  static constexpr int RUN = SPREAD && !CODES && !MOMENTS ? 4 : 16;
+  static constexpr bool MOMENTS = SPREAD && !CODES; // moments.cuh
   static constexpr int64_t MOST = DTYPE == FC_U8    ? (KIND == FC_AUDIO ? 128 : 255)
                                   : DTYPE == FC_I16 ? 32768
                                                     : 65535;
@@ -437,12 +419,10 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       typename fc_either<(MOST * MOST * WINDOW < 0x7fffffff), uint32_t, unsigned long long>::type square_type;
   static constexpr bool ADDS = WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_MEAN;
   typedef fc_running_sums<square_type, SPREAD || ADDS, !ADDS> sums; // of codes
-  typedef
-      typename fc_either<EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
-                         typename fc_either<SPREAD && !MOMENTS, fc_piece_spread,
-                                            typename fc_either<ADDS || MOMENTS, fc_piece_sum,
-                                                               fc_piece_squares>::type>::type>::type policy;
-  typedef typename policy::piece piece;
+  typedef typename fc_either<
+      EXTREME, fc_piece_extreme<WHICH == FC_STATISTIC_MAX>,
+      typename fc_either<MOMENTS, fc_piece_spread,
+                         typename fc_either<ADDS, fc_piece_sum, fc_piece_squares>::type>::type>::type policy;
 
   static constexpr int64_t LEAST = DTYPE != FC_I16 && KIND != FC_AUDIO ? 0 : DTYPE == FC_U8 ? -128 : -32768;
 
@@ -476,9 +456,10 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       return fc_code_float<WHICH, WINDOW, MOST>(s, scale, sure);
   }
 
-  // The statistics of windows' pieces, of floats. If one of four sums is 0, as in silence and beyond the ends
-  // of rows, it is put right, and if it is very small or large, computed once more.
-  template <int N> static FC_DEVICE void of_windows(const piece (&v)[N], float (&to)[N]) {
+  // The statistics of windows of floats, of which v are sums, extremes or squared deviations. If one of four
+  // sums is 0, as in silence and beyond the ends of rows, it is put right, and if it is very small or large,
+  // computed once more.
+  template <int N> static FC_DEVICE void of_windows(const float (&v)[N], float (&to)[N]) {
     constexpr float n = WINDOW, over = 1 / n;
     constexpr bool ROOT = WHICH == FC_STATISTIC_STD || WHICH == FC_STATISTIC_RMS;
     if constexpr (MOMENTS) {
@@ -494,29 +475,21 @@ template <int WHICH, int WINDOW, int DTYPE, int KIND> struct fc_statistic {
       bool usual = true;
 #pragma unroll
       for (int k = begin; k < begin + 4; k++) {
-        const float sum = sum_of(v[k]), about = sum * over;
+        const float sum = v[k], about = sum * over;
         to[k] = WHICH == FC_STATISTIC_MEAN ? fc_mean_of(sum, n, over) : sum;
-        if (!SPREAD && !ROOT) continue;
+        if (!ROOT) continue;
         usual &= is_usual(sum);
-        to[k] = fmaf(fmaf(-about, n, sum), over, about);
-        if (ROOT) to[k] = fc_root_of(to[k]);
+        to[k] = fc_root_of(fmaf(fmaf(-about, n, sum), over, about));
       }
       if (usual) continue;
 #pragma unroll
       for (int k = begin; k < begin + 4; k++) {
-        const float sum = sum_of(v[k]);
-        if (sum == 0)
-          to[k] = sum;
-        else if (!is_usual(sum))
-          to[k] = fc_mean_slowly<ROOT>(sum, n);
+        if (v[k] == 0)
+          to[k] = v[k];
+        else if (!is_usual(v[k]))
+          to[k] = fc_root_slowly(v[k], n);
       }
     }
-  }
-  static FC_DEVICE float sum_of(float v) {
-    return v;
-  }
-  static FC_DEVICE float sum_of(const fc_spread &v) {
-    return v.m;
   }
 };
 

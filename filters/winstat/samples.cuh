@@ -15,7 +15,6 @@ namespace winstat {
 constexpr int THREADS = 256;
 // Warps per block in kernels whose warps use up to 9 KiB of shared memory each.
 constexpr int WARPS = 4;
-constexpr int SEGMENT = 4; // columns per lane
 constexpr int SLIDE_MAX = FC_WINSTAT_SLIDE_MAX;
 constexpr int SLIDE_ANCHOR = FC_WINSTAT_SLIDE_ANCHOR; // positions in the signal: those of a warp
 constexpr int SLIDE_TILES = 16;                       // maximum per block

@@ -8,7 +8,7 @@
 // 1993): the suffix of the block that it starts in, the whole blocks that it contains, and the prefix of the
 // block that it ends in. Nothing is ever subtracted, so rounding errors do not accumulate.
 //
-//   along x   four outputs a lane, from groups of up to 32 segments of four samples (see below).
+//   along x   four outputs a lane, from groups of up to 32 segments of four samples, or sixteen (see below).
 //             Windows of more than SLIDE_MAX columns: a warp per block of 256 positions, with a
 //             table of whole blocks that is computed first.
 //   along y   a thread per block of 16 rows of one column. The table has a second level, blocks
@@ -20,6 +20,7 @@
 // has its own kernels and its own read of the input; statistics of the same quantity share one.
 #include "filters/winstat/box/cuts.h"
 #include "filters/winstat/columns.cuh"
+#include "filters/winstat/line_spread.cuh"
 #include "filters/winstat/samples.cuh"
 #include "filters/winstat/launch.cuh"
 
@@ -45,6 +46,9 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
 //
 //  samples j .. 3 of segment i + segments i + 1 .. i + q - 1 + the next r + j + 1 samples (segment i + q on)
 //
+// (Of variances of floats in windows along rows alone, segments have sixteen samples, and the ends of windows
+// are made by moments.cuh.)
+//
 // Segments are joined in groups of G, a power of two up to q and 32: the rest of the group of i, whole
 // groups, the beginning of the group of i + q. All of it depends on positions in the signal alone, so the
 // order of additions is the same for any view.
@@ -54,11 +58,17 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
 // group. Then it joins these into windows. Samples are read again in the second step, from the caches. For
 // long windows a block continues with the next tiles, so that the groups between are summed once.
 
+// Columns per lane.
+template <class P> constexpr int SEGMENT = 4;
+template <> constexpr int SEGMENT<line_spread> = line_spread::SEGMENT;
+
 // A tile's segments and one group more are one load of `batch` for each thread.
 template <class P> struct slide_tile {
-  static constexpr int blocks = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1; // per multiprocessor, at least
-  static constexpr int batch = sizeof(P) <= 8 ? 4 : sizeof(P) <= 16 ? 2 : 1;
-  static constexpr int segments = batch * THREADS - 32;
+  static constexpr int threads = THREADS / (SEGMENT<P> / 4), batch = sizeof(P) <= 8    ? 4
+                                                                     : sizeof(P) <= 16 ? 2
+                                                                                       : 1;
+  static constexpr int blocks = batch * (THREADS / threads); // per multiprocessor, at least
+  static constexpr int segments = batch * threads - 32;
 };
 
 // x0: position of the first output, relative to the view, <= 0 and a multiple of SLIDE_ANCHOR in the signal.
@@ -67,11 +77,12 @@ struct slide {
   int64_t x0, stretches;                  // stretches of `tiles` tiles each
   int32_t q, r, group, bits, u, v, tiles; // the group has 1 << bits segments
   int32_t wide;                           // bytes of a segment that can be loaded at once; or 0
+  fc_moments_shares shares;               // of variances
 };
 
-// Four adjacent samples; codes of 8 and 16 bits as they lie in memory, so that nothing waits for a load
-// before all are on their way.
-template <typename S> struct alignas(16) quad { S at[SEGMENT]; };
+// The adjacent samples of a segment; codes of 8 and 16 bits as they lie in memory, so that nothing waits for
+// a load before all are on their way.
+template <class P> struct alignas(16) quad { typename P::sample at[SEGMENT<P>]; };
 
 // One channel of one row, of any type: kernels for each would take three times as long to compile.
 template <class P> struct row_reader {
@@ -89,23 +100,23 @@ template <class P> struct row_reader {
   }
 
   // The samples x .. x + 3, all of which may be read.
-  __device__ __forceinline__ quad<S> load(int64_t x) const {
+  __device__ __forceinline__ quad<P> load(int64_t x) const {
     const char *from = data + x * step;
-    quad<S> q;
+    quad<P> q;
     if (CODES && wide == 4) {
       *reinterpret_cast<int *>(&q) = *reinterpret_cast<const int *>(from);
     } else if (CODES && wide == 8) {
       *reinterpret_cast<int2 *>(&q) = *reinterpret_cast<const int2 *>(from);
     } else if (wide) {
-      q = *reinterpret_cast<const quad<S> *>(from);
+      q = *reinterpret_cast<const quad<P> *>(from);
     } else {
 #pragma unroll
-      for (int k = 0; k < SEGMENT; k++) q.at[k] = sample(x + k);
+      for (int k = 0; k < SEGMENT<P>; k++) q.at[k] = sample(x + k);
     }
     return q;
   }
 
-  __device__ __forceinline__ S sample_of(const quad<S> &q, int k) const {
+  __device__ __forceinline__ S sample_of(const quad<P> &q, int k) const {
     if constexpr (CODES) {
       if (wide == 4) return (q.at[0] >> 8 * k & 255) - map.bias;
       const int half = q.at[k / 2] >> 16 * (k % 2);
@@ -123,37 +134,40 @@ __device__ __forceinline__ row_reader<P> reader_of(const pass<typename P::real> 
   r.lo = p.lo[0], r.hi = y < p.lo[1] || y >= p.hi[1] ? p.lo[0] : p.hi[0];
   r.step = p.in.stride[FC_AXIS_X], r.map = p.load;
   const uint64_t start = reinterpret_cast<uintptr_t>(r.data) + (s.x0 - p.before[0]) * r.step;
-  r.wide = r.step * SEGMENT == s.wide && start % min(s.wide, 16) == 0 ? s.wide : 0;
+  r.wide = r.step * SEGMENT<P> == s.wide && start % min(s.wide, 16) == 0 ? s.wide : 0;
   return r;
 }
 
 template <class P>
-__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT], const quad<typename P::sample> &q,
-                                          const row_reader<P> &r) {
+__device__ __forceinline__ void pieces_of(P (&e)[SEGMENT<P>], const quad<P> &q, const row_reader<P> &r) {
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++) e[k] = P::of(r.sample_of(q, k));
+  for (int k = 0; k < SEGMENT<P>; k++) e[k] = P::of(r.sample_of(q, k));
 }
 
 // The pieces of a segment that is only partly readable.
 template <class P>
-__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT], const row_reader<P> &r, int64_t x) {
+__device__ __forceinline__ void pieces_checked(P (&e)[SEGMENT<P>], const row_reader<P> &r, int64_t x) {
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++) e[k] = r.holds(x + k, x + k + 1) ? P::of(r.sample(x + k)) : P::none();
+  for (int k = 0; k < SEGMENT<P>; k++) e[k] = r.holds(x + k, x + k + 1) ? P::of(r.sample(x + k)) : P::none();
 }
 
-template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT]) {
+__device__ __forceinline__ line_spread total_of(const line_spread (&e)[FC_MOMENTS_RUN]) {
+  fc_moments suffix[FC_MOMENTS_RUN];
+  return begin_segment(suffix, e);
+}
+template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT<P>]) {
   return P::join(P::join(e[0], e[1]), P::join(e[2], e[3]));
 }
 
-// Totals of BATCH segments of a thread, THREADS segments apart; x is the position of the warp's first
-// segment.
+// Totals of BATCH segments of a thread, as many segments apart as there are threads; x is the position of the
+// warp's first segment.
 template <class P, int BATCH>
 __device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<P> &r, int64_t x, int lane) {
-  constexpr int APART = THREADS * SEGMENT, WARP = 32 * SEGMENT;
-  const int64_t mine = x + lane * SEGMENT;
-  P e[SEGMENT];
+  constexpr int APART = slide_tile<P>::threads * SEGMENT<P>, WARP = 32 * SEGMENT<P>;
+  const int64_t mine = x + lane * SEGMENT<P>;
+  P e[SEGMENT<P>];
   if (r.holds(x, x + (BATCH - 1) * APART + WARP)) {
-    quad<typename P::sample> q[BATCH];
+    quad<P> q[BATCH];
 #pragma unroll
     for (int k = 0; k < BATCH; k++) q[k] = r.load(mine + k * APART);
 #pragma unroll
@@ -178,11 +192,11 @@ __device__ __forceinline__ void load_totals(P (&total)[BATCH], const row_reader<
 template <class P>
 __device__ void scan_groups(const row_reader<P> &r, int bits, int64_t x0, int first, int count, int skip,
                             P *ahead, P *groups) {
-  constexpr int BATCH = slide_tile<P>::batch;
+  constexpr int BATCH = slide_tile<P>::batch, APART = slide_tile<P>::threads;
   const int group = 1 << bits, lane = threadIdx.x % 32, place = lane & (group - 1), segments = count << bits;
-  const int64_t start = x0 + static_cast<int64_t>(first) * group * SEGMENT;
-  for (int base = threadIdx.x - lane; base < segments; base += THREADS * BATCH) {
-    const int64_t x = start + static_cast<int64_t>(base) * SEGMENT;
+  const int64_t start = x0 + static_cast<int64_t>(first) * group * SEGMENT<P>;
+  for (int base = threadIdx.x - lane; base < segments; base += APART * BATCH) {
+    const int64_t x = start + static_cast<int64_t>(base) * SEGMENT<P>;
     P total[BATCH];
     load_totals<P, BATCH>(total, r, x, lane);
 #pragma unroll
@@ -192,43 +206,47 @@ __device__ void scan_groups(const row_reader<P> &r, int bits, int64_t x0, int fi
         if (place >= by) total[k] = P::join(other, total[k]);
       }
       const P before = shuffle<UP>(total[k], 1);
-      const int i = base + k * THREADS + lane;
+      const int i = base + k * APART + lane;
       if (i >= skip && i < segments) ahead[i - skip] = place ? before : P::none();
       if (place == group - 1 && i < segments) groups[first + (i >> bits)] = total[k];
     }
   }
 }
 
-// Stores four results, for outputs x .. x + 3; those outside the view are dropped.
+// Stores the results of a segment, for outputs from x on; those outside the view are dropped.
 template <class P>
-__device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P *table, const P (&e)[SEGMENT],
-                                             int64_t line, int64_t n, int64_t y, int64_t x, int64_t c) {
+__device__ __forceinline__ void deliver_segment(const pass<typename P::real> &p, P *table,
+                                                const P (&e)[SEGMENT<P>], int64_t line, int64_t n, int64_t y,
+                                                int64_t x, int64_t c) {
   typedef typename P::real R;
   if (table) {
 #pragma unroll
-    for (int k = 0; k < SEGMENT; k++)
+    for (int k = 0; k < SEGMENT<P>; k++)
       if (x + k >= 0 && x + k < p.columns) table[table_index(p, line, x + k, c)] = e[k];
     return;
   }
   const bool all =
-      x >= 0 && x + SEGMENT <= p.columns && p.out.dtype == FC_F32 && p.out.stride[FC_AXIS_X] == 4;
+      x >= 0 && x + SEGMENT<P> <= p.columns && p.out.dtype == FC_F32 && p.out.stride[FC_AXIS_X] == 4;
   const R rows = static_cast<R>(inside(p, 1, y));
-  R count[SEGMENT];
+  R count[SEGMENT<P>];
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++)
+  for (int k = 0; k < SEGMENT<P>; k++)
     count[k] = k > 0 && !p.shrink ? count[0] : static_cast<R>(inside(p, 0, x + k)) * rows;
   for (int s = 0; s < p.n_stats; s++) {
     char *to = p.out.at(n, y, x, p.slot[s] * p.channels + c);
-    R v[SEGMENT];
+    R v[SEGMENT<P>];
 #pragma unroll
-    for (int k = 0; k < SEGMENT; k++) v[k] = stat_of(e[k], p.stat[s], count[k], p.load.scale);
+    for (int k = 0; k < SEGMENT<P>; k++) v[k] = stat_of(e[k], p.stat[s], count[k], p.load.scale);
     if (all && reinterpret_cast<uintptr_t>(to) % 16 == 0) {
-      *reinterpret_cast<float4 *>(to) = make_float4(static_cast<float>(v[0]), static_cast<float>(v[1]),
-                                                    static_cast<float>(v[2]), static_cast<float>(v[3]));
+#pragma unroll
+      for (int k = 0; k < SEGMENT<P>; k += 4)
+        reinterpret_cast<float4 *>(to)[k / 4] =
+            make_float4(static_cast<float>(v[k]), static_cast<float>(v[k + 1]), static_cast<float>(v[k + 2]),
+                        static_cast<float>(v[k + 3]));
       continue;
     }
 #pragma unroll
-    for (int k = 0; k < SEGMENT; k++)
+    for (int k = 0; k < SEGMENT<P>; k++)
       if (x + k >= 0 && x + k < p.columns)
         fc_dev_store_any<R>(to + k * p.out.stride[FC_AXIS_X], p.out.dtype, v[k], p.store, p.notes);
   }
@@ -236,39 +254,39 @@ __device__ __forceinline__ void deliver_four(const pass<typename P::real> &p, P 
 
 // Windows of up to four samples: they start in segment a and end there or in b, the next one.
 template <class P>
-__device__ __forceinline__ void join_short(P (&result)[SEGMENT], const P (&a)[SEGMENT], const P (&b)[SEGMENT],
-                                           int reach) {
+__device__ __forceinline__ void join_short(P (&result)[SEGMENT<P>], const P (&a)[SEGMENT<P>],
+                                           const P (&b)[SEGMENT<P>], int reach) {
 #pragma unroll
-  for (int j = 0; j < SEGMENT; j++) {
+  for (int j = 0; j < SEGMENT<P>; j++) {
     result[j] = a[j];
 #pragma unroll
-    for (int k = 1; k < SEGMENT; k++)
-      if (k <= reach) result[j] = P::join(result[j], j + k < SEGMENT ? a[j + k] : b[j + k - SEGMENT]);
+    for (int k = 1; k < SEGMENT<P>; k++)
+      if (k <= reach) result[j] = P::join(result[j], j + k < SEGMENT<P> ? a[j + k] : b[j + k - SEGMENT<P>]);
   }
 }
 
 // Joins suffix[], `between` and the ends of the windows. Window 0 ends with sample r of segment a; the others
 // end up to three samples later, in a or in b, the next segment.
 template <class P>
-__device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT], P between, const P (&a)[SEGMENT],
-                                          const P (&b)[SEGMENT], int r) {
-  P next[SEGMENT]; // the samples that outputs 1, 2 and 3 add
+__device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT<P>], P between, const P (&a)[SEGMENT<P>],
+                                          const P (&b)[SEGMENT<P>], int r) {
+  P next[SEGMENT<P>]; // the samples that outputs 1, 2 and 3 add
 #pragma unroll
-  for (int k = 0; k < SEGMENT; k++) {
+  for (int k = 0; k < SEGMENT<P>; k++) {
     if (k <= r) between = P::join(between, a[k]);
     next[k] = b[k];
   }
 #pragma unroll
-  for (int k = 0; k + 1 < SEGMENT; k++) {
-    const P own[SEGMENT] = {a[(k + 1) % SEGMENT],
-                            k + 2 < SEGMENT ? a[(k + 2) % SEGMENT] : b[(k + 2) % SEGMENT],
-                            k + 3 < SEGMENT ? a[(k + 3) % SEGMENT] : b[(k + 3) % SEGMENT], b[k]};
+  for (int k = 0; k + 1 < SEGMENT<P>; k++) {
+    const P own[SEGMENT<P>] = {a[(k + 1) % SEGMENT<P>],
+                               k + 2 < SEGMENT<P> ? a[(k + 2) % SEGMENT<P>] : b[(k + 2) % SEGMENT<P>],
+                               k + 3 < SEGMENT<P> ? a[(k + 3) % SEGMENT<P>] : b[(k + 3) % SEGMENT<P>], b[k]};
     next[k] = r == 0 ? own[0] : r == 1 ? own[1] : r == 2 ? own[2] : own[3];
   }
 #pragma unroll
-  for (int j = 0; j < SEGMENT; j++) {
+  for (int j = 0; j < SEGMENT<P>; j++) {
     suffix[j] = P::join(suffix[j], between);
-    if (j + 1 < SEGMENT) between = P::join(between, next[j]);
+    if (j + 1 < SEGMENT<P>) between = P::join(between, next[j]);
   }
 }
 
@@ -294,45 +312,75 @@ __device__ __forceinline__ P join_between(const slide &s, P total, int i, int la
   return P::join(rest, ahead);
 }
 
+// e: the samples of a lane's segment at position `from`, and then the windows that begin with them. `between`
+// makes what lies between them and the segment in which they end from the piece of the lane's segment.
+template <class Between>
+__device__ __forceinline__ void windows_of(line_spread (&e)[FC_MOMENTS_RUN], const slide &s,
+                                           const row_reader<line_spread> &r, int64_t from, bool inside,
+                                           Between between) {
+  fc_moments suffix[FC_MOMENTS_RUN];
+  const line_spread own = begin_segment(suffix, e), core = between(own);
+  const int64_t end = from + s.q * static_cast<int64_t>(FC_MOMENTS_RUN);
+  fc_moments_windows(
+      s.shares, suffix, own.p, {(core.p - own.p) + core.d, core.m}, (s.q - 1) * FC_MOMENTS_RUN, s.r + 1,
+      [&](int k) {
+        const bool there = inside || r.holds(end + k, end + k + 1);
+        return there ? line_spread::of(r.sample(end + k)).p : 0;
+      },
+      [&](int k, float, const fc_moments &m) { e[k].m = m.squares; });
+}
+
+template <class P, class Between>
+__device__ __forceinline__ void windows_of(P (&e)[SEGMENT<P>], const slide &s, const row_reader<P> &r,
+                                           int64_t from, bool inside, Between between) {
+  const int64_t end = from + s.q * static_cast<int64_t>(SEGMENT<P>);
+  P a[SEGMENT<P>], b[SEGMENT<P>];
+  if (inside) {
+    const quad<P> q0 = r.load(end), q1 = r.load(end + SEGMENT<P>);
+    pieces_of(a, q0, r), pieces_of(b, q1, r);
+  } else {
+    pieces_checked(a, r, end), pieces_checked(b, r, end + SEGMENT<P>);
+  }
+  if (s.q == 0) {
+    P result[SEGMENT<P>];
+    join_short(result, e, b, s.r);
+#pragma unroll
+    for (int k = 0; k < SEGMENT<P>; k++) e[k] = result[k];
+    return;
+  }
+#pragma unroll
+  for (int k = SEGMENT<P> - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
+  join_ends(e, between(e[0]), a, b, s.r);
+}
+
 // The outputs of one tile: `count` segments from output x0 on; the first segment's group is
 // groups[first_group].
 template <class P>
 __device__ void slide_outputs(const pass<typename P::real> &p, const slide &s, const row_reader<P> &r,
                               int64_t line, int64_t n, int64_t y, int64_t x0, int64_t c, int count,
                               int first_group, const P *ahead, const P *groups, P *table) {
+  constexpr int WARP = 32 * SEGMENT<P>;
   const int lane = threadIdx.x % 32;
-  for (int base = threadIdx.x - lane; base < count; base += THREADS) {
+  for (int base = threadIdx.x - lane; base < count; base += slide_tile<P>::threads) {
     const int i = base + lane;
-    const int64_t x = x0 + static_cast<int64_t>(i) * SEGMENT, from = x - p.before[0];
-    const int64_t first = from - lane * SEGMENT, far = s.q * static_cast<int64_t>(SEGMENT);
-    P e[SEGMENT], a[SEGMENT], b[SEGMENT];
-    const bool inside = r.holds(first, first + far + 33 * SEGMENT);
-    if (inside) {
-      const quad<typename P::sample> q0 = r.load(from), q1 = r.load(from + far),
-                                     q2 = r.load(from + far + SEGMENT);
-      pieces_of(e, q0, r), pieces_of(a, q1, r), pieces_of(b, q2, r);
-    } else {
-      pieces_checked(e, r, from), pieces_checked(a, r, from + far);
-      pieces_checked(b, r, from + far + SEGMENT);
-    }
-    if (s.q == 0) {
-      P result[SEGMENT];
-      join_short(result, e, b, s.r);
-#pragma unroll
-      for (int k = 0; k < SEGMENT; k++) e[k] = result[k];
-    } else {
-#pragma unroll
-      for (int k = SEGMENT - 2; k >= 0; k--) e[k] = P::join(e[k], e[k + 1]);
+    const int64_t x = x0 + static_cast<int64_t>(i) * SEGMENT<P>, from = x - p.before[0];
+    const int64_t first = from - lane * SEGMENT<P>, far = s.q * static_cast<int64_t>(SEGMENT<P>);
+    P e[SEGMENT<P>];
+    const bool inside = r.holds(first, first + far + WARP + SEGMENT<P>);
+    if (inside)
+      pieces_of(e, r.load(from), r);
+    else
+      pieces_checked(e, r, from);
+    windows_of(e, s, r, from, inside, [&](const P &own) {
       const P begun = i < count ? ahead[i + s.v] : P::none();
-      const P between = join_between(s, e[0], i, lane, first_group, begun, groups);
-      join_ends(e, between, a, b, s.r);
-    }
-    if (i < count) deliver_four(p, table, e, line, n, y, x, c); // in one place: most of the kernel's code
+      return join_between(s, own, i, lane, first_group, begun, groups);
+    });
+    if (i < count) deliver_segment(p, table, e, line, n, y, x, c); // in one place: most of the kernel's code
   }
 }
 
 template <class P>
-__global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
+__global__ void __launch_bounds__(slide_tile<P>::threads, slide_tile<P>::blocks)
     row_slide(pass<typename P::real> p, slide s, P *table) {
   constexpr int TILE = slide_tile<P>::segments;
   extern __shared__ __align__(16) unsigned char memory[];
@@ -343,10 +391,10 @@ __global__ void __launch_bounds__(THREADS, slide_tile<P>::blocks)
     for (int64_t item = blockIdx.x; item < s.stretches * p.channels; item += gridDim.x) {
       const int64_t stretch = item / p.channels, c = item - stretch * p.channels;
       const row_reader<P> r = reader_of<P>(p, s, n, y, c);
-      const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT;
+      const int64_t begin = s.x0 + stretch * s.tiles * TILE * SEGMENT<P>;
       for (int t = 0; t < s.tiles; t++) {
-        const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT;
-        const int64_t wanted = (p.columns - x + SEGMENT - 1) / SEGMENT;
+        const int64_t x = begin + static_cast<int64_t>(t) * TILE * SEGMENT<P>;
+        const int64_t wanted = (p.columns - x + SEGMENT<P> - 1) / SEGMENT<P>;
         if (wanted <= 0) break;
         const int segments = wanted < TILE ? static_cast<int>(wanted) : TILE, first = t * (TILE >> s.bits);
         // In the first tile also the groups that no window ends in.
@@ -522,9 +570,9 @@ static shape shape_of(const fc_view *v) {
 // Parameters of row_slide. `tiles` changes the distribution of the work only, not the results.
 template <class P> static slide slide_of(const pass<typename P::real> &p, int64_t lines) {
   slide s = {};
-  const int64_t reach = p.window[0] - 1, tile = slide_tile<P>::segments * SEGMENT;
+  const int64_t reach = p.window[0] - 1, tile = slide_tile<P>::segments * SEGMENT<P>;
   s.x0 = -floor_mod(p.origin[0], SLIDE_ANCHOR);
-  s.q = static_cast<int32_t>(reach / SEGMENT), s.r = static_cast<int32_t>(reach % SEGMENT);
+  s.q = static_cast<int32_t>(reach / SEGMENT<P>), s.r = static_cast<int32_t>(reach % SEGMENT<P>);
   s.group = 1;
   while (s.group < 32 && 2 * s.group <= s.q) s.group *= 2, s.bits++;
   s.u = s.q / s.group, s.v = s.q % s.group;
@@ -537,9 +585,10 @@ template <class P> static slide slide_of(const pass<typename P::real> &p, int64_
                                  : each > SLIDE_TILES ? SLIDE_TILES
                                  : each > tiles       ? tiles
                                                       : each);
+  s.shares = fc_moments_shares_of(p.window[0]);
   s.stretches = (tiles + s.tiles - 1) / s.tiles;
   const int32_t size = static_cast<int32_t>(fc_dtype_size(p.in.dtype));
-  s.wide = !fc_dtype_is_float(p.in.dtype) || size == sizeof(typename P::sample) ? SEGMENT * size : 0;
+  s.wide = !fc_dtype_is_float(p.in.dtype) || size == sizeof(typename P::sample) ? SEGMENT<P> * size : 0;
   return s;
 }
 
@@ -548,7 +597,7 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   const slide s = slide_of<P>(p, lines);
   const int64_t tile = slide_tile<P>::segments, pieces = tile + 32 + s.u + s.tiles * (tile / s.group) + 2;
   const dim3 grid(fc_blocks(s.stretches * p.channels, 1, INT32_MAX), fc_blocks(lines, 1, GRID_Y));
-  row_slide<P><<<grid, THREADS, pieces * sizeof(P), stream>>>(p, s, table);
+  row_slide<P><<<grid, slide_tile<P>::threads, pieces * sizeof(P), stream>>>(p, s, table);
 }
 
 template <class P>
@@ -653,8 +702,17 @@ constexpr unsigned TOTALS =
 constexpr unsigned DEVIATIONS = 1u << FC_WINSTAT_VAR | 1u << FC_WINSTAT_STD;
 constexpr unsigned EXTREMES = 1u << FC_WINSTAT_MIN | 1u << FC_WINSTAT_MAX;
 
+// Whether composed kernels could make the variances, too: as they do, from segments of sixteen.
+static bool is_line(const fc_winstat *w) {
+  const int64_t across = fc_winstat_across(w);
+  return fc_winstat_tall(w) == 1 && !w->shrink && across > FC_WINSTAT_SPREAD_MOST && across <= SLIDE_MAX;
+}
+
 template <typename F> static fc_status run_values(const call &c, unsigned left) {
   fc_status status = run<sums<F>>(c, TOTALS & left);
+  if constexpr (std::is_same<F, float>::value) {
+    if (status == FC_OK && is_line(c.w)) status = run<line_spread>(c, DEVIATIONS & left), left &= ~DEVIATIONS;
+  }
   if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS & left);
   if (status == FC_OK) status = run<range<F>>(c, EXTREMES & left);
   return status;
@@ -713,15 +771,15 @@ static fc_status run_kernel(const call &c, fc_winstat_kernel kernel, const fc_wi
                                         : run_floats(c, kernel, mask);
 }
 
-static bool chip_of(fc_winstat_chip *chip) {
+static fc_status chip_of(fc_winstat_chip *chip) {
   int device = 0, block = 0, all = 0, reserved = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device) != cudaSuccess)
-    return fc_forget_error();
+    return fc_launch_status();
   *chip = {block, all, reserved};
-  return true;
+  return FC_OK;
 }
 
 // `whole`: the border is not the host's.
@@ -729,10 +787,10 @@ static fc_status run_chosen(const call &c, bool whole) {
   fc_winstat_case k = {c.w, c.in, c.out, c.edges, whole, {}};
   fc_winstat_kernel chosen[FC_WINSTAT_STATS];
   if (fc_view_count(c.out) == 0) return FC_OK;
-  if (!chip_of(&k.chip)) return FC_DEVICE;
+  fc_status status = chip_of(&k.chip);
+  if (status != FC_OK) return status;
   fc_winstat_choose(&k, chosen);
   if (chosen[0] == FC_WINSTAT_BY_HOST) return FC_UNSUPPORTED;
-  fc_status status = FC_OK;
   for (int kernel = 0; kernel < FC_WINSTAT_BY_HOST && status == FC_OK; kernel++)
     status = run_kernel(c, static_cast<fc_winstat_kernel>(kernel), chosen);
   return status;

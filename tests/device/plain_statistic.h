@@ -2,7 +2,7 @@
 /*
  * plain_statistic.h - statistics of one window as composed kernels make them (filters/gpu/slide.cuh), written
  * down as recursions over the samples of the window: the order of sums is the definition, and nothing of it
- * looks at tiles or threads. O(window). Variances in short windows are those of filters/gpu/moments.cuh.
+ * looks at tiles or threads. O(window). Variances are those of filters/gpu/moments.cuh.
  */
 #ifndef FC_TESTS_PLAIN_STATISTIC_H
 #define FC_TESTS_PLAIN_STATISTIC_H
@@ -13,13 +13,15 @@
 #include "filters/winstat/winstat.h"
 #include "filters/winstat/winstat_math.h"
 
+enum { PLAIN_RUN = 16 }; /* samples of a segment */
+
 /* Of floats: p is a sum, or an extreme; of variances all four, as in statistic.cuh. */
 typedef struct plain_piece {
   float p, d, m, n;
 } plain_piece;
 
 typedef struct plain_window {
-  int which, run;       /* statistic; samples of a segment */
+  int which;            /* statistic */
   gint64 first, count;  /* position of the first sample, and how many */
   gint64 anchor;        /* where a segment begins: positions - anchor are multiples */
   const float *samples; /* that of position 0 */
@@ -54,87 +56,10 @@ static plain_piece plain_join(const plain_window *w, plain_piece a, plain_piece 
 
 static plain_piece plain_sample(const plain_window *w, gint64 at) {
   const float v = w->samples[at];
-  if (plain_is_spread(w->which)) return (plain_piece){v, 0, v - v, 1};
   return (plain_piece){w->which == FC_WINSTAT_RMS || w->which == FC_WINSTAT_SUMSQ ? v * v : v, 0, 0, 0};
 }
 
-/* From the last sample on. */
-static plain_piece plain_suffix(const plain_window *w, gint64 from, gint64 to) {
-  plain_piece sum = plain_sample(w, to - 1);
-  for (gint64 i = to - 2; i >= from; i--) sum = plain_join(w, plain_sample(w, i), sum);
-  return sum;
-}
-
-/* Of variances in pairs, but for those behind the beginning of a window. */
-static plain_piece plain_segment(const plain_window *w, gint64 at, gboolean pairs) {
-  if (w->run == 16 || !pairs) return plain_suffix(w, at, at + w->run);
-  return plain_join(w, plain_suffix(w, at, at + 2), plain_suffix(w, at + 2, at + 4));
-}
-
-/* `n` segments; scans add what is a power of two away, the largest last. */
-static plain_piece plain_scan(const plain_window *w, gint64 at, gint64 n, gboolean forward) {
-  if (n == 0) return plain_none(w);
-  if (n == 1) return plain_segment(w, at, forward);
-  gint64 power = 1;
-  while (2 * power < n) power *= 2;
-  const gint64 left = forward ? n - power : power;
-  return plain_join(w, plain_scan(w, at, left, forward),
-                    plain_scan(w, at + left * w->run, n - left, forward));
-}
-
-/* Whole groups, dealt to 32 lanes. */
-static plain_piece plain_middle(const plain_window *w, gint64 group, gint64 count) {
-  plain_piece lanes[32];
-  for (gint64 l = 0; l < 32; l++) {
-    lanes[l] = plain_none(w);
-    for (gint64 k = l; k < count; k += 32)
-      lanes[l] = plain_join(w, lanes[l], plain_scan(w, group + k * 32 * w->run, 32, TRUE));
-  }
-  for (int by = 16; by > 0; by /= 2)
-    for (int l = 0; l < by; l++) lanes[l] = plain_join(w, lanes[l], lanes[l + by]);
-  return lanes[0];
-}
-
-/* Windows of no more than a segment: of variances in order, else in blocks as long as themselves. */
-static plain_piece plain_short(const plain_window *w, gint64 segment) {
-  const gint64 at = w->first - segment, block = at / w->count * w->count, k = at - block;
-  plain_piece sum = plain_sample(w, w->first);
-  if (w->run == 4) {
-    for (gint64 i = 1; i < w->count; i++) sum = plain_join(w, sum, plain_sample(w, w->first + i));
-    return sum;
-  }
-  sum = plain_suffix(w, w->first, segment + block + w->count);
-  if (k == 0) return sum;
-  plain_piece prefix = plain_sample(w, segment + block + w->count);
-  for (gint64 i = 1; i < k; i++)
-    prefix = plain_join(w, prefix, plain_sample(w, segment + block + w->count + i));
-  return plain_join(w, sum, prefix);
-}
-
-static plain_piece plain_piece_of(const plain_window *w) {
-  const gint64 run = w->run, phase = ((w->first - w->anchor) % run + run) % run, segment = w->first - phase;
-  const gint64 q = (w->count - 1) / run;
-  gint64 group = 1;
-  if (q == 0) return plain_short(w, segment);
-  while (group < 32 && 2 * group <= q) group *= 2;
-  const gint64 size = group * run, whole = q / group, last = segment + q * run,
-               begin = segment - (((segment - w->anchor) % size + size) % size),
-               end = last - (((last - w->anchor) % size + size) % size);
-  plain_piece core = plain_none(w);
-  if (q > 1) {
-    core = plain_scan(w, segment + run, (begin + size - segment) / run - 1, FALSE);
-    if (whole > 1) core = plain_join(w, core, plain_middle(w, begin + size, whole - 1));
-    if (end > begin + whole * size)
-      core = plain_join(w, core, plain_scan(w, begin + whole * size, group, TRUE));
-    core = plain_join(w, core, plain_scan(w, end, (last - end) / run, TRUE));
-  }
-  for (gint64 i = last; i < w->first + w->count; i++) core = plain_join(w, core, plain_sample(w, i));
-  return plain_join(w, plain_suffix(w, w->first, segment + run), core);
-}
-
-/* Variances in short windows: means and squared deviations of distances from the last sample of the segment,
- * or of a block as long as the window, in which the window begins; up to that from the last on, then what is
- * behind it. */
+/* Of variances: the mean and squared deviations of distances from some sample. */
 typedef struct plain_moments {
   float mean, squares;
 } plain_moments;
@@ -144,24 +69,111 @@ static void plain_add(plain_moments *m, float distance, gint64 count) {
   m->mean = fmaf(d, 1 / n, m->mean), m->squares = fmaf(d * ((n - 1) / n), d, m->squares);
 }
 
-static float plain_moments_of(const plain_window *w) {
+/* From the last sample on; of variances those from it. */
+static plain_piece plain_suffix(const plain_window *w, gint64 from, gint64 to) {
+  if (plain_is_spread(w->which)) {
+    const float own = w->samples[to - 1];
+    plain_moments m = {0, 0};
+    for (gint64 i = to - 1; i >= from; i--) plain_add(&m, w->samples[i] - own, to - i);
+    return (plain_piece){own, m.mean, m.squares, (float)(to - from)};
+  }
+  plain_piece sum = plain_sample(w, to - 1);
+  for (gint64 i = to - 2; i >= from; i--) sum = plain_join(w, plain_sample(w, i), sum);
+  return sum;
+}
+
+/* `n` segments; scans add what is a power of two away, the largest last. */
+static plain_piece plain_scan(const plain_window *w, gint64 at, gint64 n, gboolean forward) {
+  if (n == 0) return plain_none(w);
+  if (n == 1) return plain_suffix(w, at, at + PLAIN_RUN);
+  gint64 power = 1;
+  while (2 * power < n) power *= 2;
+  const gint64 left = forward ? n - power : power;
+  return plain_join(w, plain_scan(w, at, left, forward),
+                    plain_scan(w, at + left * PLAIN_RUN, n - left, forward));
+}
+
+/* Whole groups, dealt to 32 lanes. */
+static plain_piece plain_middle(const plain_window *w, gint64 group, gint64 count) {
+  plain_piece lanes[32];
+  for (gint64 l = 0; l < 32; l++) {
+    lanes[l] = plain_none(w);
+    for (gint64 k = l; k < count; k += 32)
+      lanes[l] = plain_join(w, lanes[l], plain_scan(w, group + k * 32 * PLAIN_RUN, 32, TRUE));
+  }
+  for (int by = 16; by > 0; by /= 2)
+    for (int l = 0; l < by; l++) lanes[l] = plain_join(w, lanes[l], lanes[l + by]);
+  return lanes[0];
+}
+
+/* Windows of no more than a segment, in blocks as long as themselves. */
+static plain_piece plain_short(const plain_window *w, gint64 segment) {
+  const gint64 at = w->first - segment, block = at / w->count * w->count, k = at - block;
+  plain_piece sum = plain_suffix(w, w->first, segment + block + w->count);
+  if (k == 0) return sum;
+  plain_piece prefix = plain_sample(w, segment + block + w->count);
+  for (gint64 i = 1; i < k; i++)
+    prefix = plain_join(w, prefix, plain_sample(w, segment + block + w->count + i));
+  return plain_join(w, sum, prefix);
+}
+
+/* Where the segment begins in which a window does. */
+static gint64 plain_begin(const plain_window *w) {
+  return w->first - ((w->first - w->anchor) % PLAIN_RUN + PLAIN_RUN) % PLAIN_RUN;
+}
+
+/* What lies between that and the segment in which the window ends. */
+static plain_piece plain_between(const plain_window *w) {
+  const gint64 segment = plain_begin(w), q = (w->count - 1) / PLAIN_RUN;
+  gint64 group = 1;
+  if (q < 2) return plain_none(w);
+  while (group < 32 && 2 * group <= q) group *= 2;
+  const gint64 size = group * PLAIN_RUN, whole = q / group, last = segment + q * PLAIN_RUN,
+               begin = segment - (((segment - w->anchor) % size + size) % size),
+               end = last - (((last - w->anchor) % size + size) % size);
+  plain_piece core = plain_scan(w, segment + PLAIN_RUN, (begin + size - segment) / PLAIN_RUN - 1, FALSE);
+  if (whole > 1) core = plain_join(w, core, plain_middle(w, begin + size, whole - 1));
+  if (end > begin + whole * size)
+    core = plain_join(w, core, plain_scan(w, begin + whole * size, group, TRUE));
+  return plain_join(w, core, plain_scan(w, end, (last - end) / PLAIN_RUN, TRUE));
+}
+
+static plain_piece plain_piece_of(const plain_window *w) {
+  const gint64 segment = plain_begin(w), q = (w->count - 1) / PLAIN_RUN;
+  if (q == 0) return plain_short(w, segment);
+  plain_piece core = plain_between(w);
+  for (gint64 i = segment + q * PLAIN_RUN; i < w->first + w->count; i++)
+    core = plain_join(w, core, plain_sample(w, i));
+  return plain_join(w, plain_suffix(w, w->first, segment + PLAIN_RUN), core);
+}
+
+/* Means and squared deviations of distances from the last sample of the segment, or of a block as long as the
+ * window, in which the window begins; up to that from the last on, then what is behind it: in long windows
+ * what lies between segments, and what follows one by one. */
+static float plain_variance(const plain_window *w) {
   for (gint64 i = 0; i < w->count; i++) /* infinities have no variance */
     if (!isfinite(w->samples[w->first + i])) return NAN;
-  const gint64 phase = ((w->first - w->anchor) % 16 + 16) % 16, block = w->count > 16 ? 16 : w->count,
+  const gint64 phase = w->first - plain_begin(w), block = w->count > PLAIN_RUN ? PLAIN_RUN : w->count,
                own = w->first + block - 1 - phase % block, end = w->first + w->count;
   plain_moments a = {0, 0}, b = {0, 0};
+  gint64 next = own + 1;
   for (gint64 i = own; i >= w->first; i--) plain_add(&a, w->samples[i] - w->samples[own], own - i + 1);
-  for (gint64 i = own + 1; i < end; i++) plain_add(&b, w->samples[i] - w->samples[own], i - own);
+  if (w->count > FC_WINSTAT_SPREAD_MOST) {
+    const plain_piece core = plain_between(w);
+    b = (plain_moments){(core.p - w->samples[own]) + core.d, core.m};
+    next += ((w->count - 1) / PLAIN_RUN - 1) * PLAIN_RUN;
+  }
+  for (gint64 i = next; i < end; i++) plain_add(&b, w->samples[i] - w->samples[own], i - own);
   const double before = (double)(own + 1 - w->first), after = (double)(end - own - 1), n = (double)w->count;
   const float share = (float)(after / n), of_short = (float)after * (1 - share);
-  const float d = b.mean - a.mean, weight = w->count > 16 ? (float)(before * after / n) : of_short;
+  const float d = b.mean - a.mean, weight = w->count > PLAIN_RUN ? (float)(before * after / n) : of_short;
   const float all = after > 0 ? fmaf(d * weight, d, a.squares + b.squares) : a.squares;
   return all * (1 / (float)w->count);
 }
 
 static float plain_floats(const plain_window *w) {
-  if (plain_is_spread(w->which) && w->count <= FC_WINSTAT_SPREAD_MOST) {
-    const float variance = plain_moments_of(w);
+  if (plain_is_spread(w->which)) {
+    const float variance = plain_variance(w);
     return w->which == FC_WINSTAT_STD ? sqrtf(variance) : variance;
   }
   const plain_piece v = plain_piece_of(w);
@@ -171,8 +183,6 @@ static float plain_floats(const plain_window *w) {
     const float q = v.p * (1 / n), exact = fmaf(fmaf(-q, n, v.p), 1 / n, q);
     return fabsf(q) < INFINITY ? exact : q;
   }
-  case FC_WINSTAT_VAR: return v.m / n;
-  case FC_WINSTAT_STD: return sqrtf(v.m / n);
   case FC_WINSTAT_RMS: return sqrtf(v.p / n);
   default: return v.p;
   }

@@ -249,7 +249,7 @@ static void say_box(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, dou
     for (gint64 c = 0; c < channels; c++) samples[c * count + k] = (float)w[c];
   }
   for (gint64 c = 0; c < channels; c++) {
-    const plain_window w = {t->statistic, 16, 0, count, 0, samples + c * count};
+    const plain_window w = {t->statistic, 0, count, 0, samples + c * count};
     v[c] = t->codes ? plain_codes(&w, 1) : (double)plain_floats(&w);
     if (fc_dtype_is_float(t->described[t->what.window].dtype)) v[c] = (double)(float)v[c];
   }
@@ -260,7 +260,7 @@ static void say_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
   see_line(t, n, y, channels);
   const gint64 from = t->out.origin[2] - t->nx;
   const gboolean spread = plain_is_spread(t->statistic) && !t->codes;
-  plain_window w = {t->statistic, spread ? 4 : 16, x - t->nx / 2 - from, t->nx, 0, NULL};
+  plain_window w = {t->statistic, x - t->nx / 2 - from, t->nx, 0, NULL};
   w.anchor = spread ? -(t->nx / 2) - from : -from;
   for (gint64 c = 0; c < channels; c++) {
     w.samples = t->line[c];
@@ -529,11 +529,9 @@ static gboolean is_within(const trial *t) {
   return is_folded(t) && first > t->nx + 16 * 16 && end + t->nx < t->out.extent[2];
 }
 
-G_STATIC_ASSERT(FC_SLIDE_MOMENTS == FC_WINSTAT_SPREAD_MOST);
-
-/* Variances of floats in short windows (moments.cuh). */
-static gboolean is_moments(const trial *t) {
-  return plain_is_spread(t->statistic) && !t->codes && !t->box && t->nx <= FC_WINSTAT_SPREAD_MOST;
+/* Variances of floats (moments.cuh), of short windows and long ones. */
+static gboolean is_moments(const trial *t, gboolean is_long) {
+  return plain_is_spread(t->statistic) && !t->codes && !t->box && (t->nx > FC_WINSTAT_SPREAD_MOST) == is_long;
 }
 
 /* Several images in a block of threads; of bytes in rows that begin anywhere, `bytes`. */
@@ -577,7 +575,7 @@ static gboolean is_rare(const trial *t, rare kind) {
   case FOLDED: return is_folded(t);
   case WITHIN: return is_within(t);
   case MIXED: return is_mixed(t);
-  case MOMENTS: return is_moments(t);
+  case MOMENTS: return is_moments(t, FALSE);
   case UNITS: return is_by_units(t) && !is_narrow(t, TRUE);
   case THREE: return is_of_three(t);
   case NARROW: return is_narrow(t, TRUE) && is_in_pieces(t);
@@ -625,13 +623,14 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, turns = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
-        folded = 0, moments = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0;
+        folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0;
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
-    folded += is_folded(t), moments += is_moments(t), units += is_by_units(t), three += is_of_three(t),
-        within += is_within(t), mixed += is_mixed(t), pieces += is_in_pieces(t);
+    folded += is_folded(t), moments += is_moments(t, FALSE), deviations += is_moments(t, TRUE),
+        units += is_by_units(t), three += is_of_three(t), within += is_within(t), mixed += is_mixed(t),
+        pieces += is_in_pieces(t);
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -664,11 +663,13 @@ int main(int argc, char **argv) {
       "told positions, %u "
       "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
       "and rows, %u of one long column, %u of many taps, %u whose transforms take turns, %u with a "
-      "prefilter, %u of several runs, %u of folded lines, %u of moments, %u sample by "
+      "prefilter, %u of several runs, %u of folded lines, %u of moments, %u of them in long windows, %u "
+      "sample by "
       "sample, %u of three floats, %u of folded lines within the signal, %u of narrow images in pieces, %d "
       "failed; by variant",
       seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall, longer,
-      turns, prefiltered, runs, folded, moments, units, three, within, pieces, failed);
+      turns, prefiltered, runs, folded, moments + deviations, deviations, units, three, within, pieces,
+      failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
@@ -676,8 +677,9 @@ int main(int argc, char **argv) {
                 (boxes > 0 || random < 200) && cells >= (guint)random / 96 && (turns > 0 || random < 200) &&
                 prefiltered > (guint)random / 24 && ((tall > 0 && longer > 0) || random < 3000));
   g_assert_true(runs >= (guint)random / 96 && folded >= (guint)random / 96 && moments >= (guint)random / 96 &&
-                units >= (guint)random / 96 && three >= (guint)random / 96 && within >= (guint)random / 96 &&
-                mixed >= (guint)random / 96 && pieces >= (guint)random / 96);
+                deviations >= (guint)random / 96 && units >= (guint)random / 96 &&
+                three >= (guint)random / 96 && within >= (guint)random / 96 && mixed >= (guint)random / 96 &&
+                pieces >= (guint)random / 96);
   dlclose(kernels);
   return failed != 0;
 }
