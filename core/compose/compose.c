@@ -737,7 +737,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   if (w.overlap) /* what the host computed the launch by */
     g_string_append_printf(text, "static_assert(Op::is(%d, %d, %d, %d), \"\");\n", w.overlap->threads,
                            w.overlap->groups, (int)w.v / w.together, (int)fc_overlap_shared(&w));
-  const int resident = w.overlap ? fc_overlap_resident(&w) : w.slide ? fc_slide_blocks(&w, is_short) : 0;
+  const gboolean rows = c->stages[c->window].kind != FC_AUDIO;
+  const int resident = w.overlap ? fc_overlap_resident(&w)
+                       : w.slide ? fc_slide_blocks(&w, is_short, rows)
+                                 : 0;
   g_autofree char *bounds = march      ? g_strdup_printf("%d FC_AT_LEAST", (int)w.threads)
                             : resident ? g_strdup_printf("%d, %d", (int)w.threads, resident)
                                        : g_strdup_printf("%d", (int)w.threads);

@@ -70,7 +70,12 @@ gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short) {
   if (is_extreme(w, &statistic)) return LANES * each_of(w, is_short);
   if (fc_slide_is_running(w))
     return each_of(w, is_short) * (is_short || w->f->window_x <= RUNNING_SHORT ? LANES : 4 * LANES);
-  return (is_short && !fc_slide_is_folded(w, TRUE)) || w->step > 2 ? FC_SLIDE_GROUP : SLIDE_SAMPLES / w->step;
+  if (!fc_slide_is_folded(w, is_short))
+    return is_short || w->step > 2 ? FC_SLIDE_GROUP : SLIDE_SAMPLES / w->step;
+  /* Longer ones of several channels: less is read twice. Four channels' pieces of variances leave no room. */
+  return w->step == 4 && is_spread(w) && w->f->window_x > FC_SLIDE_MOMENTS ? FC_SLIDE_GROUP
+         : w->step > 1                                                     ? SLIDE_SAMPLES / 2
+                                                                           : SLIDE_SAMPLES;
 }
 
 gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
@@ -79,11 +84,17 @@ gint64 fc_slide_threads(const fc_vectors *w, gint64 samples) {
   return fc_slide_is_running(w) ? samples / fc_slide_each(w) : samples / 16 * w->step;
 }
 
-int fc_slide_blocks(const fc_vectors *w, gboolean is_short) {
+int fc_slide_blocks(const fc_vectors *w, gboolean is_short, gboolean rows) {
   fc_statistic_text statistic;
+  const gboolean folded = fc_slide_is_folded(w, is_short);
   if (fc_slide_is_running(w) || !fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
-  if (statistic.variance) return w->step == 3 && !is_far(w) ? 5 : 4;
-  return statistic.extreme ? 5 : fc_slide_is_folded(w, is_short) ? 6 : 0;
+  if (folded) { /* about as many threads, whether a block has 128, 192 or 256; fewer lose more than spills do
+                 */
+    const int blocks = statistic.variance ? 4 : statistic.extreme ? 5 : 6;
+    return w->threads <= 128 ? blocks : w->threads <= 192 ? 2 + blocks / 3 : blocks / 2;
+  }
+  if (statistic.variance) return !is_far(w) && (w->step == 3 || (w->step < 3 && rows)) ? 5 : 4;
+  return statistic.extreme ? 5 : 0;
 }
 
 /* Samples of the segments that are combined first. */
@@ -114,10 +125,12 @@ gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 
-/* Folded lines cost some more a sample, and a half of a tile that has no outputs is worse. */
+/* Whether a tenth is saved of what tiles of their own would cost: a third of that is in what tiles could
+ * have, as threads wait, the rest in the units that they make. */
 gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total) {
   if (fc_slide_is_running(w) || is_far(w)) return total <= 2 * FC_SLIDE_GROUP;
-  const gint64 samples = fc_slide_samples(w, FALSE),
-               tiles = (total - fc_slide_first(w, origin) - w->f->window_x / 2 + samples - 1) / samples;
-  return 3 * fc_slide_pitch(w, origin, total) < 2 * tiles * samples;
+  const gint64 unit = LANES * SLIDE_RUN, samples = fc_slide_samples(w, FALSE),
+               length = total - fc_slide_first(w, origin) - w->f->window_x / 2,
+               tiles = (length + samples - 1) / samples * samples, made = (length + unit - 1) / unit * unit;
+  return 10 * fc_slide_pitch(w, origin, total) < 9 * (tiles + 2 * made) / 3;
 }

@@ -17,8 +17,11 @@ enum { FC_SLIDE_GROUP = 512, FC_SLIDE_LEAST = 32 };
 gboolean fc_slide_is_running(const fc_vectors *w);
 gint64 fc_slide_each(const fc_vectors *w);
 
+/* Longest window whose variances of floats take no pieces (FC_MOMENTS_MOST). */
+enum { FC_SLIDE_MOMENTS = 33 };
+
 /* Whether lines of `total` outputs, which begin at `origin` of the signal, are short; whether such lie one
- * behind the other as one long line (FOLDED); and then their distance. */
+ * behind the other as one long line (fold.cuh); and then their distance. */
 gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total);
 gboolean fc_slide_is_folded(const fc_vectors *w, gboolean is_short);
 gint64 fc_slide_pitch(const fc_vectors *w, gint64 origin, gint64 total);
@@ -28,8 +31,10 @@ gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short);
 gint64 fc_slide_threads(const fc_vectors *w, gint64 samples);
 
 /* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
- * compiler takes more registers by itself; 0: it does not. */
-int fc_slide_blocks(const fc_vectors *w, gboolean is_short);
+ * compiler takes more registers by itself; 0: it does not. In rows of images, of few tiles each, more of them
+ * are worth it (std of 40, 4099 wide, 159 us by 4 and 144 by 5), along sound fewer (of 100 89 and 92, H200).
+ */
+int fc_slide_blocks(const fc_vectors *w, gboolean is_short, gboolean rows);
 
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the
  * order of outputs, everything else in that of samples (filters/winstat). Where nothing is rounded, the first

@@ -16,14 +16,11 @@
 // filters/winstat: it depends on the window and on positions in the signal, not on where a tile begins.
 // Variances are made from samples' distances in registers (moments.cuh), in short windows without pieces.
 //
-// FOLDED: short lines lie one behind the other, each with its borders and begun at a group, as one long line:
-//
-//     |border line 0 border|  |border line 1 border|  |border line 2 ...
-//     0                        pitch                   2 * pitch
+// Short lines: fold.cuh.
 //
 //     in --load--> Pre --> head, tail [STEP][segments] --> windows --> result [STEP] --> Post --store--> out
 //
-// Cost: two reads, the second out of the cache, and some 10 instructions a sample for sums.
+// Cost: two reads, the second out of the cache, and some 10 instructions a sample for sums, 60 for variances.
 #ifndef FC_FILTERS_GPU_SLIDE_CUH
 #define FC_FILTERS_GPU_SLIDE_CUH
 
@@ -46,7 +43,7 @@ FC_DEVICE void fc_slide_prefetch(const void *at) {
 }
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
-          int SAMPLES, bool FOLDED, typename Pre, typename Op, typename Post>
+          int SAMPLES, typename Pre, typename Op, typename Post>
 struct fc_slide_floats {
   typedef typename Op::policy P;
   typedef typename P::piece piece;
@@ -61,24 +58,33 @@ struct fc_slide_floats {
   // What lies between is made of pieces.
   static constexpr bool PIECES = Q > 1 && !(Op::MOMENTS && WINDOW <= FC_MOMENTS_MOST),
                         TABLE = PIECES && P::SHARED;
-  static_assert(!FOLDED || !FAR, "a line's windows end near where they begin");
   // Where ends begin, in units of 32 segments, and then in segments.
   static constexpr int AWAY = FAR ? WHOLE : 0, APART = FAR ? REST : Q;
-  // In the buffer of ends: its segments, and those that a tile needs. A tile leaves its last 32 segments
-  // there for the next one, whose other segments overwrite those no longer needed.
-  static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES, FILLED = UNITS * LANES + APART + 1;
+  // In the buffer of ends: its segments. A tile leaves its last 32 there for the next one, whose other
+  // segments overwrite those no longer needed.
+  static constexpr int BLOCKS = UNITS + 1, SEGMENTS = BLOCKS * LANES;
   static constexpr int ROOM = SEGMENTS * RUN, HEADS = FAR ? SAMPLES : 4;
   static constexpr int WARM = FAR ? (WHOLE - 1 + UNITS - 1) / UNITS : 0;
   static constexpr int most_groups(int n, int ring) { return ring >= n ? ring : most_groups(n, 2 * ring); }
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
-  // Positions that a thread stores at a time: as many as have at most 16 bytes, where they are whole words,
-  // since each access of a warp would write a part of every 32 bytes otherwise; one of three floats that are
-  // stored word by word.
-  static constexpr int SIZE = UO * static_cast<int>(sizeof(U)),
-                       EACH = !ALIGNED && sizeof(U) == 4 && UO == 3 ? 1
-                              : SIZE > 4 && 16 % SIZE == 0          ? 16 / SIZE
-                                                                    : 4;
+  // Positions that a thread stores at a time: one of floats, so that those of a warp lie side by side; of
+  // codes as many as have at most 16 bytes.
+  static constexpr int SIZE = UO * static_cast<int>(sizeof(U)), EACH = sizeof(U) == 4 ? 1
+                                                                       : SIZE > 4 && 16 % SIZE == 0
+                                                                           ? 16 / SIZE
+                                                                           : 4;
+
+  static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
+  typedef fc_prefilter<Pre> prefilter;
+  static constexpr int QUADS_BEFORE = (prefilter::BEFORE + 3) / 4, QUADS_AFTER = (prefilter::AFTER + 3) / 4;
+  static constexpr bool FLOATS = !ALIGNED && sizeof(T) == 4 && UI == 3;
+  static constexpr int AROUND = FLOATS ? 1 : 0; // positions that are read beside
+  // Two floats a position that begin anywhere are loaded position by position, those of a warp side by side:
+  // a vector a thread, word by word, takes the first cache eight times as long (std of 431 of f32 stereo 114
+  // us and 98; of one channel vectors are faster, 87 us for 91 by 100).
+  static constexpr bool SINGLY =
+      !ALIGNED && sizeof(T) == 4 && UI == 2 && prefilter::TAPS == 1 && THREADS % (4 * LANES) == 0;
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
@@ -132,45 +138,22 @@ struct fc_slide_floats {
     const char *in;
     int at, heads, tail_at, tails; // positions, and how many quads
     int first, turn;
-    int line, rest, across,
-        pitch;     // FOLDED: where tail_at is: in which line of `across`, how far from its begin
-    uint32_t over; // of pitch
   };
 
-  // By which __umulhi divides numbers up to 2^32 / n by n, exactly; n > 1, here a multiple of 4.
-  static FC_DEVICE uint32_t over_of(int n) { return 0xffffffffu / static_cast<uint32_t>(n) + 1; }
-
-  // A position of a line.
-  struct spot {
-    const char *in;
-    int at;
+  // Positions [from, end) of a line are in the signal, with those around them that are read beside.
+  struct span {
+    int from, end;
   };
-  static FC_DEVICE spot spot_of(const fc_window_args &a, const wanted &w, int quad) {
-    if constexpr (FOLDED) {
-      const int p = max(w.rest + 4 * quad, 0),
-                row = static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)), line = w.line + row;
-      return {w.in + line * a.in_row, line < w.across ? p - row * w.pitch + a.first : NOWHERE};
-    }
-    return {w.in, quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads)};
-  }
-  static constexpr int NOWHERE = -(1 << 30); // before the signal
-
-  // Of lines that follow each other: what they take, with the border and up to where the next one's first
-  // group begins.
-  static FC_DEVICE int pitch_of(const fc_window_args &a) {
-    return (a.total + AFTER - a.first + GROUP * RUN - 1) / (GROUP * RUN) * (GROUP * RUN);
+  static FC_DEVICE span span_of(const fc_window_args &a) {
+    return {max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE + AROUND,
+            min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER - AROUND};
   }
 
   static FC_DEVICE int turned(int block, int turn) { // block, turn <= UNITS
     return block + turn < BLOCKS ? block + turn : block + turn - BLOCKS;
   }
 
-  static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
   // Four positions, and the quads before and behind them that a prefilter looks at.
-  typedef fc_prefilter<Pre> prefilter;
-  static constexpr int QUADS_BEFORE = (prefilter::BEFORE + 3) / 4, QUADS_AFTER = (prefilter::AFTER + 3) / 4;
-  static constexpr bool FLOATS = !ALIGNED && sizeof(T) == 4 && UI == 3;
-  static constexpr int AROUND = FLOATS ? 1 : 0; // positions that are read beside
   struct load {
     static constexpr int QUADS = QUADS_BEFORE + 1 + QUADS_AFTER;
     typename fc_either<FLOATS, fc_window_load_floats<T, KT, 4 * UI>,
@@ -233,54 +216,116 @@ struct fc_slide_floats {
     fc_prefiltered<4>(pre, x, v, noted);
   }
 
-  // Positions one by one: place_of(i) is that of the i-th of `count`, from the first quad on, or -1. They may
-  // be the border's, or not exist: then no output's window uses them, and they are 1, as the statistics of
-  // sums that are very small or large take long (of_windows). Several are read ahead of their use.
-  template <class Place>
-  static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int count, Place place_of,
+  // A position of the buffers, from the first quad on, or -1, and that of the signal which it is a copy of,
+  // or -1: the constant. Or it does not exist: then no output's window uses it, and it is 1, as the
+  // statistics of sums that are very small or large take long (of_windows).
+  struct target {
+    int p, source;
+    bool exists;
+    const char *in;
+  };
+
+  // Positions one by one, of which target_of(i) is the i-th of `count`. Several are read ahead of their use.
+  template <class Target>
+  static FC_DEVICE void put(const fc_window_args &a, rooms &r, const wanted &w, int count, Target target_of,
                             const Pre &pre, fc_dev_noted &noted) {
     constexpr int SOME = prefilter::TAPS > 1 ? 1 : BYTES > 8 ? 2 : 4;
 #pragma unroll 1
     for (int first = threadIdx.x; first < count; first += SOME * THREADS) {
-      int p[SOME], source[SOME];
-      bool seen[SOME];
-      spot s[SOME];
+      target s[SOME];
       T code[SOME][UI];
 #pragma unroll
       for (int b = 0; b < SOME; b++) {
-        p[b] = first + b * THREADS < count ? place_of(first + b * THREADS) : -1, source[b] = -1;
-        s[b] = spot_of(a, w, p[b] >> 2);
-        const int at = s[b].at + (p[b] & 3);
-        seen[b] = at >= -BEFORE && at < a.total + AFTER;
-        if (p[b] >= 0 && seen[b]) source[b] = fc_dev_border_source(BORDER, at + a.begin, a.extent);
-        if (prefilter::TAPS > 1 || source[b] < 0) continue;
+        s[b] = {-1, -1, false, w.in};
+        if (first + b * THREADS < count) s[b] = target_of(first + b * THREADS);
+        if (prefilter::TAPS > 1 || s[b].p < 0 || s[b].source < 0) continue;
         const T *samples =
-            reinterpret_cast<const T *>(s[b].in + static_cast<int64_t>(source[b] - a.begin) * BYTES);
+            reinterpret_cast<const T *>(s[b].in + static_cast<int64_t>(s[b].source - a.begin) * BYTES);
 #pragma unroll
         for (int c = 0; c < UI; c++) code[b][c] = samples[c];
       }
 #pragma unroll
       for (int b = 0; b < SOME; b++) {
-        if (p[b] < 0) continue;
+        if (s[b].p < 0) continue;
         float v[UM];
 #pragma unroll
-        for (int c = 0; c < UM; c++) v[c] = seen[b] ? a.constant : 1;
+        for (int c = 0; c < UM; c++) v[c] = s[b].exists ? a.constant : 1;
         const auto read = [&](int position, float(&x)[UI]) {
           if constexpr (prefilter::TAPS > 1) return fc_read_position<T, KT>(s[b].in, position, x);
 #pragma unroll
           for (int c = 0; c < UI; c++)
             x[c] = fc_dev_value<float, T>(code[b][c], fc_map_scaling<float, T, KT>());
         };
-        if (source[b] >= 0) fc_prefiltered_at<UI>(a, source[b], pre, v, noted, read);
-        const int quad = p[b] / 4, i = quad - w.heads, room = i < 0 ? HEADS : ROOM;
+        if (s[b].source >= 0) fc_prefiltered_at<UI>(a, s[b].source, pre, v, noted, read);
+        const int quad = s[b].p / 4, i = quad - w.heads, room = i < 0 ? HEADS : ROOM;
         float *to = i < 0
                         ? r.head[0] + fc_slide_quad(quad)
                         : r.tail[0] + turned(4 * i / UNIT + w.first, w.turn) * UNIT + fc_slide_quad(i) % UNIT;
 #pragma unroll
-        for (int c = 0; c < STEP; c++) to[c * room + p[b] % 4] = kept(v[c]);
+        for (int c = 0; c < STEP; c++) to[c * room + s[b].p % 4] = kept(v[c]);
       }
     }
   }
+
+  // SINGLY: four positions, THREADS apart, of those in [from, end). INSIDE: all are.
+  template <bool INSIDE> struct singles {
+    T code[4][UI];
+    bool in[4];
+    // Others are copies of one of them, so that nothing is noted of what does not exist.
+    FC_DEVICE void fetch(const char *line, int at, const span &s) {
+      const T *first = reinterpret_cast<const T *>(line + static_cast<int64_t>(at) * BYTES);
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const int p = at + i * THREADS;
+        in[i] = INSIDE || (p >= s.from && p < s.end);
+        const T *from = first + i * THREADS * UI;
+        if (!INSIDE)
+          from = reinterpret_cast<const T *>(line +
+                                             static_cast<int64_t>(max(min(p, s.end - 1), s.from)) * BYTES);
+#pragma unroll
+        for (int c = 0; c < UI; c++) code[i][c] = from[c];
+      }
+    }
+    // Of position at + threadIdx.x of the buffer `to`.
+    FC_DEVICE void keep(float *to, int room, const Pre &pre, fc_dev_noted &noted) const {
+      float x[4 * UI], v[4 * UM];
+#pragma unroll
+      for (int i = 0; i < 4 * UI; i++)
+        x[i] = fc_dev_value<float, T>(code[i / UI][i % UI], fc_map_scaling<float, T, KT>());
+      pre.run(x, v, noted);
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int c = 0; c < STEP; c++)
+          if (in[i]) to[c * room + i * THREADS] = kept(v[i * UM + c]);
+    }
+  };
+
+  template <bool INSIDE>
+  static FC_DEVICE void bring_singly(rooms &r, const wanted &w, span in, const Pre &pre,
+                                     fc_dev_noted &noted) {
+    constexpr int EACH_TIME = 4 * THREADS, TIMES = SAMPLES / EACH_TIME;
+    const int t = threadIdx.x, place = fc_slide_quad(t / 4) + t % 4;
+    const span heads = {in.from, min(in.end, w.at + 4 * w.heads)},
+               tails = {in.from, min(in.end, w.tail_at + 4 * w.tails)};
+    const auto block = [&](int i) { return r.tail[0] + turned(i, w.turn) * UNIT + place; };
+    singles<INSIDE> head[FAR ? TIMES : 1], tail[TIMES];
+#pragma unroll
+    for (int k = 0; k < TIMES; k++) {
+      if (FAR && w.heads) head[FAR ? k : 0].fetch(w.in, w.at + t + k * EACH_TIME, heads);
+      tail[k].fetch(w.in, w.tail_at + (1 - w.first) * UNIT + t + k * EACH_TIME, tails);
+    }
+#pragma unroll
+    for (int k = 0; k < TIMES; k++) {
+      if (FAR && w.heads) head[FAR ? k : 0].keep(r.head[0] + place + k * EACH_TIME, HEADS, pre, noted);
+      tail[k].keep(block(1 + k), ROOM, pre, noted);
+    }
+    if (w.first) return;
+    singles<INSIDE> ahead;
+    ahead.fetch(w.in, w.tail_at + t, {in.from, min(tails.end, w.tail_at + UNIT)});
+    ahead.keep(block(0), ROOM, pre, noted);
+  }
+  static_assert(!SINGLY || UNIT == 4 * THREADS, "a thread has four positions of a block");
 
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
   // signal: distances of a thread's quads are constants.
@@ -321,60 +366,53 @@ struct fc_slide_floats {
   static FC_DEVICE void bring(const fc_window_args &a, rooms &r, const wanted &w, const Pre &pre,
                               fc_dev_noted &noted) {
     constexpr int BATCH = BYTES > 8 ? 2 : 4;
-    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE) + 4 * QUADS_BEFORE + AROUND,
-              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - 4 * QUADS_AFTER - AROUND,
-              count = w.heads + w.tails;
-    if constexpr (!FOLDED)
-      if ((w.heads == 0 || w.at >= from) && w.tail_at >= from && w.tail_at + (BLOCKS - w.first) * UNIT <= end)
-        return bring_inside(r, w, pre, noted);
+    const span in = span_of(a);
+    const int count = w.heads + w.tails;
+    const bool inside = (w.heads == 0 || w.at >= in.from) && w.tail_at >= in.from &&
+                        w.tail_at + (BLOCKS - w.first) * UNIT <= in.end;
+    if constexpr (SINGLY) {
+      if (inside) return bring_singly<true>(r, w, in, pre, noted);
+      bring_singly<false>(r, w, in, pre, noted);
+    } else {
+      if (inside) return bring_inside(r, w, pre, noted);
 #pragma unroll 1
-    for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
-      load raw[BATCH];
-      bool whole[BATCH];
+      for (int first = threadIdx.x; first < count; first += BATCH * THREADS) {
+        load raw[BATCH];
+        bool whole[BATCH];
 #pragma unroll
-      for (int b = 0; b < BATCH; b++) {
-        const spot s = spot_of(a, w, first + b * THREADS);
-        whole[b] = first + b * THREADS < count && s.at >= from && s.at + 4 <= end;
-        if (whole[b]) raw[b].fetch(s.in + static_cast<int64_t>(s.at) * BYTES);
-      }
+        for (int b = 0; b < BATCH; b++) {
+          const int quad = first + b * THREADS,
+                    at = quad < w.heads ? w.at + 4 * quad : w.tail_at + 4 * (quad - w.heads);
+          whole[b] = quad < count && at >= in.from && at + 4 <= in.end;
+          if (whole[b]) raw[b].fetch(w.in + static_cast<int64_t>(at) * BYTES);
+        }
 #pragma unroll
-      for (int b = 0; b < BATCH; b++) {
-        if (!whole[b]) continue;
-        float v[4 * UM];
-        values(v, raw[b], pre, noted);
-        keep(r, w, first + b * THREADS, v);
+        for (int b = 0; b < BATCH; b++) {
+          if (!whole[b]) continue;
+          float v[4 * UM];
+          values(v, raw[b], pre, noted);
+          keep(r, w, first + b * THREADS, v);
+        }
       }
     }
-    // Of `count` quads from `quad` on, at positions from `at` on: those at the ends that are not whole.
-    const auto put_ends = [&](int quad, int count, int at) {
-      const int whole = 4 * min(max((from - at + 3) >> 2, 0), count),
-                behind = 4 * min(max((end - at) >> 2, whole / 4), count);
+    // Of so many quads from `quad` on, at positions from `at` on: those at the ends that are not loaded.
+    const auto put_ends = [&](int quad, int quads, int at) {
+      constexpr int BELOW = SINGLY ? 0 : 3;
+      const int before = min(max((in.from - at + BELOW) & ~BELOW, 0), 4 * quads),
+                behind = min(max((in.end - at) & ~BELOW, before), 4 * quads);
       put(
-          a, r, w, whole + 4 * count - behind,
-          [&](int i) { return 4 * quad + i + (i < whole ? 0 : behind - whole); }, pre, noted);
+          a, r, w, before + 4 * quads - behind,
+          [&](int i) {
+            const int p = i + (i < before ? 0 : behind - before), source = at + p;
+            const bool exists = source >= -BEFORE && source < a.total + AFTER;
+            return target{4 * quad + p,
+                          exists ? fc_dev_border_source(BORDER, source + a.begin, a.extent) : -1, exists,
+                          w.in};
+          },
+          pre, noted);
     };
-    if constexpr (FOLDED) return put_folded(a, r, w, from, end, pre, noted);
     if (FAR) put_ends(0, w.heads, w.at);
     put_ends(w.heads, w.tails, w.tail_at);
-  }
-
-  // The same for all lines of a tile, whose whole quads lie between `from` and `end`, and for what is between
-  // the lines: what lies there otherwise may stay for all tiles.
-  static FC_DEVICE void put_folded(const fc_window_args &a, rooms &r, const wanted &w, int from, int end,
-                                   const Pre &pre, fc_dev_noted &noted) {
-    const int before = min((from - a.first + 3) & ~3, w.pitch),
-              behind = before + max((end - a.first - before) & ~3, 0), each = before + w.pitch - behind,
-              last = min((w.rest + 4 * w.tails - 1) / w.pitch, w.across - 1 - w.line);
-    if (each == 0) return; // all is inside, and lines follow each other
-    const uint32_t over = over_of(each);
-    put(
-        a, r, w, (last + 1) * each,
-        [&](int e) {
-          const int row = static_cast<int>(__umulhi(static_cast<uint32_t>(e), over)), i = e - row * each,
-                    p = row * w.pitch + (i < before ? i : i - before + behind) - w.rest;
-          return p < 4 * w.tails ? p : -1;
-        },
-        pre, noted);
   }
 
   // Prefetches into the second-level cache; its lines have 128 bytes.
@@ -418,11 +456,11 @@ struct fc_slide_floats {
     }
   };
 
-  // For tile `tile`, from block `first` on: what is before each segment in its group, and whole groups.
-  static FC_DEVICE void scan(rooms &r, int tile, int first, int turn) {
+  // For tile `tile`, from block `first` to `end`: what is before each segment in its group, and whole groups.
+  static FC_DEVICE void scan(rooms &r, int tile, int first, int end, int turn) {
     const int lane = threadIdx.x % LANES, place = lane & (GROUP - 1);
 #pragma unroll 1
-    for (int unit = threadIdx.x / LANES + first * STEP; unit < BLOCKS * STEP; unit += WARPS) { // whole warps
+    for (int unit = threadIdx.x / LANES + first * STEP; unit < end * STEP; unit += WARPS) { // whole warps
       const int c = unit % STEP, block = unit / STEP, segment = turned(block, turn) * LANES + lane;
       float v[RUN];
       read(v, r.tail[c], segment);
@@ -563,18 +601,24 @@ struct fc_slide_floats {
     post.run(v, y, noted);
   }
 
-  // EACH outputs from position o on, of which those in [lo, hi) belong to this tile.
+  // N outputs from position o on, of which those in [lo, hi) belong to this tile. PERHAPS: they may begin at
+  // multiples of 16 bytes even if not ALIGNED.
+  template <int N, bool PERHAPS>
   static FC_DEVICE void give(const rooms &r, char *out, int o, int tile_at, int lo, int hi, const Post &post,
                              fc_dev_noted &noted) {
+    constexpr bool WORDS = PERHAPS && !ALIGNED && N * SIZE % 16 == 0;
     char *to = out + static_cast<int64_t>(o) * SIZE;
-    if (o >= lo && o + EACH <= hi) {
-      float y[EACH * UO];
-      take<EACH>(r, o, tile_at, post, y, noted);
-      fc_window_store<U, KU, Post::QUIET, ALIGNED, EACH * UM, UM, Post::NEAR>(to, y, EACH * UM, noted);
+    if (o >= lo && o + N <= hi) {
+      float y[N * UO];
+      take<N>(r, o, tile_at, post, y, noted);
+      if (WORDS && reinterpret_cast<uintptr_t>(to) % 16 == 0)
+        fc_window_store<U, KU, Post::QUIET, WORDS || ALIGNED, N * UM, UM, Post::NEAR>(to, y, N * UM, noted);
+      else
+        fc_window_store<U, KU, Post::QUIET, ALIGNED, N * UM, UM, Post::NEAR>(to, y, N * UM, noted);
       return;
     }
 #pragma unroll 1
-    for (int k = max(lo - o, 0); k < min(hi - o, EACH); k++) {
+    for (int k = max(lo - o, 0); k < min(hi - o, N); k++) {
       float y[UO];
       take<1>(r, o + k, tile_at, post, y, noted);
 #pragma unroll
@@ -584,44 +628,83 @@ struct fc_slide_floats {
     }
   }
 
+  // The outputs [lo, hi) of a tile, the first of which is at position `to`: some of a thread are read ahead
+  // of their use. ALL: they are the whole tile's.
+  template <bool ALL>
+  static FC_DEVICE void give_together(const rooms &r, char *out, int to, int lo, int hi, const Post &post,
+                                      fc_dev_noted &noted) {
+    constexpr int STRIDE = EACH * THREADS, TIMES = (SAMPLES + STRIDE - 1) / STRIDE,
+                  SOME = TIMES < 4 ? TIMES : 4;
+    static_assert(STRIDE % 16 == 0, "staged alike");
+    const int mine = EACH * static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int first = 0; first < TIMES; first += SOME) {
+      float y[SOME][EACH * UO];
+      bool exists[SOME];
+#pragma unroll
+      for (int k = 0; k < SOME; k++) {
+        const int i = mine + (first + k) * STRIDE, o = to + i;
+        exists[k] = (SAMPLES % STRIDE == 0 || i < SAMPLES) && (ALL || (o >= lo && o < hi));
+        if (first + k >= TIMES) continue;
+        float v[EACH * UM];
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+#pragma unroll
+          for (int c = 0; c < UM; c++)
+            v[j * UM + c] =
+                r.result[c][exists[k] ? staged(mine + j) + (first + k) * staged(STRIDE) : staged(lo - to)];
+        post.run(v, y[k], noted);
+      }
+#pragma unroll
+      for (int k = 0; k < SOME; k++)
+        if (first + k < TIMES && exists[k])
+          fc_window_store<U, KU, Post::QUIET, ALIGNED, EACH * UM, UM, Post::NEAR>(
+              out + static_cast<int64_t>(to + mine + (first + k) * STRIDE) * SIZE, y[k], EACH * UM, noted);
+    }
+  }
+
   // A tile's outputs, the first of which is at position `to`.
   static FC_DEVICE void give_line(const fc_window_args &a, const rooms &r, char *out, int to,
                                   const Post &post, fc_dev_noted &noted) {
     const int lo = to > 0 ? to : 0, hi = to + SAMPLES < a.total ? to + SAMPLES : a.total;
+    if (hi - lo == SAMPLES && (to & (EACH - 1)) == 0)
+      return give_together<true>(r, out, to, lo, hi, post, noted);
+    if constexpr (EACH == 1) return give_together<false>(r, out, to, lo, hi, post, noted);
 #pragma unroll 1
     for (int o = (lo & -EACH) + EACH * static_cast<int>(threadIdx.x); o < hi; o += EACH * THREADS)
-      give(r, out, o, to, lo, hi, post, noted);
+      give<EACH, false>(r, out, o, to, lo, hi, post, noted);
   }
 
-  // The same of lines that follow each other, from position `at` of all on.
-  static FC_DEVICE void give_folded(const fc_window_args &a, const rooms &r, char *out, int at,
-                                    const wanted &w, const Post &post, fc_dev_noted &noted) {
-    const int first = at / w.pitch, rest = at - first * w.pitch, shift = a.first + BEFORE;
+  // The table of shares.
+  static FC_DEVICE void prepare(rooms &r) {
+    static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
+    if (TABLE)
+      for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
+        r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
+  }
+
+  // The outputs of so many units of a tile.
+  static FC_DEVICE void make(rooms &r, int units, int tile, int turn) {
 #pragma unroll 1
-    for (int i = EACH * static_cast<int>(threadIdx.x) - ((rest + shift) & (EACH - 1)); i < SAMPLES;
-         i += EACH * THREADS) {
-      const int p = rest + i, row = p < 0 ? 0 : static_cast<int>(__umulhi(static_cast<uint32_t>(p), w.over)),
-                line = first + row, o = p - row * w.pitch + shift, to = o - i;
-      if (line < a.across)
-        give(r, out + line * a.out_row, o, to, max(to, 0), min(to + SAMPLES, a.total), post, noted);
+    for (int unit = threadIdx.x / LANES; unit < units * STEP; unit += WARPS) {
+      const int c = unit % STEP, segment = unit / STEP * LANES + threadIdx.x % LANES;
+      float v[RUN], of[RUN];
+      windows(r, c, segment, tile, turn, v);
+      Op::of_windows(v, of);
+      float *to = r.result[c] + staged(segment * RUN); // a segment is within 16
+#pragma unroll
+      for (int k = 0; k < RUN; k++) to[k] = of[k];
     }
   }
 
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
     __shared__ __align__(16) rooms r;
-    static_assert(STEP == UM || UM == 1, "samples by themselves, or pixels");
-    const int lane = threadIdx.x % LANES;
     fc_dev_noted noted = {false, false};
-    if (TABLE)
-      for (int i = threadIdx.x; i < SHARES * LANES; i += THREADS)
-        r.shares[i / LANES][i % LANES] = share_of(i / LANES, i % LANES);
-    const int pitch = FOLDED ? pitch_of(a) : 0;
-    const uint32_t over = FOLDED ? over_of(pitch) : 0;
-    const int begin = FOLDED ? 0 : a.first, end = FOLDED ? a.across * pitch : a.total - BEFORE;
+    prepare(r);
 #pragma unroll 1
-    for (int row = blockIdx.y; row < (FOLDED ? 1 : a.across); row += gridDim.y) {
+    for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
       const fc_window_line line = fc_window_line_of(a, blockIdx.z, row);
-      const int start = begin + static_cast<int>(blockIdx.x) * a.each * SAMPLES;
+      const int start = a.first + static_cast<int>(blockIdx.x) * a.each * SAMPLES, end = a.total - BEFORE;
       int turn = 0;
 #pragma unroll 1
       for (int tile = -WARM; tile < a.each; tile++) {
@@ -629,59 +712,48 @@ struct fc_slide_floats {
         if (at >= end) break;
         const int first = tile > -WARM ? 1 : 0; // a block is there from the tile before
         const bool last = tile + 1 == a.each || at + SAMPLES >= end;
-        wanted w = {line.in,
-                    at,
-                    FAR && tile >= 0 ? SAMPLES / 4 : 0,
-                    at + (AWAY + first) * UNIT,
-                    (last ? FILLED * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
-                    first,
-                    turn,
-                    0,
-                    0,
-                    a.across,
-                    pitch,
-                    over};
-        if (FOLDED) w.line = w.tail_at / pitch, w.rest = w.tail_at - w.line * pitch;
+        const int units = min((end - at + UNIT - 1) / UNIT, UNITS); // that have outputs
+        const wanted w = {line.in,
+                          at,
+                          FAR && tile >= 0 ? units * (UNIT / 4) : 0,
+                          at + (AWAY + first) * UNIT,
+                          (last ? (units * LANES + APART + 1) * RUN : BLOCKS * UNIT) / 4 - first * (UNIT / 4),
+                          first,
+                          turn};
         bring(a, r, w, pre, noted);
         __syncthreads();
-        if (!FOLDED && tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
+        if (tile + 1 < a.each) await(a, line.in, at + SAMPLES + (AWAY + 1) * UNIT);
         if constexpr (PIECES) {
-          scan(r, tile, first, turn);
+          scan(r, tile, first, units + 1, turn);
           __syncthreads();
         }
         const int turn_now = turn;
         turn = turn == 0 ? UNITS : turn - 1;
         if (tile < 0) continue;
-#pragma unroll 1
-        for (int unit = threadIdx.x / LANES; unit < UNITS * STEP; unit += WARPS) {
-          const int c = unit % STEP, segment = unit / STEP * LANES + lane;
-          float v[RUN], of[RUN];
-          windows(r, c, segment, tile, turn_now, v);
-          Op::of_windows(v, of);
-          float *to = r.result[c] + staged(segment * RUN); // a segment is within 16
-#pragma unroll
-          for (int k = 0; k < RUN; k++) to[k] = of[k];
-        }
+        make(r, units, tile, turn_now);
         __syncthreads();
-        if constexpr (FOLDED)
-          give_folded(a, r, line.out, at, w, post, noted);
-        else
-          give_line(a, r, line.out, at + BEFORE, post, noted);
+        give_line(a, r, line.out, at + BEFORE, post, noted);
       }
     }
     noted.tell(a.notes);
   }
 };
 
+// Short lines of the same, as a part of this file.
+#include "filters/gpu/fold.cuh"
+
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, bool FOLDED, typename Pre, typename Op, typename Post>
 struct fc_slide
-    : fc_either<Op::CODES,
-                fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
-                typename fc_either<
-                    (fc_extremes_take<Op, UM>()),
-                    fc_extremes<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
-                    fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, FOLDED, Pre, Op,
-                                    Post>>::type>::type {};
+    : fc_either<
+          Op::CODES, fc_running<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+          typename fc_either<
+              (fc_extremes_take<Op, UM>()),
+              fc_extremes<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+              typename fc_either<
+                  FOLDED,
+                  fc_slide_folded<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op, Post>,
+                  fc_slide_floats<T, KT, U, KU, UI, UM, UO, STEP, BORDER, ALIGNED, SAMPLES, Pre, Op,
+                                  Post>>::type>::type>::type {};
 
 #endif

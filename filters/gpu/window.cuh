@@ -209,7 +209,7 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
   static constexpr int W = N * sizeof(T) / 4, EACH = 4 / sizeof(T);
   uint32_t word[W], last, askew;
   FC_DEVICE void fetch(const char *from) {
-    askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4);
+    askew = EACH > 1 ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(from) % 4) : 0;
     const uint32_t *whole = reinterpret_cast<const uint32_t *>(from - askew);
     last = 0;
 #pragma unroll
@@ -234,7 +234,7 @@ template <typename T, int KT, int N> struct fc_window_load<T, KT, N, false, 4> {
   }
 };
 template <typename U, int W> FC_DEVICE void fc_window_store_askew(char *to, const uint32_t (&word)[W]) {
-  const uint32_t askew = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % 4);
+  const uint32_t askew = sizeof(U) < 4 ? static_cast<uint32_t>(reinterpret_cast<uintptr_t>(to) % 4) : 0;
   uint32_t *words = reinterpret_cast<uint32_t *>(to - askew);
   if (sizeof(U) == 4 || askew == 0) {
 #pragma unroll

@@ -202,30 +202,31 @@ int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64
   return columns * channels < SHORT || (!slides && samples * channels <= FEW);
 }
 
-/* Sums of floats: of one channel, but for moderate windows of rows of moderate length; of short rows; and of
- * several channels in rows that begin anywhere. On an H200, us of 30 M by means of 15 and 101, and composed
- * behind a gain: sound 64, 68; 71, 72; stereo 74, 80; 69, 71; images 163 wide 96, 139; 150, 406, of two
- * channels 93, 138; 150, 244; 640 wide 127, 173; 107, 155, RGB 108, 168; 96, 165; RGB 3333 wide 78, 95; 123,
- * 127. */
+/* Sums of floats: of one channel of sound, of short rows, and of one channel in long windows. On an H200, us
+ * of 20 M by means of 15 and 101, and composed behind a gain, which takes 1 to 2 of it: images 163 wide 61,
+ * 78; 80, 155; 224 wide 61, 67; 65, 123; 4099 wide 65, 61; 86, 70, of two channels 59, 55; 67, 61, RGB 58,
+ * 65; 71, 70; 7300 wide 48, 51; 56, 54. Of 30 M of sound 64, 68; 71, 72. */
 static int is_quick_in_floats(int kind, int64_t columns, int64_t channels, int64_t samples) {
-  enum { LONG = 1025, SHORT = 500, TILE = 2048 }; /* a window in one part; the composed kernel's tile */
+  enum { SHORT = 500, LONG = 500, PART = 1025 }; /* a row; a window; one in one part */
   if (kind == FC_AUDIO || columns < 0) return channels == 1;
-  if (columns >= SHORT && channels == 1) return columns >= TILE || samples > SHORT;
-  if (columns >= SHORT && columns * channels % 4 == 0) return 0;
-  return samples <= LONG || channels == 1;
+  return columns < SHORT ? samples <= PART || channels == 1 : samples > LONG && channels == 1;
 }
 
-/* Sums of floats that remain floats, see above; and of integers in short rows, in windows that are no boxes
- * of one row. On an H200, us of 30 M, by precompiled kernels and by composed ones: u16 mean of 24 148 wide
- * 348, 556, 500 wide 236, 148; u8 mean of 300 7500 wide 79, 90, largest of 24 111, 48; i16 sound, mean of 5
- * 144, 36, rms of 60 600, 67; f32 largest of 24 7500 wide 153, 73. Bytes to floats: mean of 20 143, 60, rows
- * of 224 180, 353, of 224 x 3 218, 237. */
+/* Sums of floats that remain floats, see above, and variances in narrow images (std of 15 and 33, f32, us of
+ * 20 M: 48 wide 113, composed 135; 115, 191; 100 wide 102, 108; 105, 131; 160 wide 126, 94; 129, 103); of
+ * integers in short rows, in windows that are no boxes of one row. On an H200, us of 30 M, by precompiled
+ * kernels and by composed ones: u16 mean of 24 148 wide 348, 556, 500 wide 236, 148; u8 mean of 300 7500 wide
+ * 79, 90, largest of 24 111, 48; i16 sound, mean of 5 144, 36, rms of 60 600, 67; f32 largest of 24 7500 wide
+ * 153, 73. Bytes to floats: mean of 20 143, 60, rows of 224 180, 353, of 224 x 3 218, 237. */
 int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, int64_t columns, int64_t channels, int stat,
                         int64_t samples) {
-  enum { SHORT = 768, STRIPS = 256 }; /* elements of a row; of a window (filters/winstat/box/strips.cu) */
+  enum { SHORT = 768, STRIPS = 256, NARROW = 100 }; /* elements of a row; of a window (box/strips.cu) */
   const int twice = kind != FC_AUDIO && columns > 1 && samples >= 2 * columns,
             plain = stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN;
-  if (is_extreme(stat) || is_spread(stat)) return 0;
+  if (is_extreme(stat)) return 0;
+  if (is_spread(stat))
+    return in_dtype == FC_F32 && out_dtype == FC_F32 && kind != FC_AUDIO &&
+           samples <= FC_WINSTAT_SPREAD_MOST && columns > 0 && columns * channels <= NARROW;
   if (in_dtype == FC_F32)
     return out_dtype == FC_F32 && !twice && is_quick_in_floats(kind, columns, channels, samples);
   return kind != FC_AUDIO && columns > 0 && columns * channels < SHORT && samples <= STRIPS &&

@@ -8,7 +8,8 @@
 // 1993): the suffix of the block that it starts in, the whole blocks that it contains, and the prefix of the
 // block that it ends in. Nothing is ever subtracted, so rounding errors do not accumulate.
 //
-//   along x   four outputs a lane, from groups of up to 32 segments of four samples, or sixteen (see below).
+//   along x   four outputs a lane (some variances: sixteen), from groups of up to 32 segments of as many
+//   samples.
 //             Windows of more than SLIDE_MAX columns: a warp per block of 256 positions, with a
 //             table of whole blocks that is computed first.
 //   along y   a thread per block of 16 rows of one column. The table has a second level, blocks
@@ -59,7 +60,8 @@ __device__ __forceinline__ void deliver(const pass<typename P::real> &p, P *tabl
 // long windows a block continues with the next tiles, so that the groups between are summed once.
 
 // Columns per lane.
-template <class P> constexpr int SEGMENT = 4;
+constexpr int FOUR = 4;
+template <class P> constexpr int SEGMENT = FOUR;
 template <> constexpr int SEGMENT<line_spread> = line_spread::SEGMENT;
 
 // A tile's segments and one group more are one load of `batch` for each thread.
@@ -99,7 +101,7 @@ template <class P> struct row_reader {
     return load_sample(data + x * step, dtype, map, S());
   }
 
-  // The samples x .. x + 3, all of which may be read.
+  // The samples of the segment that begins at x, all of which may be read.
   __device__ __forceinline__ quad<P> load(int64_t x) const {
     const char *from = data + x * step;
     quad<P> q;
@@ -155,7 +157,7 @@ __device__ __forceinline__ line_spread total_of(const line_spread (&e)[FC_MOMENT
   fc_moments suffix[FC_MOMENTS_RUN];
   return begin_segment(suffix, e);
 }
-template <class P> __device__ __forceinline__ P total_of(const P (&e)[SEGMENT<P>]) {
+template <class P> __device__ __forceinline__ P total_of(const P (&e)[FOUR]) {
   return P::join(P::join(e[0], e[1]), P::join(e[2], e[3]));
 }
 
@@ -254,39 +256,38 @@ __device__ __forceinline__ void deliver_segment(const pass<typename P::real> &p,
 
 // Windows of up to four samples: they start in segment a and end there or in b, the next one.
 template <class P>
-__device__ __forceinline__ void join_short(P (&result)[SEGMENT<P>], const P (&a)[SEGMENT<P>],
-                                           const P (&b)[SEGMENT<P>], int reach) {
+__device__ __forceinline__ void join_short(P (&result)[FOUR], const P (&a)[FOUR], const P (&b)[FOUR],
+                                           int reach) {
 #pragma unroll
-  for (int j = 0; j < SEGMENT<P>; j++) {
+  for (int j = 0; j < FOUR; j++) {
     result[j] = a[j];
 #pragma unroll
-    for (int k = 1; k < SEGMENT<P>; k++)
-      if (k <= reach) result[j] = P::join(result[j], j + k < SEGMENT<P> ? a[j + k] : b[j + k - SEGMENT<P>]);
+    for (int k = 1; k < FOUR; k++)
+      if (k <= reach) result[j] = P::join(result[j], j + k < FOUR ? a[j + k] : b[j + k - FOUR]);
   }
 }
 
 // Joins suffix[], `between` and the ends of the windows. Window 0 ends with sample r of segment a; the others
 // end up to three samples later, in a or in b, the next segment.
 template <class P>
-__device__ __forceinline__ void join_ends(P (&suffix)[SEGMENT<P>], P between, const P (&a)[SEGMENT<P>],
-                                          const P (&b)[SEGMENT<P>], int r) {
-  P next[SEGMENT<P>]; // the samples that outputs 1, 2 and 3 add
+__device__ __forceinline__ void join_ends(P (&suffix)[FOUR], P between, const P (&a)[FOUR],
+                                          const P (&b)[FOUR], int r) {
+  P next[FOUR]; // the samples that outputs 1, 2 and 3 add
 #pragma unroll
-  for (int k = 0; k < SEGMENT<P>; k++) {
+  for (int k = 0; k < FOUR; k++) {
     if (k <= r) between = P::join(between, a[k]);
     next[k] = b[k];
   }
 #pragma unroll
-  for (int k = 0; k + 1 < SEGMENT<P>; k++) {
-    const P own[SEGMENT<P>] = {a[(k + 1) % SEGMENT<P>],
-                               k + 2 < SEGMENT<P> ? a[(k + 2) % SEGMENT<P>] : b[(k + 2) % SEGMENT<P>],
-                               k + 3 < SEGMENT<P> ? a[(k + 3) % SEGMENT<P>] : b[(k + 3) % SEGMENT<P>], b[k]};
+  for (int k = 0; k + 1 < FOUR; k++) {
+    const P own[FOUR] = {a[(k + 1) % FOUR], k + 2 < FOUR ? a[(k + 2) % FOUR] : b[(k + 2) % FOUR],
+                         k + 3 < FOUR ? a[(k + 3) % FOUR] : b[(k + 3) % FOUR], b[k]};
     next[k] = r == 0 ? own[0] : r == 1 ? own[1] : r == 2 ? own[2] : own[3];
   }
 #pragma unroll
-  for (int j = 0; j < SEGMENT<P>; j++) {
+  for (int j = 0; j < FOUR; j++) {
     suffix[j] = P::join(suffix[j], between);
-    if (j + 1 < SEGMENT<P>) between = P::join(between, next[j]);
+    if (j + 1 < FOUR) between = P::join(between, next[j]);
   }
 }
 
@@ -708,12 +709,15 @@ static bool is_line(const fc_winstat *w) {
   return fc_winstat_tall(w) == 1 && !w->shrink && across > FC_WINSTAT_SPREAD_MOST && across <= SLIDE_MAX;
 }
 
+template <typename F> static fc_status run_deviations(const call &c, unsigned mask) {
+  if constexpr (std::is_same<F, float>::value)
+    if (is_line(c.w)) return run<line_spread>(c, mask);
+  return run<spread<F>>(c, mask);
+}
+
 template <typename F> static fc_status run_values(const call &c, unsigned left) {
   fc_status status = run<sums<F>>(c, TOTALS & left);
-  if constexpr (std::is_same<F, float>::value) {
-    if (status == FC_OK && is_line(c.w)) status = run<line_spread>(c, DEVIATIONS & left), left &= ~DEVIATIONS;
-  }
-  if (status == FC_OK) status = run<spread<F>>(c, DEVIATIONS & left);
+  if (status == FC_OK) status = run_deviations<F>(c, DEVIATIONS & left);
   if (status == FC_OK) status = run<range<F>>(c, EXTREMES & left);
   return status;
 }
@@ -776,8 +780,10 @@ static fc_status chip_of(fc_winstat_chip *chip) {
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device) != cudaSuccess)
-    return fc_launch_status();
+      cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device) != cudaSuccess) {
+    const fc_status status = fc_launch_status(); // by the error, which is forgotten
+    return status == FC_OK ? FC_UNSUPPORTED : status;
+  }
   *chip = {block, all, reserved};
   return FC_OK;
 }
