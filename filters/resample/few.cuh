@@ -9,7 +9,7 @@
 #ifndef FC_FILTERS_RESAMPLE_FEW_CUH
 #define FC_FILTERS_RESAMPLE_FEW_CUH
 
-#include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/matrix_bytes.cuh"
 #include "filters/resample/passes.cuh"
 
 namespace {

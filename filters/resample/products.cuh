@@ -13,7 +13,7 @@
 
 #include "filters/gpu/copy_async.cuh"
 #include "filters/gpu/cuda.cuh"
-#include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/matrix_bytes.cuh"
 #include "filters/resample/products.h"
 #include "filters/resample/weights.cuh"
 

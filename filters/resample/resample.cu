@@ -7,7 +7,7 @@
 // memory, the second from there. If the first pass is vertical, interleaved bytes are summed four neighbours
 // at a time, with pairs of taps by dp2a. If shared memory cannot hold even the window of one output, the
 // passes are two kernels, with the intermediate values in scratch.
-#include "filters/gpu/matrix_bytes.cuh"
+#include "filters/resample/matrix_bytes.cuh"
 #include "filters/gpu/packs.cuh"
 #include "filters/resample/few.cuh"
 #include "filters/resample/passes.cuh"

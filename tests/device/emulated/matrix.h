@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matrix.h - in place of filters/gpu/matrix_bytes.cuh: products of matrices of bytes and loads of their parts
- * by emulated warps, and the host's half of the headers, whose launches run blocks of fibers.
+ * matrix.h - in place of filters/resample/matrix_bytes.cuh: products of matrices of bytes and loads of their
+ * parts by emulated warps, and the host's half of the headers, whose launches run blocks of fibers.
  */
 #ifndef FC_TESTS_EMULATED_MATRIX_H
 #define FC_TESTS_EMULATED_MATRIX_H
