@@ -21,9 +21,7 @@ struct fc_slide_folded {
   static constexpr int THREADS = slide::THREADS, UNIT = slide::UNIT, BEFORE = slide::BEFORE,
                        AFTER = slide::AFTER;
   // Positions that a thread stores at a time.
-  static constexpr int EACH = !ALIGNED && sizeof(U) == 4 && UO == 3      ? 1
-                              : slide::SIZE > 4 && 16 % slide::SIZE == 0 ? 16 / slide::SIZE
-                                                                         : 4;
+  static constexpr int EACH = !ALIGNED && sizeof(U) == 4 && UO == 3 ? 1 : slide::VECTOR;
   static_assert(!slide::FAR, "a line's windows end near where they begin");
 
   // A position that is not loaded in a quad, counted from where its line begins, or NOWHERE: that is none;
@@ -127,7 +125,7 @@ struct fc_slide_folded {
     constexpr int APIECE = 128 / slide::BYTES > 0 ? 128 / slide::BYTES : 1;
     for (int i = threadIdx.x * APIECE; i < SAMPLES; i += THREADS * APIECE) {
       const int p = at.rest + i, row = quotient(p, f.over_pitch), x = p - row * f.pitch + a.first;
-      if (at.line + row < a.across && x >= 0 && x < a.extent - a.begin)
+      if (at.line + row < a.across && x >= 0 && x < min(a.extent - a.begin, a.total + AFTER))
         fc_slide_prefetch(in + (at.line + row) * a.in_row + static_cast<int64_t>(x) * slide::BYTES);
     }
   }

@@ -69,11 +69,10 @@ struct fc_slide_floats {
   static constexpr int RING = most_groups(FAR ? WHOLE + UNITS + 2 : SEGMENTS >> BITS, 4); // a power of two
   static constexpr int STAGED = SAMPLES + SAMPLES / 16;
   // Positions that a thread stores at a time: one of floats, so that those of a warp lie side by side; of
-  // codes as many as have at most 16 bytes.
-  static constexpr int SIZE = UO * static_cast<int>(sizeof(U)), EACH = sizeof(U) == 4 ? 1
-                                                                       : SIZE > 4 && 16 % SIZE == 0
-                                                                           ? 16 / SIZE
-                                                                           : 4;
+  // codes, and of short lines, as many as have at most 16 bytes.
+  static constexpr int SIZE = UO * static_cast<int>(sizeof(U)),
+                       VECTOR = SIZE > 4 && 16 % SIZE == 0 ? 16 / SIZE : 4,
+                       EACH = sizeof(U) == 4 ? 1 : VECTOR;
 
   static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
   typedef fc_prefilter<Pre> prefilter;
