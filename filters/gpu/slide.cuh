@@ -82,8 +82,8 @@ struct fc_slide_floats {
   // Two floats a position that begin anywhere are loaded position by position, those of a warp side by side:
   // a vector a thread, word by word, takes the first cache eight times as long (std of 431 of f32 stereo 114
   // us and 98; of one channel vectors are faster, 87 us for 91 by 100).
-  static constexpr bool SINGLY =
-      !ALIGNED && sizeof(T) == 4 && UI == 2 && prefilter::TAPS == 1 && THREADS % (4 * LANES) == 0;
+  static constexpr bool SINGLY = !ALIGNED && sizeof(T) == 4 && UI == 2 && prefilter::TAPS == 1 &&
+                                 UNIT == 4 * THREADS; // a thread has four positions of a block
 
   // Joins whose shares lanes have in a table: with segments before, and behind, by 1 to 16; of whole groups,
   // by 16 to 1; and of the rest of a group with whole ones, with the last, and with what is ahead in that.
@@ -324,8 +324,6 @@ struct fc_slide_floats {
     ahead.fetch(w.in, w.tail_at + t, {in.from, min(tails.end, w.tail_at + UNIT)});
     ahead.keep(block(0), ROOM, pre, noted);
   }
-  static_assert(!SINGLY || UNIT == 4 * THREADS, "a thread has four positions of a block");
-
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
   // signal: distances of a thread's quads are constants.
   static FC_DEVICE void bring_inside(rooms &r, const wanted &w, const Pre &pre, fc_dev_noted &noted) {
