@@ -324,6 +324,7 @@ struct fc_slide_floats {
     ahead.fetch(w.in, w.tail_at + t, {in.from, min(tails.end, w.tail_at + UNIT)});
     ahead.keep(block(0), ROOM, pre, noted);
   }
+
   // Loads all blocks from `first` on, and the heads, into shared memory, where all of these are in the
   // signal: distances of a thread's quads are constants.
   static FC_DEVICE void bring_inside(rooms &r, const wanted &w, const Pre &pre, fc_dev_noted &noted) {
