@@ -88,8 +88,7 @@ int fc_slide_blocks(const fc_vectors *w, gboolean is_short, gboolean rows) {
   fc_statistic_text statistic;
   const gboolean folded = fc_slide_is_folded(w, is_short);
   if (fc_slide_is_running(w) || !fc_statistic_read(w->f, &statistic) || w->threads < 96) return 0;
-  if (folded) { /* about as many threads, whether a block has 128, 192 or 256; fewer lose more than spills do
-                 */
+  if (folded) { /* as many threads in all, whether a block has 128, 192 or 256: fewer cost more than spills */
     const int blocks = statistic.variance ? 4 : statistic.extreme ? 5 : 6;
     return w->threads <= 128 ? blocks : w->threads <= 192 ? 2 + blocks / 3 : blocks / 2;
   }
@@ -125,8 +124,8 @@ gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 
-/* Whether a tenth is saved of what tiles of their own would cost: a third of that is in what tiles could
- * have, as threads wait, the rest in the units that they make. */
+/* Whether folding saves a tenth. A line in tiles of its own costs, as an estimate, a third of all positions
+ * of these tiles, used or not, and two thirds of those in the units that have outputs. */
 gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total) {
   if (fc_slide_is_running(w) || is_far(w)) return total <= 2 * FC_SLIDE_GROUP;
   const gint64 unit = LANES * SLIDE_RUN, samples = fc_slide_samples(w, FALSE),

@@ -31,9 +31,9 @@ gint64 fc_slide_samples(const fc_vectors *w, gboolean is_short);
 gint64 fc_slide_threads(const fc_vectors *w, gint64 samples);
 
 /* Blocks per multiprocessor that registers must suffice for: as many as compile without spills, where the
- * compiler takes more registers by itself; 0: it does not. In rows of images, of few tiles each, more of them
- * are worth it (std of 40, 4099 wide, 159 us by 4 and 144 by 5), along sound fewer (of 100 89 and 92, H200).
- */
+ * compiler takes more registers by itself; 0: it does not. `rows`: lines are rows of images, of few tiles
+ * each, where five blocks are faster than four (std of 40, 4099 wide, 144 us and 159); along sound they are
+ * slower (std of 100, 92 us and 89, 30 M samples, H200). */
 int fc_slide_blocks(const fc_vectors *w, gboolean is_short, gboolean rows);
 
 /* The first sample of a line's first tile, relative to the first output: variances are combined in the

@@ -627,7 +627,8 @@ struct fc_slide_floats {
   }
 
   // The outputs [lo, hi) of a tile, the first of which is at position `to`: some of a thread are read ahead
-  // of their use. ALL: they are the whole tile's.
+  // of their use. ALL: they are the whole tile's. In place of one that does not exist the first is made, so
+  // that nothing is noted of it.
   template <bool ALL>
   static FC_DEVICE void give_together(const rooms &r, char *out, int to, int lo, int hi, const Post &post,
                                       fc_dev_noted &noted) {

@@ -203,9 +203,10 @@ int fc_winstat_is_row_box(int kind, int stat, int in_dtype, int out_dtype, int64
 }
 
 /* Sums of floats: of one channel of sound, of short rows, and of one channel in long windows. On an H200, us
- * of 20 M by means of 15 and 101, and composed behind a gain, which takes 1 to 2 of it: images 163 wide 61,
- * 78; 80, 155; 224 wide 61, 67; 65, 123; 4099 wide 65, 61; 86, 70, of two channels 59, 55; 67, 61, RGB 58,
- * 65; 71, 70; 7300 wide 48, 51; 56, 54. Of 30 M of sound 64, 68; 71, 72. */
+ * of 20 M samples by a mean of 15 precompiled and composed, and by one of 101; the composed ones behind a
+ * gain, which takes 1 to 2 of it: images 163 wide 61, 78 and 80, 155; 224 wide 61, 67 and 65, 123; 4099 wide
+ * 65, 61 and 86, 70, of two channels 59, 55 and 67, 61, RGB 58, 65 and 71, 70; 7300 wide 48, 51 and 56, 54.
+ * Of 30 M of sound 64, 68 and 71, 72. */
 static int is_quick_in_floats(int kind, int64_t columns, int64_t channels, int64_t samples) {
   enum { SHORT = 500, LONG = 500, PART = 1025 }; /* a row; a window; one in one part */
   if (kind == FC_AUDIO || columns < 0) return channels == 1;
