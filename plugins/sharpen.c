@@ -55,11 +55,10 @@ static fc_status process_cuda(const fc_host *host, const void *prepared, const f
 #endif
 
 /* The blur's window, and what is behind its taps. Alone, too: one by one, the blurred image is written and
- * read as floats. But images of few rows of floats have quick kernels for the blur. */
+ * read as floats. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const fc_arg *const *args = ((const gauss *)instance)->args;
   const sepconv_taps taps = sepconv_taps_of(instance, setup->compute);
-  const fc_format *in = setup->in[0];
   (void)host;
   const uint32_t more = 2 * sizeof(float);
   if (taps.nx + taps.ny > (FC_FUNCTION_BYTES - (int64_t)more) / (int64_t)sizeof(float)) return FC_UNSUPPORTED;
@@ -73,9 +72,7 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   int positive = 1;
   const double blur = mask2d_size(taps.x, taps.nx, &positive) * mask2d_size(taps.y, taps.ny, &positive);
   f->growth = 1 + fabs(amount) * (1 + blur);
-  fc_signal2d signal = {1, in->dtype, FC_F32, taps.nx, taps.ny, {0}};
-  memcpy(signal.extent, in->extent, sizeof signal.extent);
-  if (in->extent[FC_AXIS_Y] > FC_THIN_ROWS || !fc_filter2d_is_quick(&signal)) f->flags |= FC_FUNCTION_ALONE;
+  f->flags |= FC_FUNCTION_ALONE;
   return FC_OK;
 }
 

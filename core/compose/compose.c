@@ -6,6 +6,7 @@
 
 #include "core/base/demand.h"
 #include "core/compose/around.h"
+#include "core/compose/map.h"
 #include "core/compose/overlap.h"
 #include "core/compose/prefilter.h"
 #include "core/compose/ranges.h"
@@ -14,29 +15,32 @@
 #include "core/compose/text.h"
 #include "core/compose/vectors.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { WARPS = 8, MAP_THREADS = 256, EACH = 4, TURNS = 32, TABLES = 6 };
-
-/* Kernel variants. Of map.cuh: named as there after fc_map_; TILES has WARPS warps, FEWER_TILES half as
- * many. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether channels are planar, as of overlap.cuh, and
- * whether all vectors are aligned, of series.cuh those of the inputs and those of the outputs; of march.cuh
- * in its place where rows of the inputs begin, and those of the outputs, and whether threads at the ends of
- * a block have outputs and whether threads have more elements, or how large the cells of narrow images are;
- * of march.cuh and series.cuh how many warps a block has; of series.cuh also how many elements a thread has;
- * of slide.cuh whether lines are short; of overlap.cuh whether channels of a position are different jobs; of
- * around.cuh whether channels are planar, and whether there is one row; of column.cuh as of march.cuh where
- * rows begin. */
+/* Of march.cuh: rows begin at multiples of so many bytes. Of few.cuh 32 times how many rows there are, or one
+ * of those behind. */
+enum { FEW_ROWS = 32, MOST_ROWS = 8, TURNED, APART_TURNED };
 enum {
-  PACKS,
-  TABLE,
-  STRIDED,
-  PLANES,
-  TILES,
-  FEWER_TILES,
-  MARCH,
-  ROW = MARCH + 512 + 32 * FC_VECTORS_CELLS,
+  BEGINS = 2,
+  OUT_BEGINS = 8,
+  MARCH_WARP = 32,
+  LENDS = 128,
+  LONGER = 256,
+  CELLS = 512,
+  FEW = CELLS + 32 * FC_VECTORS_CELLS,
+  WHOLE = 3 * BEGINS + 3 * OUT_BEGINS
+};
+/* Kernel variants. Of map.cuh those of map.h. Of march.cuh, row.cuh, slide.cuh and series.cuh: whether
+ * channels are planar, as of overlap.cuh, and whether all vectors are aligned, of series.cuh those of the
+ * inputs and those of the outputs; of march.cuh in its place where rows of the inputs begin, and those of the
+ * outputs, and whether threads at the ends of a block have outputs and whether threads have more elements, or
+ * how large the cells of narrow images are, or how many rows there are (few.cuh); of march.cuh and series.cuh
+ * how many warps a block has; of series.cuh also how many elements a thread has; of slide.cuh whether lines
+ * are short; of overlap.cuh whether channels of a position are different jobs; of around.cuh whether channels
+ * are planar, and whether there is one row; of column.cuh as of march.cuh where rows begin. */
+enum {
+  MARCH = FC_MAP_VARIANTS,
+  ROW = MARCH + FEW + FEW_ROWS * APART_TURNED,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 8,
@@ -53,22 +57,11 @@ enum {
   WARP = 8,
   LENGTH = 32
 };
-/* Of march.cuh: rows begin at multiples of so many bytes. */
-enum {
-  BEGINS = 2,
-  OUT_BEGINS = 8,
-  MARCH_WARP = 32,
-  LENDS = 128,
-  LONGER = 256,
-  CELLS = 512,
-  WHOLE = 3 * BEGINS + 3 * OUT_BEGINS
-};
 static const gint64 begins_of_class[] = {1, 4, 8, 16};
 G_STATIC_ASSERT(COLUMN == AROUND + 2 * ONE_ROW && COLUMN + MARCH_WARP == FC_COMPOSE_VARIANTS);
 
 const char *fc_compose_skeleton(guint variant) {
-  static const char *const of_map[MARCH] = {"packs", "table", "strided", "planes", "tiles", "tiles"};
-  return variant < MARCH     ? of_map[variant]
+  return variant < MARCH     ? fc_map_skeleton(variant)
          : variant < ROW     ? "march"
          : variant < SLIDE   ? "row"
          : variant < OVERLAP ? "slide"
@@ -78,177 +71,7 @@ const char *fc_compose_skeleton(guint variant) {
                              : "column";
 }
 
-/* ---- where samples lie ------------------------------------------------------- */
-
-/* One axis of both views. */
-typedef struct axis {
-  gint64 count, in, out; /* number of elements; distance in bytes in either view */
-} axis;
-
-/* Orders axes by the distance of their elements in the output, and joins those that are contiguous in each
- * other in both views. Returns how many are left, the innermost first; at least one. */
-static guint join_axes(axis *axes, guint n) {
-  guint kept = 0;
-  for (guint i = 0; i < n; i++)
-    if (axes[i].count > 1) axes[kept++] = axes[i];
-  for (guint i = 1; i < kept; i++)
-    for (guint j = i; j > 0 && ABS(axes[j].out) < ABS(axes[j - 1].out); j--) {
-      axis swap = axes[j];
-      axes[j] = axes[j - 1], axes[j - 1] = swap;
-    }
-  guint last = 0;
-  for (guint i = 1; i < kept; i++) {
-    axis *inner = &axes[last];
-    if (axes[i].in == inner->in * inner->count && axes[i].out == inner->out * inner->count)
-      inner->count *= axes[i].count;
-    else
-      axes[++last] = axes[i];
-  }
-  if (kept == 0) axes[0] = (axis){1, 0, 0};
-  return kept == 0 ? 1 : last + 1;
-}
-
-static axis axis_of(const fc_view *in, const fc_view *out, int a) {
-  return (axis){out->shape[a], in->stride[a], out->stride[a]};
-}
-
-/* `placed`: lines are rows, numbered by row and image, and not joined any further. */
-static gboolean fill_args(fc_map_args *a, const fc_view *in, const fc_view *out, gboolean pixels,
-                          gboolean placed, guint32 *notes) {
-  axis axes[FC_AXES];
-  guint n = 0;
-  memset(a, 0, sizeof *a);
-  a->in = in->data, a->out = out->data, a->notes = notes;
-  for (int i = FC_AXES - 1; i >= 0; i--)
-    if (i != FC_AXIS_C || !pixels) axes[n++] = axis_of(in, out, i);
-  if (!placed) n = join_axes(axes, n);
-  a->length = axes[0].count, a->in_step[0] = axes[0].in, a->out_step[0] = axes[0].out;
-  gint64 lines = 1;
-  for (guint i = 0; i < 3; i++) { /* count[2] is the fastest axis, axes[1] */
-    const axis *x = i + 1 < n ? &axes[i + 1] : NULL;
-    a->count[2 - i] = x ? x->count : 1, a->in_step[3 - i] = x ? x->in : 0,
-                 a->out_step[3 - i] = x ? x->out : 0;
-    if (lines > G_MAXINT32 / a->count[2 - i]) return FALSE;
-    lines *= a->count[2 - i];
-  }
-  if (lines > 1 && a->length > G_MAXINT32 / lines)
-    return FALSE; /* units, and the last grid beyond them, are numbered in 32 bits */
-  a->in_channel = pixels ? in->stride[FC_AXIS_C] : 0, a->out_channel = pixels ? out->stride[FC_AXIS_C] : 0;
-  return TRUE;
-}
-
-/* Whether lines, and channels in them, start at multiples of 16 bytes. */
-static gboolean is_aligned(const void *data, const gint64 *step, gint64 channel, gint64 channels) {
-  gint64 all = (gint64)(guintptr)data | step[1] | step[2] | step[3] | (channels > 1 ? channel : 0);
-  return (all & 15) == 0;
-}
-
 /* ---- the text -------------------------------------------------------------------- */
-
-/* Both views, and what has been derived from them. */
-typedef struct shape {
-  int in_dtype, out_dtype, in_kind, out_kind, compute;
-  gint64 channels_in, channels_out; /* of pixels; 1 where samples are independent */
-  gint64 in_size, out_size;
-  gboolean costly; /* whether looking results up is faster than computing them */
-} shape;
-
-static shape shape_of(const fc_view *in, const fc_view *out, int compute, gboolean pixels) {
-  return (shape){in->dtype,
-                 out->dtype,
-                 fc_text_kind(in->kind, in->dtype),
-                 fc_text_kind(out->kind, out->dtype),
-                 compute,
-                 pixels ? in->shape[FC_AXIS_C] : 1,
-                 pixels ? out->shape[FC_AXIS_C] : 1,
-                 (gint64)fc_dtype_size(in->dtype),
-                 (gint64)fc_dtype_size(out->dtype),
-                 FALSE};
-}
-
-/* Whether some function of single samples says that it is worth a kernel by itself, as powers are. */
-static gboolean is_costly(const fc_composition *c) {
-  for (guint i = 0; i < c->n; i++)
-    if (c->stages[i].function->flags & FC_FUNCTION_ALONE && c->stages[i].function->in == 0) return TRUE;
-  return FALSE;
-}
-
-/* Pixels per thread, such that both sides are whole words; as in map.cuh. */
-static gint64 pixels_of(const shape *s) {
-  gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  return MAX(16 / wide, 4 / slim);
-}
-
-static gint64 warps_of(guint variant) {
-  return variant == TILES ? WARPS : WARPS / 2;
-}
-
-/* Pixels of a warp's tile. */
-static gint64 tile_pixels(const shape *s) {
-  return 32 * pixels_of(s);
-}
-
-/* The variant for these views: packs of samples, tiles of interleaved pixels or of the samples of short
- * lines, planes, or any strides. */
-static guint choose(const shape *s, const fc_map_args *a) {
-  const gint64 in = s->in_size * s->channels_in, out = s->out_size * s->channels_out;
-  const gboolean dense = a->in_step[0] == in && a->out_step[0] == out;
-  const gint64 wide = MAX(s->in_size, s->out_size), slim = MIN(s->in_size, s->out_size);
-  const gboolean samples = s->channels_in == 1 && s->channels_out == 1;
-  if (s->costly && s->in_dtype == FC_U8 && dense && wide <= 4 && s->out_dtype != FC_I32 &&
-      a->length >= 64 * 16 / wide)
-    return TABLE;
-  if (samples && dense && wide <= 4 * slim && a->length >= 64 * 16 / wide) return PACKS;
-  if (samples && 4 * a->length < tile_pixels(s)) return STRIDED;
-  const gboolean interleaved = (s->channels_in == 1 || a->in_channel == s->in_size) &&
-                               (s->channels_out == 1 || a->out_channel == s->out_size);
-  const gint64 room = tile_pixels(s) * MAX(in, out) + 48;
-  const guint tiles = 2 * WARPS * room <= 48 << 10 ? TILES : FEWER_TILES;
-  if (interleaved && dense && MAX(s->channels_in, s->channels_out) <= 4 && a->length >= 32 &&
-      2 * warps_of(tiles) * room <= 48 << 10)
-    return tiles;
-  const gboolean planar = a->in_step[0] == s->in_size && a->out_step[0] == s->out_size;
-  if (planar && MAX(s->channels_in, s->channels_out) <= 4 &&
-      is_aligned(a->in, a->in_step, a->in_channel, s->channels_in) &&
-      is_aligned(a->out, a->out_step, a->out_channel, s->channels_out))
-    return PLANES;
-  return STRIDED;
-}
-
-static guint grid_of(gint64 work, gint64 per_block, gint64 most) {
-  return (guint)CLAMP((work + per_block - 1) / per_block, 1, most);
-}
-
-static gboolean size_grid(fc_composed *c, const shape *s, const fc_map_args *a, guint processors) {
-  const gint64 lines = a->count[0] * a->count[1] * a->count[2];
-  c->threads = MAP_THREADS, c->grid[1] = 1;
-  if (c->variant >= TILES) {
-    const gint64 warps = warps_of(c->variant), pixels = tile_pixels(s);
-    const gint64 tiles = (a->length + pixels - 1) / pixels;
-    c->threads = (guint)(32 * warps);
-    c->grid[0] = grid_of(lines * tiles, warps, (gint64)processors * TURNS);
-    return TRUE;
-  }
-  gint64 each = MAP_THREADS * EACH;
-  if (c->variant == TABLE) {
-    each *= 16 / s->out_size;
-    c->grid[0] = grid_of(lines * ((a->length + each - 1) / each), 1, (gint64)processors * TABLES);
-    return TRUE;
-  }
-  if (c->variant == PACKS) each *= 16 / MAX(s->in_size, s->out_size);
-  if (c->variant == PLANES) each = MAP_THREADS * pixels_of(s);
-  const gboolean samples = s->channels_in == 1 && s->channels_out == 1,
-                 small = samples && MAX(s->in_size, s->out_size) <= 2,
-                 adjacent = a->in_step[0] == s->in_size && a->out_step[0] == s->out_size;
-  if (c->variant == STRIDED && samples) each *= small ? 4 : 2;
-  const gint64 run = small && adjacent ? 4 : 1; /* of map.cuh */
-  const gint64 line = (a->length + run - 1) / run * run,
-               work = c->variant == STRIDED ? lines * line : a->length;
-  if ((work + each - 1) / each > G_MAXINT32) return FALSE;
-  c->grid[0] = grid_of(work, each, G_MAXINT32);
-  if (c->variant != STRIDED) c->grid[1] = grid_of(lines, 1, 65535);
-  return TRUE;
-}
 
 /* Whether it is an identifier, possibly with template arguments, that can go into the text unquoted. */
 static gboolean is_entry(const char *entry) {
@@ -264,21 +87,6 @@ static gboolean is_fit(const fc_compose_stage *s, gint64 channels) {
          (f->in == 0 || f->in == channels) && MAX(f->in, f->out) <= FC_COMPOSE_CHANNELS &&
          f->n_bytes <= FC_COMPOSE_MOST && f->align <= FC_COMPOSE_ALIGN && (f->n_bytes == 0 || f->bytes) &&
          s->dtype >= 0 && s->dtype < FC_DTYPE_COUNT;
-}
-
-static void append_kernel(GString *text, guint variant, const shape *s) {
-  const gint64 threads = variant >= TILES ? 32 * warps_of(variant) : MAP_THREADS;
-  g_string_append(text, "struct Params {\n  fc_map_args args;\n");
-  g_string_append_printf(text, "  alignas(%d) Chain chain;\n};\n", FC_COMPOSE_ALIGN);
-  g_string_append_printf(
-      text,
-      "extern \"C\" __global__ void __launch_bounds__(%d) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_await_earlier();\n  fc_map_%s<%s, %s, %d, %s, %d, ",
-      (int)threads, fc_compose_skeleton(variant), fc_text_types[s->compute], fc_text_types[s->in_dtype],
-      s->in_kind, fc_text_types[s->out_dtype], s->out_kind);
-  if (variant >= STRIDED) g_string_append_printf(text, "%d, %d, ", (int)s->channels_in, (int)s->channels_out);
-  if (variant >= TILES) g_string_append_printf(text, "%d, ", (int)warps_of(variant));
-  g_string_append(text, "Chain>::run(p.args, p.chain);\n}\n");
 }
 
 /* ---- parameters -------------------------------------------------------------------- */
@@ -337,20 +145,28 @@ static gboolean is_statistic(const fc_device_function *f) {
 }
 
 static gboolean may_see(const window *w) {
-  const gint64 x = w->f->window_x, y = w->f->window_y;
+  const gint64 x = w->nx, y = w->ny;
+  const gboolean fits = !g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE;
   if (x < 1 || y < 1) return FALSE;
+  if (w->few) return MAX(x, y) <= MARCH_LINE && fits;
   if (w->around) return MAX(x, y) <= FC_FUNCTION_AROUND_MOST && w->f->in == 0 && w->f->out == 0;
   if (w->slide) return x > 1 && x <= SLIDE_WINDOW && y == 1;
   if (w->overlap) return y == 1 && fc_overlap_lies_around(w);
   if (w->column) return y <= COLUMN_WINDOW;
-  return x <= (w->row   ? ROW_WINDOW
-               : y == 1 ? MARCH_LINE
-                        : MARCH_WINDOW) &&
-         y <= MARCH_WINDOW && (!g_str_has_prefix(w->f->entry, "fc_dense") || x * y <= MARCH_DENSE);
+  return x <= (w->row ? ROW_WINDOW : y == 1 ? MARCH_LINE : MARCH_WINDOW) && y <= MARCH_WINDOW && fits;
+}
+
+/* Of images of few rows, or of one column. */
+static gboolean set_few(window *w, guint few) {
+  const fc_device_function *f = w->f;
+  w->turned = few >= TURNED, w->apart = few == APART_TURNED, w->few = w->turned ? 1 : few;
+  w->nx = w->turned ? f->window_y : f->window_x, w->ny = w->turned ? f->window_x : f->window_y;
+  return few == 0 || fc_vectors_is_box(f) || g_str_has_prefix(f->entry, "fc_dense") ||
+         g_str_has_prefix(f->entry, "fc_separable");
 }
 
 /* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for
- * march.cuh, where rows begin. */
+ * march.cuh, where rows begin, or of few.cuh. */
 static gboolean describe_window(window *w, const fc_composition *c, int in_dtype, gint64 channels,
                                 guint flags) {
   const gboolean planar = (flags & IN_PLANES) != 0;
@@ -359,11 +175,12 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
+  if (!set_few(w, flags / FEW_ROWS)) return FALSE;
   const gboolean transforms = !w->around && fc_overlap_read(f, &w->together, &w->transform);
   w->slide = !w->around && is_statistic(f), w->overlap = transforms ? f->bytes : NULL;
   w->row =
       !w->around && !w->slide && !w->overlap && c->stages[c->window].kind == FC_AUDIO && f->window_y == 1;
-  w->column = !w->around && !w->row && f->window_x == 1 && f->window_y > MARCH_WINDOW &&
+  w->column = !w->around && !w->row && !w->few && f->window_x == 1 && f->window_y > MARCH_WINDOW &&
               g_str_has_prefix(f->entry, "fc_dense");
   if (!w->around && (c->compute != FC_F32 || !marches(in_dtype) || !marches(w->out_dtype))) return FALSE;
   if (c->border == FC_BORDER_NONE || c->border == FC_BORDER_UNSET || !may_see(w)) return FALSE;
@@ -372,7 +189,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
     w->pixels = TRUE, out = c->stages[i].function->out;
     if (i < c->window) middle = out;
   }
-  if (w->pixels && (planar || MAX(MAX(channels, middle), out) > 4)) return FALSE;
+  if (w->pixels && (planar || w->apart || MAX(MAX(channels, middle), out) > 4)) return FALSE;
   w->step = planar ? 1 : middle;
   const gboolean units = w->pixels || (!planar && (w->slide || w->overlap));
   w->ui = units ? channels : 1, w->um = units ? middle : 1, w->uo = units ? out : 1;
@@ -450,7 +267,7 @@ static gboolean fill_lines(lines *l, gint64 first) {
   const fc_view *in = &l->in, *out = l->out;
   const int along = l->along, other = along == FC_AXIS_X ? FC_AXIS_Y : FC_AXIS_X;
   const gint64 far = G_MAXINT32 / 4 / (l->w.row ? l->w.step : 1),
-               taps = along == FC_AXIS_X ? l->w.f->window_x : l->w.f->window_y;
+               taps = along == FC_AXIS_X ? l->w.nx : l->w.ny;
   const gint64 origin = out->origin[along], total = out->shape[along], across = out->shape[other];
   if (in->shape[other] != across || in->origin[other] != out->origin[other] || across > far ||
       total > far - taps || planes_of(l) > far ||
@@ -584,32 +401,53 @@ static gboolean launch_overlap(lines *l, fc_composed *to) {
   to->shared = (guint)fc_overlap_shared(&l->w);
   return jobs <= G_MAXINT32 / 4 && (o->room == 0 || to->shared <= (guint)o->room) &&
          launch_lines(l, OVERLAP + (is_aligned_both(l) ? ALIGNED : 0) + (apart ? APART : 0), o->threads,
-                      grid_of(jobs, o->groups, most), 1, to);
+                      CLAMP((jobs + o->groups - 1) / o->groups, 1, most), 1, to);
 }
 
-/* Sets in a march or column where rows begin; FALSE: there is no such kernel. */
-static gboolean fill_march(lines *l, gint64 width, guint *flags) {
+/* Sets in a march or column where rows begin; FALSE: there is no such kernel. `few`: as of set_few. */
+static gboolean fill_march(lines *l, gint64 width, guint few, guint *flags) {
   const fc_view *in = &l->in;
   gint64 begins[2];
   if (in->origin[FC_AXIS_X] || in->shape[FC_AXIS_X] != in->extent[FC_AXIS_X] || width > G_MAXINT32 / 4)
     return FALSE;
   sides_of(l, begins);
-  *flags = class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
-  if (!describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C], *flags | (l->planar ? IN_PLANES : 0)) ||
+  *flags = few == APART_TURNED ? 0 : class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
+  if (!describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C],
+                       *flags + few * FEW_ROWS + (l->planar ? IN_PLANES : 0)) ||
       !fill_lines(l, 0))
     return FALSE;
   l->args.across = (gint32)width;
   return TRUE;
 }
 
-/* A column without gaps, which precompiled kernels take as a row: of statistics, and filters of bytes or
- * floats. */
-static gboolean is_line(const lines *l) {
-  const fc_view *in = &l->in, *out = l->out;
-  const gint64 size = (gint64)fc_dtype_size(in->dtype);
-  return in->extent[FC_AXIS_X] == 1 && in->stride[FC_AXIS_Y] == in->shape[FC_AXIS_C] * size &&
-         (fc_vectors_is_box(l->w.f) || (in->dtype == out->dtype && in->shape[FC_AXIS_C] % 2 == 1 &&
-                                        (in->dtype == FC_U8 || in->dtype == FC_F32)));
+/* The same view with rows for columns, of which there is one. */
+static void turn(fc_view *v) {
+  v->shape[FC_AXIS_X] = v->shape[FC_AXIS_Y], v->extent[FC_AXIS_X] = v->extent[FC_AXIS_Y],
+  v->origin[FC_AXIS_X] = v->origin[FC_AXIS_Y], v->stride[FC_AXIS_X] = v->stride[FC_AXIS_Y];
+  v->shape[FC_AXIS_Y] = v->extent[FC_AXIS_Y] = 1, v->origin[FC_AXIS_Y] = v->stride[FC_AXIS_Y] = 0;
+}
+
+/* Images of few rows, all of them, as long as half a block at least; or of one column. */
+static gboolean launch_few(const lines *from, fc_composed *to) {
+  lines l = *from;
+  fc_view out = *l.out;
+  guint flags, few = (guint)MIN(out.shape[FC_AXIS_Y], MOST_ROWS + 1);
+  if (l.in.extent[FC_AXIS_X] == 1) {
+    gboolean planes = FALSE, out_planes = FALSE;
+    l.out = &out, turn(&l.in), turn(&out);
+    few = fc_window_lies_in_rows(&l.in, &planes) && fc_window_lies_in_rows(&out, &out_planes) &&
+                  planes == l.planar && out_planes == l.planar
+              ? TURNED
+              : APART_TURNED;
+  } else if (few > MOST_ROWS || l.w.f->window_y == 1) {
+    return FALSE;
+  }
+  const gint64 width = l.in.extent[FC_AXIS_X] * l.w.step;
+  if (out.shape[FC_AXIS_Y] != l.in.extent[FC_AXIS_Y] || !fill_march(&l, width, few, &flags)) return FALSE;
+  if (few == APART_TURNED)
+    l.args.views.in_row = l.in.stride[FC_AXIS_X], l.args.views.out_row = out.stride[FC_AXIS_X];
+  return width >= l.w.width / 2 && launch_lines(&l, MARCH + FEW + (few - 1) * FEW_ROWS + flags, l.w.threads,
+                                                (width + l.w.width - 1) / l.w.width, 1, to);
 }
 
 /* Bands of columns, cut into pieces of one row each, of which a block takes some; or, of narrow images, as
@@ -618,8 +456,7 @@ static gboolean launch_march(lines *l, fc_composed *to) {
   window *w = &l->w;
   const gint64 width = l->in.extent[FC_AXIS_X] * w->step;
   guint flags;
-  if (is_line(l)) return FALSE;
-  if (!fill_march(l, width, &flags)) return FALSE;
+  if (!fill_march(l, width, 0, &flags)) return FALSE;
   const int cell = fc_vectors_fit_cell(w, width);
   if (cell < 0 && width < 32 * w->v / 4) return FALSE; /* too short for the threads of a warp */
   if (cell < 0) fc_vectors_fit(w, width);
@@ -644,7 +481,7 @@ static gboolean launch_column(lines *l, fc_composed *to) {
   const window *w = &l->w;
   const gint64 width = l->in.extent[FC_AXIS_X] * w->step, rows = l->out->shape[FC_AXIS_Y];
   guint flags;
-  if (width < w->width / 4 || !fill_march(l, width, &flags) || w->loose[0] || w->loose[1]) return FALSE;
+  if (width < w->width / 4 || !fill_march(l, width, 0, &flags) || w->loose[0] || w->loose[1]) return FALSE;
   const gint64 bands = (width + w->width - 1) / w->width,
                places = (gint64)l->processors * (l->resident ? l->resident : USUAL_BLOCKS),
                each = pieces_of_block(rows, bands * planes_of(l), 16, w->f->window_y / 4, places, FALSE);
@@ -681,6 +518,7 @@ static gboolean launch_window(const fc_composition *c, const fc_view *in, const 
   if (l.w.overlap) return launch_overlap(&l, to);
   if (l.w.row) return launch_row(&l, to);
   l.along = FC_AXIS_Y;
+  if (launch_few(&l, to)) return TRUE;
   return l.w.column ? launch_column(&l, to) : launch_march(&l, to);
 }
 
@@ -705,16 +543,18 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                           guint variant) {
   const gboolean march = variant < ROW, column = variant >= COLUMN, down = march || column;
   const guint flags = (column ? variant - COLUMN : variant - MARCH) % (down ? MARCH_WARP : SHORT);
+  const guint few = march && variant - MARCH >= FEW ? (variant - MARCH - FEW) / FEW_ROWS + 1 : 0;
   window w;
-  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C], down ? flags : (flags & IN_PLANES) | WHOLE);
+  describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C],
+                  down ? flags + few * FEW_ROWS : (flags & IN_PLANES) | WHOLE);
   const gboolean is_short = w.slide && ((variant - SLIDE) & SHORT) != 0;
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, is_short));
   if (w.overlap) w.threads = w.overlap->threads;
   if (w.overlap && (variant - OVERLAP) & APART) fc_overlap_take_apart(&w);
   if (w.around) fc_around_set(&w, c->compute, (flags & ONE_ROW) != 0);
-  if (march && variant - MARCH >= CELLS) {
+  if (march && !few && variant - MARCH >= CELLS) {
     fc_vectors_set_cell(&w, (int)((variant - MARCH - CELLS) / MARCH_WARP));
-  } else if (march) {
+  } else if (march && !few) {
     if (variant - MARCH >= LONGER) fc_vectors_lengthen(&w);
     w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1);
     w.lends = (variant - MARCH) % LONGER >= LENDS;
@@ -728,8 +568,9 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
   else if (before)
     fc_text_chain(text, "Pre", c, 0, c->window, w.ui, in->dtype);
   if (after) fc_text_chain(text, "Post", c, c->window + 1, c->n, w.um, in->dtype);
-  g_string_append_printf(text, "typedef stage%u::%s Op;\nstruct Params {\n  fc_%s_args args;\n", c->window,
-                         w.f->entry, w.around ? "around" : "window");
+  g_string_append_printf(text, "typedef %sstage%u::%s%s Op;\nstruct Params {\n  fc_%s_args args;\n",
+                         w.turned ? "fc_turned<" : "", c->window, w.f->entry, w.turned ? ">" : "",
+                         w.around ? "around" : "window");
   if (before) g_string_append_printf(text, "  alignas(%d) Pre pre;\n", FC_COMPOSE_ALIGN);
   g_string_append_printf(text, "  alignas(%d) Op op;\n", FC_COMPOSE_ALIGN);
   if (after) g_string_append_printf(text, "  alignas(%d) Post post;\n", FC_COMPOSE_ALIGN);
@@ -749,19 +590,20 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
            : g_strconcat(w.around ? fc_text_types[c->compute] : fc_text_truth[!!(flags & ALIGNED)],
                          w.overlap ? ", " : NULL, fc_text_truth[fc_ranges_finite(c, c->window, in->dtype)],
                          NULL);
+  g_autofree char *skeleton = few ? g_strdup_printf("fc_few<%d, ", (int)w.few) : g_strdup("");
   g_string_append_printf(
       text,
       "extern \"C\" __global__ void __launch_bounds__(%s) kernel(const __grid_constant__ Params p) {\n"
-      "  fc_await_earlier();\n  fc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
-      bounds, fc_compose_skeleton(variant), fc_text_types[in->dtype], fc_text_kind(in->kind, in->dtype),
-      fc_text_types[out->dtype], fc_text_kind(out->kind, out->dtype), (int)w.ui, (int)w.um, (int)w.uo,
-      (int)w.step, c->border, sides);
+      "  fc_await_earlier();\n  %sfc_%s<%s, %d, %s, %d, %d, %d, %d, %d, %d, %s",
+      bounds, skeleton, fc_compose_skeleton(variant), fc_text_types[in->dtype],
+      fc_text_kind(in->kind, in->dtype), fc_text_types[out->dtype], fc_text_kind(out->kind, out->dtype),
+      (int)w.ui, (int)w.um, (int)w.uo, (int)w.step, c->border, sides);
   append_window_arguments(text, &w, variant);
   const gboolean floats = w.slide && !fc_slide_is_running(&w);
   const char *const none = down || w.row || w.overlap || floats ? fc_ranges_none(c, in->dtype) : "fc_none";
   g_string_append_printf(text, ", %s, Op, %s", before ? "Pre" : "fc_none", after ? "Post" : none);
-  g_string_append_printf(text, ">::run(p.args, %s, p.op, %s);\n}\n", before ? "p.pre" : "{}",
-                         after ? "p.post" : "{}");
+  g_string_append_printf(text, ">%s::run(p.args, %s, p.op, %s);\n}\n", few ? ">" : "",
+                         before ? "p.pre" : "{}", after ? "p.post" : "{}");
 }
 
 /* ---- several windows ------------------------------------------------------------------ */
@@ -810,12 +652,6 @@ static void append_series(GString *text, const fc_composition *c, const fc_view 
 
 /* ---- all of it --------------------------------------------------------------------- */
 
-static gboolean takes_pixels(const fc_composition *c) {
-  gboolean pixels = fc_text_is_placed(c);
-  for (guint i = 0; i < c->n; i++) pixels |= c->stages[i].function->out > 0;
-  return pixels;
-}
-
 /* Whether stages and views fit each other. */
 static gboolean is_sound(const fc_composition *c, const fc_view *in, const fc_view *out) {
   gint64 channels = in->shape[FC_AXIS_C];
@@ -830,34 +666,27 @@ static gboolean is_sound(const fc_composition *c, const fc_view *in, const fc_vi
          (!fc_text_is_placed(c) || MAX(in->shape[FC_AXIS_C], channels) <= FC_COMPOSE_CHANNELS);
 }
 
-static gboolean launch_map(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
-                           guint processors, fc_composed *to) {
-  fc_map_args args;
-  const gboolean pixels = takes_pixels(c);
-  shape s = shape_of(in, out, c->compute, pixels);
-  s.costly = !pixels && is_costly(c);
-  const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
-                              out->extent[FC_AXIS_Y]};
-  if (!fill_args(&args, in, out, pixels, fc_text_is_placed(c), notes)) return FALSE;
-  to->variant = choose(&s, &args), to->grid[2] = 1;
-  return size_grid(to, &s, &args, processors) &&
-         set_params(to, &args, sizeof args, fc_text_is_placed(c) ? &place : NULL, c);
-}
-
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                     guint processors, guint resident, fc_composed *to) {
   to->shared = 0;
   if (!is_sound(c, in, out)) return FALSE;
   if (c->windows > 1) return launch_series(c, in, out, notes, processors, resident, to);
-  return c->window < c->n ? launch_window(c, in, out, notes, processors, resident, to)
-                          : launch_map(c, in, out, notes, processors, to);
+  if (c->window < c->n) return launch_window(c, in, out, notes, processors, resident, to);
+  fc_map_args args;
+  const fc_map_place place = {out->origin[FC_AXIS_X], out->origin[FC_AXIS_Y], out->extent[FC_AXIS_X],
+                              out->extent[FC_AXIS_Y]};
+  if (!fc_map_launch(c, in, out, processors, &args, to)) return FALSE;
+  args.notes = notes;
+  return set_params(to, &args, sizeof args, fc_text_is_placed(c) ? &place : NULL, c);
 }
 
 char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view *out, guint variant) {
   GString *text = g_string_new(NULL);
   g_string_append_printf(text, "#include \"filters/%s/%s.cuh\"\n",
                          variant >= OVERLAP && variant < SERIES ? "conv1d" : "gpu",
-                         variant < MARCH ? "map" : fc_compose_skeleton(variant));
+                         variant < MARCH                           ? "map"
+                         : variant >= MARCH + FEW && variant < ROW ? "few"
+                                                                   : fc_compose_skeleton(variant));
   gboolean boxes = FALSE;
   for (guint i = 0; i < c->n; i++) boxes |= fc_vectors_is_box(c->stages[i].function);
   if (boxes) g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
@@ -867,9 +696,7 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
   } else if (c->window < c->n) {
     append_window(text, c, in, out, variant);
   } else {
-    const shape s = shape_of(in, out, c->compute, takes_pixels(c));
-    fc_text_chain(text, "Chain", c, 0, c->n, s.channels_in, in->dtype);
-    append_kernel(text, variant, &s);
+    fc_map_append(text, c, in, out, variant);
   }
   return g_string_free(text, FALSE);
 }

@@ -3,9 +3,10 @@
  * compose.h - composes stages that read one sample or pixel each, with some among them that read
  * windows, into the text of one CUDA kernel and its parameters.
  *
- * The text is the skeleton map.cuh, march.cuh, row.cuh, slide.cuh, around.cuh or, of several windows,
- * series.cuh of filters/gpu, or overlap.cuh of filters/conv1d, embedded here when the library is built, the
- * stages' device functions (device_function.h), each in its own namespace, and structs that hold them:
+ * The text is the skeleton map.cuh, march.cuh, few.cuh, row.cuh, slide.cuh, around.cuh or, of several
+ * windows, series.cuh of filters/gpu, or overlap.cuh of filters/conv1d, embedded here when the library is
+ * built, the stages' device functions (device_function.h), each in its own namespace, and structs that hold
+ * them:
  *
  *     in --load--> f0 --link--> f1 --link--> ... fn --store--> out
  *
@@ -128,7 +129,7 @@ typedef struct fc_composed {
   guint shared; /* bytes of shared memory, beyond what the text declares */
 } fc_composed;
 
-#define FC_COMPOSE_VARIANTS 862
+#define FC_COMPOSE_VARIANTS 1182
 
 /* The skeleton whose kernel a variant is, as its struct is named after fc_ or fc_map_. */
 const char *fc_compose_skeleton(guint variant);
@@ -142,8 +143,8 @@ gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 chann
  * `notes`. The views agree but for the channels that pixel-wise stages change; with a window `in` has what
  * the outputs look at of the signal, by origin and extent, and nothing beyond its ends. FALSE where that is
  * no kernel of this kind: more than FC_COMPOSE_CHANNELS channels pixel by pixel, more parameters than a
- * kernel takes, signals whose lines 32 bits do not number, rows with gaps under a window, stages that do not
- * fit.
+ * kernel takes, signals whose lines 32 bits do not number, rows with gaps under a window but those of one
+ * pixel, stages that do not fit.
  */
 gboolean fc_compose(const fc_composition *c, const fc_view *in, const fc_view *out, guint32 *notes,
                     guint processors, guint resident, fc_composed *composed);

@@ -41,13 +41,13 @@ static gint64 kept_of_row(const fc_vectors *w) {
 
 /* Bytes of shared memory that these rows take, for each thread. */
 static gint64 ring_of(const fc_vectors *w) {
-  return kept_of_row(w) * w->f->window_y * 4;
+  return w->few ? 0 : kept_of_row(w) * w->ny * 4;
 }
 
 /* Of a statistic windows that lie `step` apart share most of a row, and nothing is done for each row. */
 gint64 fc_vectors_taps(const fc_vectors *w) {
   enum { DOWN = 6 };
-  const gint64 x = w->f->window_x, y = w->f->window_y, share = MIN(MAX(w->v / w->step, 1), x);
+  const gint64 x = w->nx, y = w->ny, share = MIN(MAX(w->v / w->step, 1), x);
   if (!fc_vectors_is_box(w->f)) return g_str_has_prefix(w->f->entry, "fc_dense") ? x * y : x + y;
   return (kept_of_row(w) > w->v ? 2 : 1) * ((x + share - 1) / share + 2) + DOWN;
 }
@@ -63,18 +63,20 @@ static gboolean is_separable(const fc_vectors *w) {
 
 /* Elements of a row that a thread's windows see, by whole accesses. */
 static gint64 seen_by_thread(const fc_vectors *w) {
-  return w->v + ((gint64)w->f->window_x - 1) * w->step + 3;
+  return w->v + (w->nx - 1) * w->step + 3;
 }
 
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
  * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
-  const gint64 x = w->f->window_x, y = w->f->window_y,
+  const gint64 x = w->nx, y = w->ny,
                runs = x * y > FC_FUNCTION_DENSE_RUN && g_str_has_prefix(w->f->entry, "fc_dense")
                           ? MAX(y - 1 - FC_FUNCTION_DENSE_RUN / x, 0)
                           : 0;
   const gboolean waits = g_str_has_prefix(w->f->entry, "fc_sharpened");
   const gint64 seen = seen_by_thread(w);
+  if (w->few) /* few.cuh: what is made of each row, of columns too */
+    return up_to(seen, 4) + w->v * (is_dense(w) ? 2 : (fc_vectors_is_box(w->f) ? 2 : 1) * (w->few + 1));
   return up_to(y == 1 && !w->row ? MIN(seen, 64) : seen, 4) +
          (fc_vectors_is_box(w->f) ? 3 * kept_of_row(w) : w->v * (y - 1 + (waits ? y / 2 : runs)));
 }
@@ -95,7 +97,7 @@ static gboolean may_be_by_units(const fc_vectors *w) {
   return w->ui == 1 && w->um == 1 && (size == 2 || (size == 1 && w->cell));
 }
 static gboolean is_by_units(const fc_vectors *w) {
-  return w->loose[0] && may_be_by_units(w);
+  return w->apart || (w->loose[0] && may_be_by_units(w));
 }
 
 /* Accesses of 16 bytes that a thread's window takes. */
@@ -105,8 +107,7 @@ static gint64 quads_of(const fc_vectors *w) {
 
 /* Vectors that windows see beside the outputs of a block. */
 static gint64 seen_of(const fc_vectors *w) {
-  const gint64 left = w->f->window_x / 2 * w->step,
-               right = (w->f->window_x - 1 - w->f->window_x / 2) * w->step;
+  const gint64 left = w->nx / 2 * w->step, right = (w->nx - 1 - w->nx / 2) * w->step;
   return (up_to(left, w->v) + up_to(right, w->v)) / w->v;
 }
 
@@ -125,14 +126,15 @@ static gint64 width_of(const fc_vectors *w, gint64 threads) {
  * have not been timed. */
 static gboolean is_heavy(const fc_vectors *w) {
   enum { MANY = 50 };
-  return is_dense(w) && !w->cell && w->f->window_y > 1 && fc_vectors_taps(w) >= MANY;
+  return is_dense(w) && !w->cell && !w->few && w->ny > 1 && fc_vectors_taps(w) >= MANY;
 }
 
 /* Rows of a batch, at most. Of a single row one, so that more blocks run at a time: 13 taps of f32 RGB took
  * 81 us by 4, and take 54. Of pixels of three of a heavy mask two where floats come out: a matrix and 19 x 8
  * of bytes took 359 us by 4, 322 by 2; of u16 4 by 14 took 187 by 2, 172 by 4 (H200). */
 static gint64 batch_of(const fc_vectors *w) {
-  if (is_dense(w) && w->v >= 8 && w->f->window_y == 1) return 1;
+  if (w->few) return w->few > 2 ? 4 : w->few;
+  if (is_dense(w) && w->v >= 8 && w->ny == 1) return 1;
   if (is_heavy(w) && w->v == 8) return 1;
   return w->v < 12 || (w->v == 12 && !(is_heavy(w) && fc_dtype_is_float(w->out_dtype))) ? 4 : 2;
 }
@@ -167,6 +169,7 @@ static gint64 bytes_of(const fc_vectors *w, int side) {
 
 gint64 fc_vectors_moved(const fc_vectors *w, int side) {
   const gint64 bytes = bytes_of(w, side);
+  if (w->apart) return 0;
   return MIN(bytes & -bytes, 16) <= w->begins[side] ? 16 : w->begins[side] >= 8 ? 8 : 1;
 }
 
@@ -176,7 +179,8 @@ gint64 fc_vectors_moved(const fc_vectors *w, int side) {
 static gint64 room_of(const fc_vectors *w) {
   const gint64 out = bytes_of(w, 1), words = out / 4;
   const gboolean exchanges = (words > 6 || words == 3 || words == 1) && !(w->cell && w->cell < 32),
-                 together = w->row                             ? out > 16
+                 together = w->apart                           ? TRUE
+                            : w->row                           ? out > 16
                             : fc_dtype_size(w->out_dtype) == 4 ? out > 32 && out % 16 == 0
                                                                : w->loose[1] && !exchanges;
   return !together ? 0 : out % 32 ? out : out + 16;
@@ -185,21 +189,22 @@ static gint64 room_of(const fc_vectors *w) {
 static gint64 shared_of(const fc_vectors *w) {
   const gint64 padded = w->v % 8 == 0 ? w->v + 4 : w->v,
                vectors = w->cell ? w->threads / w->cell * vectors_of(w, w->cell) : vectors_of(w, w->threads);
-  return vectors * 2 * w->batch * padded * 4 + w->threads * (ring_of(w) + room_of(w));
+  const gint64 rows = w->few ? up_to(w->few, w->batch) : 2 * w->batch;
+  return vectors * rows * padded * 4 + w->threads * (ring_of(w) + room_of(w));
 }
 
 /* Pixels at the ends of a row that march.cuh loads one by one beside vectors, more of a row that begins
  * anywhere. */
 static gint64 single_of(const fc_vectors *w) {
-  return is_by_units(w) ? 0
-                        : (((gint64)w->f->window_x - 1) * w->step +
-                           (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
-                              w->um;
+  return is_by_units(w)
+             ? 0
+             : ((w->nx - 1) * w->step + (w->loose[0] && fc_dtype_size(w->in_dtype) < 4 ? 2 : 1) * w->v) /
+                   w->um;
 }
 
 /* An estimate, from ptxas for sm_90. */
 static gint64 registers_of(const fc_vectors *w) {
-  return MIN(kept(w) + 2 * w->v + (w->f->window_y == 1 ? 66 : 51), 255);
+  return MIN(kept(w) + 2 * w->v + (w->ny == 1 ? 66 : 51), 255);
 }
 
 /* Whether rows of a batch are a loop: for the instruction cache, and of integers for registers, of which the
@@ -213,12 +218,20 @@ static gboolean loops(const fc_vectors *w) {
   return is_heavy(w) || fc_vectors_taps(w) * w->v > LONG || (integers && large);
 }
 
+/* Of few.cuh, where all sums of a thread are written out: how many. */
+static gint64 written_of(const fc_vectors *w) {
+  return w->few * w->v * (is_dense(w) ? w->nx * w->ny : w->nx + w->ny);
+}
+
 /* Whether both sides of a thread's vector of pixels are whole words, and registers and shared memory suffice;
  * sets what follows from its length. */
 static gboolean fits_vector(fc_vectors *w) {
-  for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
+  enum { WRITTEN = 4096 }; /* 15 x 15 of f32 RGB, 8 rows: 7200 took 2155 us */
+  for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) <= 1;
   const gint64 single = single_of(w);
-  if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w)) return FALSE;
+  if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w) ||
+      written_of(w) > WRITTEN)
+    return FALSE;
   w->threads = fc_vectors_threads(w);
   w->lends = !w->row && (is_by_units(w) || (8 * seen_of(w) > w->threads && seen_of(w) <= w->threads));
   w->batch = batch_of(w);
@@ -277,9 +290,9 @@ static double cost_of(const fc_vectors *w) {
  * samples, H200). */
 static gint64 length_of_box(const fc_vectors *w) {
   enum { LONG = 12, LONGER = 24, SQUARES = 8 };
-  const gint64 x = w->f->window_x, step = w->step;
-  if (!fc_vectors_is_box(w->f)) return 0;
-  if (kept_of_row(w) > w->v && w->f->window_y > SQUARES) return 4; /* sums and squares */
+  const gint64 x = w->nx, step = w->step;
+  if (!fc_vectors_is_box(w->f) || w->few) return 0;
+  if (kept_of_row(w) > w->v && w->ny > SQUARES) return 4; /* sums and squares */
   if (fc_dtype_is_float(w->in_dtype)) return step > 1 && x >= LONGER ? 12 : 4;
   return step == 3 ? 12 : step == 4 && x >= LONG ? 16 : 8;
 }
@@ -315,7 +328,8 @@ static gboolean choose(fc_vectors *w) {
   const gint64 slim = smaller_size(w), box = length_of_box(w);
   const gboolean dense = g_str_has_prefix(w->f->entry, "fc_dense");
   enum { FEW = 12 };
-  const gboolean full = box || w->row || (!dense && slim == 1 && fc_vectors_taps(w) <= FEW);
+  const gboolean full = box || w->row || (w->few == 1 && smaller_size(w) < 4) ||
+                        (!dense && slim == 1 && fc_vectors_taps(w) <= FEW);
   fc_vectors best = {.v = 0};
   double least = 0;
   for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
@@ -336,7 +350,7 @@ static gboolean choose(fc_vectors *w) {
  * taps 0.106 and 0.082 ms. */
 gboolean fc_vectors_choose(fc_vectors *w) {
   enum { LOADS = 3 };
-  const gint64 taps = w->f->window_x, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
+  const gint64 taps = w->nx, v = 4 * w->step, threads = w->step == 3 ? 96 : MARCH_THREADS;
   const gboolean fits = choose(w);
   if (!w->row || w->step == 1 || w->step > 4 ||
       (fits && (w->v + (taps - 1) * w->step) * v <= LOADS * ((v + taps - 1) * w->v + 2 * v * w->v)))
@@ -422,7 +436,7 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   if (bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w) ||
       (!is_by_units(w) && seen_of(w) > w->cell))
     return FALSE;
-  const gint64 all = w->cell * w->v + ((gint64)w->f->window_x - 1) * w->step,
+  const gint64 all = w->cell * w->v + (w->nx - 1) * w->step,
                alone = is_by_units(w) ? (all + w->cell - 1) / w->cell : single_of(w),
                most = is_by_units(w) ? SAMPLES : UNITS * w->cell;
   w->threads = fc_vectors_threads(w), w->batch = 4;

@@ -21,11 +21,14 @@ typedef struct fc_vectors {
   const fc_function_transforms *overlap; /* transforms: overlap.cuh is used; else NULL */
   int together, transform;               /* channels that each takes, and its length in complex values */
   gboolean around;                       /* any function of neighbours: around.cuh is used */
-  gboolean column;                       /* one column and many rows: column.cuh is used */
+  gboolean column;                       /* a window of one column and many rows: column.cuh is used */
   gboolean pixels;                       /* some function works on pixels */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
+  gint64 nx, ny;           /* of the window, as the skeleton sees it */
+  gint64 few;              /* rows of an image of few: few.cuh is used; else 0 */
+  gboolean turned, apart;  /* ... whose row is a column, of pixels that are apart */
   gint64 begins[2];        /* of march.cuh: rows of inputs, of outputs, begin at multiples of so many bytes */
   gboolean loose[2];       /* ... so that vectors begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */

@@ -11,7 +11,7 @@
 #include "core/contract/view.h"
 
 // fc_border_map: the position that stands for p, or -1 for the constant.
-__host__ __device__ __forceinline__ int fc_dev_border_source(int border, int p, int extent) {
+__host__ __device__ __forceinline__ constexpr int fc_dev_border_source(int border, int p, int extent) {
   if (p >= 0 && p < extent) return p;
   if (border == FC_BORDER_REPLICATE) return p < 0 ? 0 : extent - 1;
   if (border != FC_BORDER_WRAP && border != FC_BORDER_REFLECT && border != FC_BORDER_REFLECT101) return -1;

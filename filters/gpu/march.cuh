@@ -187,22 +187,30 @@ struct fc_march_vectors {
   }
 };
 
+// Bytes from the first to element e of a row whose pixels, of STEP elements, are `pixel` bytes apart.
+template <typename T, int STEP> FC_DEVICE int64_t fc_march_apart(int e, int64_t pixel) {
+  return e / STEP * pixel + e % STEP * static_cast<int>(sizeof(T));
+}
+
 // The same sample by sample, of rows that begin anywhere: a thread's are THREADS apart, so that those of a
-// warp lie side by side, and the ends of rows are not special.
-template <typename T, int KT, int UI, int STEP, int BORDER, int B, int THREADS, typename Pre, typename W>
+// warp lie side by side, and the ends of rows are not special. APART: of one row whose pixels are a.in_row
+// apart.
+template <typename T, int KT, int UI, int STEP, int BORDER, bool APART, int B, int THREADS, typename Pre,
+          typename W>
 struct fc_march_units {
   static constexpr int V = W::V, L = W::L, R = W::R, PL = W::PL, VP = W::VP, WIDTH = THREADS * V;
   static constexpr bool CONSTANT = BORDER == FC_BORDER_ZERO || BORDER == FC_BORDER_CONSTANT;
   static constexpr int EACH = (WIDTH + L + R + THREADS - 1) / THREADS;
   static_assert(UI == 1 && W::UM == 1, "samples by themselves");
   int count, from[EACH]; // its samples, and the sources of these, or -1: the constant
+  int64_t pixel;
   T code[B][EACH];
 
   static FC_DEVICE int place(int i) { return i / V * VP + i % V; }
 
   FC_DEVICE void begin(const fc_window_args &a, int first, int t, bool exists) {
     const int all = min(a.across, first + WIDTH) + R - first + L;
-    count = exists && t < all ? (all - t + THREADS - 1) / THREADS : 0;
+    count = exists && t < all ? (all - t + THREADS - 1) / THREADS : 0, pixel = a.in_row;
 #pragma unroll
     for (int k = 0; k < EACH; k++) from[k] = fc_march_source<BORDER, STEP>(a, first - L + t + k * THREADS);
   }
@@ -215,7 +223,9 @@ struct fc_march_units {
 #pragma unroll
       for (int k = 0; k < EACH; k++)
         if (k < count && !(CONSTANT && from[k] < 0))
-          code[u][k] = reinterpret_cast<const T *>(begin.at)[from[k]];
+          code[u][k] = APART
+                           ? *reinterpret_cast<const T *>(begin.at + fc_march_apart<T, STEP>(from[k], pixel))
+                           : reinterpret_cast<const T *>(begin.at)[from[k]];
     }
   }
 
@@ -238,7 +248,8 @@ struct fc_march_units {
 };
 
 // BEGINS, OUT_BEGINS: vectors of the inputs, and of the outputs, begin at multiples of 16 bytes, or of their
-// length where that is less; of 8 bytes; or anywhere (1).
+// length where that is less; of 8 bytes; or anywhere (1). 0, both, of one column that is taken as a row
+// (few.cuh): pixels are apart.
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, int BEGINS,
           int OUT_BEGINS, int V, int B, int ALL_THREADS, int THREADS, bool LENDS, int UNROLL, typename Pre,
           typename Op, typename Post>
@@ -246,10 +257,11 @@ struct fc_march {
   using W = fc_window<Op, UI, UM, UO, STEP, V, THREADS>;
   static constexpr int CELLS = ALL_THREADS / THREADS;
   // As is_by_units of core/compose/vectors.c.
-  static constexpr bool UNITS =
-      BEGINS == 1 && UI == 1 && UM == 1 && (sizeof(T) == 2 || (sizeof(T) == 1 && CELLS > 1));
+  static constexpr bool APART = BEGINS == 0,
+                        UNITS = APART || (BEGINS == 1 && UI == 1 && UM == 1 &&
+                                          (sizeof(T) == 2 || (sizeof(T) == 1 && CELLS > 1)));
   using loader =
-      typename fc_either<UNITS, fc_march_units<T, KT, UI, STEP, BORDER, B, THREADS, Pre, W>,
+      typename fc_either<UNITS, fc_march_units<T, KT, UI, STEP, BORDER, APART, B, THREADS, Pre, W>,
                          fc_march_vectors<T, KT, UI, STEP, BORDER, BEGINS, B, THREADS, LENDS, Pre, W>>::type;
   // Whether all threads have outputs; else those at the ends of a block have none.
   static constexpr bool ALL = LENDS || UNITS;
@@ -261,7 +273,83 @@ struct fc_march {
   static constexpr int WORDS = OUT * static_cast<int>(sizeof(U)) / 4;
   static constexpr bool TOGETHER =
                             (OUT_BEGINS == 1 && sizeof(U) < 4) || fc_window_is_wide(4 * WORDS, sizeof(U)),
-                        ROOM = TOGETHER && (THREADS < 32 || !fc_window_exchanges<U, WORDS>);
+                        ROOM = APART || (TOGETHER && (THREADS < 32 || !fc_window_exchanges<U, WORDS>));
+  typedef uint32_t room[ROOM ? ALL_THREADS / 32 : 1][ROOM ? fc_window_room<WORDS> : 4];
+  // For few.cuh.
+  static constexpr int ROWS = B, COUNT = ALL_THREADS, ENDS = BORDER, DISTANCE = STEP;
+  typedef Pre ahead;
+  typedef Op window;
+  typedef Post behind;
+
+  // Where a thread's outputs are: in a row of them, in bytes; its first element; how many of these are in the
+  // signal, V, fewer or 0; its window in shared memory; and the threads of its row that have outputs.
+  struct place {
+    int64_t at;
+    int first, left, window;
+    fc_window_lanes lanes;
+  };
+  static FC_DEVICE place place_of(const fc_window_args &a, int first, int t, bool exists) {
+    const int o = first + (t - FIRST) * V;
+    const bool mine = exists && (ALL || (t >= FIRST && t < THREADS - PR / V));
+    const int ends = FIRST + min(WIDTH / V, (a.across - first) / V), // threads
+        begins = static_cast<int>(threadIdx.x) - t;                  // the cell's threads
+    return {static_cast<int64_t>(o / UM * UO) * static_cast<int>(sizeof(U)),
+            o,
+            mine ? a.across - o : 0,
+            mine ? t - FIRST : 0,
+            {begins + FIRST, exists ? begins + ends - 1 : -1}};
+  }
+
+  // Outputs of a row whose pixels are `pixel` bytes apart, through Post, for all lanes: `some` of a thread's
+  // elements, from `at` on, are in the signal. `to` is the first of the row. They are stored side by side.
+  static FC_DEVICE void give_apart(char *to, int at, int64_t pixel, float (&v)[V], int some, const Post &post,
+                                   room &all_room, fc_dev_noted &noted) {
+    static_assert(OUT == V, "samples by themselves");
+    constexpr int EACH = fc_window_stride<WORDS> * 4 / static_cast<int>(sizeof(U));
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    float out[OUT];
+    uint32_t word[WORDS];
+    if (some > 0) {
+      fc_window_fill<UM>(v, some);
+      post.run(v, out, noted);
+      fc_map_codes<float, U, KU, Post::QUIET, Post::NEAR>(word, out, noted);
+    }
+    uint32_t *words = all_room[threadIdx.x / 32];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) words[lane * fc_window_stride<WORDS> + i] = word[i];
+    __syncwarp();
+    const int count =
+        __shfl_sync(0xffffffffu, some, 0); // elements from lane 0 on; may be more than the warp's
+#pragma unroll
+    for (int i = 0; i < OUT; i++) {
+      const int k = i * 32 + lane;
+      if (k < count)
+        *reinterpret_cast<U *>(to + fc_march_apart<U, STEP>(at - lane * OUT + k, pixel)) =
+            reinterpret_cast<const U *>(words)[k / OUT * EACH + k % OUT];
+    }
+  }
+
+  // The same where pixels are adjacent; `to`: the thread's outputs.
+  static FC_DEVICE void give(char *to, float (&v)[V], int some, const Post &post,
+                             const fc_window_lanes &lanes, room &all_room, fc_dev_noted &noted) {
+    float out[OUT];
+    // Undefined words would be kept from row to row, by moves that wait for what has been loaded ahead: bytes
+    // in odd rows by 5 taps down took 207 us for 134.
+    uint32_t word[WORDS] = {};
+    bool all = false;
+    if (!Post::NOTES || some > 0) {
+      if constexpr (Post::NOTES) fc_window_fill<UM>(v, some);
+      post.run(v, out, noted);
+      if (some > 0) all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, some, noted);
+    }
+    if constexpr (TOGETHER)
+      fc_window_store_together<U, OUT_BEGINS == 16, THREADS % 32 ? THREADS : 32>(
+          to, word, lanes, all_room[ROOM ? threadIdx.x / 32 : 0]);
+    else if (all && OUT_BEGINS == 8)
+      fc_window_store_halves(to, word);
+    else if (all)
+      fc_window_store_words<U, (OUT_BEGINS > 1)>(to, word);
+  }
 
   // A part of an image: from an element of a row, and a row on, a.each rows.
   struct piece {
@@ -279,7 +367,7 @@ struct fc_march {
 
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &op, const Post &post) {
     __shared__ __align__(16) float rows[2][B][CELLS * ROW];
-    __shared__ __align__(16) uint32_t room[ROOM ? ALL_THREADS / 32 : 1][ROOM ? fc_window_room<WORDS> : 4];
+    __shared__ __align__(16) room all_room;
     const int t = static_cast<int>(threadIdx.x) % THREADS, cell = static_cast<int>(threadIdx.x) / THREADS;
     const piece p = piece_of(a, cell);
     const int plane = p.plane, first = p.first, from = p.row; // of the outputs
@@ -290,18 +378,12 @@ struct fc_march {
     const fc_window_line line = fc_window_line_of(a, plane, 0);
     const int top = a.begin + from - NY / 2; // the first row that is looked at, of the signal
     const char *batch = line.in + (from - NY / 2) * a.in_row; // where it begins, or would
-    const int o = first + (t - FIRST) * V;                    // this thread's outputs
-    const bool mine = exists && (ALL || (t >= FIRST && t < THREADS - PR / V));
-    const int left = mine ? a.across - o : 0; // number of its outputs: V, fewer, or 0
-    char *to = line.out + from * a.out_row + static_cast<int64_t>(o / UM * UO) * static_cast<int>(sizeof(U));
-    const int window = mine ? t - FIRST : 0;
-    const bool works = __any_sync(0xffffffffu, left > 0); // the warp has outputs
+    const place mine = place_of(a, first, t, exists);
+    char *to = line.out + from * a.out_row + mine.at;
+    const bool works = __any_sync(0xffffffffu, mine.left > 0); // the warp has outputs
     fc_dev_noted noted = {false, false};
     typename fc_window_kept<Op, V, ALL_THREADS>::type sum;
     fc_window_kept<Op, V, ALL_THREADS>::begin(sum);
-    const int ends = FIRST + min(WIDTH / V, (a.across - first) / V); // threads
-    const int begins = cell * THREADS;                               // the cell's threads
-    const fc_window_lanes lanes = {begins + FIRST, exists ? begins + ends - 1 : -1};
     loader l;
     l.begin(a, first, t, exists);
 
@@ -312,7 +394,7 @@ struct fc_march {
       if (CELLS == 1 ? inside : __all_sync(0xffffffffu, inside))
         return l.fetch([&](int u) -> fc_march_begin { return {batch + u * a.in_row, true}; });
       // Rows beyond the signal, and none: a lane finds each row's source.
-      const int lane = static_cast<int>(threadIdx.x) % 32, i = lane % B, of_cell = begins % 32,
+      const int lane = static_cast<int>(threadIdx.x) % 32, i = lane % B, of_cell = cell * THREADS % 32,
                 source = q + i < count + NY - 1 ? fc_dev_border_source(BORDER, y + i, a.extent) : -1;
       l.fetch([&](int u) -> fc_march_begin {
         const int from_row = __shfl_sync(0xffffffffu, source, of_cell + u);
@@ -336,27 +418,12 @@ struct fc_march {
       if (!works) continue;
 #pragma unroll UNROLL
       for (int u = 0; u < B; u++) {
-        float v[V], out[OUT];
-        W::add(op, row(phase, u) + window * VP, sum, v);
+        float v[V];
+        W::add(op, row(phase, u) + mine.window * VP, sum, v);
         const int y = q + u - (NY - 1);
         if (y < 0 || y >= most) continue;
         const bool here = CELLS == 1 || y < count; // a piece may be shorter than others of the block
-        const int some = here ? left : 0;
-        uint32_t word[WORDS];
-        bool all = false;
-        if (!Post::NOTES || some > 0) {
-          if constexpr (Post::NOTES) fc_window_fill<UM>(v, some);
-          post.run(v, out, noted);
-          if (some > 0)
-            all = fc_window_codes<U, KU, Post::QUIET, V, UM, Post::NEAR>(word, to, out, some, noted);
-        }
-        if constexpr (TOGETHER)
-          fc_window_store_together<U, OUT_BEGINS == 16, THREADS % 32 ? THREADS : 32>(
-              to, word, {lanes.lo, here ? lanes.hi : -1}, room[ROOM ? threadIdx.x / 32 : 0]);
-        else if (all && OUT_BEGINS == 8)
-          fc_window_store_halves(to, word);
-        else if (all)
-          fc_window_store_words<U, (OUT_BEGINS > 1)>(to, word);
+        give(to, v, here ? mine.left : 0, post, {mine.lanes.lo, here ? mine.lanes.hi : -1}, all_room, noted);
         to += a.out_row;
       }
     }

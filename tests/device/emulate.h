@@ -19,7 +19,7 @@ static inline char *emulate_source(const char *const *texts) {
                             "\"filters/gpu/row.cuh\"\n#include \"filters/gpu/slide.cuh\"\n#include "
                             "\"filters/gpu/series.cuh\"\n#include \"filters/gpu/around.cuh\"\n#include "
                             "\"filters/gpu/column.cuh\"\n#include "
-                            "\"filters/gpu/box.cuh\"\n#include "
+                            "\"filters/gpu/box.cuh\"\n#include \"filters/gpu/few.cuh\"\n#include "
                             "\"tests/device/emulated/blocks.cuh\"\n");
   for (guint i = 0; texts[i]; i++) {
     GString *body = g_string_new(strchr(texts[i], '\n') + 1);

@@ -437,6 +437,37 @@ static void test_rows_begin(void) {
   }
 }
 
+/* Images of few rows, all of them, and of one column, whose pixels may be apart (filters/gpu/few.cuh). */
+static void test_few_rows(void) {
+  static const struct {
+    gint64 rows, width, first, gap;
+    const char *call; /* NULL: not by that */
+  } cases[] = {{8, 4000, 0, 0, "  fc_few<8, fc_march<"},
+               {3, 4000, 0, 0, "  fc_few<3, fc_march<"},
+               {9, 4000, 0, 0, NULL},
+               {8, 4000, 2, 0, NULL}, /* some of the rows */
+               {4000, 1, 0, 0, ", 4, 16, 16, "},
+               {4000, 1, 0, 8, ", 4, 0, 0, "}};
+  const fc_device_function window = filter_of("fc_separable<5,9>", 5, 9, 14);
+  const fc_compose_stage described = {
+      .name = "window", .function = &window, .dtype = FC_F32, .kind = FC_IMAGE};
+  const fc_composition c = {&described, 1, FC_F32, 0, FC_BORDER_REFLECT101, 0};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    gint64 shape[] = {2, cases[i].rows, cases[i].width, 1};
+    fc_view in, out;
+    fc_composed to;
+    view_make(&in, FC_IMAGE, FC_F32, shape, DENSE, FC_CUDA_DEVICE(0), (void *)(guintptr)0x10000);
+    in.stride[FC_AXIS_Y] += cases[i].gap, in.stride[FC_AXIS_N] = in.shape[FC_AXIS_Y] * in.stride[FC_AXIS_Y];
+    out = in, out.data = (void *)(guintptr)0x800000;
+    out.origin[FC_AXIS_Y] = cases[i].first, out.shape[FC_AXIS_Y] -= cases[i].first;
+    g_assert_true(fc_compose(&c, &in, &out, NULL, 132, 0, &to));
+    g_autofree char *text = fc_compose_text(&c, &in, &out, to.variant);
+    g_assert_cmpint(strstr(text, "fc_few<") != NULL, ==, cases[i].call != NULL);
+    g_assert_cmpint(strstr(text, "typedef fc_turned<") != NULL, ==, cases[i].width == 1);
+    if (cases[i].call && !strstr(text, cases[i].call)) g_test_fail_printf("%s in %s", cases[i].call, text);
+  }
+}
+
 /* Dense masks of many taps have 4 or 8 elements a thread, by the width of rows, and one long column a
  * skeleton of its own. */
 static void test_many_taps(void) {
@@ -833,6 +864,7 @@ int main(int argc, char **argv) {
   g_test_add_data_func("/compose/corpus for sm_90", GINT_TO_POINTER(90), test_corpus);
   g_test_add_data_func("/compose/corpus for sm_120", GINT_TO_POINTER(120), test_corpus);
   g_test_add_func("/compose/rows begin", test_rows_begin);
+  g_test_add_func("/compose/few rows", test_few_rows);
   g_test_add_func("/compose/many-taps", test_many_taps);
   g_test_add_func("/compose/windows prove", test_windows_prove);
   g_test_add_func("/compose/transforms prove", test_transforms_prove);

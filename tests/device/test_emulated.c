@@ -566,8 +566,19 @@ static gboolean is_of_three(const trial *t) {
          g_regex_match_simple("fc_slide<float, \\d, \\w+, \\d, 3, [^;]*, false, \\d+, \\w+, ", t->text, 0, 0);
 }
 
+/* Images of some rows, of one column, and of one whose pixels lie apart (few.cuh), each by masks of three
+ * kinds: which of these it is; -1: none. */
+enum { SHORTS = 9 };
+static int short_of(const trial *t) {
+  const gboolean turned = strstr(t->text, "typedef fc_turned<") != NULL,
+                 apart = turned && g_regex_match_simple("fc_march<([^,]*, ){9}0, 0, ", t->text, 0, 0);
+  const int mask = strstr(t->text, "::fc_box<") ? 2 : t->dense ? 1 : 0;
+  if (!strstr(t->text, "fc_few<") || (!turned && strstr(t->text, "fc_few<1,"))) return -1;
+  return 3 * (apart ? 2 : turned ? 1 : 0) + mask;
+}
+
 /* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; and those above. */
-typedef enum rare { COMMON, MANY, FOLDED, MOMENTS, UNITS, THREE, NARROW, WITHIN, MIXED } rare;
+typedef enum rare { COMMON, MANY, FOLDED, MOMENTS, UNITS, THREE, NARROW, WITHIN, MIXED, SHORT } rare;
 
 static gboolean is_rare(const trial *t, rare kind) {
   switch (kind) {
@@ -579,29 +590,38 @@ static gboolean is_rare(const trial *t, rare kind) {
   case UNITS: return is_by_units(t) && !is_narrow(t, TRUE);
   case THREE: return is_of_three(t);
   case NARROW: return is_narrow(t, TRUE) && is_in_pieces(t);
-  default: return TRUE;
+  default: return kind < SHORT || short_of(t) == (int)(kind - SHORT);
   }
 }
 
 /* Trial number i, or NULL: most with a window are no kernels. */
 static trial *draw(int i) {
   trial *t = NULL;
-  const trial_kind of = i % 2 == 0    ? SAMPLES
-                        : i % 8 == 5  ? FILTERED
-                        : i % 12 == 9 ? TURNS
-                        : i % 6 == 1  ? MIXING
-                        : i % 6 == 5  ? AROUND_EACH
-                                      : WINDOW;
-  const rare kind = i % 96 == 3    ? MANY
-                    : i % 96 == 51 ? NARROW
-                    : i % 96 == 15 ? FOLDED
-                    : i % 96 == 63 ? WITHIN
-                    : i % 96 == 39 ? MOMENTS
-                    : i % 96 == 87 ? MIXED
-                    : i % 96 == 27 ? UNITS
-                    : i % 96 == 75 ? THREE
-                                   : COMMON;
-  for (int tries = 0; !t && tries < (kind ? 6000 : of == FILTERED ? 12 : 3); tries++) {
+  static const int shorts[SHORTS] = {4, 20, 33, 36, 52, 57, 68, 81, 84};
+  int is_short = 0;
+  while (is_short < SHORTS && shorts[is_short] != i % 96) is_short++;
+  const trial_kind of = is_short < SHORTS ? WINDOW
+                        : i % 2 == 0      ? SAMPLES
+                        : i % 8 == 5      ? FILTERED
+                        : i % 12 == 9     ? TURNS
+                        : i % 6 == 1      ? MIXING
+                        : i % 6 == 5      ? AROUND_EACH
+                                          : WINDOW;
+  const rare kind = i % 96 == 3         ? MANY
+                    : i % 96 == 51      ? NARROW
+                    : i % 96 == 15      ? FOLDED
+                    : i % 96 == 63      ? WITHIN
+                    : i % 96 == 39      ? MOMENTS
+                    : i % 96 == 87      ? MIXED
+                    : i % 96 == 27      ? UNITS
+                    : i % 96 == 75      ? THREE
+                    : is_short < SHORTS ? SHORT + (rare)is_short
+                                        : COMMON;
+  for (int tries = 0; !t && tries < (kind >= SHORT    ? 30000
+                                     : kind           ? 6000
+                                     : of == FILTERED ? 12
+                                                      : 3);
+       tries++) {
     t = i % 4 == 2 ? series_new() : trial_new(of);
     t->processors = i % 3 ? 132 : 1; /* or blocks have much to do */
     if (fc_compose(&t->what, &t->in, &t->out, NULL, t->processors, 0, &t->launch))
@@ -623,14 +643,15 @@ int main(int argc, char **argv) {
   g_autoptr(GPtrArray) trials = g_ptr_array_new_with_free_func(trial_free);
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, turns = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
-        folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0;
+        folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0,
+        shorts[SHORTS + 1] = {0};
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
     folded += is_folded(t), moments += is_moments(t, FALSE), deviations += is_moments(t, TRUE),
         units += is_by_units(t), three += is_of_three(t), within += is_within(t), mixed += is_mixed(t),
-        pieces += is_in_pieces(t);
+        pieces += is_in_pieces(t), shorts[short_of(t) + 1]++;
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -658,18 +679,18 @@ int main(int argc, char **argv) {
     make_tables(g_ptr_array_index(trials, i));
     failed += !check(g_ptr_array_index(trials, i), run);
   }
-  g_print(
-      "seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
-      "told positions, %u "
-      "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
-      "and rows, %u of one long column, %u of many taps, %u whose transforms take turns, %u with a "
-      "prefilter, %u of several runs, %u of folded lines, %u of moments, %u of them in long windows, %u "
-      "sample by "
-      "sample, %u of three floats, %u of folded lines within the signal, %u of narrow images in pieces, %d "
-      "failed; by variant",
-      seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall, longer,
-      turns, prefiltered, runs, folded, moments + deviations, deviations, units, three, within, pieces,
-      failed);
+  g_print("seed %u: %u kernels, %u with a window, %u with several, %u that clip nothing, %u without NaN, %u "
+          "told positions, %u "
+          "that select among integers, %u whose threads load two vectors, %u of narrow images, %u of columns "
+          "and rows, %u of one long column, %u of many taps, %u whose transforms take turns, %u with a "
+          "prefilter, %u of several runs, %u of folded lines, %u of moments, %u of them in long windows, %u "
+          "sample by "
+          "sample, %u of three floats, %u of folded lines within the signal, %u of narrow images in pieces, "
+          "%u of few rows or one column, %d "
+          "failed; by variant",
+          seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
+          longer, turns, prefiltered, runs, folded, moments + deviations, deviations, units, three, within,
+          pieces, trials->len - shorts[0], failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
@@ -680,6 +701,7 @@ int main(int argc, char **argv) {
                 deviations >= (guint)random / 96 && units >= (guint)random / 96 &&
                 three >= (guint)random / 96 && within >= (guint)random / 96 && mixed >= (guint)random / 96 &&
                 pieces >= (guint)random / 96);
+  for (int i = 1; i <= SHORTS; i++) g_assert_cmpuint(shorts[i], >=, (guint)random / 96);
   dlclose(kernels);
   return failed != 0;
 }

@@ -410,7 +410,9 @@ static trial *trial_new(trial_kind of) {
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 30, 290}, {1, 12, 701}, {3, 17, 37},
                                      {5, 13, 20},  {9, 1, 161}, {11, 7, 33},  {1, 90, 31},  {3, 50, 41},
-                                     {1, 1, 333},  {2, 77, 1},  {2, 3, 2}};
+                                     {1, 3, 397},  {2, 8, 240}, {1, 1, 701},  {1, 700, 1},  {2, 333, 1},
+                                     {1, 2, 397},  {1, 5, 350}, {1, 6, 301},  {1, 7, 397},  {1, 1, 333},
+                                     {2, 77, 1},   {2, 3, 2}};
   trial *t = g_new0(trial, 1);
   const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
   const gboolean many = turns && pick(0, 4) == 0;
@@ -474,8 +476,10 @@ static trial *trial_new(trial_kind of) {
   t->what.border_value = t->what.border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.5 : 17;
   const view_layout layout = (view_layout)pick(0, mixing ? 1 : VIEW_LAYOUTS),
                     out_layout = mixing || pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);
-  const gint64 first = window && pick(0, 2) ? pick(0, (int)extent[along]) : 0, rest = extent[along] - first,
-               count = window ? pick(1, (int)rest + 1) : rest;
+  const gboolean whole =
+      kind != FC_AUDIO && (extent[1] <= 8 || extent[2] == 1) && pick(0, 4); /* few.cuh takes no other */
+  const gint64 first = window && !whole && pick(0, 2) ? pick(0, (int)extent[along]) : 0,
+               rest = extent[along] - first, count = window && !whole ? pick(1, (int)rest + 1) : rest;
   /* Of sound often no more than windows see. */
   const gboolean part = window && (around || kind == FC_AUDIO) && pick(0, 3);
   const gint64 before = ahead && kind == FC_AUDIO ? t->series[at - ahead].nx : 0;

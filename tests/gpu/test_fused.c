@@ -128,7 +128,8 @@ static void lay_out(fc_view *v, const fc_format *f, gsize *bytes) {
 }
 
 static trial *trial_new(void) {
-  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 230}, {1, 300, 9}, {2, 133, 512}, {23, 31, 33}};
+  static const gint64 pictures[][3] = {{1, 61, 397}, {3, 17, 230}, {1, 300, 9}, {2, 133, 512},
+                                       {23, 31, 33}, {1, 5, 3001}, {2, 4000, 1}};
   trial *t = g_new0(trial, 1);
   int channels = pick(1, 5);
   t->in = (fc_format){.size = sizeof t->in,
