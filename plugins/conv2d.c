@@ -220,8 +220,7 @@ static fc_status reference_process(const fc_host *host, const void *prepared, co
 #if FC_HAVE_CUDA
 static size_t cuda_scratch(const void *prepared, const fc_job *job) {
   const conv2d_state *state = prepared;
-  return mask2d_larger(state->separate.rank > 0 ? fc_sepconv_cuda_scratch(&state->separate, job->out) : 0,
-                       fc_gaps_scratch(job->in[0], job->out));
+  return state->separate.rank > 0 ? fc_sepconv_cuda_scratch(&state->separate, job->out) : 0;
 }
 
 static fc_status cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
@@ -229,10 +228,8 @@ static fc_status cuda_process(const fc_host *host, const void *prepared, const f
   const fc_view *in = job->in[0], *out = job->out;
   const int separate = state->separate.rank > 0;
   if (job->edges)
-    return separate ? fc_sepconv_cuda_edges(&state->separate, in, job->edges, out, mask2d_edges_scratch(job),
-                                            job->stream, job->notes)
-                    : fc_conv2d_cuda_edges(&state->plain, in, job->edges, out, mask2d_edges_scratch(job),
-                                           job->stream, job->notes);
+    return separate ? fc_sepconv_cuda_edges(&state->separate, in, job->edges, out, job->stream, job->notes)
+                    : fc_conv2d_cuda_edges(&state->plain, in, job->edges, out, job->stream, job->notes);
   return separate ? fc_sepconv_cuda(&state->separate, in, out, job->scratch, job->stream, job->notes)
                   : fc_conv2d_cuda(&state->plain, in, out, job->stream, job->notes);
 }

@@ -339,18 +339,14 @@ static inline fc_status convolution_reference(const fc_host *host, const void *p
 #if FC_HAVE_CUDA
 static inline size_t convolution_cuda_scratch(const void *prepared, const fc_job *job) {
   const convolution_state *state = prepared;
-  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out)
-                              : fc_gaps_scratch_of_many(job->in[0], job->out);
+  return state->device_tables ? fc_conv1d_overlap_scratch(&state->overlap, &state->filter, job->out) : 0;
 }
 
 static inline fc_status convolution_cuda(const fc_host *host, const void *prepared, const fc_job *job) {
   const convolution_state *state = prepared;
   if (job->edges && state->device_tables) return FC_UNSUPPORTED;
   if (job->edges)
-    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out,
-                                fc_gaps_scratch_of_many(job->in[0], job->out) > 0 ? mask2d_edges_scratch(job)
-                                                                                  : NULL,
-                                job->stream, job->notes);
+    return fc_conv1d_cuda_edges(&state->filter, job->in[0], job->edges, job->out, job->stream, job->notes);
   if (state->device_tables)
     return fc_conv1d_overlap_cuda(&state->overlap, &state->filter, state->device_tables, job->in[0], job->out,
                                   job->scratch, job->scratch_bytes, job->stream, job->notes);

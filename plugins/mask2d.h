@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/contract/fc_helpers.h"
-#include "filters/gpu/gaps.h"
 #include "filters/filter2d/choice.h"
 #include "plugins/state.h"
 
@@ -67,18 +66,6 @@ static inline fc_status mask2d_taps_make(const fc_host *host, const fc_setup *se
              ? host->fail(host, status, "no memory for a mask of %lld taps", (long long)count)
              : status;
 }
-
-#if FC_HAVE_CUDA
-static inline size_t mask2d_larger(size_t a, size_t b) {
-  return a > b ? a : b;
-}
-
-/* What a filter that makes the border itself may use; NULL if that is not enough. */
-static inline void *mask2d_edges_scratch(const fc_job *job) {
-  const size_t bytes = fc_gaps_scratch(job->in[0], job->out);
-  return bytes > 0 && job->scratch_bytes >= bytes ? job->scratch : NULL;
-}
-#endif
 
 /* Their sum of magnitudes; `positive` becomes FALSE where some are below 0, or no numbers. */
 static inline double mask2d_size(const double *taps, int64_t count, int *positive) {

@@ -83,16 +83,13 @@ static inline fc_status sepconv_reference_process(const fc_host *host, const voi
 
 #if FC_HAVE_CUDA
 static inline size_t sepconv_cuda_scratch(const void *prepared, const fc_job *job) {
-  return mask2d_larger(fc_sepconv_cuda_scratch(&((const sepconv_state *)prepared)->filter, job->out),
-                       fc_gaps_scratch(job->in[0], job->out));
+  return fc_sepconv_cuda_scratch(&((const sepconv_state *)prepared)->filter, job->out);
 }
 
 static inline fc_status sepconv_cuda_process(const fc_host *host, const void *prepared, const fc_job *job) {
   const fc_sepconv *filter = &((const sepconv_state *)prepared)->filter;
   const fc_view *in = job->in[0], *out = job->out;
-  if (job->edges)
-    return fc_sepconv_cuda_edges(filter, in, job->edges, out, mask2d_edges_scratch(job), job->stream,
-                                 job->notes);
+  if (job->edges) return fc_sepconv_cuda_edges(filter, in, job->edges, out, job->stream, job->notes);
   return fc_sepconv_cuda(filter, in, out, job->scratch, job->stream, job->notes);
 }
 #endif

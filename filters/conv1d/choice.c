@@ -49,10 +49,6 @@ static int takes_quads(const fc_case1d *k) {
           (k->pixels && k->channels == 2 && 2 * k->length >= LONG && k->low % 8 == 0));
 }
 
-static int takes_single(const fc_case1d *k) {
-  return k->edges && k->length == 1 && is_plain(k);
-}
-
 static int takes_columns(const fc_case1d *k) {
   return !k->along_x && is_plain(k);
 }
@@ -63,11 +59,9 @@ typedef struct choice {
 } choice;
 
 /* Of copy on an H200, by 5 and 31 taps. Composed kernels take what is not here (plugins/convolution.h), and
- * most of columns: these are for more than 31 taps, 51 and 100 0.48 and 0.31, and for few rows, 8 by 31 taps
- * 0.37, composed 0.17. */
+ * most of columns: these are for more than 31 taps, 51 and 100 0.48 and 0.31. */
 static const choice choices[] = {
     {FC_KERNEL1D_QUADS, takes_quads},     /* 0.99, 0.93, rows of the table; composed 0.89, 0.87 */
-    {FC_KERNEL1D_SINGLE, takes_single},   /* 0.96; a row of f32 along y composed 0.33 */
     {FC_KERNEL1D_COLUMNS, takes_columns}, /* 0.79, 0.61; composed 0.85, 0.62 */
 };
 
@@ -88,20 +82,18 @@ static int is_quick_row(const fc_signal1d *s) {
   return channels <= 2 && (s->kind == FC_AUDIO || channels * s->extent[FC_AXIS_X] >= LONG);
 }
 
-/* Along columns: of more taps than are composed, and few rows by many taps, 8 of 33 M floats by 31 172 us,
- * composed 366, by 5 71 both; otherwise composed ones are as fast (4096 x 4096 floats by 5, 15, 31 40, 44, 52
- * us and 38, 41, 51) or faster: 4095 x 4095 RGB of bytes by 5 102 and 64, floats of 32 x 32 by 5, 31 125, 253
- * and 76, 156. Columns of one float, or two, without gaps are rows. */
+/* Along columns: of more taps than are composed, which of few rows, or of one column, are more (4096 x 4096
+ * floats by 5, 15, 31 40, 44, 52 us and composed 38, 41, 51; 4095 x 4095 RGB of bytes by 5 102 and 64, floats
+ * of 32 x 32 by 5, 31 125, 253 and 76, 156; 8 of 33 M floats by 31 172 and 78). */
 static int is_quick_column(const fc_signal1d *s) {
-  enum { LOW = 8, FEW = 8, ROW = 2, MANY = 31 };
-  const int64_t elements = s->extent[FC_AXIS_X] * s->extent[FC_AXIS_C], rows = s->extent[FC_AXIS_Y];
-  return s->taps > MANY || (rows >= 0 && rows <= LOW && s->taps > FEW) ||
-         (elements <= ROW && s->in_dtype == FC_F32);
+  enum { MOST = 31, MOST_OF_FEW = 48, FEW = 8 }; /* taps; and rows, filters/gpu/few.cuh */
+  const int64_t rows = s->extent[FC_AXIS_Y];
+  return s->taps > ((rows >= 0 && rows <= FEW) || s->extent[FC_AXIS_X] == 1 ? MOST_OF_FEW : MOST);
 }
 
 /* Figures of an H200, here and in the table. */
 int fc_conv1d_is_quick(const fc_signal1d *s) {
   if (s->in_dtype != s->out_dtype) return 0;
-  if (s->extent[s->axis] == 1) return 1;
+  if (s->extent[s->axis] == 1) return 0;
   return s->axis == FC_AXIS_X ? s->in_dtype == FC_F32 && is_quick_row(s) : is_quick_column(s);
 }

@@ -16,7 +16,6 @@ FC_BEGIN_DECLS
  * sizes beyond 32 bits returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel1d {
   FC_KERNEL1D_QUADS,   /* quads.cu: long rows of f32 */
-  FC_KERNEL1D_SINGLE,  /* single.cu: an axis of one sample */
   FC_KERNEL1D_COLUMNS, /* columns.cu */
   FC_KERNEL1D_ANY,     /* conv1d_lines, conv1d_columns: anything */
   FC_KERNEL1D_HOST     /* none that makes the border: the host does, then the case without edges */

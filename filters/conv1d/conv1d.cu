@@ -15,13 +15,12 @@
 //
 // The order of sums is that of conv1d.h, so the bits do not depend on the kernel or on how the signal is
 // cut. The host makes the borders: nothing here branches on them. Short masks on the common sample types and
-// layouts have kernels of their own, which make the border too: quads.cu, columns.cu and single.cu.
+// layouts have kernels of their own, which make the border too: quads.cu and columns.cu.
 // choice.c has the table.
 #include "filters/conv1d/choice.h"
 #include "filters/conv1d/conv1d.h"
 #include "filters/conv1d/kernels.cuh"
 #include "filters/gpu/cuda.cuh"
-#include "filters/gpu/gaps.cuh"
 
 namespace {
 
@@ -472,24 +471,12 @@ fc_status launch(fc_kernel1d kernel, const fc_conv1d *c, const fc_view *in, cons
                  const fc_view *out, cudaStream_t stream, uint32_t *notes) {
   switch (kernel) {
   case FC_KERNEL1D_QUADS: return fc_conv1d_quads(c, in, edges, out, stream);
-  case FC_KERNEL1D_SINGLE: return fc_conv1d_single(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_COLUMNS: return fc_conv1d_columns(c, in, edges, out, stream, notes);
   case FC_KERNEL1D_ANY:
     return fc_dispatch_compute(c->compute,
                                [&](auto f) { return run_any<decltype(f)>(c, in, out, stream, notes); });
   default: return FC_UNSUPPORTED;
   }
-}
-
-// Whether some kernel makes the border of copies without gaps, and faster: of wider samples along an axis of
-// one, copies move more bytes than they save time.
-bool pays_dense(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out) {
-  if (c->axis == FC_AXIS_X && fc_dtype_size(in->dtype) > 1) return false;
-  fc_view x = *in, y = *out;
-  fc_conv1d along = *c;
-  if (is_narrow(c, &x) && is_narrow(c, &y)) along.axis = FC_AXIS_X, x = turned(&x), y = turned(&y);
-  const fc_case1d k = fc_conv1d_case(&along, &x, edges, &y);
-  return fc_case1d_choose(&k, FC_KERNEL1D_QUADS) < FC_KERNEL1D_ANY;
 }
 
 // Runs the first kernel of the table that finds room; with `edges`, FC_UNSUPPORTED if none of those makes a
@@ -520,11 +507,7 @@ fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, const fc_view *o
 }
 
 fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
-                               const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
+                               const fc_view *out, void *stream, uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
-  const auto takes = [&](const fc_view *from, const fc_view *to) { return pays_dense(c, from, edges, to); };
-  return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
-    return run(c, from, edges, to, s, notes);
-  });
+  return run(c, in, edges, out, static_cast<cudaStream_t>(stream), notes);
 }

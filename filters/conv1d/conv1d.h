@@ -62,12 +62,9 @@ FC_FILTERS_API fc_status fc_conv1d_cuda(const fc_conv1d *c, const fc_view *in, c
                                         void *stream, uint32_t *notes);
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. The bits are the
- * same. `scratch`: fc_gaps_scratch bytes (filters/gpu/gaps.h) of device memory, aligned to 256, or NULL,
- * which is faster for small images one pixel wide with gaps, and slower for large ones. */
+ * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. Same bits. */
 FC_FILTERS_API fc_status fc_conv1d_cuda_edges(const fc_conv1d *c, const fc_view *in, const fc_edges *edges,
-                                              const fc_view *out, void *scratch, void *stream,
-                                              uint32_t *notes);
+                                              const fc_view *out, void *stream, uint32_t *notes);
 
 FC_END_DECLS
 

@@ -15,8 +15,6 @@ fc_status fc_conv1d_columns(const fc_conv1d *c, const fc_view *in, const fc_edge
                             cudaStream_t stream, uint32_t *notes);
 fc_status fc_conv1d_quads(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
                           cudaStream_t stream);
-fc_status fc_conv1d_single(const fc_conv1d *c, const fc_view *in, const fc_edges *edges, const fc_view *out,
-                           cudaStream_t stream, uint32_t *notes);
 
 // Calls f with a value of the element type, one of those that these kernels support.
 template <typename Fn> static inline fc_status fc_conv1d_dispatch(int dtype, Fn f) {

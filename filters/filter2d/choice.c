@@ -46,7 +46,6 @@ static fc_case2d case_of(int compute, int64_t nx, int64_t ny, const fc_view *in,
   c.columns = out->shape[FC_AXIS_X] * step, c.height = out->shape[FC_AXIS_Y];
   c.in_low = low_bits((intptr_t)fc_view_at(in, 0, -(ny / 2), -(nx / 2), 0)), c.in_apart = apart(in, joined);
   c.out_low = low_bits((intptr_t)out->data), c.out_apart = apart(out, joined);
-  c.dense = in->stride[FC_AXIS_Y] == c.columns * in_size && out->stride[FC_AXIS_Y] == c.columns * out_size;
   c.digits = in->dtype == FC_U8 && out->dtype == FC_U8 && is_plain(in) && is_plain(out);
   return c;
 }
@@ -60,8 +59,8 @@ static double magnitude(const void *taps, int64_t count) {
 int fc_sepconv_in_floats(int64_t nx, int64_t ny, const int64_t extent[FC_AXES]) {
   const int64_t channels = extent[FC_AXIS_C], columns = extent[FC_AXIS_X] * channels,
                 rows = extent[FC_AXIS_Y];
-  return nx <= FC_SEPCONV_TAPS && ny <= FC_SEPCONV_TAPS && columns > channels && columns <= FC_FLOATS_MOST &&
-         (rows < 0 || rows > FC_THIN_ROWS);
+  return nx <= FC_SEPCONV_TAPS && ny <= FC_SEPCONV_TAPS &&
+         (columns <= FC_FLOATS_MOST || columns == channels || (rows >= 0 && rows <= FC_FEW_ROWS));
 }
 
 /* Whether the numbers suit integers of 24 bits and the rounding of the store; not if one is not a number. */
@@ -89,7 +88,7 @@ fc_case2d fc_sepconv_case(const fc_sepconv *op, const fc_view *in, const fc_edge
 
 fc_case2d fc_conv2d_case(const fc_conv2d *op, const fc_view *in, const fc_edges *edges, const fc_view *out) {
   fc_case2d c = case_of(op->compute, op->nx, op->ny, in, edges, out);
-  c.digits = c.digits && op->compute == FC_F32 && op->nx == op->ny && op->nx <= FC_CONV2D_TAPS_LINE &&
+  c.digits = c.digits && op->compute == FC_F32 && op->nx == op->ny && op->nx <= FC_CONV2D_TAPS_BYTES &&
              suits_bytes(op);
   return c;
 }
@@ -114,36 +113,6 @@ static int fits_digits(const fc_case2d *c) {
          !(c->edges && c->margin > DIGIT_EDGES);
 }
 
-/* One row, or one column that lies like a row. */
-static int is_line(const fc_case2d *c) {
-  return c->edges &&
-         (c->height == 1 || (is_one_wide(c) && c->dense && (c->ny - 1) * c->step <= FC_MARCH_MARGIN));
-}
-
-static int takes_line(const fc_case2d *c) {
-  return is_line(c) && are_floats(c) && is_square(c, c->separable ? FC_SEPCONV_TAPS : FC_CONV2D_TAPS) &&
-         c->step % 2 == 1;
-}
-
-static int takes_line_bytes(const fc_case2d *c) {
-  return is_line(c) &&
-         (c->separable ? fits_digits(c) : c->digits && is_square(c, FC_CONV2D_TAPS_LINE) && c->step % 2 == 1);
-}
-
-int fc_case2d_is_thin(int64_t height, int64_t ny) {
-  return height <= FC_THIN_ROWS && height < ny && ny <= FC_MARCH_MARGIN;
-}
-
-/* Fewer rows than a window has, or fewer columns of a line. */
-static int takes_thin(const fc_case2d *c) {
-  if (!c->edges || !are_floats(c) || c->step % 2 == 0) return 0;
-  return fc_case2d_is_thin(c->height, c->ny) || (is_line(c) && c->height > 1 && c->nx > 1);
-}
-
-static int takes_thin_bytes(const fc_case2d *c) {
-  return c->edges && c->height <= FC_THIN_ROWS && fits_digits(c);
-}
-
 /* Masks for which a thread of a composed kernel has too few registers, in images of a band and more. */
 static int is_banded(int64_t nx, int64_t ny, int64_t step, int64_t columns) {
   return nx == ny && nx % 2 == 1 && nx >= FC_BAND_TAPS && nx <= FC_SEPCONV_TAPS && (step == 1 || step == 3) &&
@@ -163,7 +132,7 @@ static int takes_quads_bytes(const fc_case2d *c) {
 }
 
 static int takes_bytes(const fc_case2d *c) {
-  if (c->separable) return fits_digits(c);
+  if (c->separable) return fits_digits(c) && !is_one_wide(c);
   return c->digits && is_square(c, FC_CONV2D_TAPS_BYTES) && !is_one_wide(c) && c->step != 2 &&
          c->columns <= INT32_MAX / 4;
 }
@@ -181,19 +150,13 @@ typedef struct choice {
 
 /* Times a byte, of the aligned case's, unless said otherwise; H200. */
 static const choice sepconv_choices[] = {
-    {FC_KERNEL2D_LINE, takes_line}, /* one row by 7, 31 taps 74, 90 us; composed 357, 3281 (134 MB) */
-    {FC_KERNEL2D_LINE_BYTES, takes_line_bytes}, /* 1.2; bands as many times as a window has rows */
-    {FC_KERNEL2D_THIN, takes_thin},             /* 8 rows by 15, 31 taps 105, 151 us; composed 175, 546 */
-    {FC_KERNEL2D_THIN_BYTES, takes_thin_bytes}, /* 1.3; bands 2.4 */
-    {FC_KERNEL2D_FLOATS, takes_floats},         /* 31 taps 0.67 of copy, a row of the table; composed 0.57 */
+    {FC_KERNEL2D_FLOATS, takes_floats}, /* 31 taps 0.67 of copy, a row of the table; composed 0.57 */
     {FC_KERNEL2D_QUADS_BYTES, takes_quads_bytes}, /* odd widths by 7 taps 1.23; bytes 1.54 */
     {FC_KERNEL2D_BYTES, takes_bytes}, /* u8 RGB 0.78, 0.63, 0.35 of copy by 3, 7, 15 taps, of the table */
     {FC_KERNEL2D_MARCH, takes_march}, /* other types and sizes, several terms; f32 0.56 to 0.68 of copy */
 };
 static const choice conv2d_choices[] = {
-    {FC_KERNEL2D_LINE, takes_line},             /* one row by 3, 7 72, 74 us; composed 163, 539 (134 MB) */
-    {FC_KERNEL2D_LINE_BYTES, takes_line_bytes}, /* 115, 296; composed 426, 2415 */
-    {FC_KERNEL2D_BYTES, takes_bytes},           /* 3 x 3 0.61 of copy, a row of the table; composed 0.56 */
+    {FC_KERNEL2D_BYTES, takes_bytes}, /* 3 x 3 0.61 of copy, a row of the table; composed 0.56 */
 };
 
 fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from) {
@@ -214,14 +177,10 @@ int fc_filter2d_is_quick(const fc_signal2d *s) {
   const int64_t channels = s->extent[FC_AXIS_C], columns = s->extent[FC_AXIS_X] * channels,
                 rows = s->extent[FC_AXIS_Y];
   const int floats = s->in_dtype == FC_F32 && s->out_dtype == FC_F32,
-            bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, square = s->nx == s->ny && s->nx % 2 == 1,
-            line = rows == 1 || columns == channels;
+            bytes = s->in_dtype == FC_U8 && s->out_dtype == FC_U8, square = s->nx == s->ny && s->nx % 2 == 1;
   if (bytes && s->separable) return !fc_sepconv_in_floats(s->nx, s->ny, s->extent);
-  if (bytes)
-    return square && (line ? s->nx <= FC_CONV2D_TAPS_LINE && channels % 2 == 1
-                           : s->nx <= FC_CONV2D_TAPS_BYTES && channels != 2 && columns >= 2 * FC_BAND_WIDTH);
-  if (!floats) return 0;
-  if (line && square && channels % 2 == 1) return s->nx <= (s->separable ? FC_SEPCONV_TAPS : FC_CONV2D_TAPS);
-  return s->separable && (is_banded(s->nx, s->ny, channels, s->extent[FC_AXIS_X]) ||
-                          (rows > 0 && channels % 2 == 1 && fc_case2d_is_thin(rows, s->ny)));
+  if (rows == 1 || columns == channels) return 0; /* filters/gpu/few.cuh */
+  if (bytes) return square && s->nx <= FC_CONV2D_TAPS_BYTES && channels != 2 && columns >= 2 * FC_BAND_WIDTH;
+  return floats && s->separable && !(rows > 0 && rows <= FC_FEW_ROWS) &&
+         is_banded(s->nx, s->ny, channels, s->extent[FC_AXIS_X]);
 }

@@ -19,25 +19,19 @@ FC_BEGIN_DECLS
 
 #define FC_SEPCONV_TAPS      31 /* of kernels that know the number when they are compiled */
 #define FC_BAND_TAPS         25 /* sepconv/floats.cu, at least */
-#define FC_CONV2D_TAPS       15 /* conv2d/line.cu */
 #define FC_CONV2D_TAPS_BYTES 3  /* conv2d/bytes.cu */
-#define FC_CONV2D_TAPS_LINE  7  /* conv2d/line_bytes.cu */
 
 #define FC_DIGIT_TAPS    121 /* sepconv/digits.cuh, across; down FC_SEPCONV_TAPS */
 #define FC_QUADS_DOWN    7   /* sepconv/quads_bytes.cu: rows of a window, */
 #define FC_QUADS_WINDOW  32  /* bytes of a row of windows, */
 #define FC_QUADS_OUTPUTS 16  /* of which outputs */
 
-#define FC_THIN_ROWS   8   /* sepconv/thin.cuh */
+#define FC_FEW_ROWS    8   /* at most: filters/gpu/few.cuh */
 #define FC_FLOATS_MOST 768 /* elements of a row of bytes whose separable sums are floats */
 
 /* In the order in which they are asked; the first that takes the case is launched. A launcher that finds no
  * room on its device returns FC_UNSUPPORTED, then the next one is asked. */
 typedef enum fc_kernel2d {
-  FC_KERNEL2D_LINE,        /* sepconv/line.cu, conv2d/line.cu: one row, or one dense column */
-  FC_KERNEL2D_LINE_BYTES,  /* sepconv/line_bytes.cu, conv2d/line_bytes.cu */
-  FC_KERNEL2D_THIN,        /* sepconv/thin.cu: few rows */
-  FC_KERNEL2D_THIN_BYTES,  /* sepconv/thin_bytes.cu */
   FC_KERNEL2D_FLOATS,      /* sepconv/floats.cu: bands of 512 elements */
   FC_KERNEL2D_QUADS_BYTES, /* sepconv/quads_bytes.cu */
   FC_KERNEL2D_BYTES,       /* sepconv/bytes.cu, conv2d/bytes.cu */
@@ -52,7 +46,6 @@ typedef struct fc_case2d {
   int32_t
       adjacent;   /* rows are of adjacent elements, and 124 elements hold what a window sees beyond its own */
   int32_t step;   /* elements from tap to tap: interleaved channels, or 1 */
-  int32_t dense;  /* rows follow each other without gaps */
   int32_t digits; /* u8 to u8, and the mask's numbers suit the arithmetic of bytes */
   int32_t in_low,
       out_low; /* low bits of the addresses of the first window and output; and those that distances */
@@ -69,14 +62,11 @@ FC_FILTERS_API fc_case2d fc_conv2d_case(const fc_conv2d *op, const fc_view *in, 
                                         const fc_view *out);
 
 /* Whether separable sums of bytes to bytes are floats, as in composed kernels, and not integers
- * (sepconv/digits.cuh): by masks that are composed, in images too narrow for bands of these, but not in a
- * column or few rows, which have kernels. Bits differ, so that it is decided by the whole signal's extent.
+ * (sepconv/digits.cuh): by masks that are composed, in images too narrow for bands of these, of few rows
+ * or of one column. Bits differ, so that it is decided by the whole signal's extent.
  * 224 x 224 RGB by 3, 7, 15 taps took 104, 145, 275 us, by integers that several images share 127, 163, 255;
  * 300 x 300 126, 120, 188 and 89, 105, 143; 31 wide 331, 333, 415 and 513, 622, 837 (H200, 90 to 134 MB). */
 FC_FILTERS_API int fc_sepconv_in_floats(int64_t nx, int64_t ny, const int64_t extent[FC_AXES]);
-
-/* Whether sepconv/thin.cu takes an image of so many rows as it is, or else its column as a row. */
-int fc_case2d_is_thin(int64_t height, int64_t ny);
 
 /* The first kernel from `from` on that takes the case. */
 FC_FILTERS_API fc_kernel2d fc_case2d_choose(const fc_case2d *c, fc_kernel2d from);

@@ -2,14 +2,13 @@
 //
 // conv2d.cu - dense 2-D filters on a CUDA device.
 //
-// Most are composed (filters/gpu/march.cuh). 3 x 3 of u8 marches in bands (conv2d/bytes.cu), and images of
-// one row or column have kernels of their own (conv2d/line.cu, conv2d/line_bytes.cu). choice.c has the table.
+// Most are composed (filters/gpu/march.cuh). 3 x 3 of u8 marches in bands (conv2d/bytes.cu). choice.c has the
+// table.
 //
 // Where nothing is composed, all else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs
 // per thread, which share what is read of a row. The order of sums is the same in all kernels.
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/conv2d/kernels.cuh"
-#include "filters/gpu/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 
@@ -73,8 +72,6 @@ fc_status run(const fc_conv2d *op, const fc_view *in, const fc_edges *edges, con
   const fc_case2d c = fc_conv2d_case(op, in, edges, out);
   return fc_march_run(c, in, edges, out, notes, [&](fc_kernel2d kernel, const fc_march &m) {
     switch (kernel) {
-    case FC_KERNEL2D_LINE: return fc_conv2d_line(op, m, s);
-    case FC_KERNEL2D_LINE_BYTES: return fc_conv2d_line_bytes(op, m, s);
     case FC_KERNEL2D_BYTES: return fc_conv2d_bytes(op, m, s);
     default: break;
     }
@@ -92,14 +89,7 @@ extern "C" fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, cons
 }
 
 extern "C" fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
-                                          const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
+                                          const fc_view *out, void *stream, uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
-  const auto takes = [&](const fc_view *from, const fc_view *to) {
-    const fc_case2d c = fc_conv2d_case(op, from, edges, to);
-    return fc_case2d_choose(&c, FC_KERNEL2D_LINE) != FC_KERNEL2D_HOST;
-  };
-  return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
-    return run(op, from, edges, to, s, notes);
-  });
+  return run(op, in, edges, out, static_cast<cudaStream_t>(stream), notes);
 }

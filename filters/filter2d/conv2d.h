@@ -47,12 +47,9 @@ FC_FILTERS_API fc_status fc_conv2d_cuda(const fc_conv2d *op, const fc_view *in, 
                                         void *stream, uint32_t *notes);
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. The bits are the same.
- * `scratch`: fc_gaps_scratch bytes (filters/gpu/gaps.h) of device memory, aligned to 256, or NULL, which is
- * many times slower for images one pixel wide with gaps. */
+ * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. Same bits. */
 FC_FILTERS_API fc_status fc_conv2d_cuda_edges(const fc_conv2d *op, const fc_view *in, const fc_edges *edges,
-                                              const fc_view *out, void *scratch, void *stream,
-                                              uint32_t *notes);
+                                              const fc_view *out, void *stream, uint32_t *notes);
 
 FC_END_DECLS
 

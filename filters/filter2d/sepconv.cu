@@ -4,8 +4,7 @@
 //
 // Most are composed (filters/gpu/march.cuh). Kernels that are faster for their cases are asked first
 // (choice.c): bands (band.cuh) of f32 by many taps, sepconv/floats.cu, and of u8 to u8,
-// sepconv/quads_bytes.cu and sepconv/bytes.cu; images of few rows or one column, sepconv/line.cu, thin.cu,
-// and theirs of bytes.
+// sepconv/quads_bytes.cu and sepconv/bytes.cu.
 //
 // The marching kernel (march.cuh) takes masks of several terms, and others where nothing is composed, of up
 // to 31 rows and windows up to 125 elements wide: each new row is summed horizontally from shared memory, 4
@@ -16,7 +15,6 @@
 // Everything else is computed by the tiles of tiles.cuh: 8 vertically adjacent outputs per thread. Every
 // thread sums each row horizontally for itself, or, of large masks, reads the sums that a kernel before has
 // put into scratch. The order of sums is the same in all kernels but those for bytes.
-#include "filters/gpu/gaps.cuh"
 #include "filters/filter2d/march.cuh"
 #include "filters/filter2d/tiles.cuh"
 #include "filters/filter2d/sepconv.h"
@@ -283,10 +281,6 @@ fc_status run(const fc_sepconv *op, const fc_view *in, const fc_edges *edges, co
   const fc_case2d c = fc_sepconv_case(op, in, edges, out);
   return fc_march_run(c, in, edges, out, notes, [&](fc_kernel2d kernel, const fc_march &m) {
     switch (kernel) {
-    case FC_KERNEL2D_LINE: return fc_sepconv_line(op, m, s);
-    case FC_KERNEL2D_LINE_BYTES: return fc_sepconv_line_bytes(op, m, s);
-    case FC_KERNEL2D_THIN: return fc_sepconv_thin(op, m, s);
-    case FC_KERNEL2D_THIN_BYTES: return fc_sepconv_thin_bytes(op, m, s);
     case FC_KERNEL2D_FLOATS: return fc_sepconv_floats(op, m, s);
     case FC_KERNEL2D_QUADS_BYTES: return fc_sepconv_quads_bytes(op, m, s);
     case FC_KERNEL2D_BYTES: return fc_sepconv_bytes(op, m, s);
@@ -309,14 +303,7 @@ extern "C" fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in, co
 }
 
 extern "C" fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
-                                           const fc_view *out, void *scratch, void *stream, uint32_t *notes) {
-  cudaStream_t s = static_cast<cudaStream_t>(stream);
+                                           const fc_view *out, void *stream, uint32_t *notes) {
   if (fc_view_count(out) == 0) return FC_OK;
-  const auto takes = [&](const fc_view *from, const fc_view *to) {
-    const fc_case2d c = fc_sepconv_case(op, from, edges, to);
-    return fc_case2d_choose(&c, FC_KERNEL2D_LINE) != FC_KERNEL2D_HOST;
-  };
-  return fc_without_gaps(in, out, scratch, s, takes, [&](const fc_view *from, const fc_view *to) {
-    return run(op, from, edges, to, nullptr, s, notes);
-  });
+  return run(op, in, edges, out, nullptr, static_cast<cudaStream_t>(stream), notes);
 }

@@ -18,9 +18,9 @@
  * every sum is independent of shapes and addresses, so pieces of an image give the bits of the whole. Long
  * sums are made of runs of FC_SEPCONV_RUN taps, so that rounding errors grow with the length of a run and the
  * number of runs. Backends agree to rounding. (On a CUDA device, u8 images that stay u8 are summed
- * horizontally in exact integers with taps of 24 bits, sepconv/bytes.cu, but narrow ones,
- * fc_sepconv_in_floats of choice.h: the error is of the same size, but the bits differ from those of a float
- * output.)
+ * horizontally in exact integers with taps of 24 bits, sepconv/bytes.cu, but those that
+ * fc_sepconv_in_floats of choice.h names: the error is of the same size, but the bits differ from those of a
+ * float output.)
  *
  * Threads: all functions are pure functions of their arguments.
  */
@@ -65,11 +65,9 @@ FC_FILTERS_API fc_status fc_sepconv_cuda(const fc_sepconv *op, const fc_view *in
                                          void *scratch, void *stream, uint32_t *notes);
 
 /* The same for a whole signal, beyond whose ends memory must not be read: the filter makes the border
- * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. The bits are the same.
- * `scratch`: see fc_conv2d_cuda_edges. */
+ * itself. FC_UNSUPPORTED, with nothing written to `out`, if there is no kernel for it. Same bits. */
 FC_FILTERS_API fc_status fc_sepconv_cuda_edges(const fc_sepconv *op, const fc_view *in, const fc_edges *edges,
-                                               const fc_view *out, void *scratch, void *stream,
-                                               uint32_t *notes);
+                                               const fc_view *out, void *stream, uint32_t *notes);
 
 FC_END_DECLS
 

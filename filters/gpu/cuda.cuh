@@ -30,6 +30,18 @@ static inline fc_dev_divider fc_dev_divider_of(int64_t d) {
 // ---- launching -----------------------------------------------------------
 #ifndef __CUDACC_RTC__ // a kernel composed at run time has its host part in core/device
 
+// fc_dispatch_dtype in a kernel: for what is too rare to have a kernel for each type.
+template <typename Fn> __device__ __forceinline__ void fc_dev_dispatch(int dtype, Fn f) {
+  switch (dtype) {
+  case FC_U8: return f(uint8_t{});
+  case FC_I16: return f(int16_t{});
+  case FC_U16: return f(uint16_t{});
+  case FC_I32: return f(int32_t{});
+  case FC_F32: return f(float{});
+  default: return f(double{});
+  }
+}
+
 // Clears the last error, which fc_launch_status would otherwise attribute to the next launch. Returns false.
 static inline bool fc_forget_error(void) {
   (void)cudaGetLastError();

@@ -4,7 +4,6 @@
 #include "filters/conv1d/choice.h"
 #include "filters/filter2d/choice.h"
 #include "filters/fourier/gpu/fft_choice.h"
-#include "filters/gpu/gaps.h"
 #include "filters/pointwise/functions.h"
 #include "filters/resample/products.h"
 #include "filters/stats/choice.h"
@@ -66,11 +65,11 @@ static const row1d rows1d[] = {
     {"f32 RGB", FC_AXIS_X, 31, {F32, WIDE, 3, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
     {"u8 RGB", FC_AXIS_X, 5, {U8, WIDE, 3, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
     {"u8 to f32", FC_AXIS_X, 5, {FC_U8, FC_F32, 1, 4096, 100, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
-    {"one wide", FC_AXIS_X, 5, {U8, 1, 4096, 1, 1, 2, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_SINGLE, 1},
-    {"one row, down", FC_AXIS_Y, 5, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_SINGLE, 1},
+    {"one wide", FC_AXIS_X, 5, {U8, 1, 4096, 1, 1, 2, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
+    {"one row, down", FC_AXIS_Y, 5, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"f32 down", FC_AXIS_Y, 31, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"long, down", FC_AXIS_Y, 32, {F32, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
-    {"one wide, down", FC_AXIS_Y, 5, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"one wide, down", FC_AXIS_Y, 5, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"4 wide, down", FC_AXIS_Y, 5, {F32, 1, 4096, 4, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"8 rows, few taps",
      FC_AXIS_Y,
@@ -79,7 +78,7 @@ static const row1d rows1d[] = {
      FC_KERNEL1D_COLUMNS,
      FC_KERNEL1D_COLUMNS,
      0},
-    {"8 rows of u8", FC_AXIS_Y, 31, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 1},
+    {"8 rows of u8", FC_AXIS_Y, 31, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"u8 down", FC_AXIS_Y, 31, {U8, WIDE, 1, 0, 0}, FC_KERNEL1D_COLUMNS, FC_KERNEL1D_COLUMNS, 0},
     {"u16 to u8 down", FC_AXIS_Y, 5, {FC_U16, FC_U8, WIDE, 1, 0, 0}, FC_KERNEL1D_ANY, FC_KERNEL1D_HOST, 0},
 };
@@ -131,19 +130,19 @@ static const row2d rows2d[] = {
     {"f32 RGB, long", 1, 31, 31, {F32, WIDE, 3, 0, 0}, BOTH(FLOATS), 1},
     {"f32 RGBA, long", 1, 31, 31, {F32, WIDE, 4, 0, 0}, HOST(MARCH), 0},
     {"512 wide, long", 1, 31, 31, {F32, 1, 4096, 512, 1, 0, 0}, HOST(MARCH), 0},
-    {"one row", 1, 7, 7, {F32, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_MARCH, FC_KERNEL2D_LINE, 1},
-    {"8 rows, long", 1, 31, 31, {F32, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_FLOATS, FC_KERNEL2D_THIN, 1},
-    {"8 rows, of 9", 1, 9, 9, {F32, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_MARCH, FC_KERNEL2D_THIN, 1},
+    {"one row", 1, 7, 7, {F32, 1, 1, 4096, 1, 0, 0}, HOST(MARCH), 0},
+    {"8 rows, long", 1, 31, 31, {F32, 1, 8, 4096, 1, 0, 0}, BOTH(FLOATS), 0},
+    {"8 rows, of 9", 1, 9, 9, {F32, 1, 8, 4096, 1, 0, 0}, HOST(MARCH), 0},
     {"8 rows, of 7", 1, 7, 7, {F32, 1, 8, 4096, 1, 0, 0}, HOST(MARCH), 0},
-    {"one wide", 1, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
-    {"1 of 3", 1, 7, 7, {F32, 1, 4096, 1, 1, 2, 0}, HOST(TILES), 1},
+    {"one wide", 1, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, HOST(TILES), 0},
+    {"1 of 3", 1, 7, 7, {F32, 1, 4096, 1, 1, 2, 0}, HOST(TILES), 0},
     {"u8 RGB of 3", 1, 3, 3, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
     {"u8 RGB of 7", 1, 7, 7, {U8, WIDE, 3, 0, 0}, BOTH(BYTES), 1},
     {"u8 of 7", 1, 7, 7, {U8, WIDE, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
     {"u8 of 3, odd rows", 1, 3, 3, {U8, 1, 4096, 4095, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
     {"u8, 768 wide", 1, 7, 7, {U8, 1, 4096, 256, 3, 0, 0}, HOST(MARCH), 0},
     {"u8, 769 wide", 1, 7, 7, {U8, 1, 4096, 769, 1, 0, 0}, BOTH(QUADS_BYTES), 1},
-    {"u8, 8 rows", 1, 7, 7, {U8, 1, 8, 4096, 1, 0, 0}, FC_KERNEL2D_QUADS_BYTES, FC_KERNEL2D_THIN_BYTES, 1},
+    {"u8, 8 rows", 1, 7, 7, {U8, 1, 8, 4096, 1, 0, 0}, HOST(MARCH), 0},
     {"u16", 1, 7, 7, {U16, WIDE, 1, 0, 0}, HOST(MARCH), 0},
     {"5 x 9", 1, 5, 9, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
     {"6 x 6", 1, 6, 6, {F32, WIDE, 1, 0, 0}, HOST(MARCH), 0},
@@ -155,10 +154,10 @@ static const row2d rows2d[] = {
     {"dense u8, 5 x 5", 0, 5, 5, {U8, WIDE, 3, 0, 0}, HOST(TILES), 0},
     {"dense u8, 2 channels", 0, 3, 3, {U8, WIDE, 2, 0, 0}, HOST(TILES), 0},
     {"dense u8, 32 x 32", 0, 3, 3, {U8, 100, 32, 32, 1, 0, 0}, BOTH(BYTES), 0},
-    {"dense u8, one row", 0, 3, 3, {U8, 1, 1, 4096, 1, 0, 0}, FC_KERNEL2D_BYTES, FC_KERNEL2D_LINE_BYTES, 1},
+    {"dense u8, one row", 0, 3, 3, {U8, 1, 1, 4096, 1, 0, 0}, BOTH(BYTES), 0},
     {"dense u8 to f32", 0, 3, 3, {FC_U8, FC_F32, WIDE, 3, 0, 0}, HOST(TILES), 0},
     {"dense 5 x 9", 0, 9, 5, {F32, WIDE, 1, 0, 0}, HOST(TILES), 0},
-    {"dense, one wide", 0, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, FC_KERNEL2D_TILES, FC_KERNEL2D_LINE, 1},
+    {"dense, one wide", 0, 7, 7, {F32, 1, 4096, 1, 1, 0, 0}, HOST(TILES), 0},
 };
 
 static fc_case2d case_of(const row2d *r, const fc_edges *edges) {
@@ -614,47 +613,6 @@ static void check_ways(void) {
   }
 }
 
-/* ---- columns with gaps --------------------------------------------------------------- */
-
-static size_t scratch_of(const image *in, const image *out, int64_t width, int many) {
-  fc_view from = view_of(in, in->dtype), to = view_of(out, out->dtype);
-  from.extent[FC_AXIS_X] = to.extent[FC_AXIS_X] = width;
-  return many ? fc_gaps_scratch_of_many(&from, &to) : fc_gaps_scratch(&from, &to);
-}
-
-/* No less where a side of the input or of the output is longer by one. */
-static void check_grown(const image *v, int64_t width, int many) {
-  const size_t bytes = scratch_of(v, v, width, many);
-  for (int axis = 0; axis < 2 * FC_AXES; axis++) {
-    image in = *v, out = *v, *grown = axis < FC_AXES ? &in : &out;
-    int64_t *const side[] = {&grown->n, &grown->y, &grown->x, &grown->c};
-    ++*side[axis % FC_AXES];
-    const size_t more = scratch_of(&in, &out, width, many);
-    CHECK(more >= bytes, "%d x %d x %d x %d of a width of %d: %zu bytes, along axis %d one more %zu",
-          (int)v->n, (int)v->y, (int)v->x, (int)v->c, (int)width, bytes, axis, more);
-  }
-}
-
-/* Scratch is computed once, for the largest views of a plan: it must be enough for all that are smaller, and
- * a column remains one where the next stage needs a border around it. */
-static void check_gaps(void) {
-  static const int64_t sides[] = {1, 2, 255, 1 << 19, (1 << 20) - 1, 1 << 20};
-  enum { SIDES = sizeof sides / sizeof *sides };
-  const image column = {U8, 1, 1 << 20, 1, 1, 0, 0}, planned = {U8, 2, (1 << 20) + 1, 2, 2, 0, 0},
-              wider = {U8, 1, (1 << 20) + 30, 31, 1, 0, 0};
-  const size_t both = 2 << 20;
-  CHECK(scratch_of(&column, &column, 1, 0) == both, "of a column");
-  CHECK(scratch_of(&planned, &column, 1, 1) == both + 256, "of a plan's input");
-  CHECK(scratch_of(&wider, &wider, 1, 0) == both + 512, "of a column with a border");
-  CHECK(scratch_of(&column, &column, 3, 0) == 0, "of a part of an image");
-  for (int y = 0; y < SIDES; y++)
-    for (int x = 0; x < 3; x++)
-      for (int i = 0; i < 16; i++) {
-        const image v = {U8, 1 + i % 2, sides[y], sides[x], 1 + i / 2 % 2, 0, 0};
-        check_grown(&v, 1 + i / 4 % 2, i / 8);
-      }
-}
-
 int main(void) {
   check_rows1d();
   check_sound();
@@ -670,6 +628,5 @@ int main(void) {
   check_boxes(), check_row_boxes();
   check_pointwise();
   check_ways();
-  check_gaps();
   return check_result();
 }

@@ -5,7 +5,6 @@
  * through shared memory in pieces; grids beyond 65535; notes; the border made by the filter. Skipped
  * without a device.
  */
-#include "filters/gpu/gaps.h"
 #include "tests/filters/conv1d_device.h"
 
 static void enqueue(const fc_conv1d *c, const fc_view *in, const fc_view *out, uint32_t *notes) {
@@ -30,14 +29,9 @@ static int run_edges(fc_conv1d c, const signal *in, const fc_edges *edges, signa
   signal device_in = to_device(in), device_out = to_device(out);
   void *mask = mask_to_device(&c);
   c.device_mask = mask;
-  void *scratch = NULL;
-  const size_t bytes = random_int(0, 3) ? fc_gaps_scratch(&device_in.view, &device_out.view) : 0;
-  if (bytes > 0) must(cudaMalloc(&scratch, bytes));
-  const fc_status status =
-      fc_conv1d_cuda_edges(&c, &device_in.view, edges, &device_out.view, scratch, NULL, NULL);
+  const fc_status status = fc_conv1d_cuda_edges(&c, &device_in.view, edges, &device_out.view, NULL, NULL);
   CHECK(status == FC_OK || status == FC_UNSUPPORTED, "fc_conv1d_cuda_edges says %d", (int)status);
   from_device(out, &device_out);
-  must(cudaFree(scratch));
   must(cudaFree(mask));
   device_free(&device_in);
   device_free(&device_out);

@@ -14,7 +14,6 @@
 #include <cuda_runtime_api.h>
 
 #include "filters/filter2d/choice.h"
-#include "filters/gpu/gaps.h"
 #include "tests/filters/border.h"
 #include "tests/filters/filters2d.h"
 
@@ -67,19 +66,16 @@ static fc_status run_on_device(const filter2d *f, const fc_view *in, const fc_ed
   size_t size = fc_dtype_size(f->dense ? f->conv.compute : f->sep.compute);
   void *a = NULL, *b = NULL, *scratch = NULL;
   fc_status status;
-  const size_t bytes = without_scratch ? 0
-                       : edges         ? fc_gaps_scratch(in, out)
-                       : f->dense      ? 0
-                                       : fc_sepconv_cuda_scratch(&g.sep, out);
+  const size_t bytes = without_scratch ? 0 : edges || f->dense ? 0 : fc_sepconv_cuda_scratch(&g.sep, out);
   if (bytes > 0) scratch = device_new(bytes);
   if (f->dense) {
     g.conv.device_mask = a = device_copy(f->conv.mask, (size_t)(f->conv.nx * f->conv.ny) * size);
-    status = edges ? fc_conv2d_cuda_edges(&g.conv, in, edges, out, scratch, NULL, notes)
+    status = edges ? fc_conv2d_cuda_edges(&g.conv, in, edges, out, NULL, notes)
                    : fc_conv2d_cuda(&g.conv, in, out, NULL, notes);
   } else {
     g.sep.device_x = a = device_copy(f->sep.x, (size_t)(f->sep.rank * f->sep.nx) * size);
     g.sep.device_y = b = device_copy(f->sep.y, (size_t)(f->sep.rank * f->sep.ny) * size);
-    status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, scratch, NULL, notes)
+    status = edges ? fc_sepconv_cuda_edges(&g.sep, in, edges, out, NULL, notes)
                    : fc_sepconv_cuda(&g.sep, in, out, scratch, NULL, notes);
   }
   cudaError_t error = cudaDeviceSynchronize();
@@ -438,24 +434,6 @@ static void check_narrow(int dense, int dtype, int rounds) {
   }
 }
 
-/* Images of one row, and those one pixel wide, by every number of taps. */
-static void check_lines(int dense, int dtype) {
-  static const int64_t lengths[] = {1, 3, 600, 2047, 2049, 4096, 9001};
-  int taken = 0, cases = 0;
-  for (int64_t taps = 3; taps <= (dense ? 15 : 31); taps += 2)
-    for (int border = FC_BORDER_ZERO; border <= FC_BORDER_WRAP; border++)
-      for (int kind = 0; kind < 4; kind++) {
-        if (!is_mine() || trial_skipped()) continue;
-        const int64_t length = lengths[random_int(0, 6)], channels = kind % 2 ? 3 : 1;
-        const int64_t shape[FC_AXES] = {random_int(1, 2), kind < 2 ? 1 : length, kind < 2 ? length : 1,
-                                        channels};
-        const int done = check_border(dense, dtype, taps, taps, shape, border);
-        /* Those one pixel wide, and bytes by large dense masks, are given their border. */
-        if (kind < 2 && (!dense || dtype != FC_U8 || taps <= FC_CONV2D_TAPS_LINE)) taken += done, cases++;
-      }
-  CHECK(taken > cases / 2 || cases < 8, "%d of %d", taken, cases);
-}
-
 /* Bytes by short masks, whose rows begin at every place in a word, of few rows and of more. */
 static void check_words(int dense) {
   static const int64_t heights[] = {2, 5, 8, 21};
@@ -510,8 +488,6 @@ static void check_randomly(int dense) {
   check_bands(dense, FC_F32, my_share(150 / step));
   check_bands(dense, FC_U8, my_share(250 / step));
   check_edges(dense, FC_F32, my_share(150 / step));
-  check_lines(dense, FC_F32);
-  check_lines(dense, FC_U8);
   check_words(dense);
   check_edges(dense, FC_U8, my_share(250 / step));
   for (int dtype = FC_U8; dtype <= FC_F32; dtype++) check_narrow(dense, dtype, my_share(60 / step));

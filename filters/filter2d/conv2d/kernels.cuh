@@ -9,12 +9,7 @@
 #include "filters/filter2d/conv2d.h"
 #include "filters/filter2d/march.cuh"
 
-// f32 to f32 of images of one row, or one pixel wide without gaps, whose border is made here.
-fc_status fc_conv2d_line(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
-
-// u8 to u8, masks with moderate numbers, 1, 3 or 4 channels; and of images of one row or column as above. For
-// devices with a bulk copy engine (sm_90).
+// u8 to u8, masks with moderate numbers, 1, 3 or 4 channels. For devices with a bulk copy engine (sm_90).
 fc_status fc_conv2d_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
-fc_status fc_conv2d_line_bytes(const fc_conv2d *op, const fc_march &m, cudaStream_t stream);
 
 #endif

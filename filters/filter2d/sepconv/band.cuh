@@ -34,19 +34,8 @@ template <int N, int STEP> __device__ __forceinline__ float4 fc_sum_along(const 
 // The bits are those of sepconv.cu.
 fc_status fc_sepconv_floats(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
-// The same by any odd number for images of one row, or one pixel wide without gaps, whose border is made
-// here.
-fc_status fc_sepconv_line(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
-
-// f32 to f32 for images of few rows whose border is made here, one term. The bits are those of sepconv.cu.
-fc_status fc_sepconv_thin(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
-
 // Short masks of u8 to u8, like fc_sepconv_bytes.
 fc_status fc_sepconv_quads_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
-
-// The same two of u8 to u8. The bits are those of fc_sepconv_bytes.
-fc_status fc_sepconv_line_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
-fc_status fc_sepconv_thin_bytes(const fc_sepconv *op, const fc_march &m, cudaStream_t stream);
 
 // u8 to u8 for images, one term. Whether there is a kernel depends only on the types, the masks, the
 // signal's extent (fc_sepconv_in_floats), and whether rows consist of adjacent elements: all parts of an
