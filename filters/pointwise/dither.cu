@@ -128,9 +128,8 @@ __device__ __forceinline__ F fc_dev_get(const char *from, fc_dev_map<F> map) {
     return fc_dev_load<F, T>(from, map);
 }
 template <typename F, typename T>
-__device__ __forceinline__ void fc_dev_put(char *to, int dtype, bool same, F v, fc_dev_map<F> map,
-                                           fc_dev_noted &noted, uint32_t *notes) {
-  if (!same) return fc_dev_store_any<F>(to, dtype, v, map, notes);
+__device__ __forceinline__ void fc_dev_put(char *to, F v, fc_dev_map<F> map, fc_dev_noted &noted,
+                                           uint32_t *notes) {
   if constexpr (sizeof(F) == 4 && fc_is_code<T>)
     *reinterpret_cast<T *>(to) = fc_value_code<T>(v, map, noted);
   else
@@ -322,13 +321,13 @@ __global__ void __launch_bounds__(32 * RUN_WARPS)
 
 // ---- any others ------------------------------------------------------------------
 
-// PLAIN: lines of one channel and one frame at a time, and the same type in and out.
+// PLAIN: lines of one channel and one frame at a time, of type T in and out; else of any types.
 template <bool PLAIN, typename F, typename T>
 __global__ void __launch_bounds__(FC_RUN_THREADS)
     dither_elements(fc_dev_view in, fc_dev_view out, const __grid_constant__ fc_dev_runs r,
                     const __grid_constant__ noise<F> a, uint32_t *notes) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const bool same = PLAIN || out.dtype == in.dtype, frames = !PLAIN && r.frames > 1;
+  const bool frames = !PLAIN && r.frames > 1;
   fc_dev_noted noted = {false, false};
   for (int64_t plane = blockIdx.y; plane < r.planes; plane += gridDim.y) {
     const fc_dev_line at = fc_dev_plane_of(r, plane);
@@ -336,12 +335,18 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
     if (run.elements <= 0) break;
     known_frame frame = {-1, 0};
     const uint64_t first = frames ? 0 : frame_state(a, at.n) + fc_dither_place(run.line, 0, at.c);
-    T code[FC_RUN_EACH];
+    F v[FC_RUN_EACH];
+    const auto load = [&](auto t) { // all in flight at once; beyond the end repeats the last
 #pragma unroll
-    for (int k = 0; k < FC_RUN_EACH; k++) { // all loads in flight at once; beyond the end repeats the last
-      const fc_dev_spot spot = fc_dev_spot_of(r, run, min(32 * k + lane, run.elements - 1));
-      code[k] = *reinterpret_cast<const T *>(fc_dev_spot_in(r, run, spot));
-    }
+      for (int k = 0; k < FC_RUN_EACH; k++) {
+        const fc_dev_spot spot = fc_dev_spot_of(r, run, min(32 * k + lane, run.elements - 1));
+        v[k] = fc_dev_get<F, decltype(t)>(fc_dev_spot_in(r, run, spot), a.in);
+      }
+    };
+    if constexpr (PLAIN)
+      load(T{});
+    else
+      fc_dev_dispatch(in.dtype, load);
     // Unrolled, stores of any type are a hundred kilobytes.
     constexpr int TOGETHER = PLAIN ? FC_RUN_EACH : 1;
 #pragma unroll TOGETHER
@@ -360,9 +365,12 @@ __global__ void __launch_bounds__(FC_RUN_THREADS)
         const int x = a.by_channels.quotient(spot.at), c = spot.at - x * a.channels;
         state += grown(x, FC_DITHER_GROWTH) + grown(c, FC_DITHER_CHANNELS);
       }
-      const F v = fc_dev_get<F, T>(reinterpret_cast<const char *>(&code[k]), a.in);
-      fc_dev_put<F, T>(fc_dev_spot_out(r, run, spot), out.dtype, same, sum(v, fc_dither_units(state), a.unit),
-                       a.out, noted, notes);
+      const F y = sum(v[k], fc_dither_units(state), a.unit);
+      char *to = fc_dev_spot_out(r, run, spot);
+      if constexpr (PLAIN)
+        fc_dev_put<F, T>(to, y, a.out, noted, notes);
+      else
+        fc_dev_store_any<F>(to, out.dtype, y, a.out, notes);
     }
   }
   noted.tell(notes);
@@ -400,14 +408,12 @@ dense_runs dense_runs_of(const fc_lines &lines, const fc_lines &merged, int chan
   return r;
 }
 
-// Pairs that have kernels of their own: a type to itself as it is computed in by default, and to codes with
-// fewer bits. To others noise of such steps means nothing.
+// Pairs that have kernels of their own, in single precision: a type to itself, and to codes with fewer bits.
+// To others noise of such steps means nothing.
 template <typename F, typename T, typename U>
-constexpr bool is_common = std::is_same<T, U>::value
-                               ? (sizeof(F) == 4) == (fc_is_code<T> || std::is_same<T, float>::value)
-                               : sizeof(F) == 4 && fc_is_code<U> &&
-                                     (std::is_same<T, float>::value ||
-                                      (fc_is_code<T> && sizeof(U) < sizeof(T)));
+constexpr bool is_common = sizeof(F) == 4 && (fc_is_code<T> || std::is_same<T, float>::value) &&
+                           (std::is_same<T, U>::value ||
+                            (fc_is_code<U> && (std::is_same<T, float>::value || sizeof(U) < sizeof(T))));
 
 // Splits runs into units; false if there are too many.
 bool split_runs(dense_runs *r, int pack, int most_turns) {
@@ -446,7 +452,7 @@ fc_status launch_lines(const noise<F> &a, const fc_dev_view &in, const fc_dev_vi
     });
   if (status != FC_UNSUPPORTED) return status;
   const fc_dev_runs r = fc_dev_runs_of(lines, in, out);
-  auto kernel = dither_elements<false, F, T>;
+  auto kernel = dither_elements<false, F, F>;
   if constexpr (is_common<F, T, T>)
     if (r.frames == 1 && a.channels == 1 && out.dtype == in.dtype) kernel = dither_elements<true, F, T>;
   kernel<<<fc_dev_runs_grid(r), FC_RUN_THREADS, 0, stream>>>(in, out, r, a, notes);

@@ -116,7 +116,7 @@ __device__ __forceinline__ operation<F> operation_for(const operation<F> &op, in
   return mine;
 }
 
-template <typename F, typename T>
+template <typename F>
 __global__ void __launch_bounds__(THREADS)
     pointwise_lines(fc_dev_view in, fc_dev_view out, fc_lines lines, operation<F> op, fc_dev_map<F> in_map,
                     fc_dev_map<F> out_map, uint32_t *notes) {
@@ -133,11 +133,13 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t base = blockIdx.x * static_cast<int64_t>(apart * EACH) + threadIdx.x; base < lines.length;
          base += span) {
       F v[EACH];
+      fc_dev_dispatch(in.dtype, [&](auto t) {
 #pragma unroll
-      for (int k = 0; k < EACH; k++) {
-        const int64_t i = base + k * apart;
-        v[k] = i < lines.length ? fc_dev_load<F, T>(from + i * lines.in_step, in_map) : F(0);
-      }
+        for (int k = 0; k < EACH; k++) {
+          const int64_t i = base + k * apart;
+          v[k] = i < lines.length ? fc_dev_load<F, decltype(t)>(from + i * lines.in_step, in_map) : F(0);
+        }
+      });
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
         const int64_t i = base + k * apart;
@@ -323,9 +325,9 @@ fc_status launch(const fc_pointwise *p, const fc_view *in, const fc_view *out, c
   const fc_status status = launch_dense<F, T>(op, in, out, lines, stream, notes);
   if (status != FC_UNSUPPORTED) return status;
   const shape s = shape_of(lines.length, lines.frames * lines.rows * lines.channels, 1);
-  pointwise_lines<F, T><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
-                                                        fc_dev_map_of<F>(in->kind, in->dtype),
-                                                        fc_dev_map_of<F>(out->kind, out->dtype), notes);
+  pointwise_lines<F><<<s.grid, s.block, 0, stream>>>(fc_dev_view_of(in), fc_dev_view_of(out), lines, op,
+                                                     fc_dev_map_of<F>(in->kind, in->dtype),
+                                                     fc_dev_map_of<F>(out->kind, out->dtype), notes);
   return fc_launch_status();
 }
 

@@ -601,22 +601,32 @@ static void launch_slide(const pass<typename P::real> &p, int64_t lines, P *tabl
   row_slide<P><<<grid, slide_tile<P>::threads, pieces * sizeof(P), stream>>>(p, s, table);
 }
 
+// Pieces that no others are made of than those of windows along rows, in one pass (is_line).
+template <class P> constexpr bool ALONG = std::is_same<P, line_spread>::value;
+
+// Windows longer than one pass takes.
 template <class P>
-static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
-  const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
-  const unsigned y = fc_blocks(lines, 1, GRID_Y);
-  if (wx <= SLIDE_MAX) {
-    launch_slide<P>(p, lines, table, stream);
-    return fc_launch_status();
-  }
+static void launch_blocks(const pass<typename P::real> &p, unsigned y, P *whole, P *table,
+                          cudaStream_t stream) {
   const int64_t start = p.origin[0] - p.before[0];
   blocks b;
   b.first = floor_div(start, ROW_BLOCK);
   b.starts = floor_div(start + p.columns - 1, ROW_BLOCK) - b.first + 1;
-  b.count = b.starts + (wx - 1) / ROW_BLOCK;
+  b.count = b.starts + (p.window[0] - 1) / ROW_BLOCK;
   row_blocks<P><<<dim3(fc_blocks(b.count, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole);
   row_windows<P>
       <<<dim3(fc_blocks(b.starts, WARPS, INT32_MAX), y), 32 * WARPS, 0, stream>>>(p, b, whole, table);
+}
+
+template <class P>
+static fc_status launch_rows(const pass<typename P::real> &p, P *whole, P *table, cudaStream_t stream) {
+  const int64_t lines = p.frames * (p.rows + p.window[1] - 1), wx = p.window[0];
+  const unsigned y = fc_blocks(lines, 1, GRID_Y);
+  if (ALONG<P> || wx <= SLIDE_MAX) {
+    launch_slide<P>(p, lines, table, stream);
+    return fc_launch_status();
+  }
+  if constexpr (!ALONG<P>) launch_blocks<P>(p, y, whole, table, stream);
   return fc_launch_status();
 }
 
@@ -689,10 +699,11 @@ template <class P> static fc_status run(const call &call, unsigned mask) {
         *high = low + n.column_low;
       fc_status status = FC_OK;
       if (p.window[1] == 1 || p.window[0] > 1) status = launch_rows<P>(p, whole, table, call.stream);
-      if (status == FC_OK && p.window[1] > 1) {
-        launch_columns<P>(p, low, high, table, call.stream);
-        status = fc_launch_status();
-      }
+      if constexpr (!ALONG<P>)
+        if (status == FC_OK && p.window[1] > 1) {
+          launch_columns<P>(p, low, high, table, call.stream);
+          status = fc_launch_status();
+        }
       if (status != FC_OK) return status;
     }
   return FC_OK;

@@ -88,12 +88,13 @@ static spread_args spread_args_of(const seen &s, const fc_edges *edges, int whic
   return d;
 }
 
-template <bool ALONE> static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
+static fc_status launch(spread_args d, const seen &s, cudaStream_t stream) {
   typedef spread_room room;
   peak_args *a = &d.c.p;
-  const auto kernel = spread_march<ALONE>;
+  const auto kernel = spread_march;
   a->slots = a->y.warm + 2;
-  const int64_t bytes = sizeof(float) * static_cast<int64_t>(a->slots + 2) * room::STEP,
+  const int64_t bytes = sizeof(float) *
+                        (static_cast<int64_t>(a->slots + 2) * room::STEP + (s.alone > 0 ? room::ROW : 0)),
                 resident = march_resident(kernel, room::THREADS, bytes),
                 blocks = cells_split(&d.c, s, resident);
   if (resident == 0 || blocks > INT32_MAX) return FC_UNSUPPORTED;
@@ -112,7 +113,7 @@ fc_status run_spread(const call &c, int which) {
     d = spread_args_of(s, c.edges, which, 1, c.notes);
     if (!cells_fit(&d.c, s, shape)) return FC_UNSUPPORTED;
   }
-  return s.alone > 0 ? launch<true>(d, s, c.stream) : launch<false>(d, s, c.stream);
+  return launch(d, s, c.stream);
 }
 
 } // namespace winstat

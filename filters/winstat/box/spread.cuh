@@ -78,9 +78,9 @@ __device__ __forceinline__ cell_spot cell_spot_of(const cell_args &c, int wide) 
 
 // ---- arguments -----------------------------------------------------------------------
 
-// If in windows of `rows` rows all but one, number `at`, are the constant; else 0. Samples are added by
-// Welford's steps, first the suffix of the window's first 16 rows and then those after these: step n is the
-// first of either with other samples than the constant (whose distance from itself is 0), and the last.
+// If in windows of `rows` rows all but one, number `at`, are the constant; else rows is 0. Samples are added
+// by Welford's steps, first the suffix of the window's first 16 rows and then those after these: step n is
+// the first of either with other samples than the constant (whose distance from itself is 0), and the last.
 struct spread_alone {
   int32_t rows, real[2], first[2], last[2];            // `real`: the step of that row, or 0
   int32_t own;                                         // all values are relative to that row
@@ -314,8 +314,6 @@ __device__ __forceinline__ void spread_store(const spread_args &a, const spread_
   spread_store_some(a, to, from, first, last);
 }
 
-// ALONE: all samples of a column except one are the constant.
-template <bool ALONE>
 __global__ void __launch_bounds__(spread_room::THREADS, 4)
     spread_march(const __grid_constant__ spread_args d) {
   typedef spread_room room;
@@ -323,7 +321,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
   extern __shared__ __align__(16) float samples[];
   const cell_args &c = d.c;
   const peak_args &a = c.p;
-  float *const means = samples + a.slots * STEP;
+  float *const means = samples + a.slots * STEP; // behind them a row of the constant, of `alone`
   // The thread's column.
   const cell_spot s = cell_spot_of(c, c.plane * ROWS * a.step);
   const spread_column source = spread_column_of(c, s);
@@ -341,6 +339,9 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
   if (source.seen && source.filled)
     for (int k = 0; k < a.slots * ROWS; k++)
       samples[k * ROW + place] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+  if (d.alone.rows > 0)
+    for (int k = threadIdx.x; k < ROW; k += room::THREADS)
+      means[2 * STEP + k] = __uint_as_float(static_cast<uint32_t>(a.edges.code));
   for (int n = 0; n <= a.y.warm; n++)
     spread_copy(c, source, y - a.before[1] + n * ROWS, samples + n * STEP + place);
   fc_commit_copies();
@@ -362,7 +363,7 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
       const float *const block_of[4] = {samples + slot * STEP + place, samples + after(1) * STEP + place,
                                         samples + after(2) * STEP + place,
                                         samples + after(a.slots > 3 ? 3 : 2) * STEP + place};
-      if constexpr (ALONE) {
+      if (d.alone.rows > 0) {
         constexpr int HALF = ROWS / 2;
 #pragma unroll 1
         for (int half = 0; half < ROWS; half += HALF) {
@@ -385,14 +386,14 @@ __global__ void __launch_bounds__(spread_room::THREADS, 4)
     __syncthreads();
     float v[ROWS], *const line = means + begins;
     if (live) {
-      const float *const own = samples + after(held / ROWS) * STEP + begins + (held % ROWS - mine) * ROW;
-      const bool constant = ALONE && !d.alone.own;
-      const float beyond = __uint_as_float(static_cast<uint32_t>(a.edges.code));
+      const float *const own = d.alone.rows > 0 && !d.alone.own ? means + 2 * STEP + begins - mine * ROW
+                                                                : samples + after(held / ROWS) * STEP +
+                                                                      begins + (held % ROWS - mine) * ROW;
       spread_sixteen(
           a.x, d.shares[0],
           [&](int s, int k) {
             const int at = s + k % ROWS * room::SEGMENTS + k / ROWS;
-            return column_moments{constant ? beyond : own[at], line[at], line[STEP + at]};
+            return column_moments{own[at], line[at], line[STEP + at]};
           },
           [&](int k, const column_moments &, const fc_moments &m) { v[k] = times(m.squares, d.over[0]); });
     }
