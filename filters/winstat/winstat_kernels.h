@@ -35,8 +35,6 @@ typedef enum fc_winstat_type {
   FC_WINSTAT_TYPES = 4
 } fc_winstat_type;
 
-#define FC_WINSTAT_PLANES 4
-
 /* A row of pieces. */
 typedef struct fc_winstat_row {
   char *cells;

@@ -123,13 +123,6 @@ __device__ __forceinline__ float4 fc_sum_bytes(const uint32_t *s, const fc_fragm
   return fc_sum_windows<KS>(s, s + 16, f);
 }
 
-// Where a thread stores its sums in a row of output.
-struct fc_place {
-  int column;
-  uint32_t inside; // a bit for each of its columns inside the row, or:
-};
-constexpr uint32_t FC_PAIRS = 0x80000000; // all are inside, and each pair is at an even address
-
 // Column i of a thread's 4 * GROUPS, counted from its first.
 __device__ __forceinline__ constexpr int fc_column_of(int i) {
   return i / 4 * FC_BAND_WIDTH + i % 4 / 2 * 64 + i % 2;
@@ -147,13 +140,6 @@ template <int G> __device__ __forceinline__ uint32_t fc_columns_inside(int width
   for (int i = 0; i < 4 * G; i++)
     if (fc_first_column() + fc_column_of(i) < width) inside |= 1u << i;
   return inside;
-}
-
-template <int G> __device__ __forceinline__ fc_place fc_place_of(const fc_band &b, int width) {
-  fc_place p = {fc_first_column(), fc_columns_inside<G>(width)};
-  if (b.wide && p.inside == (1u << 4 * G) - 1) p.inside = FC_PAIRS;
-  asm volatile("" : "+r"(p.inside)); // keeps the compiler from computing it again in every row
-  return p;
 }
 
 constexpr uint32_t FC_BYTE_ZERO =
@@ -181,31 +167,8 @@ template <int G>
   }
 }
 
-// Stores a row of sums.
-template <int G>
-[[maybe_unused]] __device__ __forceinline__ void fc_store_bytes(const fc_place &p, char *row,
-                                                                const float4 (&sum)[G], uint32_t &seen) {
-  uint32_t code[4 * G];
-  fc_round_sums<G>(sum, code);
-  if (p.inside == FC_PAIRS) {
-#pragma unroll
-    for (int i = 0; i < 4 * G; i += 2) {
-      seen |= code[i] | code[i + 1];
-      *reinterpret_cast<uint16_t *>(row + fc_column_of(i)) =
-          static_cast<uint16_t>(fc_bytes_of(code[i], code[i + 1]));
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4 * G; i++) {
-      if (!(p.inside >> i & 1)) continue;
-      seen |= code[i];
-      row[fc_column_of(i)] = static_cast<char>(fc_bytes_of(code[i], FC_BYTE_ZERO));
-    }
-  }
-}
-
-// The same for a whole band, of a row that may not be an output row: without branches, so that several rows
-// are processed concurrently. Two at a time, at even addresses.
+// Stores a row of sums of a whole band, which may not be an output row: without branches, so that several
+// rows are processed concurrently. Two at a time, at even addresses.
 template <int G>
 [[maybe_unused]] __device__ __forceinline__ void fc_store_whole(bool is_output, char *row,
                                                                 const float4 (&sum)[G], uint32_t &seen) {
