@@ -577,6 +577,14 @@ static int short_of(const trial *t) {
   return 3 * (apart ? 2 : turned ? 1 : 0) + mask;
 }
 
+/* Of these such as see the constant beside a column, and such as sum squares. */
+static gboolean is_short_of(const trial *t, int which) {
+  const gboolean squares = t->statistic == FC_WINSTAT_SUMSQ || t->statistic == FC_WINSTAT_RMS ||
+                           plain_is_spread(t->statistic),
+                 constant = t->what.border == FC_BORDER_ZERO || t->what.border == FC_BORDER_CONSTANT;
+  return short_of(t) == which && (which != 2 || squares) && (which != 4 || (constant && t->nx > 1));
+}
+
 /* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; and those above. */
 typedef enum rare { COMMON, MANY, FOLDED, MOMENTS, UNITS, THREE, NARROW, WITHIN, MIXED, SHORT } rare;
 
@@ -590,7 +598,7 @@ static gboolean is_rare(const trial *t, rare kind) {
   case UNITS: return is_by_units(t) && !is_narrow(t, TRUE);
   case THREE: return is_of_three(t);
   case NARROW: return is_narrow(t, TRUE) && is_in_pieces(t);
-  default: return kind < SHORT || short_of(t) == (int)(kind - SHORT);
+  default: return kind < SHORT || is_short_of(t, (int)(kind - SHORT));
   }
 }
 
