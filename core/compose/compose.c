@@ -17,9 +17,9 @@
 
 #include <string.h>
 
-/* Of march.cuh: rows begin at multiples of so many bytes. Of few.cuh 32 times how many rows there are, or one
- * of those behind. */
-enum { FEW_ROWS = 32, MOST_ROWS = 8, TURNED, APART_TURNED };
+/* Of march.cuh: rows begin at multiples of so many bytes. Of few.cuh ROWS_STEP times the number of rows, 1 to
+ * MOST_ROWS, or times TURNED or APART_TURNED: one column, whose pixels are adjacent, or apart. */
+enum { ROWS_STEP = 32, MOST_ROWS = 8, TURNED, APART_TURNED };
 enum {
   BEGINS = 2,
   OUT_BEGINS = 8,
@@ -40,7 +40,7 @@ enum {
  * are planar, and whether there is one row; of column.cuh as of march.cuh where rows begin. */
 enum {
   MARCH = FC_MAP_VARIANTS,
-  ROW = MARCH + FEW + FEW_ROWS * APART_TURNED,
+  ROW = MARCH + FEW + ROWS_STEP * APART_TURNED,
   SLIDE = ROW + 4,
   OVERLAP = SLIDE + 8,
   SERIES = OVERLAP + 8,
@@ -156,7 +156,8 @@ static gboolean may_see(const window *w) {
   return x <= (w->row ? ROW_WINDOW : y == 1 ? MARCH_LINE : MARCH_WINDOW) && y <= MARCH_WINDOW && fits;
 }
 
-/* Of images of few rows, or of one column. */
+/* Sets how many rows there are, and the window as the skeleton sees it; `few`: a number of rows,
+ * TURNED or APART_TURNED; 0: few.cuh is not used. FALSE: it has no such operator. */
 static gboolean set_few(window *w, guint few) {
   const fc_device_function *f = w->f;
   w->turned = few >= TURNED, w->apart = few == APART_TURNED, w->few = w->turned ? 1 : few;
@@ -175,7 +176,7 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
-  if (!set_few(w, flags / FEW_ROWS)) return FALSE;
+  if (!set_few(w, flags / ROWS_STEP)) return FALSE;
   const gboolean transforms = !w->around && fc_overlap_read(f, &w->together, &w->transform);
   w->slide = !w->around && is_statistic(f), w->overlap = transforms ? f->bytes : NULL;
   w->row =
@@ -413,7 +414,7 @@ static gboolean fill_march(lines *l, gint64 width, guint few, guint *flags) {
   sides_of(l, begins);
   *flags = few == APART_TURNED ? 0 : class_of(begins[0]) * BEGINS + class_of(begins[1]) * OUT_BEGINS;
   if (!describe_window(&l->w, l->c, in->dtype, in->shape[FC_AXIS_C],
-                       *flags + few * FEW_ROWS + (l->planar ? IN_PLANES : 0)) ||
+                       *flags + few * ROWS_STEP + (l->planar ? IN_PLANES : 0)) ||
       !fill_lines(l, 0))
     return FALSE;
   l->args.across = (gint32)width;
@@ -446,7 +447,7 @@ static gboolean launch_few(const lines *from, fc_composed *to) {
   if (out.shape[FC_AXIS_Y] != l.in.extent[FC_AXIS_Y] || !fill_march(&l, width, few, &flags)) return FALSE;
   if (few == APART_TURNED)
     l.args.views.in_row = l.in.stride[FC_AXIS_X], l.args.views.out_row = out.stride[FC_AXIS_X];
-  return width >= l.w.width / 2 && launch_lines(&l, MARCH + FEW + (few - 1) * FEW_ROWS + flags, l.w.threads,
+  return width >= l.w.width / 2 && launch_lines(&l, MARCH + FEW + (few - 1) * ROWS_STEP + flags, l.w.threads,
                                                 (width + l.w.width - 1) / l.w.width, 1, to);
 }
 
@@ -543,10 +544,10 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
                           guint variant) {
   const gboolean march = variant < ROW, column = variant >= COLUMN, down = march || column;
   const guint flags = (column ? variant - COLUMN : variant - MARCH) % (down ? MARCH_WARP : SHORT);
-  const guint few = march && variant - MARCH >= FEW ? (variant - MARCH - FEW) / FEW_ROWS + 1 : 0;
+  const guint few = march && variant - MARCH >= FEW ? (variant - MARCH - FEW) / ROWS_STEP + 1 : 0;
   window w;
   describe_window(&w, c, in->dtype, in->shape[FC_AXIS_C],
-                  down ? flags + few * FEW_ROWS : (flags & IN_PLANES) | WHOLE);
+                  down ? flags + few * ROWS_STEP : (flags & IN_PLANES) | WHOLE);
   const gboolean is_short = w.slide && ((variant - SLIDE) & SHORT) != 0;
   if (w.slide) w.threads = fc_slide_threads(&w, fc_slide_samples(&w, is_short));
   if (w.overlap) w.threads = w.overlap->threads;

@@ -30,7 +30,6 @@ fc_case1d fc_conv1d_case(const fc_conv1d *c, const fc_view *in, const fc_edges *
   k.pixels = is_adjacent(in, channels) && is_adjacent(out, channels);
   k.low = (int32_t)((row_bits(in) | row_bits(out)) & 15);
   k.length = out->shape[c->axis];
-  if (k.length == 1 && in->shape[c->axis] != 1) k.length = 2; /* a cut of one sample */
   return k;
 }
 

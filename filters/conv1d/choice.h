@@ -27,7 +27,7 @@ typedef struct fc_case1d {
   int32_t samples, pixels; /* samples of a channel are adjacent in rows; so are those of all channels */
   int32_t low;             /* low bits that addresses of rows have in common; 0 means multiples of 16 */
   int64_t taps, masks;
-  int64_t length; /* outputs along the axis; 1 only if there is one sample of input too */
+  int64_t length; /* outputs along the axis */
   int64_t channels;
 } fc_case1d;
 
