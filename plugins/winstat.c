@@ -192,12 +192,17 @@ static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_dev
   const fc_format *in = setup->in[0];
   const int out = setup->out->dtype, stat = w->stat[0];
   const int64_t window[2] = {w->before[0] + 1 + w->after[0], w->before[1] + 1 + w->after[1]};
-  if (in->kind == FC_AUDIO || !fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]))
-    return FC_UNSUPPORTED;
+  const int floats = fc_winstat_is_box_of_floats(stat, in->dtype, setup->compute, window[0], window[1]);
+  const int exact = !w->shrink && fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]);
+  if (in->kind == FC_AUDIO || !(floats || exact)) return FC_UNSUPPORTED;
   f->flags |= FC_FUNCTION_ALONE;
   f->source = FC_FUNCTION_BOX_TEXT;
-  snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
-           in->dtype, out);
+  if (floats)
+    snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box_sums<%d,%d,%d%s>", stat, (int)window[0], (int)window[1],
+             w->shrink ? ",true" : "");
+  else
+    snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
+             in->dtype, out);
   f->window_x = (uint32_t)window[0], f->window_y = (uint32_t)window[1];
   return FC_OK;
 }
@@ -226,7 +231,7 @@ static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_de
   return FC_OK;
 }
 
-/* One statistic; a window that shrinks at the ends has no border. */
+/* One statistic; of windows that shrink at the ends only boxes of floats. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
   const fc_format *in = setup->in[0];
@@ -234,13 +239,15 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   (void)host;
   limit(&w, border_choice(self->border, self->value, in->kind), in->kind, in->extent);
   const int stat = w.stat[0];
-  if (setup->compute != FC_F32 || w.n_stats != 1 || w.shrink) return FC_UNSUPPORTED;
+  if (setup->compute != FC_F32 || w.n_stats != 1) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
   const int box = w.before[1] + w.after[1] > 0 ||
                   fc_winstat_is_row_box(in->kind, stat, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
                                         in->extent[FC_AXIS_C], w.before[0] + 1 + w.after[0]);
-  const fc_status status = box ? describe_box(setup, &w, f) : describe_line(setup, &w, f);
+  const fc_status status = box        ? describe_box(setup, &w, f)
+                           : w.shrink ? FC_UNSUPPORTED
+                                      : describe_line(setup, &w, f);
   f->n_bytes = 0, f->align = 1;
   /* For squares the factor is no bound. */
   f->growth = stat == FC_WINSTAT_SUM                               ? (double)f->window_x * f->window_y

@@ -162,8 +162,14 @@ static gboolean set_few(window *w, guint few) {
   const fc_device_function *f = w->f;
   w->turned = few >= TURNED, w->apart = few == APART_TURNED, w->few = w->turned ? 1 : few;
   w->nx = w->turned ? f->window_y : f->window_x, w->ny = w->turned ? f->window_x : f->window_y;
-  return few == 0 || fc_vectors_is_box(f) || g_str_has_prefix(f->entry, "fc_dense") ||
-         g_str_has_prefix(f->entry, "fc_separable");
+  return few == 0 || fc_vectors_is_box(f) || fc_vectors_sums_rows(f) ||
+         g_str_has_prefix(f->entry, "fc_dense");
+}
+
+int fc_compose_border(const fc_device_function *function, int border) {
+  return g_str_has_prefix(function->entry, "fc_box_sums<") && g_str_has_suffix(function->entry, ",true>")
+             ? FC_BORDER_ZERO
+             : border;
 }
 
 /* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for
@@ -173,7 +179,8 @@ static gboolean describe_window(window *w, const fc_composition *c, int in_dtype
   const gboolean planar = (flags & IN_PLANES) != 0;
   const fc_device_function *f = c->stages[c->window].function;
   gint64 middle = channels, out = channels;
-  *w = (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype};
+  *w =
+      (window){.f = f, .in_dtype = in_dtype, .out_dtype = c->stages[c->n - 1].dtype, .plain = c->window == 0};
   w->begins[0] = begins_of_class[flags / BEGINS % 4], w->begins[1] = begins_of_class[flags / OUT_BEGINS % 4];
   w->around = (f->flags & FC_FUNCTION_AROUND) != 0;
   if (!set_few(w, flags / ROWS_STEP)) return FALSE;
@@ -536,8 +543,9 @@ static void append_window_arguments(GString *text, const window *w, guint varian
     g_string_append_printf(text, ", %d, %d, %d, %d, %s", (int)w->v, (int)w->batch, (int)w->threads,
                            (int)w->unroll, fc_text_truth[w->sorted]);
   else if (!w->overlap && !w->column)
-    g_string_append_printf(text, ", %d, %d, %d, %d, %s, %d", (int)w->v, (int)w->batch, (int)w->threads,
-                           (int)(w->cell ? w->cell : w->threads), fc_text_truth[w->lends], (int)w->unroll);
+    g_string_append_printf(text, ", %d, %d, %d, %d, %s, %s, %d", (int)w->v, (int)w->batch, (int)w->threads,
+                           (int)(w->cell ? w->cell : w->threads), fc_text_truth[w->lends],
+                           fc_text_truth[w->copies], (int)w->unroll);
 }
 
 static void append_window(GString *text, const fc_composition *c, const fc_view *in, const fc_view *out,
@@ -557,8 +565,8 @@ static void append_window(GString *text, const fc_composition *c, const fc_view 
     fc_vectors_set_cell(&w, (int)((variant - MARCH - CELLS) / MARCH_WARP));
   } else if (march && !few) {
     if (variant - MARCH >= LONGER) fc_vectors_lengthen(&w);
-    w.threads = 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1);
-    w.lends = (variant - MARCH) % LONGER >= LENDS;
+    fc_vectors_cut(&w, 32 * ((gint64)(variant - MARCH) % LENDS / MARCH_WARP + 1),
+                   (variant - MARCH) % LONGER >= LENDS);
   }
   const gboolean before = c->window > 0, after = c->window + 1 < c->n;
   if (c->prefilter > 1) fc_text_chain(text, "Ahead", c, 0, c->prefilter - 1, w.ui, in->dtype);
@@ -689,7 +697,7 @@ char *fc_compose_text(const fc_composition *c, const fc_view *in, const fc_view 
                          : variant >= MARCH + FEW && variant < ROW ? "few"
                                                                    : fc_compose_skeleton(variant));
   gboolean boxes = FALSE;
-  for (guint i = 0; i < c->n; i++) boxes |= fc_vectors_is_box(c->stages[i].function);
+  for (guint i = 0; i < c->n; i++) boxes |= g_str_has_prefix(c->stages[i].function->entry, "fc_box");
   if (boxes) g_string_append(text, "#include \"filters/gpu/box.cuh\"\n");
   for (guint i = 0; i < c->n; i++) fc_text_function(text, i, c, in->dtype);
   if (c->windows > 1) {

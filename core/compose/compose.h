@@ -137,6 +137,10 @@ const char *fc_compose_skeleton(guint variant);
 /* Whether a kernel exists for such a composition and a signal of this many channels. */
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);
 
+/* The border that a function sees: zeros, if its windows are cut at the ends of the signal (fc_box_sums),
+ * whose stage has none; else that of the stage. */
+int fc_compose_border(const fc_device_function *function, int border);
+
 /*
  * A launch on `in` into `out`, on a device of so many multiprocessors, each of which holds `resident` of the
  * kernel's blocks at a time (0: not known yet; neither text nor variant depends on it); what is noted goes to

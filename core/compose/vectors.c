@@ -29,6 +29,10 @@ gboolean fc_vectors_is_box(const fc_device_function *f) {
   return g_str_has_prefix(f->entry, "fc_box<");
 }
 
+gboolean fc_vectors_sums_rows(const fc_device_function *f) {
+  return g_str_has_prefix(f->entry, "fc_separable<") || g_str_has_prefix(f->entry, "fc_box_sums<");
+}
+
 /* Words that a statistic keeps of each row, for a thread's vector (kept of box.cuh); else 0. */
 static gint64 kept_of_row(const fc_vectors *w) {
   enum { SUM = 0, MEAN = 2, VAR = 3, STD = 4, LEAST = 6 };
@@ -39,15 +43,25 @@ static gint64 kept_of_row(const fc_vectors *w) {
   return which == SUM || which == MEAN ? sums : which == VAR || which == STD ? sums + w->v : w->v;
 }
 
+/* Rows of a window of fc_box_sums that registers keep, as FC_BOX_PART of box.cuh; the first part of a longer
+ * one waits in shared memory. */
+enum { SUMS_PART = 16 };
+
+static gboolean is_box_of_sums(const fc_vectors *w) {
+  return g_str_has_prefix(w->f->entry, "fc_box_sums<");
+}
+
 /* Bytes of shared memory that these rows take, for each thread. */
 static gint64 ring_of(const fc_vectors *w) {
-  return w->few ? 0 : kept_of_row(w) * w->ny * 4;
+  const gint64 rows = is_box_of_sums(w) ? MAX(w->ny - SUMS_PART, 0) * w->v : kept_of_row(w) * w->ny;
+  return w->few ? 0 : rows * 4;
 }
 
 /* Of a statistic windows that lie `step` apart share most of a row, and nothing is done for each row. */
 gint64 fc_vectors_taps(const fc_vectors *w) {
-  enum { DOWN = 6 };
+  enum { DOWN = 6, EACH = 4 };
   const gint64 x = w->nx, y = w->ny, share = MIN(MAX(w->v / w->step, 1), x);
+  if (is_box_of_sums(w)) return x + y / 4 + EACH;
   if (!fc_vectors_is_box(w->f)) return g_str_has_prefix(w->f->entry, "fc_dense") ? x * y : x + y;
   return (kept_of_row(w) > w->v ? 2 : 1) * ((x + share - 1) / share + 2) + DOWN;
 }
@@ -58,7 +72,7 @@ static gboolean is_dense(const fc_vectors *w) {
 }
 
 static gboolean is_separable(const fc_vectors *w) {
-  return !w->row && g_str_has_prefix(w->f->entry, "fc_separable");
+  return !w->row && fc_vectors_sums_rows(w->f);
 }
 
 /* Elements of a row that a thread's windows see, by whole accesses. */
@@ -69,7 +83,7 @@ static gint64 seen_by_thread(const fc_vectors *w) {
 /* Floats that a thread keeps in registers: its window, and the sums of all rows but one, or what waits for
  * them; of a statistic those of one row. Of a single row the compiler loads the window bit by bit. */
 static gint64 kept(const fc_vectors *w) {
-  const gint64 x = w->nx, y = w->ny,
+  const gint64 x = w->nx, y = is_box_of_sums(w) ? MIN(w->ny, SUMS_PART + 1) : w->ny,
                runs = x * y > FC_FUNCTION_DENSE_RUN && g_str_has_prefix(w->f->entry, "fc_dense")
                           ? MAX(y - 1 - FC_FUNCTION_DENSE_RUN / x, 0)
                           : 0;
@@ -98,6 +112,44 @@ static gboolean may_be_by_units(const fc_vectors *w) {
 }
 static gboolean is_by_units(const fc_vectors *w) {
   return w->apart || (w->loose[0] && may_be_by_units(w));
+}
+
+/* Bytes of a thread's vector of inputs, of outputs. */
+static gint64 bytes_of(const fc_vectors *w, int side) {
+  return side ? w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)
+              : w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype);
+}
+
+gint64 fc_vectors_moved(const fc_vectors *w, int side) {
+  const gint64 bytes = bytes_of(w, side);
+  if (w->apart) return 0;
+  return MIN(bytes & -bytes, 16) <= w->begins[side] ? 16 : w->begins[side] >= 8 ? 8 : 1;
+}
+
+/* Whether samples may be copied into shared memory: aligned floats that remain as they are, where registers
+ * are short, but not as short that no more warps run. 16384 x 16384 by 9 + 9 taps took 562 us by registers,
+ * 582 copied; 15 + 15 561, 555; 25 + 25 778, 680; 31 + 31 892, 990; the mean of 15 x 15 603, 551; 31 down
+ * columns 648, 591, but 25, 30 M, 75, 77; stereo by 19 + 19 88, 106 (H200). */
+static gboolean may_copy(const fc_vectors *w) {
+  enum { LEAST = 60, MOST = 150, DOWN = 110 };
+  const gboolean down = is_dense(w) && w->nx == 1 && kept(w) >= DOWN;
+  return w->plain && !w->few && !w->cell && (is_separable(w) || down) && w->v == 4 && w->step == 1 &&
+         fc_dtype_is_float(w->in_dtype) && fc_vectors_moved(w, 0) == 16 && kept(w) >= LEAST &&
+         kept(w) <= MOST;
+}
+
+/* ... of a mean, say, of which so much is kept that few warps run. These gain by batches of more rows in
+ * smaller blocks: 31 x 31, 16384 x 16384, 640 us by four rows and 128 threads, 626 by eight and 64; but 23 x
+ * 23, whose threads' vectors begin at other places, 584 and 662 (H200). */
+static gboolean copies_long_box(const fc_vectors *w) {
+  return may_copy(w) && is_box_of_sums(w) && w->ny > SUMS_PART && up_to(w->nx / 2, w->v) % 8 == 0;
+}
+
+/* Batches of four rows are not copied by small blocks: 598 of 224 x 224, 15 x 15, 88 us by registers, 115. */
+void fc_vectors_cut(fc_vectors *w, gint64 threads, gboolean lends) {
+  enum { LEAST = 96 };
+  w->threads = threads, w->lends = lends;
+  w->copies = may_copy(w) && (threads >= LEAST || copies_long_box(w));
 }
 
 /* Accesses of 16 bytes that a thread's window takes. */
@@ -129,23 +181,25 @@ static gboolean is_heavy(const fc_vectors *w) {
   return is_dense(w) && !w->cell && !w->few && w->ny > 1 && fc_vectors_taps(w) >= MANY;
 }
 
-/* Rows of a batch, at most. Of a single row one, so that more blocks run at a time: 13 taps of f32 RGB took
- * 81 us by 4, and take 54. Of pixels of three of a heavy mask two where floats come out: a matrix and 19 x 8
- * of bytes took 359 us by 4, 322 by 2; of u16 4 by 14 took 187 by 2, 172 by 4 (H200). */
+/* Rows of a batch, at most; of copied ones of long boxes eight, see above. Of a single row one, so that more
+ * blocks run at a time: 13 taps of f32 RGB took 81 us by 4, and take 54. Of pixels of three of a heavy mask
+ * two where floats come out: a matrix and 19 x 8 of bytes took 359 us by 4, 322 by 2; of u16 4 by 14 took 187
+ * by 2, 172 by 4 (H200). */
 static gint64 batch_of(const fc_vectors *w) {
   if (w->few) return w->few > 2 ? 4 : w->few;
+  if (copies_long_box(w)) return 8;
   if (is_dense(w) && w->v >= 8 && w->ny == 1) return 1;
   if (is_heavy(w) && w->v == 8) return 1;
   return w->v < 12 || (w->v == 12 && !(is_heavy(w) && fc_dtype_is_float(w->out_dtype))) ? 4 : 2;
 }
 
 gint64 fc_vectors_threads(const fc_vectors *w) {
-  enum { RING = 28 << 10 };
+  enum { RING = 28 << 10, OF_SUMS = 30 << 10 }; /* 31 x 31 of floats fit, by 128 threads */
   /* gain, 5 + 5 taps, clip, gain of RGB of bytes, 12288 x 12288, took 403 us by 64 threads and 389 by 128
    * (H200). */
   const gboolean many = w->v < 16 || (is_separable(w) && w->begins[0] >= 16 && w->begins[1] >= 16);
-  gint64 threads = many && !is_heavy(w) ? MARCH_THREADS : MARCH_THREADS / 2;
-  while (threads > 32 && threads * ring_of(w) > RING) threads -= 32;
+  gint64 threads = many && !is_heavy(w) && !copies_long_box(w) ? MARCH_THREADS : MARCH_THREADS / 2;
+  while (threads > 32 && threads * ring_of(w) > (is_box_of_sums(w) ? OF_SUMS : RING)) threads -= 32;
   return w->sorted ? w->threads : threads;
 }
 
@@ -159,18 +213,6 @@ gboolean fc_vectors_is_bound_by_memory(const fc_vectors *w, guint stages) {
       (fc_dtype_is_float(w->in_dtype) ? 0 : 3 * in) + (fc_dtype_is_float(w->out_dtype) ? 0 : 3 * out);
   const gint64 bytes = in * (gint64)fc_dtype_size(w->in_dtype) + out * (gint64)fc_dtype_size(w->out_dtype);
   return taps + codes + 2 * stages < 5 * bytes;
-}
-
-/* Bytes of a thread's vector of inputs, of outputs. */
-static gint64 bytes_of(const fc_vectors *w, int side) {
-  return side ? w->v * w->uo / w->um * (gint64)fc_dtype_size(w->out_dtype)
-              : w->v * w->ui / w->um * (gint64)fc_dtype_size(w->in_dtype);
-}
-
-gint64 fc_vectors_moved(const fc_vectors *w, int side) {
-  const gint64 bytes = bytes_of(w, side);
-  if (w->apart) return 0;
-  return MIN(bytes & -bytes, 16) <= w->begins[side] ? 16 : w->begins[side] >= 8 ? 8 : 1;
 }
 
 /* Bytes of shared memory that a thread's outputs take on their way: of row.cuh if they have more than 16
@@ -232,11 +274,13 @@ static gboolean fits_vector(fc_vectors *w) {
   if (w->v % w->um || bytes_of(w, 0) % 4 || bytes_of(w, 1) % 4 || !fits_registers(w) ||
       written_of(w) > WRITTEN)
     return FALSE;
-  w->threads = fc_vectors_threads(w);
-  w->lends = !w->row && (is_by_units(w) || (8 * seen_of(w) > w->threads && seen_of(w) <= w->threads));
+  const gint64 threads = fc_vectors_threads(w);
+  fc_vectors_cut(w, threads,
+                 !w->row && (is_by_units(w) || (8 * seen_of(w) > threads && seen_of(w) <= threads)));
   w->batch = batch_of(w);
   /* march.cuh loads elements at the ends of rows one by one, a few by each thread. */
-  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > 4 * w->threads)))
+  const gint64 most = (w->copies ? 8 : 4) * w->threads;
+  while (w->batch > 1 && (shared_of(w) > MARCH_SHARED || (!w->row && single * w->batch > most)))
     w->batch /= 2;
   w->unroll = loops(w) ? 1 : w->batch;
   w->width = width_of(w, w->threads);
@@ -370,8 +414,10 @@ static gint64 fit_threads(fc_vectors *w, gint64 width) {
   fc_vectors best = *w;
   gint64 least = G_MAXINT64;
   for (gint64 threads = most; threads > 0; threads -= 32)
-    for (int lends = 0; lends < 2; lends++) {
-      w->lends = lends, w->threads = threads, w->width = width_of(w, threads);
+    for (int k = 0; k < 2; k++) {
+      const gboolean lends = may_copy(w) ? !k : k; /* takes no registers then */
+      fc_vectors_cut(w, threads, lends);
+      w->width = width_of(w, threads);
       if (is_by_units(w) ? !lends
                          : (lends && seen_of(w) > threads) || (threads < most && single > FEW * threads))
         continue;
@@ -430,6 +476,7 @@ gboolean fc_vectors_set_cell(fc_vectors *w, int size) {
   w->v = sizes[few][size].v;
   few |= kept(w) > REGISTERS;
   w->v = w->um == 3 ? 12 : sizes[few][size].v, w->cell = sizes[few][size].threads, w->lends = TRUE;
+  w->copies = FALSE;
   for (int i = 0; i < 2; i++) w->loose[i] = fc_vectors_moved(w, i) == 1;
   /* As if rows began anywhere: 32 x 32 bytes by 7 x 7 took 475 us by vectors and 394, by 5 taps 172, 183. */
   if (may_be_by_units(w) && single_of(w) > FEW * w->cell) w->begins[0] = 1, w->loose[0] = TRUE;

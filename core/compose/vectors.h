@@ -23,6 +23,7 @@ typedef struct fc_vectors {
   gboolean around;                       /* any function of neighbours: around.cuh is used */
   gboolean column;                       /* a window of one column and many rows: column.cuh is used */
   gboolean pixels;                       /* some function works on pixels */
+  gboolean plain;                        /* nothing is done to samples ahead of the window */
   /* samples per pixel before, in and after the window; distance of taps in elements */
   gint64 ui, um, uo, step;
   int in_dtype, out_dtype;
@@ -33,6 +34,7 @@ typedef struct fc_vectors {
   gboolean loose[2];       /* ... so that vectors begin anywhere */
   gint64 v, batch, unroll; /* elements per thread, rows at a time, and how many of these are unrolled */
   gint64 threads, width;   /* threads per block, at most for march.cuh; output elements per block */
+  gboolean copies;         /* of march.cuh: samples go into shared memory as they are, not by registers */
   gboolean longer;         /* of march.cuh: v is twice what fc_vectors_choose chose */
   gboolean lends; /* of march.cuh: all threads have outputs; what lies beside these is loaded by some */
   gint64 cell; /* of march.cuh: threads of some rows of a narrow image, of which blocks have several; or 0 */
@@ -44,6 +46,8 @@ gint64 fc_vectors_begins_of(const void *data, const fc_view *v);
 
 /* Whether it is a statistic of columns and rows, fc_box (filters/gpu/box.cuh). */
 gboolean fc_vectors_is_box(const fc_device_function *f);
+/* Whether numbers of each row are summed: a separable mask, or fc_box_sums. */
+gboolean fc_vectors_sums_rows(const fc_device_function *f);
 
 /* Sums and products of an output, or what takes as long. */
 gint64 fc_vectors_taps(const fc_vectors *w);
@@ -58,6 +62,10 @@ gboolean fc_vectors_choose(fc_vectors *w);
 /* Chooses the threads of a block of march.cuh for rows of `width` elements, as few as possible in total,
  * whether threads at its ends have outputs, and whether threads have twice as many elements. */
 void fc_vectors_fit(fc_vectors *w, gint64 width);
+
+/* Sets the threads of a block of march.cuh, whether those at its ends have outputs, and what follows of how
+ * samples are loaded. */
+void fc_vectors_cut(fc_vectors *w, gint64 threads, gboolean lends);
 
 /* Gives threads twice as many elements as fc_vectors_choose did. FALSE: that is not possible, and *w is not
  * to be used any more. */

@@ -37,16 +37,18 @@
  * RGB to 21 and RGBA to 19. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the
  * samples as the operator sees them (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images,
  * extremes, or of integers of up to 16 bits sums and means, and of bytes all others, as the type OUT, which
- * is f32 or, but for variances, DTYPE. Or sums of products along X by Fourier transforms of N complex values,
- * of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms.
- * The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT,
+ * is f32 or, but for variances, DTYPE; or fc_box_sums<WHICH,NX,NY> of f32 of images, of up to 31 x 31,
+ * sums, means and those of squares, as f32, and fc_box_sums<WHICH,NX,NY,true>, written just so, of windows
+ * that are cut at the ends of the signal, of a stage without a border. Or sums of products along X by Fourier
+ * transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members
+ * are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT,
  * FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_DENSE_RUN       256
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
 #define FC_FUNCTION_SHARPENED_TEXT  "using ::fc_sharpened;\n"
 #define FC_FUNCTION_STATISTIC_TEXT  "using ::fc_statistic;\n"
-#define FC_FUNCTION_BOX_TEXT        "using ::fc_box;\n"
+#define FC_FUNCTION_BOX_TEXT        "using ::fc_box;\nusing ::fc_box_sums;\n"
 #define FC_FUNCTION_TRANSFORMS_TEXT "using ::fc_transforms;\n"
 #define FC_FUNCTION_STATISTIC_MOST  16384 /* largest window, in samples */
 #define FC_FUNCTION_BOX_MOST        31    /* columns, and rows; winstat has single rows of up to 64 columns */

@@ -110,9 +110,11 @@ static void list_stages(const fc_plan *plan, guint stage, guint n, fc_compose_st
     const fc_format *in = &plan->links[stage + i], *out = in + 1;
     stages[i] = (fc_compose_stage){ps->name, ps->function, out->dtype, out->kind, FC_BORDER_NONE, 0};
     if (!(ps->function->flags & FC_FUNCTION_WINDOW)) continue;
-    stages[i].border = ps->border;
-    stages[i].border_value = fc_value_decode(&ps->border_code, in->kind, in->dtype);
-    if (c->windows++ == 0) c->window = i, c->border = ps->border, c->border_value = stages[i].border_value;
+    fc_compose_stage *window = &stages[i];
+    window->border = fc_compose_border(ps->function, ps->border);
+    window->border_value =
+        window->border == ps->border ? fc_value_decode(&ps->border_code, in->kind, in->dtype) : 0;
+    if (c->windows++ == 0) c->window = i, c->border = window->border, c->border_value = window->border_value;
   }
 }
 

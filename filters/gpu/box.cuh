@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// box.cuh - statistics in windows of columns and rows, an operator of the skeleton march.cuh: extremes of all
-// types, and what follows from sums and squares of integers. All of them are exact in any order, so the bits
-// are those of the precompiled kernels (filters/winstat).
+// box.cuh - statistics in windows of columns and rows, operators of the skeletons march.cuh and few.cuh, with
+// the bits of the precompiled kernels (filters/winstat).
 //
-// Along a row neighbouring windows share what they have in common (fc_box_across). What comes of that is kept
-// in shared memory for the KY rows of a window, two numbers in a word where 16 bits suffice; a thread has its
-// own columns there, and waits for no other. Sums go from window to window: the new row is added, the row
-// that leaves is subtracted. Extremes are those of blocks of KY rows (van Herk 1992, Gil and Werman 1993):
-// from each row to the end of the block before, found once that is complete, and from this block's beginning:
+// fc_box: extremes of all types, and what follows from sums and squares of integers. All of them are exact in
+// any order. Along a row neighbouring windows share what they have in common (fc_box_across). What comes of
+// that is kept in shared memory for the KY rows of a window, two numbers in a word where 16 bits suffice; a
+// thread has its own columns there, and waits for no other. Sums go from window to window: the new row is
+// added, the row that leaves is subtracted. Extremes are those of blocks of KY rows (van Herk 1992, Gil and
+// Werman 1993): from each row to the end of the block before, found once that is complete, and from this
+// block's beginning:
 //
 //     rows   [ . . . . . . ][ . . . . . . ]       cost of a row, for any KY: three comparisons, four accesses
 //                   |<- window ->|
 //             from row on --> <-- up to row
+//
+// fc_box_sums: sums and squares of floats, which are rounded, in an order that is the same for all windows:
+// first along each row, then down, both times by fours, which are sums of two sums of two, and which windows
+// share; these and what is left are added from first to last. More than 16 are summed as the first 16 and the
+// rest.
+//
+//     15 samples   [   4   |   4   |   4   | 2 |1]      cost of KX: about KX / 4 + 4 additions
 #ifndef FC_FILTERS_GPU_BOX_CUH
 #define FC_FILTERS_GPU_BOX_CUH
 
@@ -271,6 +279,165 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT, int V, int THREADS>
 struct fc_window_kept<fc_box<WHICH, KX, KY, DTYPE, OUT>, V, THREADS> {
   typedef typename fc_box<WHICH, KX, KY, DTYPE, OUT>::template kept<V, THREADS> type;
   static FC_DEVICE void begin(type &kept) { kept.begin(); }
+};
+
+// ---- floats --------------------------------------------------------------------------------
+
+constexpr int FC_BOX_PART = 16; // as SUMS_PART of core/compose/vectors.c and of filters/winstat/box/sums.cu
+
+// to[i]: the sum of N elements of w, from first + i on, STEP apart.
+template <int N, int STEP, int V, int NW>
+FC_DEVICE void fc_box_sum(const float (&w)[NW], int first, float (&to)[V]) {
+  if constexpr (N > FC_BOX_PART) {
+    float rest[V];
+    fc_box_sum<FC_BOX_PART, STEP>(w, first, to);
+    fc_box_sum<N - FC_BOX_PART, STEP>(w, first + FC_BOX_PART * STEP, rest);
+#pragma unroll
+    for (int i = 0; i < V; i++) to[i] += rest[i];
+  } else {
+    constexpr int FOURS = N / 4 * 4, ALL = V + (N - 1) * STEP;
+    float two[ALL], four[ALL];
+#pragma unroll
+    for (int i = 0; i + STEP < ALL; i++) two[i] = w[first + i] + w[first + i + STEP];
+#pragma unroll
+    for (int i = 0; i + 3 * STEP < ALL; i++) four[i] = two[i] + two[i + 2 * STEP];
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      if (N < 4) to[i] = N == 1 ? w[first + i] : two[N > 1 ? i : 0];
+#pragma unroll
+      for (int k = 0; k < FOURS; k += 4) to[i] = k ? to[i] + four[i + k * STEP] : four[i];
+      if (N > 4 && N & 2) to[i] += two[N > 4 ? i + FOURS * STEP : 0];
+      if (N > 1 && N & 1) to[i] += w[first + i + (N - 1) * STEP];
+    }
+  }
+}
+
+// One statistic of floats that follows from sums or squares. SHRINKS: of the samples that are in the signal.
+template <int WHICH, int KX, int KY, bool SHRINKS = false> struct fc_box_sums {
+  static constexpr int NX = KX, NY = KY;
+  static constexpr bool LINE = false;
+  typedef fc_statistic<WHICH, KX * KY, FC_F32, FC_IMAGE> statistic;
+  static_assert(!statistic::SPREAD && !statistic::EXTREME, "sums");
+
+  template <int STEP, int V, int NW>
+  FC_DEVICE void across(const float (&w)[NW], int first, float (&h)[V]) const {
+    float part[NW];
+#pragma unroll
+    for (int i = 0; i < NW; i++) part[i] = statistic::policy::of(w[i]);
+    fc_box_sum<KX, STEP>(part, first, h);
+  }
+  FC_DEVICE float down(const float (&h)[KY]) const {
+    float done[1];
+    fc_box_sum<KY, 1>(h, 0, done);
+    return done[0];
+  }
+  template <int STEP, int V, int NW>
+  FC_DEVICE void along(const float (&h)[NW], int first, float (&done)[V]) const {
+    fc_box_sum<KY, STEP>(h, first, done);
+  }
+  template <int V> FC_DEVICE void finish(float (&done)[V]) const {
+    if constexpr (!SHRINKS) whole(done);
+  }
+
+  // Of windows that are not cut.
+  template <int V> FC_DEVICE void whole(float (&done)[V]) const {
+    float sum[V];
+#pragma unroll
+    for (int i = 0; i < V; i++) sum[i] = done[i];
+    statistic::of_windows(sum, done);
+  }
+
+  // Positions of a window of N around `at` that are in a signal of so many.
+  template <int N> static FC_DEVICE int inside(int at, int all) {
+    return min(at - N / 2 + N, all) - max(at - N / 2, 0);
+  }
+  template <int STEP, int V> FC_DEVICE void shrunk(const fc_window_place &of, float (&v)[V]) const {
+    const int rows = inside<KY>(of.y, of.height), width = of.width / STEP;
+#pragma unroll
+    for (int i = 0; i < V; i++) v[i] = of_count(v[i], rows * inside<KX>((of.x + i) / STEP, width));
+  }
+  static FC_DEVICE float of_count(float sum, int count) {
+    const float n = static_cast<float>(count);
+    return WHICH == FC_STATISTIC_MEAN  ? fc_mean_of(sum, n, 1 / n)
+           : WHICH == FC_STATISTIC_RMS ? sqrtf(sum / n)
+                                       : sum;
+  }
+
+  // Rows of the first part of a window, and of the rest.
+  static constexpr int PART = KY < FC_BOX_PART ? KY : FC_BOX_PART, REST = KY - PART;
+
+  // What a thread keeps from row to row: what was made of the last row (some[0]), the sums of the last two
+  // and of the two that ended one row earlier, and, from some[3] on, the fours that a part has so far whose
+  // first row was k rows ago; and, of a part of 4 n + 3 rows, all but its last one (rest). First parts of
+  // longer windows wait in a ring until the rest is there.
+  template <int V, int THREADS> struct kept {
+    float some[PART > 1 ? PART - 1 : 1][V], rest[V];
+    float *room;
+    int at;
+    FC_DEVICE void begin() {
+      __shared__ __align__(16) float all[REST ? REST * THREADS * V : 4];
+      room = all + static_cast<int>(threadIdx.x) * V, at = 0;
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        rest[i] = 0;
+#pragma unroll
+        for (int k = 0; k + 1 < PART || k == 0; k++) some[k][i] = 0;
+      }
+      if (REST)
+#pragma unroll 1
+        for (int k = 0; k < REST; k++)
+#pragma unroll
+          for (int i = 0; i < V; i++) room[k * THREADS * V + i] = 0;
+    }
+    // The sum of N rows that ends with the one that is added; `two` and `four` end there too.
+    template <int N> FC_DEVICE float ends(int i, float h, float two, float four) const {
+      constexpr int FOURS = N / 4 * 4;
+      return N % 4 == 0   ? (N == 4 ? four : some[N > 4 ? N - 2 : 0][i] + four)
+             : N % 4 == 1 ? (N == 1 ? h : some[N > 1 ? N - 2 : 0][i] + h)
+             : N % 4 == 2 ? (N == 2 ? two : some[FOURS][i] + two)
+                          : (N == 3 ? some[1][i] : rest[i]) + h;
+    }
+
+    // Adds what was made of a row.
+    FC_DEVICE void add(const float (&h)[V], float (&done)[V]) {
+      constexpr int LAST = REST ? REST : PART, HELD = LAST % 4 == 3 && LAST > 3 ? LAST - 3 : 0;
+      float *waiting = room + at * THREADS * V, first[V];
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        const float two = some[0][i] + h[i], four = some[PART > 3 ? 2 : 0][i] + two;
+        first[i] = ends<PART>(i, h[i], two, four);
+        if (REST) done[i] = ends<LAST>(i, h[i], two, four);
+        if (HELD) rest[i] = some[HELD][i] + two;
+#pragma unroll
+        for (int k = PART - 2; k > 0; k--)
+          some[k][i] = k == 1 ? two : k % 4 != 3 ? some[k - 1][i] : k == 3 ? four : some[k - 1][i] + four;
+        some[0][i] = h[i];
+      }
+#pragma unroll
+      for (int i = 0; i < V; i++) done[i] = REST ? waiting[i] + done[i] : first[i];
+      if (!REST) return;
+      fc_window_keep(waiting, first);
+      at = at + 1 < REST ? at + 1 : 0;
+    }
+  };
+
+  template <int STEP, int V, int NW, int THREADS>
+  FC_DEVICE void add(const float (&w)[NW], int first, kept<V, THREADS> &k, float (&done)[V]) const {
+    float h[V];
+    across<STEP>(w, first, h);
+    k.add(h, done);
+    finish(done);
+  }
+};
+
+template <int WHICH, int KX, int KY, bool SHRINKS, int V, int THREADS>
+struct fc_window_kept<fc_box_sums<WHICH, KX, KY, SHRINKS>, V, THREADS> {
+  typedef typename fc_box_sums<WHICH, KX, KY, SHRINKS>::template kept<V, THREADS> type;
+  static FC_DEVICE void begin(type &kept) { kept.begin(); }
+};
+template <int WHICH, int KX, int KY, bool SHRINKS>
+struct fc_window_shrinks<fc_box_sums<WHICH, KX, KY, SHRINKS>> {
+  static constexpr bool value = SHRINKS;
 };
 
 #endif

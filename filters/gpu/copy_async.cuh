@@ -7,11 +7,14 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-// Asynchronous copies, where the device supports them, of words of 4 or 8 bytes, and of aligned 16 bytes;
-// complete for the thread when it has awaited all that it committed, and for others after a barrier.
+// Asynchronous copies, where the device supports them, of words of 4, 8 or 16 bytes, through the first-level
+// cache, and of aligned 16 bytes, past it; complete for the thread when it has awaited all that it committed,
+// and for others after a barrier.
 template <int BYTES = 4> __device__ __forceinline__ void fc_copy_word(void *shared, const void *global) {
 #if __CUDA_ARCH__ < 800
-  if (BYTES == 8)
+  if (BYTES == 16)
+    *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+  else if (BYTES == 8)
     *static_cast<uint2 *>(shared) = *static_cast<const uint2 *>(global);
   else
     *static_cast<uint32_t *>(shared) = *static_cast<const uint32_t *>(global);

@@ -31,33 +31,27 @@ template <int BORDER, int H, int NY, int Y, int J> FC_DEVICE constexpr int fc_fe
 }
 
 // How outputs are made: of<STEP, BORDER, H, V, NW>(op, first, see, give) calls see(r, w) for the windows of a
-// thread in row r, and give(y, done) for each row of outputs.
-template <class Op> struct fc_few_rows;
-
-template <int KX, int KY> struct fc_few_rows<fc_separable<KX, KY>> {
+// thread in row r, and give(y, done) for each row of outputs. Those that sum what they make of each row:
+template <class Op> struct fc_few_rows {
   template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const fc_separable<KX, KY> &op, int first, See see, Give give) {
+  static FC_DEVICE void of(const Op &op, int first, See see, Give give) {
     float h[H + 1][V];
 #pragma unroll
     for (int r = 0; r <= H; r++) {
       float w[NW];
       see(r, w);
-#pragma unroll
-      for (int i = 0; i < V; i++) {
-        h[r][i] = 0;
-#pragma unroll
-        for (int k = 0; k < KX; k++) h[r][i] = fmaf(op.x[k], w[first + i + k * STEP], h[r][i]);
-      }
+      op.template across<STEP>(w, first, h[r]);
     }
     fc_few_each<H>([&](auto y) {
-      float done[V];
+      float done[V], column[V][Op::NY];
+      fc_few_each<Op::NY>([&](auto j) {
+        constexpr int r = fc_few_source<BORDER, H, Op::NY, decltype(y)::value, decltype(j)::value>();
 #pragma unroll
-      for (int i = 0; i < V; i++) done[i] = 0;
-      fc_few_each<KY>([&](auto j) {
-        constexpr int r = fc_few_source<BORDER, H, KY, decltype(y)::value, decltype(j)::value>();
-#pragma unroll
-        for (int i = 0; i < V; i++) done[i] = fmaf(op.y[j.value], h[r][i], done[i]);
+        for (int i = 0; i < V; i++) column[i][j.value] = h[r][i];
       });
+#pragma unroll
+      for (int i = 0; i < V; i++) done[i] = op.down(column[i]);
+      op.finish(done);
       give(y.value, done);
     });
   }
@@ -156,31 +150,31 @@ struct fc_few_rows<fc_box<WHICH, KX, KY, DTYPE, OUT>> {
 // ---- one column, taken as one row --------------------------------------------------------
 
 // TURNS: each(v, constant) is what is made of a sample first.
-template <class Op> struct fc_turned;
-
-template <int KX, int KY> struct fc_turned<fc_separable<KX, KY>> : fc_separable<KX, KY> {
-  static constexpr int NX = KY, NY = 1;
+template <class Op> struct fc_turned : Op {
+  static constexpr int NX = Op::NY, NY = 1;
   static constexpr bool TURNS = true;
+  template <int STEP, int V> FC_DEVICE void shrunk(const fc_window_place &of, float (&v)[V]) const {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      v[i] = Op::of_count(v[i], Op::template inside<Op::NY>((of.x + i) / STEP, of.width / STEP));
+  }
   template <int BORDER> FC_DEVICE float each(float v, float constant) const {
-    float h = 0;
-    fc_few_each<KX>([&](auto k) {
-      constexpr int source = fc_few_source<BORDER, 1, KX, 0, decltype(k)::value>();
-      h = fmaf(this->x[k.value], source ? constant : v, h);
+    float w[Op::NX], h[1];
+    fc_few_each<Op::NX>([&](auto k) {
+      constexpr int source = fc_few_source<BORDER, 1, Op::NX, 0, decltype(k)::value>();
+      w[k.value] = source ? constant : v;
     });
-    return h;
+    this->template across<1>(w, 0, h);
+    return h[0];
   }
 };
-template <int KX, int KY> struct fc_few_rows<fc_turned<fc_separable<KX, KY>>> {
+template <class Op> struct fc_few_rows<fc_turned<Op>> {
   template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const fc_separable<KX, KY> &op, int first, See see, Give give) {
+  static FC_DEVICE void of(const Op &op, int first, See see, Give give) {
     float w[NW], done[V];
     see(0, w);
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-      done[i] = 0;
-#pragma unroll
-      for (int j = 0; j < KY; j++) done[i] = fmaf(op.y[j], w[first + i + j * STEP], done[i]);
-    }
+    op.template along<STEP>(w, first, done);
+    op.finish(done);
     give(0, done);
   }
 };
@@ -220,6 +214,8 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT>
 struct fc_few_rows<fc_turned<fc_box<WHICH, KX, KY, DTYPE, OUT>>>
     : fc_few_rows<fc_box<WHICH, KY, KX, DTYPE, OUT>> {};
 
+template <class Op> struct fc_window_shrinks<fc_turned<Op>> : fc_window_shrinks<Op> {};
+
 // ---- the kernel --------------------------------------------------------------------------
 
 template <class Op> struct fc_few_turns { static constexpr bool value = false; };
@@ -247,7 +243,11 @@ template <int H, class M> struct fc_few : M {
     l.begin(a, first, t, true);
 #pragma unroll
     for (int q = 0; q < ALL_ROWS; q += B) {
-      l.fetch([&](int u) -> fc_march_begin { return {line.in + (q + u) * a.in_row, q + u < H}; });
+      l.fetch(
+          [&](int u) -> fc_march_begin {
+            return {line.in + (q + u) * a.in_row, q + u < H};
+          },
+          [&](int u) { return rows[q + u]; }, t);
       l.put(
           a, t, pre,
           [&](int u) -> fc_march_row {
@@ -272,6 +272,8 @@ template <int H, class M> struct fc_few : M {
       };
       fc_few_rows<Op>::template of<M::DISTANCE, M::ENDS, H, V, W::NW>(
           op, W::FIRST, see, [&](int y, float(&v)[V]) {
+            if constexpr (fc_window_shrinks<Op>::value)
+              op.template shrunk<M::DISTANCE>({p.first, y, a.across, H}, v);
             if constexpr (M::APART)
               M::give_apart(line.out, p.first, a.out_row, v, p.left, post, room, noted);
             else

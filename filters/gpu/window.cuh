@@ -4,8 +4,9 @@
 // stores its samples, and, of march.cuh and row.cuh, the sums and the layout of a block's row in shared
 // memory.
 //
-// Sums run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the top, so the
-// bits are those of the precompiled kernels. Compiled by NVRTC without contraction, as map.cuh, in f32.
+// Sums of products run in the order of conv1d.h, conv2d.h and sepconv.h, from 0 on, a row at a time from the
+// top, so the bits are those of the precompiled kernels. Compiled by NVRTC without contraction, as map.cuh,
+// in f32.
 #ifndef FC_FILTERS_GPU_WINDOW_CUH
 #define FC_FILTERS_GPU_WINDOW_CUH
 
@@ -100,6 +101,13 @@ template <typename Op, int V, int THREADS> struct fc_window_kept {
   }
 };
 
+// Whether an operator's windows are cut at the signal's ends: op.shrunk(of, v) makes the outputs at a place
+// of what it said of windows that have zeros there.
+struct fc_window_place {
+  int x, y, width, height; // first output of a thread, in elements of a row, and its row; of the signal
+};
+template <typename Op> struct fc_window_shrinks { static constexpr bool value = false; };
+
 // Taps in reading order: horizontal, and vertical.
 template <int KX, int KY> struct fc_separable {
   static constexpr int NX = KX, NY = KY, KEPT = KY;
@@ -118,6 +126,34 @@ template <int KX, int KY> struct fc_separable {
       done[i] = fmaf(y[KY - 1], h, sum[0][i]);
 #pragma unroll
       for (int j = 0; j < KY - 1; j++) sum[j][i] = fmaf(y[KY - 2 - j], h, sum[j + 1][i]);
+    }
+  }
+
+  // The same by itself, for few.cuh: what is made of a row, the output of what was made of all rows, and that
+  // of such numbers that lie along a row.
+  template <int STEP, int V, int NW>
+  FC_DEVICE void across(const float (&w)[NW], int first, float (&h)[V]) const {
+    products<STEP>(x, w, first, h);
+  }
+  FC_DEVICE float down(const float (&h)[KY]) const {
+    float done[1];
+    products<1>(y, h, 0, done);
+    return done[0];
+  }
+  template <int STEP, int V, int NW>
+  FC_DEVICE void along(const float (&h)[NW], int first, float (&done)[V]) const {
+    products<STEP>(y, h, first, done);
+  }
+  template <int V> FC_DEVICE void finish(float (&)[V]) const {}
+
+private:
+  template <int STEP, int TAPS, int V, int NW>
+  static FC_DEVICE void products(const float (&taps)[TAPS], const float (&w)[NW], int first, float (&to)[V]) {
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      to[i] = 0;
+#pragma unroll
+      for (int k = 0; k < TAPS; k++) to[i] = fmaf(taps[k], w[first + i + k * STEP], to[i]);
     }
   }
 };

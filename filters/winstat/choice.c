@@ -23,7 +23,6 @@ typedef struct pick {
   unsigned left;        /* their bits */
   int totals;           /* number of those of sums and squares */
   unsigned strips;      /* bits of those that strips.cu can make */
-  int listed;           /* their number */
 } pick;
 
 /* Whether so many blocks with so much memory each fit a multiprocessor. Registers are bounded for that by the
@@ -32,10 +31,6 @@ static int fits(const pick *k, int64_t bytes, int blocks) {
   const fc_winstat_chip *chip = &k->c->chip;
   const int64_t granule = 128, each = (bytes + chip->reserved + granule - 1) / granule * granule;
   return bytes <= chip->block && blocks * each <= chip->all;
-}
-
-static int64_t planes_of(const fc_view *in) {
-  return in->shape[FC_AXIS_N] * in->shape[FC_AXIS_C];
 }
 
 /* ---- deviations and roots ------------------------------------------------------------------- */
@@ -108,66 +103,11 @@ static unsigned strips_of(const pick *k) {
          (dtype == FC_U8 && area <= UINT32_MAX / (size * size) ? SQUARED : 0);
 }
 
-static int is_small(int64_t v) {
-  return v > -(1 << 30) && v < 1 << 30;
-}
-
-/* Elements are aligned to their type, in an order that 32 bits can number. */
-static int is_near(const fc_view *v, int64_t columns) {
-  const int64_t size = (int64_t)fc_dtype_size(v->dtype), step = v->stride[FC_AXIS_X];
-  for (int a = 0; a < FC_AXES; a++)
-    if (v->stride[a] % size != 0 || !is_small(v->shape[a])) return 0;
-  return (uintptr_t)v->data % (uintptr_t)size == 0 && step > 0 && step < 1 << 16 && is_small(step * columns);
-}
-
-/* Whether sums computed in floats give the required results: either exact, or with the rounding that the
- * definition has too. */
-static int is_summed_in_floats(const pick *k) {
-  const int dtype = k->in->dtype;
-  if (dtype == FC_F32) return k->w->compute == FC_F32;
-  return (dtype == FC_U8 || dtype == FC_I16 || dtype == FC_U16) &&
-         k->across * k->tall * fc_winstat_magnitude(dtype) < 1 << 23;
-}
-
-/* Windows along rows of integers alone: sixteen rows are processed at once, and from so many columns on
- * kernels for rows are faster. Only those whose segments are added in the same order as in other kernels. */
-static int suits_rows(const pick *k) {
-  enum { LEAST = 8, COLUMNS = 256 };
-  return (k->across - 1) / RUN <= 1 && k->in->shape[FC_AXIS_Y] >= LEAST && k->in->shape[FC_AXIS_X] < COLUMNS;
-}
-
-/* A single sum or mean; in rows of integers, where the general kernels are slow, also of windows that
- * strips.cu does not take. */
-static int is_box(const pick *k, int which) {
-  enum { SEGMENTS = 2 };
-  const int alone = !k->c->whole && k->w->n_stats == 1 && k->tall == 1 && !fc_dtype_is_float(k->in->dtype);
-  if (!alone && (k->listed != 1 || !(k->strips >> k->w->stat[which] & 1))) return 0;
-  return k->in->dtype == k->out->dtype && k->in->kind == k->out->kind &&
-         fc_winstat_warm(k->across) <= SEGMENTS && is_summed_in_floats(k) &&
-         is_near(k->in, k->in->shape[FC_AXIS_X] + k->across - 1) &&
-         is_near(k->out, k->in->shape[FC_AXIS_X]) && (k->tall > 1 || suits_rows(k));
-}
-
-/* If only one block fits a multiprocessor strips.cu, whose strips may be narrower, is as fast. */
-static int takes_box_pixels(const pick *k, int which) {
-  enum { LEAST = 40 }; /* columns for which a separate strip is worthwhile */
-  const int64_t size = sizeof(float), channels = k->in->shape[FC_AXIS_C];
-  const int warm = fc_winstat_warm(k->across);
-  return is_box(k, which) && k->in->dtype == FC_F32 &&
-         (channels == 3 ? warm <= 2 : channels == 4 && warm <= 1) && k->across > 1 && k->tall > 1 &&
-         k->in->shape[FC_AXIS_X] >= LEAST && k->in->stride[FC_AXIS_X] == channels * size &&
-         k->in->stride[FC_AXIS_C] == size && k->out->stride[FC_AXIS_C] == size &&
-         fits(k, fc_box_bytes(channels == 3 ? FC_BOX_RGB : FC_BOX_RGBA, k->tall), 2);
-}
-
-static int takes_box_march(const pick *k, int which) {
-  return is_box(k, which) && k->in->shape[FC_AXIS_X] >= FC_BOX_THREADS / 2 &&
-         fits(k, fc_box_bytes(FC_BOX_PITCH, k->tall), 2);
-}
-
-static int takes_box_cells(const pick *k, int which) {
-  return is_box(k, which) && planes_of(k->in) <= FC_BOX_UNITS &&
-         fits(k, fc_box_bytes(FC_BOX_CELLS, k->tall) + FC_BOX_TABLES, 2);
+/* In columns and rows of the image; of a single column they are exchanged. */
+static int takes_sums(const pick *k, int which) {
+  const int turned = k->c->turned;
+  return fc_winstat_is_box_of_floats(k->w->stat[which], k->in->dtype, k->w->compute,
+                                     turned ? k->tall : k->across, turned ? k->across : k->tall);
 }
 
 static int takes_strips(const pick *k, int which) {
@@ -180,9 +120,14 @@ static fc_line line_of(const pick *k) {
   return (fc_line){k->in->shape[FC_AXIS_X], k->in->origin[FC_AXIS_X], k->w->before[0], k->across};
 }
 
+static int64_t lines_of(const pick *k) {
+  return k->in->shape[FC_AXIS_N] * k->in->shape[FC_AXIS_Y] * k->in->shape[FC_AXIS_C];
+}
+
 /* At most one statistic is a sum or mean and at most one is of squares, and 32 bits can number all columns
  * and rows. The number of these two, or 0. */
-static int quantities_of(const pick *k, int64_t lines) {
+static int quantities_of(const pick *k) {
+  const int64_t lines = lines_of(k);
   int sums = 0, squares = 0;
   for (int i = 0; i < k->w->n_stats; i++) {
     const unsigned bit = k->left & 1u << k->w->stat[i];
@@ -195,10 +140,6 @@ static int quantities_of(const pick *k, int64_t lines) {
                  lines <= INT32_MAX / t.stretches
              ? sums + squares
              : 0;
-}
-
-static int64_t lines_of(const pick *k) {
-  return k->in->shape[FC_AXIS_N] * k->in->shape[FC_AXIS_Y] * k->in->shape[FC_AXIS_C];
 }
 
 /* Whether elements are floats, and 32 bits can number the words of a row. */
@@ -223,7 +164,7 @@ static int is_interleaved(const pick *k) {
   return channels > 1 && channels <= FC_SHORT_CHANNELS && k->in->stride[FC_AXIS_C] == sizeof(float);
 }
 
-/* Rows, or boxes in images of one, with so many quantities. */
+/* Rows, with so many quantities. */
 static int fits_short(const pick *k, int quantities) {
   const fc_line l = line_of(k);
   const int64_t channels = k->in->shape[FC_AXIS_C], frames = k->in->shape[FC_AXIS_N],
@@ -236,20 +177,6 @@ static int fits_short(const pick *k, int quantities) {
       fc_short_cut_of(&l, together ? (int)channels : 1, quantities, follow(k) ? frames * rows : rows);
   const int64_t planes = channels / c.channels * (frames * rows / c.lines);
   return (c.lines + c.rows - 1) / c.rows * planes <= INT32_MAX / c.pieces && fits(k, fc_short_bytes(&c), 1);
-}
-
-/* Boxes in images of one row: the border above and below repeats it, is zero or does not count. */
-static int takes_flat(const pick *k, int which) {
-  enum { MOST = 2 * RUN }; /* longest window whose sums do not depend on the order of segments */
-  const fc_winstat_span y = fc_winstat_read(k->w, k->in, NULL, 1, FC_AXIS_Y);
-  const int alone = k->w->shrink && y.lo == 0 && y.hi == 1,
-            filled = k->edges && k->edges->border == FC_BORDER_CONSTANT && k->edges->code != 0;
-  (void)which;
-  if (k->in->dtype != FC_F32 || k->in->shape[FC_AXIS_Y] != 1 || k->tall == 1 || k->across > MOST ||
-      k->tall > MOST || (!alone && (!k->edges || filled)) || k->listed != k->w->n_stats)
-    return 0;
-  const int quantities = quantities_of(k, k->in->shape[FC_AXIS_N] * k->in->shape[FC_AXIS_C]);
-  return quantities > 0 && fits_short(k, quantities);
 }
 
 static int is_row(const pick *k) {
@@ -270,7 +197,7 @@ static int is_short(const pick *k) {
 static int takes_short(const pick *k, int which) {
   (void)which;
   if (!is_short(k)) return 0;
-  const int quantities = quantities_of(k, lines_of(k));
+  const int quantities = quantities_of(k);
   return quantities > 0 && fits_short(k, quantities);
 }
 
@@ -280,7 +207,7 @@ static int takes_single(const pick *k, int which) {
   const fc_winstat_span x = fc_winstat_read(k->w, k->in, NULL, 0, FC_AXIS_X);
   (void)which;
   return k->in->shape[FC_AXIS_X] == 1 && is_row(k) && fc_line_groups_of(k->across).segments < 2 &&
-         (k->edges || (x.lo == 0 && x.hi == 1)) && follow(k) && quantities_of(k, lines_of(k)) > 0 &&
+         (k->edges || (x.lo == 0 && x.hi == 1)) && follow(k) && quantities_of(k) > 0 &&
          suits_short(k->in, 1) && suits_short(k->out, 1) && lines_of(k) <= INT32_MAX / 2;
 }
 
@@ -292,13 +219,12 @@ static int takes_lines(const pick *k, int which) {
   return is_row(k) && in->dtype == FC_F32 && in->stride[FC_AXIS_X] == size && (uintptr_t)in->data % 4 == 0 &&
          in->stride[FC_AXIS_Y] % size == 0 && in->stride[FC_AXIS_N] % size == 0 &&
          in->stride[FC_AXIS_C] % size == 0 && k->out->dtype == FC_F32 && k->out->stride[FC_AXIS_X] == size &&
-         quantities_of(k, lines_of(k)) > 0;
+         quantities_of(k) > 0;
 }
 
 static int takes_ring(const pick *k, int which) {
   const fc_line_groups g = fc_line_groups_of(k->across);
-  return g.bits == 5 && takes_lines(k, which) &&
-         fits(k, fc_line_ring_bytes(&g, quantities_of(k, lines_of(k))), 2);
+  return g.bits == 5 && takes_lines(k, which) && fits(k, fc_line_ring_bytes(&g, quantities_of(k)), 2);
 }
 
 static int takes_runs(const pick *k, int which) {
@@ -314,13 +240,10 @@ static const struct {
   int (*takes)(const pick *k, int which);
 } choices[] = {
     /* Of copy on an H200, by 15 x 15 unless said otherwise; times of 16384^2, of bytes of 134 MB. */
-    {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation}, /* 0.067; general ones 0.009 */
-    {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},       /* 0.43; general ones 0.033 */
-    {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},          /* 0.26, to 257 */
-    {FC_WINSTAT_BY_FLAT, PLAIN | SQUARED, takes_flat},   /* 1.14 times the aligned time; strips 21 */
-    {FC_WINSTAT_BY_BOX_PIXELS, PLAIN, takes_box_pixels}, /* 1.34 times the aligned time; box_march 2.95 */
-    {FC_WINSTAT_BY_BOX_MARCH, PLAIN, takes_box_march},   /* 0.90, of the table */
-    {FC_WINSTAT_BY_BOX_CELLS, PLAIN, takes_box_cells},   /* 32 x 32 3.0 times the aligned time; strips 6.45 */
+    {FC_WINSTAT_BY_DEVIATION, SPREADS, takes_deviation},   /* 0.067; general ones 0.009 */
+    {FC_WINSTAT_BY_SPREAD, SPREADS, takes_spread},         /* 0.43; general ones 0.033 */
+    {FC_WINSTAT_BY_PEAK, EXTREMES, takes_peak},            /* 0.26, to 257 */
+    {FC_WINSTAT_BY_SUMS, PLAIN | SQUARED, takes_sums},     /* what is not composed */
     {FC_WINSTAT_BY_STRIPS, PLAIN | SQUARED, takes_strips}, /* 63 x 17 0.37 */
     {FC_WINSTAT_BY_SINGLE, PLAIN | SQUARED, takes_single}, /* 1.44 times the aligned time; rows 59 */
     {FC_WINSTAT_BY_SHORT, PLAIN | SQUARED, takes_short},   /* stereo 0.21; row_runs 0.88 */
@@ -337,12 +260,12 @@ static pick pick_of(const fc_winstat_case *c) {
 
 /* The statistics without a kernel so far. */
 static void count_left(pick *k, const fc_winstat_kernel *kernel, unsigned strips) {
-  k->left = k->strips = 0, k->totals = k->listed = 0;
+  k->left = k->strips = 0, k->totals = 0;
   for (int i = 0; i < k->w->n_stats; i++) {
     const unsigned bit = 1u << k->w->stat[i];
     if (kernel[i] != FC_WINSTAT_BY_ANY) continue;
     k->left |= bit, k->totals += (bit & (PLAIN | SQUARED)) != 0;
-    k->strips |= bit & strips, k->listed += (bit & strips) != 0;
+    k->strips |= bit & strips;
   }
 }
 

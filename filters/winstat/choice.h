@@ -14,21 +14,18 @@ FC_BEGIN_DECLS
 
 /* In the order in which they are asked; the first that takes a statistic makes it. */
 typedef enum fc_winstat_kernel {
-  FC_WINSTAT_BY_DEVIATION,  /* box/spread_bytes.cu: deviations of bytes */
-  FC_WINSTAT_BY_SPREAD,     /* box/spread.cu: deviations of floats */
-  FC_WINSTAT_BY_PEAK,       /* box/extremes.cu: extremes in windows of up to 257 */
-  FC_WINSTAT_BY_FLAT,       /* rows/short.cu: boxes of floats in images of one row */
-  FC_WINSTAT_BY_BOX_PIXELS, /* box/box_pixels.cu: interleaved floats */
-  FC_WINSTAT_BY_BOX_MARCH,  /* box/box_march.cu: at least 128 columns */
-  FC_WINSTAT_BY_BOX_CELLS,  /* box/box_cells.cu: fewer */
-  FC_WINSTAT_BY_STRIPS,     /* box/strips.cu: sums and squares in boxes of up to 256 x 128 */
-  FC_WINSTAT_BY_SINGLE,     /* rows/short.cu: rows of floats of one column */
-  FC_WINSTAT_BY_SHORT,      /* rows/short.cu: short rows of floats, and interleaved channels */
-  FC_WINSTAT_BY_RING,       /* rows/line_ring.cu: long windows */
-  FC_WINSTAT_BY_LINES,      /* line_march of rows/runs.cu: dense rows of floats */
-  FC_WINSTAT_BY_RUNS,       /* row_runs of rows/runs.cu: rows of floats */
-  FC_WINSTAT_BY_ANY,        /* winstat.cu: anything */
-  FC_WINSTAT_BY_HOST        /* none that makes the border: the host does, then the case without edges */
+  FC_WINSTAT_BY_DEVIATION, /* box/spread_bytes.cu: deviations of bytes */
+  FC_WINSTAT_BY_SPREAD,    /* box/spread.cu: deviations of floats */
+  FC_WINSTAT_BY_PEAK,      /* box/extremes.cu: extremes in windows of up to 257 */
+  FC_WINSTAT_BY_SUMS,      /* box/sums.cu: sums and squares of floats in boxes of up to 31 x 31 */
+  FC_WINSTAT_BY_STRIPS,    /* box/strips.cu: others in boxes of up to 256 x 128 */
+  FC_WINSTAT_BY_SINGLE,    /* rows/short.cu: rows of floats of one column */
+  FC_WINSTAT_BY_SHORT,     /* rows/short.cu: short rows of floats, and interleaved channels */
+  FC_WINSTAT_BY_RING,      /* rows/line_ring.cu: long windows */
+  FC_WINSTAT_BY_LINES,     /* line_march of rows/runs.cu: dense rows of floats */
+  FC_WINSTAT_BY_RUNS,      /* row_runs of rows/runs.cu: rows of floats */
+  FC_WINSTAT_BY_ANY,       /* winstat.cu: anything */
+  FC_WINSTAT_BY_HOST       /* none that makes the border: the host does, then the case without edges */
 } fc_winstat_kernel;
 
 /* Shared memory in bytes: of a block at most, of a multiprocessor, and of that what each block takes besides
@@ -42,6 +39,7 @@ typedef struct fc_winstat_case {
   const fc_view *in, *out;
   const fc_edges *edges; /* kernels make this border; NULL: the host has, or windows shrink */
   int32_t whole;         /* the views are to be a whole signal, without a border of the host's */
+  int32_t turned;        /* window and views are those of a single column, with x and y exchanged */
   fc_winstat_chip chip;
 } fc_winstat_case;
 

@@ -21,21 +21,22 @@ struct call {
   void *scratch;
   uint32_t *notes;
   cudaStream_t stream;
+  bool turned; // of an image of a single column, with x and y exchanged
 };
 
 // Statistic number `which` of those wanted.
 fc_status run_spread_bytes(const call &c, int which);
 fc_status run_spread(const call &c, int which);
 fc_status run_peak(const call &c, int which);
-fc_status run_box_pixels(const call &c, int which);
-fc_status run_box_march(const call &c, int which);
-fc_status run_box_cells(const call &c, int which);
 
-// Those in `mask`, bits of fc_winstat_stat, by strips.cu; kernels for boxes have the same bits.
+// The pass's statistics of sums and of sums of squares in boxes, by sums.cu.
+fc_status run_sums(const pass<float> &p, cudaStream_t stream);
+
+// Those in `mask`, bits of fc_winstat_stat, by strips.cu.
 fc_status run_strips(const call &c, unsigned mask);
 
 // The pass's statistics of sums and of sums of squares along rows, of the kernels between
-// FC_WINSTAT_BY_SINGLE and FC_WINSTAT_BY_RUNS, or FC_WINSTAT_BY_FLAT. All have the same bits.
+// FC_WINSTAT_BY_SINGLE and FC_WINSTAT_BY_RUNS. All have the same bits.
 fc_status run_runs(const pass<float> &p, fc_winstat_kernel kernel, cudaStream_t stream);
 
 // The parts of run_runs. All positions in `line` are for row 0 and its column 0; `sum` and `square` are

@@ -242,3 +242,10 @@ int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, in
   if (stat == FC_WINSTAT_VAR && out_dtype != FC_F32) return 0;
   return stat == FC_WINSTAT_SUM || stat == FC_WINSTAT_MEAN || in_dtype == FC_U8;
 }
+
+_Static_assert(FC_WINSTAT_SUMS_MOST <= FC_FUNCTION_BOX_MOST, "all of them are composed");
+
+int fc_winstat_is_box_of_floats(int stat, int in_dtype, int compute, int64_t columns, int64_t rows) {
+  return in_dtype == FC_F32 && compute == FC_F32 && !is_extreme(stat) && !is_spread(stat) && rows > 1 &&
+         columns <= FC_WINSTAT_SUMS_MOST && rows <= FC_WINSTAT_SUMS_MOST;
+}

@@ -749,9 +749,15 @@ static fc_status run_floats(const call &c, fc_winstat_kernel kernel, unsigned ma
   pass<float> p = pass_of<float>(c);
   ask_for(&p, c.w, mask);
   p.n0 = p.y0 = 0, p.frames = c.in->shape[FC_AXIS_N], p.rows = c.in->shape[FC_AXIS_Y];
-  // Rows beyond the only one do not count.
-  if (kernel == FC_WINSTAT_BY_FLAT && p.shrink) p.area = static_cast<float>(p.window[0]);
-  return run_runs(p, kernel, c.stream);
+  return kernel == FC_WINSTAT_BY_SUMS ? run_sums(p, c.stream) : run_runs(p, kernel, c.stream);
+}
+
+// With x and y exchanged, once more where they are.
+template <class Run> static fc_status run_turned(call c, Run run) {
+  const fc_winstat w = fc_winstat_turned(c.w);
+  const fc_view in = fc_winstat_turned_view(c.in), out = fc_winstat_turned_view(c.out);
+  c.w = &w, c.in = &in, c.out = &out, c.turned = !c.turned;
+  return run(c);
 }
 
 // ---- choosing ---------------------------------------------------------------
@@ -763,9 +769,6 @@ static launcher launcher_of(fc_winstat_kernel kernel) {
   case FC_WINSTAT_BY_DEVIATION: return run_spread_bytes;
   case FC_WINSTAT_BY_SPREAD: return run_spread;
   case FC_WINSTAT_BY_PEAK: return run_peak;
-  case FC_WINSTAT_BY_BOX_PIXELS: return run_box_pixels;
-  case FC_WINSTAT_BY_BOX_MARCH: return run_box_march;
-  case FC_WINSTAT_BY_BOX_CELLS: return run_box_cells;
   default: return nullptr;
   }
 }
@@ -781,6 +784,8 @@ static fc_status run_kernel(const call &c, fc_winstat_kernel kernel, const fc_wi
     if (status != FC_OK) return status;
   }
   if (mask == 0 || launcher_of(kernel)) return FC_OK;
+  if (kernel == FC_WINSTAT_BY_SUMS && c.turned)
+    return run_turned(c, [&](const call &back) { return run_floats(back, kernel, mask); });
   return kernel == FC_WINSTAT_BY_STRIPS ? run_strips(c, mask)
          : kernel == FC_WINSTAT_BY_ANY  ? run_any(c, mask)
                                         : run_floats(c, kernel, mask);
@@ -801,7 +806,7 @@ static fc_status chip_of(fc_winstat_chip *chip) {
 
 // `whole`: the border is not the host's.
 static fc_status run_chosen(const call &c, bool whole) {
-  fc_winstat_case k = {c.w, c.in, c.out, c.edges, whole, {}};
+  fc_winstat_case k = {c.w, c.in, c.out, c.edges, whole, c.turned, {}};
   fc_winstat_kernel chosen[FC_WINSTAT_STATS];
   if (fc_view_count(c.out) == 0) return FC_OK;
   fc_status status = chip_of(&k.chip);
@@ -816,12 +821,9 @@ static fc_status run_chosen(const call &c, bool whole) {
 // ---- images of a single column ----------------------------------------------
 
 // run_chosen with x and y exchanged where fc_winstat_stands says so.
-static fc_status run_lying(call c, bool whole) {
+static fc_status run_lying(const call &c, bool whole) {
   if (!fc_winstat_stands(c.w, c.in)) return run_chosen(c, whole);
-  const fc_winstat w = fc_winstat_turned(c.w);
-  const fc_view in = fc_winstat_turned_view(c.in), out = fc_winstat_turned_view(c.out);
-  c.w = &w, c.in = &in, c.out = &out;
-  return run_chosen(c, whole);
+  return run_turned(c, [&](const call &lying) { return run_chosen(lying, whole); });
 }
 
 } // namespace winstat
@@ -836,11 +838,13 @@ extern "C" size_t fc_winstat_cuda_scratch(const fc_winstat *w, const fc_view *in
 
 extern "C" fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in, const fc_view *out,
                                      void *scratch, uint32_t *notes, void *stream) {
-  return winstat::run_lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream)}, false);
+  return winstat::run_lying({w, in, nullptr, out, scratch, notes, static_cast<cudaStream_t>(stream), false},
+                            false);
 }
 
 extern "C" fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                            const fc_view *out, void *scratch, uint32_t *notes, void *stream) {
   const fc_edges *made = w->shrink ? nullptr : edges;
-  return winstat::run_lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream)}, true);
+  return winstat::run_lying({w, in, made, out, scratch, notes, static_cast<cudaStream_t>(stream), false},
+                            true);
 }

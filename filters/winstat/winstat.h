@@ -26,6 +26,9 @@ FC_BEGIN_DECLS
 /* Columns and rows of a window, at most, of which one kernel makes the deviations of floats, in an order of
  * its own. */
 #define FC_WINSTAT_SPREAD_MOST 33
+/* ... of which sums of floats, and of their squares, are made in an order of their own (filters/gpu/box.cuh).
+ */
+#define FC_WINSTAT_SUMS_MOST 31
 
 /* On a device windows slide along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than
  * SLIDE_MAX columns are combined from blocks of ROW_BLOCK. */
@@ -114,6 +117,10 @@ FC_FILTERS_API int fc_winstat_is_quick(int kind, int in_dtype, int out_dtype, in
 /* Whether there is a composed kernel (filters/gpu/box.cuh) for a statistic of images in windows of so many
  * columns and rows: one that is exact in any order, with sums of 32 bits. */
 FC_FILTERS_API int fc_winstat_is_box(int stat, int in_dtype, int out_dtype, int64_t columns, int64_t rows);
+/* The same of sums of floats, and of their squares, with an order of their own on a GPU: in windows of
+ * several rows. */
+FC_FILTERS_API int fc_winstat_is_box_of_floats(int stat, int in_dtype, int compute, int64_t columns,
+                                               int64_t rows);
 /* Whether a window along rows is best composed as such a one of one row: of short ones several lie in a
  * block.
  */

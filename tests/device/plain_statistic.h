@@ -171,21 +171,43 @@ static float plain_variance(const plain_window *w) {
   return all * (1 / (float)w->count);
 }
 
+/* What is said of a sum, or a sum of squares, of so many floats. */
+static float plain_of_sum(int which, float sum, gint64 count) {
+  const float n = (float)count, q = sum * (1 / n), exact = fmaf(fmaf(-q, n, sum), 1 / n, q);
+  if (which == FC_WINSTAT_MEAN) return fabsf(q) < INFINITY ? exact : q;
+  return which == FC_WINSTAT_RMS ? sqrtf(sum / n) : sum;
+}
+
 static float plain_floats(const plain_window *w) {
   if (plain_is_spread(w->which)) {
     const float variance = plain_variance(w);
     return w->which == FC_WINSTAT_STD ? sqrtf(variance) : variance;
   }
-  const plain_piece v = plain_piece_of(w);
-  const float n = (float)w->count;
-  switch (w->which) {
-  case FC_WINSTAT_MEAN: {
-    const float q = v.p * (1 / n), exact = fmaf(fmaf(-q, n, v.p), 1 / n, q);
-    return fabsf(q) < INFINITY ? exact : q;
+  return plain_of_sum(w->which, plain_piece_of(w).p, w->count);
+}
+
+/* A sum of `count` floats: those of four, by halves, one after the other, then of two, and of one; of more
+ * than sixteen that of these, and of the rest (filters/gpu/box.cuh). */
+static float plain_sum(const float *v, gint64 count) {
+  if (count > PLAIN_RUN) return plain_sum(v, PLAIN_RUN) + plain_sum(v + PLAIN_RUN, count - PLAIN_RUN);
+  float sum = 0;
+  for (gint64 i = 0, n = 0; i < count; i += n) {
+    n = count - i >= 4 ? 4 : count - i >= 2 ? 2 : 1;
+    const float some = n == 1 ? v[i] : n == 2 ? v[i] + v[i + 1] : (v[i] + v[i + 1]) + (v[i + 2] + v[i + 3]);
+    sum = i ? sum + some : some;
   }
-  case FC_WINSTAT_RMS: return sqrtf(v.p / n);
-  default: return v.p;
+  return sum;
+}
+
+/* Of columns and rows, in reading order; `count` samples are not zeros beyond the signal's ends. */
+static float plain_box(int which, const float *samples, gint64 nx, gint64 ny, gint64 count) {
+  g_autofree float *row = g_new(float, (gsize)nx), *sums = g_new(float, (gsize)ny);
+  const gboolean squares = which == FC_WINSTAT_RMS || which == FC_WINSTAT_SUMSQ;
+  for (gint64 y = 0; y < ny; y++) {
+    for (gint64 x = 0; x < nx; x++) row[x] = samples[y * nx + x] * (squares ? samples[y * nx + x] : 1);
+    sums[y] = plain_sum(row, nx);
   }
+  return plain_of_sum(which, plain_sum(sums, ny), count);
 }
 
 /* Of codes times `scale`: sums are exact, what is said of them is rounded once. */

@@ -477,16 +477,37 @@ static void test_many_taps(void) {
     int in, out;
     gint64 width, channels;
     const char *call;
-  } cases[] = {{"fc_dense<14,9>", 14, 9, FC_U16, FC_U16, 141, 4, ", 8, 1, 32, 32, false, 1, fc_none"},
-               {"fc_dense<19,5>", 19, 5, FC_F32, FC_F32, 286, 4, ", 8, 1, 32, 32, true, 1, fc_none"},
-               {"fc_dense<16,16>", 16, 16, FC_F32, FC_F32, 3440, 2, ", 4, 4, 64, 64, true, 1, fc_none"},
-               {"fc_dense<7,7>", 7, 7, FC_F32, FC_F32, 3440, 2, ", 8, 4, 96, 96, true, 4, fc_none"},
-               {"fc_dense<1,31>", 1, 31, FC_F32, FC_F32, 3440, 2, ", 4, 4, 96, 96, false, 4, fc_none"},
-               {"fc_dense<1,32>", 1, 32, FC_F32, FC_F32, 3440, 2, "  fc_column<float, "},
-               {"fc_dense<1,48>", 1, 48, FC_U8, FC_U8, 304, 3, "  fc_column<uint8_t, "}};
+  } cases[] = {
+      {"fc_dense<14,9>", 14, 9, FC_U16, FC_U16, 141, 4, ", 8, 1, 32, 32, false, false, 1, fc_none"},
+      {"fc_dense<19,5>", 19, 5, FC_F32, FC_F32, 286, 4, ", 8, 1, 32, 32, true, false, 1, fc_none"},
+      {"fc_dense<16,16>", 16, 16, FC_F32, FC_F32, 3440, 2, ", 4, 4, 64, 64, true, false, 1, fc_none"},
+      {"fc_dense<7,7>", 7, 7, FC_F32, FC_F32, 3440, 2, ", 8, 4, 96, 96, true, false, 4, fc_none"},
+      {"fc_dense<1,31>", 1, 31, FC_F32, FC_F32, 3440, 2, ", 4, 4, 96, 96, false, false, 4, fc_none"},
+      {"fc_dense<1,32>", 1, 32, FC_F32, FC_F32, 3440, 2, "  fc_column<float, "},
+      {"fc_dense<1,48>", 1, 48, FC_U8, FC_U8, 304, 3, "  fc_column<uint8_t, "}};
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autofree char *text = text_of_filter(cases[i].entry, cases[i].nx, cases[i].ny, cases[i].in,
                                            cases[i].out, cases[i].width, cases[i].channels);
+    if (!strstr(text, cases[i].call)) g_test_fail_printf("case %u: %s in %s", i, cases[i].call, text);
+  }
+}
+
+/* Rows of floats that a window sees as they are, are copied where registers are short, but by large blocks
+ * only; those of many rows of a mean eight at a time by small ones. */
+static void test_copies(void) {
+  static const struct {
+    const char *entry;
+    gint64 size, width;
+    const char *call;
+  } cases[] = {{"fc_separable<15,15>", 15, 5480, ", 4, 4, 128, 128, true, true, 4, "},
+               {"fc_separable<15,15>", 15, 5477, ", 4, 4, 128, 128, true, false, 4, "},
+               {"fc_separable<31,31>", 31, 5480, ", 4, 4, 128, 128, true, false, 4, "},
+               {"fc_box_sums<2,23,23>", 23, 5480, ", 4, 4, 128, 128, true, true, 4, "},
+               {"fc_box_sums<2,23,23>", 23, 224, ", 4, 4, 64, 64, true, false, 4, "},
+               {"fc_box_sums<2,31,31>", 31, 5480, ", 4, 8, 64, 64, true, true, 8, "}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *text =
+        text_of_filter(cases[i].entry, cases[i].size, cases[i].size, FC_F32, FC_F32, cases[i].width, 1);
     if (!strstr(text, cases[i].call)) g_test_fail_printf("case %u: %s in %s", i, cases[i].call, text);
   }
 }
@@ -866,6 +887,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/compose/rows begin", test_rows_begin);
   g_test_add_func("/compose/few rows", test_few_rows);
   g_test_add_func("/compose/many-taps", test_many_taps);
+  g_test_add_func("/compose/copies", test_copies);
   g_test_add_func("/compose/windows prove", test_windows_prove);
   g_test_add_func("/compose/transforms prove", test_transforms_prove);
   g_test_add_func("/compose/transforms in turn", test_transforms_in_turn);

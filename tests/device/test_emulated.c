@@ -243,6 +243,11 @@ static void see_line(trial *t, gint64 n, gint64 y, gint64 channels) {
 static void say_box(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, double *v) {
   g_autofree float *samples = g_new(float, (gsize)(channels * t->nx * t->ny));
   const gint64 count = (gint64)t->nx * t->ny;
+  gint64 inside = 0;
+  for (gint64 k = 0; k < count; k++) {
+    const gint64 row = y - t->ny / 2 + k / t->nx, column = x - t->nx / 2 + k % t->nx;
+    inside += !t->shrinks || (row >= 0 && row < t->out.extent[1] && column >= 0 && column < t->out.extent[2]);
+  }
   for (gint64 k = 0; k < count; k++) {
     double w[16];
     look(t, n, y - t->ny / 2 + k / t->nx, x - t->nx / 2 + k % t->nx, channels, w);
@@ -250,7 +255,9 @@ static void say_box(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, dou
   }
   for (gint64 c = 0; c < channels; c++) {
     const plain_window w = {t->statistic, 0, count, 0, samples + c * count};
-    v[c] = t->codes ? plain_codes(&w, 1) : (double)plain_floats(&w);
+    v[c] = t->codes  ? plain_codes(&w, 1)
+           : t->sums ? (double)plain_box(t->statistic, w.samples, t->nx, t->ny, inside)
+                     : (double)plain_floats(&w);
     if (fc_dtype_is_float(t->described[t->what.window].dtype)) v[c] = (double)(float)v[c];
   }
 }
@@ -536,7 +543,7 @@ static gboolean is_moments(const trial *t, gboolean is_long) {
 
 /* Several images in a block of threads; of bytes in rows that begin anywhere, `bytes`. */
 static gboolean is_narrow(const trial *t, gboolean bytes) {
-  static const char cells[] = "fc_march<[^;]*, (\\d+), (?!\\1,)\\d+, true, \\d+, ",
+  static const char cells[] = "fc_march<[^;]*, (\\d+), (?!\\1,)\\d+, true, false, \\d+, ",
                     loose[] = "fc_march<u?int8_t, \\d, \\w+, \\d, 1, 1, (\\d+, ){3}1, ";
   return g_regex_match_simple(cells, t->text, 0, 0) && (!bytes || g_regex_match_simple(loose, t->text, 0, 0));
 }
@@ -566,27 +573,77 @@ static gboolean is_of_three(const trial *t) {
          g_regex_match_simple("fc_slide<float, \\d, \\w+, \\d, 3, [^;]*, false, \\d+, \\w+, ", t->text, 0, 0);
 }
 
-/* Images of some rows, of one column, and of one whose pixels lie apart (few.cuh), each by masks of three
+/* Images of some rows, of one column, and of one whose pixels lie apart (few.cuh), each by masks of four
  * kinds: which of these it is; -1: none. */
-enum { SHORTS = 9 };
+enum { OF_SEPARABLE, OF_DENSE, OF_BOX, OF_SUMS, MASKS, SHORTS = 3 * MASKS };
 static int short_of(const trial *t) {
   const gboolean turned = strstr(t->text, "typedef fc_turned<") != NULL,
                  apart = turned && g_regex_match_simple("fc_march<([^,]*, ){9}0, 0, ", t->text, 0, 0);
-  const int mask = strstr(t->text, "::fc_box<") ? 2 : t->dense ? 1 : 0;
+  const int mask = t->sums                        ? OF_SUMS
+                   : strstr(t->text, "::fc_box<") ? OF_BOX
+                   : t->dense                     ? OF_DENSE
+                                                  : OF_SEPARABLE;
   if (!strstr(t->text, "fc_few<") || (!turned && strstr(t->text, "fc_few<1,"))) return -1;
-  return 3 * (apart ? 2 : turned ? 1 : 0) + mask;
+  return MASKS * (apart ? 2 : turned ? 1 : 0) + mask;
+}
+
+/* Sums of floats that become floats, so that a wrong one shows. */
+static gboolean is_telling(const trial *t) {
+  return t->sums && t->out.dtype == FC_F32;
+}
+
+/* ... of windows that are cut at the ends, of which that shows in how many samples there are. */
+static gboolean is_cut(const trial *t) {
+  return is_telling(t) && t->shrinks && t->statistic != FC_WINSTAT_SUM && t->statistic != FC_WINSTAT_SUMSQ;
 }
 
 /* Of these such as see the constant beside a column, and such as sum squares. */
 static gboolean is_short_of(const trial *t, int which) {
   const gboolean squares = t->statistic == FC_WINSTAT_SUMSQ || t->statistic == FC_WINSTAT_RMS ||
                            plain_is_spread(t->statistic),
-                 constant = t->what.border == FC_BORDER_ZERO || t->what.border == FC_BORDER_CONSTANT;
-  return short_of(t) == which && (which != 2 || squares) && (which != 4 || (constant && t->nx > 1));
+                 constant = t->what.border == FC_BORDER_ZERO || t->what.border == FC_BORDER_CONSTANT,
+                 beside = constant && t->nx > 1;
+  return short_of(t) == which && (which != OF_BOX || squares) && (which != MASKS + OF_DENSE || beside) &&
+         (which != MASKS + OF_SUMS || beside) && (which % MASKS != OF_SUMS || is_telling(t));
 }
 
-/* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; and those above. */
-typedef enum rare { COMMON, MANY, FOLDED, MOMENTS, UNITS, THREE, NARROW, WITHIN, MIXED, SHORT } rare;
+/* Whether images are cut into pieces of rows. */
+static gboolean is_cut_up(const trial *t) {
+  fc_window_args a;
+  memcpy(&a, t->launch.params, sizeof a);
+  return a.total > a.each;
+}
+
+/* Rows that are copied into shared memory: of sums in long windows whose first parts wait, and of separable
+ * masks with a constant border, which the copies leave out; images are cut into pieces. */
+static gboolean is_copied(const trial *t, gboolean sums) {
+  return t->sums == sums && is_cut_up(t) && (sums || t->what.border == FC_BORDER_CONSTANT) &&
+         g_regex_match_simple("fc_march<[^;]*, true, true, \\d+, ", t->text, 0, 0);
+}
+
+/* Kinds that chance alone would hardly draw: of many taps, summed in runs, to floats; means and the like of
+ * more rows than registers keep, which are not copied; and those above. */
+typedef enum rare {
+  COMMON,
+  MANY,
+  FOLDED,
+  MOMENTS,
+  UNITS,
+  THREE,
+  NARROW,
+  WITHIN,
+  MIXED,
+  LONGER,
+  TOLD,
+  TALL,
+  COPIED,
+  COPIED_SUMS,
+  CUT,
+  CUT_PIXELS,
+  CUT_ROWS,
+  CUT_COLUMN,
+  SHORT
+} rare;
 
 static gboolean is_rare(const trial *t, rare kind) {
   switch (kind) {
@@ -598,34 +655,46 @@ static gboolean is_rare(const trial *t, rare kind) {
   case UNITS: return is_by_units(t) && !is_narrow(t, TRUE);
   case THREE: return is_of_three(t);
   case NARROW: return is_narrow(t, TRUE) && is_in_pieces(t);
+  case LONGER: return is_moments(t, TRUE);
+  case TOLD: return strstr(t->text, "PLACED = true") != NULL;
+  case TALL:
+    return is_telling(t) && t->ny > 16 && t->out.shape[1] > t->ny && short_of(t) < 0 && !is_copied(t, TRUE);
+  case COPIED: return is_copied(t, FALSE);
+  case COPIED_SUMS: return is_telling(t) && t->ny > 16 && is_copied(t, TRUE);
+  case CUT: return is_cut(t) && short_of(t) < 0 && t->out.origin[1] > 0 && is_cut_up(t) && t->ny > 2;
+  case CUT_PIXELS: /* some windows are cut at either end, others are not */
+    return is_cut(t) && short_of(t) < 0 && t->in.shape[3] > 1 && t->nx > 4 && t->nx < 12 && t->ny > 4 &&
+           t->ny < 10 && t->out.shape[1] == t->out.extent[1] && t->out.shape[1] > 20;
+  case CUT_ROWS: return is_cut(t) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->out.shape[2] > 1;
+  case CUT_COLUMN: return is_cut(t) && short_of(t) >= 0 && t->out.shape[2] == 1 && t->ny > 2;
   default: return kind < SHORT || is_short_of(t, (int)(kind - SHORT));
   }
+}
+
+/* Where these are among each 96 trials. */
+static rare rare_at(int i) {
+  static const int at[] = {-1, 3,  15, 39, 27, 75, 51, 63, 87, 60, 0,  8,  76, 92, 16,
+                           32, 40, 56, 4,  20, 45, 12, 36, 52, 57, 28, 68, 81, 84, 44};
+  for (int kind = MANY; kind < SHORT + SHORTS; kind++)
+    if (at[kind] == i % 96) return (rare)kind;
+  G_STATIC_ASSERT(G_N_ELEMENTS(at) == SHORT + SHORTS);
+  return COMMON;
 }
 
 /* Trial number i, or NULL: most with a window are no kernels. */
 static trial *draw(int i) {
   trial *t = NULL;
-  static const int shorts[SHORTS] = {4, 20, 33, 36, 52, 57, 68, 81, 84};
-  int is_short = 0;
-  while (is_short < SHORTS && shorts[is_short] != i % 96) is_short++;
-  const trial_kind of = is_short < SHORTS ? WINDOW
-                        : i % 2 == 0      ? SAMPLES
-                        : i % 8 == 5      ? FILTERED
-                        : i % 12 == 9     ? TURNS
-                        : i % 6 == 1      ? MIXING
-                        : i % 6 == 5      ? AROUND_EACH
-                                          : WINDOW;
-  const rare kind = i % 96 == 3         ? MANY
-                    : i % 96 == 51      ? NARROW
-                    : i % 96 == 15      ? FOLDED
-                    : i % 96 == 63      ? WITHIN
-                    : i % 96 == 39      ? MOMENTS
-                    : i % 96 == 87      ? MIXED
-                    : i % 96 == 27      ? UNITS
-                    : i % 96 == 75      ? THREE
-                    : is_short < SHORTS ? SHORT + (rare)is_short
-                                        : COMMON;
-  for (int tries = 0; !t && tries < (kind >= SHORT    ? 30000
+  const rare kind = rare_at(i);
+  const trial_kind of = kind == COPIED || kind == COPIED_SUMS ? FLOATS
+                        : kind == TOLD                        ? SAMPLES
+                        : kind                                ? WINDOW
+                        : i % 2 == 0                          ? SAMPLES
+                        : i % 8 == 5                          ? FILTERED
+                        : i % 12 == 9                         ? TURNS
+                        : i % 6 == 1                          ? MIXING
+                        : i % 6 == 5                          ? AROUND_EACH
+                                                              : WINDOW;
+  for (int tries = 0; !t && tries < (kind >= TALL     ? 150000
                                      : kind           ? 6000
                                      : of == FILTERED ? 12
                                                       : 3);
@@ -652,22 +721,23 @@ int main(int argc, char **argv) {
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, turns = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
         folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0,
-        shorts[SHORTS + 1] = {0};
+        high = 0, copied = 0, sums = 0, cut = 0, shorts[SHORTS + 1] = {0};
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
     g_assert_true(!strstr(t->text, "fc_box<") || strstr(t->text, "#include \"filters/gpu/box.cuh\""));
     folded += is_folded(t), moments += is_moments(t, FALSE), deviations += is_moments(t, TRUE),
         units += is_by_units(t), three += is_of_three(t), within += is_within(t), mixed += is_mixed(t),
-        pieces += is_in_pieces(t), shorts[short_of(t) + 1]++;
+        pieces += is_in_pieces(t), high += is_rare(t, TALL), copied += is_copied(t, FALSE),
+        sums += is_rare(t, COPIED_SUMS), cut += is_cut(t), shorts[short_of(t) + 1]++;
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
     lent += !is_by_units(t) && !is_narrow(t, FALSE) &&
-            g_regex_match_simple("fc_march<[^;]*, true, \\d+, ", t->text, 0, 0);
+            g_regex_match_simple("fc_march<[^;]*, true, (true|false), \\d+, ", t->text, 0, 0);
     boxes += strstr(t->text, "::fc_box<") != NULL, tall += strstr(t->text, "fc_column<") != NULL;
-    longer +=
-        g_regex_match_simple("fc_march<[^;]*, 8, 1, (32|64), (32|64), (true|false), 1, ", t->text, 0, 0);
+    longer += g_regex_match_simple("fc_march<[^;]*, 8, 1, (32|64), (32|64), (true|false), false, 1, ",
+                                   t->text, 0, 0);
     g_autofree char *bounds = g_strdup_printf("__launch_bounds__(%u", t->launch.threads);
     if (strstr(t->text, "fc_march<") || strstr(t->text, "fc_column<"))
       g_assert_nonnull(strstr(t->text, bounds));
@@ -694,11 +764,12 @@ int main(int argc, char **argv) {
           "prefilter, %u of several runs, %u of folded lines, %u of moments, %u of them in long windows, %u "
           "sample by "
           "sample, %u of three floats, %u of folded lines within the signal, %u of narrow images in pieces, "
-          "%u of few rows or one column, %d "
-          "failed; by variant",
+          "%u of few rows or one column, %u of sums of many rows, %u of copied rows, %u of both, %u of cut "
+          "windows, %d failed; by "
+          "variant",
           seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
           longer, turns, prefiltered, runs, folded, moments + deviations, deviations, units, three, within,
-          pieces, trials->len - shorts[0], failed);
+          pieces, trials->len - shorts[0], high, copied, sums, cut, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
@@ -708,7 +779,8 @@ int main(int argc, char **argv) {
   g_assert_true(runs >= (guint)random / 96 && folded >= (guint)random / 96 && moments >= (guint)random / 96 &&
                 deviations >= (guint)random / 96 && units >= (guint)random / 96 &&
                 three >= (guint)random / 96 && within >= (guint)random / 96 && mixed >= (guint)random / 96 &&
-                pieces >= (guint)random / 96);
+                pieces >= (guint)random / 96 && high >= (guint)random / 96 && copied >= (guint)random / 96 &&
+                sums >= (guint)random / 96 && cut >= 4 * ((guint)random / 96));
   for (int i = 1; i <= SHORTS; i++) g_assert_cmpuint(shorts[i], >=, (guint)random / 96);
   dlclose(kernels);
   return failed != 0;

@@ -103,7 +103,8 @@ static const struct {
     {{"winstat:window=9x9:stat=std", "gain:2"}, FC_IMAGE, FC_F32, 3, ""}, /* in another order */
     {{"gain:2", "winstat:window=34:stat=std"}, FC_AUDIO, FC_F32, 2, "2"},
     {{"winstat:window=15x15"}, FC_IMAGE, FC_U8, 3, "1"},
-    {{"winstat:window=15x15"}, FC_IMAGE, FC_F32, 1, ""}, /* in another order, too */
+    {{"gain:2", "winstat:window=15x31", "clip:min=3"}, FC_IMAGE, FC_F32, 1, "3"},
+    {{"gain:2", "winstat:window=5:axis=y:stat=rms:border=shrink"}, FC_IMAGE, FC_F32, 3, "2"},
     {{"winstat:window=9:axis=y"}, FC_IMAGE, FC_U16, 1, "1"},
     {{"winstat:window=32x3"}, FC_IMAGE, FC_U16, 1, ""},
     {{"winstat:window=15x15:border=shrink"}, FC_IMAGE, FC_U16, 1, ""},

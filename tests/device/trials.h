@@ -41,6 +41,7 @@ typedef struct trial {
   double wide[FC_FUNCTION_BYTES / sizeof(double)]; /* the same, in double */
   int nx, ny;
   gboolean dense, sharpened, box, codes; /* codes: that is what the window sees */
+  gboolean sums, shrinks;                /* a box of sums of floats, or of squares; cut at the ends */
   int statistic;                         /* fc_winstat_stat, or -1 */
   float *line[8];                        /* what the window sees of a line, channel by channel, from -nx on */
   gint64 line_n, line_y;
@@ -182,10 +183,17 @@ static gboolean make_box(trial *t, guint at, int in_dtype, int out, gboolean sel
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
   t->nx = pick(1, pick(0, 2) ? 10 : 32), t->ny = pick(1, pick(0, 2) ? 10 : 32);
   if (pick(0, 8) == 0) t->nx = pick(2, 65), t->ny = 1; /* of one row */
-  if (t->nx * t->ny < 2 || !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)) return FALSE;
+  t->sums = fc_winstat_is_box_of_floats(t->statistic, link, FC_F32, t->nx, t->ny);
+  if (!t->sums && (t->nx * t->ny < 2 || !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)))
+    return FALSE;
   t->box = TRUE, t->dense = FALSE;
-  t->codes = t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
-  g_snprintf(t->entry, sizeof t->entry, "fc_box<%d,%d,%d,%d,%d>", t->statistic, t->nx, t->ny, link, out);
+  t->codes = !t->sums && t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
+  t->shrinks = t->sums && pick(0, 2);
+  if (t->sums)
+    g_snprintf(t->entry, sizeof t->entry, "fc_box_sums<%d,%d,%d%s>", t->statistic, t->nx, t->ny,
+               t->shrinks ? ",true" : "");
+  else
+    g_snprintf(t->entry, sizeof t->entry, "fc_box<%d,%d,%d,%d,%d>", t->statistic, t->nx, t->ny, link, out);
   return TRUE;
 }
 
@@ -401,12 +409,13 @@ static trial *series_new(void) {
 
 /* What a trial is of: functions without a window; any window; a statistic of integers among stages that only
  * put channels elsewhere; a function of neighbours, of any types, and also of images of one row or column;
- * transforms of three channels or more; a prefilter ahead of a long window. */
-typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, TURNS, FILTERED } trial_kind;
+ * transforms of three channels or more; a prefilter ahead of a long window; long aligned rows of floats that
+ * a window sees as they are. */
+typedef enum trial_kind { SAMPLES, WINDOW, MIXING, AROUND_EACH, TURNS, FILTERED, FLOATS } trial_kind;
 
 static trial *trial_new(trial_kind of) {
   const gboolean window = of != SAMPLES, mixing = of == MIXING, around = of == AROUND_EACH,
-                 turns = of == TURNS, filtered = of == FILTERED;
+                 turns = of == TURNS, filtered = of == FILTERED, floats = of == FLOATS;
   static const int codes[] = {FC_U8, FC_I16, FC_U16, FC_F32};
   static const gint64 shapes[][3] = {{1, 21, 397}, {2, 9, 140}, {1, 30, 290}, {1, 12, 701}, {3, 17, 37},
                                      {5, 13, 20},  {9, 1, 161}, {11, 7, 33},  {1, 90, 31},  {3, 50, 41},
@@ -414,17 +423,21 @@ static trial *trial_new(trial_kind of) {
                                      {1, 2, 397},  {1, 5, 350}, {1, 6, 301},  {1, 7, 397},  {1, 1, 333},
                                      {2, 77, 1},   {2, 3, 2}};
   trial *t = g_new0(trial, 1);
-  const gint64 *shape = shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
+  static const gint64 aligned[] = {1, 40, 1000};
+  const gint64 *shape = floats ? aligned : shapes[pick(0, (int)G_N_ELEMENTS(shapes) - (around ? 0 : 3))];
   const gboolean many = turns && pick(0, 4) == 0;
-  gint64 channels = many ? pick(5, 9) : pick(mixing || turns ? 3 : 1, 5),
+  gint64 channels = many     ? pick(5, 9)
+                    : floats ? 1
+                             : pick(mixing || turns ? 3 : 1, 5),
          extent[4] = {shape[0], shape[1], shape[2], channels};
   const int kind = pick(0, FC_KIND_COUNT), along = kind == FC_AUDIO ? 2 : 1;
   if (window && kind == FC_AUDIO)
     extent[0] = pick(0, 4) ? 1 : pick(2, 5), extent[1] = 1, extent[2] = pick(1, 12) * pick(1, 1200);
   const gboolean curves = !window && pick(0, 3) == 0; /* of bytes, so that they are looked up */
-  const int in_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)]
-                       : curves          ? FC_U8
-                                         : pick(0, FC_DTYPE_COUNT);
+  const int in_dtype = floats              ? FC_F32
+                       : window && !around ? codes[pick(0, mixing ? 3 : 4)]
+                       : curves            ? FC_U8
+                                           : pick(0, FC_DTYPE_COUNT);
   const int out_dtype = window && !around ? codes[pick(0, mixing ? 3 : 4)] : pick(0, FC_DTYPE_COUNT);
   /* Rows of the inputs begin at multiples of 8 bytes, not all of 16. */
   const gint64 pixel = (gint64)fc_dtype_size(in_dtype) * channels, by = MAX(8 / (pixel & -pixel), 1);
@@ -435,7 +448,7 @@ static trial *trial_new(trial_kind of) {
   t->what.window = t->what.n, t->statistic = -1;
   if ((!window || around) && (in_dtype == FC_F64 || out_dtype == FC_F64)) t->what.compute = FC_F64;
   if (filtered) t->what.n = MAX(t->what.n, 2);
-  const guint at = window ? (guint)pick(filtered ? 1 : 0, (int)t->what.n) : t->what.n;
+  const guint at = floats ? 0 : window ? (guint)pick(filtered ? 1 : 0, (int)t->what.n) : t->what.n;
   if (mixing || turns) t->what.n = MAX(t->what.n, 2);
   /* The stage that rounds: the last, or one behind which all others select. */
   const gboolean early = !fc_dtype_is_float(out_dtype) && pick(0, 2);
@@ -473,6 +486,7 @@ static trial *trial_new(trial_kind of) {
     t->described[i].kind = kind;
   }
   t->what.border = pick(FC_BORDER_ZERO, FC_BORDER_WRAP + 1);
+  if (t->shrinks) t->what.border = fc_compose_border(&t->window, FC_BORDER_NONE);
   t->what.border_value = t->what.border != FC_BORDER_CONSTANT ? 0 : kind == FC_AUDIO ? 0.5 : 17;
   const view_layout layout = (view_layout)pick(0, mixing ? 1 : VIEW_LAYOUTS),
                     out_layout = mixing || pick(0, 2) ? layout : (view_layout)pick(0, VIEW_LAYOUTS);

@@ -294,23 +294,20 @@ typedef struct rowwin {
 #define I32 FC_I32, FC_I32
 #define F64 FC_F64, FC_F64
 static const rowwin rowswin[] = {
-    {"boxes of f32", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
-    {"boxes of f32, 31 of 40", 15, 15, OF(SUM), {F32, 100, 31, 31, 1, 9, 0}, SAME(BOX_CELLS)},
-    {"boxes of RGB", 15, 15, OF(MEAN), {F32, WIDE, 3, 0, 0}, SAME(BOX_PIXELS)},
-    {"boxes of RGBA", 17, 17, OF(MEAN), {F32, WIDE, 4, 0, 0}, SAME(BOX_PIXELS)},
-    {"boxes of RGBA, wider", 18, 17, OF(MEAN), {F32, WIDE, 4, 0, 0}, SAME(BOX_MARCH)},
-    {"boxes of 49 rows", 15, 49, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
-    {"boxes of 50 rows", 15, 50, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
-    {"boxes of 34 columns", 34, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
-    {"roots of f32", 15, 15, OF(RMS), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
-    {"two sums of f32", 15, 15, OF(SUM) | OF(MEAN), {F32, WIDE, 1, 0, 0}, TWO_MADE(STRIPS, STRIPS)},
-    {"mean and std of f32", 15, 15, OF(MEAN) | OF(STD), {F32, WIDE, 1, 0, 0}, TWO(BOX_MARCH, SPREAD)},
+    {"boxes of f32", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(SUMS)},
+    {"boxes of f32, 31 of 40", 15, 15, OF(SUM), {F32, 100, 31, 31, 1, 9, 0}, SAME(SUMS)},
+    {"boxes of RGB", 31, 31, OF(MEAN), {F32, WIDE, 3, 0, 0}, SAME(SUMS)},
+    {"boxes of 32 rows", 15, 32, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"boxes of 32 columns", 32, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"roots of f32", 15, 15, OF(RMS), {F32, WIDE, 1, 0, 0}, SAME(SUMS)},
+    {"roots of f32, wider", 32, 15, OF(RMS), {F32, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"two sums of f32", 15, 15, OF(SUM) | OF(MEAN), {F32, WIDE, 1, 0, 0}, TWO(SUMS, SUMS)},
+    {"two sums of f32, wider", 32, 15, OF(SUM) | OF(MEAN), {F32, WIDE, 1, 0, 0}, TWO_MADE(STRIPS, STRIPS)},
+    {"mean and std of f32", 15, 15, OF(MEAN) | OF(STD), {F32, WIDE, 1, 0, 0}, TWO(SUMS, SPREAD)},
     {"too large for strips", 255, 128, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
-    {"boxes of one row", 15, 15, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, {BY(BOX_MARCH)}, {BY(FLAT)}},
-    {"boxes of u8", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
-    {"sums of u8", 15, 15, OF(SUM), {U8, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
-    {"sums of u16", 7, 7, OF(SUM), {U16, WIDE, 1, 0, 0}, SAME(BOX_MARCH)},
-    {"large sums of u16", 15, 15, OF(SUM), {U16, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"boxes of one row", 15, 15, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, SAME(SUMS)},
+    {"boxes of u8", 15, 15, OF(MEAN), {U8, WIDE, 1, 0, 0}, MADE(STRIPS)},
+    {"sums of u16", 15, 15, OF(SUM), {U16, WIDE, 1, 0, 0}, MADE(STRIPS)},
     {"sums of i32", 15, 15, OF(SUM), {I32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"means of f64", 15, 15, OF(MEAN), {F64, WIDE, 1, 0, 0}, MADE(ANY)},
     {"std of u8", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)},
@@ -329,7 +326,7 @@ static const rowwin rowswin[] = {
     {"extremes of i16", 15, 15, OF(MIN) | OF(MAX), {FC_I16, FC_I16, WIDE, 1, 0, 0}, TWO(PEAK, PEAK)},
     {"largest of u8 to f32", 15, 15, OF(MAX), {FC_U8, FC_F32, WIDE, 1, 0, 0}, MADE(ANY)},
     {"rows of u8", 101, 1, OF(MEAN), {U8, WIDE, 3, 0, 0}, MADE(STRIPS)},
-    {"rows of i16, narrow", 15, 1, OF(MEAN), {FC_I16, FC_I16, 1, 4096, 255, 1, 0, 0}, SAME(BOX_MARCH)},
+    {"rows of i16, narrow", 15, 1, OF(MEAN), {FC_I16, FC_I16, 1, 4096, 255, 1, 0, 0}, MADE(STRIPS)},
     {"rows of i16", 15, 1, OF(MEAN), {FC_I16, FC_I16, WIDE, 1, 0, 0}, MADE(STRIPS)},
     {"rows of f32", 15, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(LINES)},
     {"rows of f32, long windows", 1000, 1, OF(RMS), {F32, WIDE, 1, 0, 0}, SAME(RING)},
@@ -340,7 +337,8 @@ static const rowwin rowswin[] = {
     {"rows of f32 stereo", 15, 1, OF(MEAN), {F32, 1, 1, 1 << 20, 2, 0, 0}, SAME(SHORT)},
     {"rows of one", 15, 1, OF(MEAN), {F32, 1, 4096, 1, 1, 0, 0}, {BY(SHORT)}, {BY(SINGLE)}},
     {"rows of f32, longest windows", 65537, 1, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, MADE(ANY)},
-    {"columns", 1, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
+    {"columns", 1, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(SUMS)},
+    {"longer columns", 1, 32, OF(MEAN), {F32, WIDE, 1, 0, 0}, MADE(ANY)},
 };
 
 static const fc_winstat_chip sm_90 = {232448, 233472, 1024}, sm_75 = {65536, 65536, 0};
@@ -361,7 +359,7 @@ static void choose(const rowwin *r, const fc_winstat *w, const fc_edges *edges, 
   fc_view out = view_of(&r->of, r->of.out_dtype);
   if (w->n_stats > 1) out.stride[FC_AXIS_C] = out.stride[FC_AXIS_N] * out.shape[FC_AXIS_N];
   out.shape[FC_AXIS_C] = out.extent[FC_AXIS_C] = w->n_stats * in.shape[FC_AXIS_C];
-  const fc_winstat_case c = {w, &in, &out, edges, whole, chip};
+  const fc_winstat_case c = {w, &in, &out, edges, whole, 0, chip};
   fc_winstat_choose(&c, kernel);
 }
 
@@ -384,19 +382,32 @@ static void check_rowswin(void) {
 /* Windows that shrink have no border that anyone makes, and a part of a signal has one that no kernel knows.
  */
 static void check_ends(void) {
-  const rowwin r = {"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)};
+  const rowwin r = {"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(SUMS)};
   fc_winstat w = window_of(&r);
   fc_winstat_kernel kernel[FC_WINSTAT_STATS];
   w.shrink = 1;
   choose(&r, &w, NULL, 1, sm_90, kernel);
-  CHECK(kernel[0] == FC_WINSTAT_BY_BOX_MARCH, "kernel %d", (int)kernel[0]);
+  CHECK(kernel[0] == FC_WINSTAT_BY_SUMS, "kernel %d", (int)kernel[0]);
   w = window_of(&r);
   fc_view part = view_of(&r.of, FC_F32);
   const fc_view out = part;
   part.extent[FC_AXIS_Y]++;
-  const fc_winstat_case c = {&w, &part, &out, &replicate, 1, sm_90};
+  const fc_winstat_case c = {&w, &part, &out, &replicate, 1, 0, sm_90};
   fc_winstat_choose(&c, kernel);
   CHECK(kernel[0] == FC_WINSTAT_BY_HOST, "kernel %d of a part", (int)kernel[0]);
+}
+
+/* Of an image of one column, which lies as a row, sums are made in its own columns and rows. */
+static void check_turned(void) {
+  const rowwin r = {"", 15, 1, OF(MEAN), {F32, 1, 1, 1 << 20, 1, 0, 0}, SAME(LINES)};
+  const fc_winstat w = window_of(&r);
+  const fc_view in = view_of(&r.of, FC_F32);
+  for (int turned = 0; turned < 2; turned++) {
+    fc_winstat_kernel kernel[FC_WINSTAT_STATS];
+    const fc_winstat_case c = {&w, &in, &in, NULL, 0, turned, sm_90};
+    fc_winstat_choose(&c, kernel);
+    CHECK(kernel[0] == (turned ? FC_WINSTAT_BY_SUMS : FC_WINSTAT_BY_LINES), "kernel %d", (int)kernel[0]);
+  }
 }
 
 /* With less shared memory other kernels take over, for floats those that add in the same order. */
@@ -405,7 +416,7 @@ static void check_chips(void) {
     rowwin row;
     fc_winstat_kernel small;
   } rows[] = {
-      {{"", 15, 15, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(BOX_MARCH)}, FC_WINSTAT_BY_STRIPS},
+      {{"", 31, 31, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(SUMS)}, FC_WINSTAT_BY_SUMS},
       {{"", 15, 33, OF(MAX), {F32, WIDE, 1, 0, 0}, SAME(PEAK)}, FC_WINSTAT_BY_ANY},
       {{"", 15, 35, OF(STD), {U8, WIDE, 1, 0, 0}, SAME(DEVIATION)}, FC_WINSTAT_BY_ANY},
       {{"", 1000, 1, OF(MEAN), {F32, WIDE, 1, 0, 0}, SAME(RING)}, FC_WINSTAT_BY_LINES},
@@ -623,6 +634,7 @@ int main(void) {
   check_lines();
   check_rowswin();
   check_ends();
+  check_turned();
   check_chips();
   check_winstat();
   check_boxes(), check_row_boxes();

@@ -182,13 +182,6 @@ int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape) {
   return 1;
 }
 
-/* ---- boxes of floats ------------------------------------------------------------------------------ */
-
-int64_t fc_box_bytes(int pitch, int64_t tall) {
-  const int totals = tall > 2 * RUN; /* of blocks of rows between the ends of a window, a thread each */
-  return 4 * (fc_winstat_warm(tall) + 2) * (RUN * (int64_t)pitch + (totals ? FC_BOX_THREADS : 0));
-}
-
 /* ---- sums in boxes ---------------------------------------------------------------------------------- */
 
 /* Pitch of rows such that threads in eight neighbouring rows access different banks. */

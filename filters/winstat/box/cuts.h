@@ -101,16 +101,6 @@ typedef struct fc_cell_cut {
 /* False if nothing fits. */
 int fc_cells_cut(fc_cell_cut *c, fc_cell_shape shape);
 
-/* ---- boxes of floats: box_march, box_cells ------------------------------------------------------- */
-
-/* Words of a row of box_march, of RGB and RGBA, of box_cells. */
-enum { FC_BOX_PITCH = 288, FC_BOX_RGB = 364, FC_BOX_RGBA = 368, FC_BOX_CELLS = 352, FC_BOX_THREADS = 256 };
-#define FC_BOX_TABLES 5896             /* bytes that box_cells declares */
-#define FC_BOX_UNITS  (INT32_MAX - 22) /* images and planes that it takes, at most */
-
-/* Shared memory of a block, but for what box_cells declares. */
-int64_t fc_box_bytes(int pitch, int64_t tall);
-
 /* ---- sums in boxes: strip_march ------------------------------------------------------------------- */
 
 #define FC_STRIPS_COLUMNS 256 /* of a window, at most */

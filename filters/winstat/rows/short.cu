@@ -121,9 +121,6 @@ __global__ void __launch_bounds__(SINGLE_THREADS) single_columns(const __grid_co
 //
 // A thread computes the 16 windows that begin in one segment of a line. Their results overwrite the segment's
 // samples, which all windows of earlier segments have read by then, and are written to memory row by row.
-//
-// Also windows of several rows (`flat`) where the image has only one row: then all the sums along x in a
-// window are equal (the border repeats the row), or all but one are zero.
 
 namespace winstat {
 
@@ -145,9 +142,6 @@ struct short_args {
   int32_t lanes;                       // 1 << lanes threads share a row
   int32_t along;                       // whether threads go along a row, not down the rows
   int32_t words;                       // words per tile
-  bool flat;                           // windows of several rows, in an image of one
-  extent16 tall;                       // the window along y
-  int32_t tall_before, repeated;       // rows of a window before its own; as in single_args
 };
 
 // Swaps words by channel, so that the channels of one column, which are written together, are in different
@@ -318,15 +312,6 @@ __device__ __forceinline__ void short_give(const short_args &a, const short_piec
              });
 }
 
-// Turns sums along x into sums of windows of several rows.
-__device__ __forceinline__ void short_tall(const short_args &a, float (&v)[RUN]) {
-  float x[RUN];
-#pragma unroll
-  for (int k = 0; k < RUN; k++) x[k] = v[k];
-  const single_window<false> window = {x, a.repeated != 0, 0, a.tall_before};
-  window.sum(v, a.tall, 0); // as if a block of rows began with the first row's window
-}
-
 // The windows of a piece, 128 segments at a time.
 template <bool SUMS, bool SQUARES>
 __device__ __forceinline__ void short_windows_of(const short_args &a, const short_piece &p,
@@ -345,9 +330,6 @@ __device__ __forceinline__ void short_windows_of(const short_args &a, const shor
     float v[S::COUNT][RUN];
     if (base + static_cast<int>(threadIdx.x & ~31u) < count) {
       make_windows<S>(l.s, m, v, tile, segment, 0, turn);
-#pragma unroll
-      for (int q = 0; q < S::COUNT; q++)
-        if (a.flat) short_tall(a, v[q]);
       if (SUMS) line_finish(l, v[0], l.stat[0], x);
       if (SQUARES) line_finish(l, v[S::COUNT - 1], l.stat[1], x);
     }
@@ -444,8 +426,6 @@ static short_args short_args_of(const pass<float> &p, const line_args &line, int
   a.lines = p.rows;
   if (p.frames > 1 && follow(p.in, p.rows, p.frames) && follow(p.out, p.rows, p.frames))
     a.lines *= p.frames, l.frame_in = l.frame_out = 0;
-  a.tall = extent16_of(p.window[1]), a.tall_before = static_cast<int32_t>(p.before[1]);
-  a.repeated = repeated(p);
   const fc_line row = {p.columns, p.origin[0], p.before[0], p.window[0]};
   const fc_short_cut c = fc_short_cut_of(&row, a.channels, quantities, a.lines);
   l.x = c.x, *bytes = fc_short_bytes(&c);
@@ -488,7 +468,6 @@ fc_status run_short(const pass<float> &p, const line_args &line, fc_winstat_kern
   if (kernel == FC_WINSTAT_BY_SINGLE) return run_single(p, line, sum >= 0, square >= 0, stream);
   int64_t bytes = 0;
   short_args a = short_args_of(p, line, sum, square, &bytes);
-  a.flat = kernel == FC_WINSTAT_BY_FLAT;
   const int64_t planes = a.line.planes * (p.frames * p.rows / a.lines);
   return square < 0 ? launch<true, false>(a, bytes, planes, stream)
          : sum >= 0 ? launch<true, true>(a, bytes, planes, stream)

@@ -230,12 +230,15 @@ static void run_block(unsigned threads) {
     f.context.uc_link = &scheduler;
     makecontext(&f.context, enter, 0);
   }
+  unsigned round = 0; // threads run in the order of their numbers, and then in the opposite one
   do {
-    for (unsigned t = 0; t < threads; t++) {
+    for (unsigned i = 0; i < threads; i++) {
+      const unsigned t = round % 2 ? threads - 1 - i : i;
       if (fibers[t].at != NOTHING) continue;
       running = &fibers[t], threadIdx.x = t % blockDim.x, threadIdx.y = t / blockDim.x;
       swapcontext(&scheduler, &running->context);
     }
+    round++;
   } while (release(threads));
 }
 
