@@ -41,8 +41,8 @@
  * sums, means and those of squares, as f32, and fc_box_sums<WHICH,NX,NY,true>, written just so, of windows
  * that are cut at the ends of the signal, of a stage without a border. Or sums of products along X by Fourier
  * transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members
- * are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT,
- * FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
+ * are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT,
+ * FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_DENSE_RUN       256
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
