@@ -26,8 +26,7 @@ FC_BEGIN_DECLS
 /* Columns and rows of a window, at most, of which one kernel makes the deviations of floats, in an order of
  * its own. */
 #define FC_WINSTAT_SPREAD_MOST 33
-/* ... of which sums of floats, and of their squares, are made in an order of their own (filters/gpu/box.cuh).
- */
+/* The same of sums of floats, and of their squares: the order is in filters/gpu/box.cuh. */
 #define FC_WINSTAT_SUMS_MOST 31
 
 /* On a device windows slide along rows in tiles anchored every SLIDE_ANCHOR columns; windows of more than
@@ -134,10 +133,9 @@ FC_FILTERS_API fc_status fc_winstat_cuda(const fc_winstat *w, const fc_view *in,
                                          void *scratch, uint32_t *notes, void *stream);
 
 /* The same, to the bit, with a view that is the whole signal and has no border: the border is made by the
- * kernel. FC_UNSUPPORTED, with nothing written to `out`, except for: in single precision, sums and statistics
- * derived from them of rows of floats, of boxes of up to about 30 columns and rows, and of small boxes in
- * images of one row; and in windows of that size variances of floats and bytes, and minima and maxima stored
- * in the type of the samples. */
+ * kernel. FC_UNSUPPORTED, with nothing written to `out`, except for: in single precision, sums of floats and
+ * statistics derived from them, of rows and of boxes of up to 31 columns and rows; and in windows of about
+ * that size variances of floats and bytes, and minima and maxima stored in the type of the samples. */
 FC_FILTERS_API fc_status fc_winstat_cuda_edges(const fc_winstat *w, const fc_view *in, const fc_edges *edges,
                                                const fc_view *out, void *scratch, uint32_t *notes,
                                                void *stream);
