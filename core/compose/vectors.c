@@ -138,9 +138,9 @@ static gboolean may_copy(const fc_vectors *w) {
          kept(w) <= MOST;
 }
 
-/* ... of a mean, say, of which so much is kept that few warps run. These gain by batches of more rows in
- * smaller blocks: 31 x 31, 16384 x 16384, 640 us by four rows and 128 threads, 626 by eight and 64; but 23 x
- * 23, whose threads' vectors begin at other places, 584 and 662 (H200). */
+/* The same of fc_box_sums of more rows than registers keep, of which few warps run at a time. They gain by
+ * batches of more rows in smaller blocks: 31 x 31, 16384 x 16384, 640 us by four rows and 128 threads, 626 by
+ * eight and 64; but 23 x 23, whose threads' vectors begin at other places, 584 and 662 (H200). */
 static gboolean copies_long_box(const fc_vectors *w) {
   return may_copy(w) && is_box_of_sums(w) && w->ny > SUMS_PART && up_to(w->nx / 2, w->v) % 8 == 0;
 }

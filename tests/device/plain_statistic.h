@@ -12,6 +12,7 @@
 #include "core/contract/view.h"
 #include "filters/winstat/winstat.h"
 #include "filters/winstat/winstat_math.h"
+#include "tests/filters/sum_in_order.h"
 
 enum { PLAIN_RUN = 16 }; /* samples of a segment */
 
@@ -186,28 +187,15 @@ static float plain_floats(const plain_window *w) {
   return plain_of_sum(w->which, plain_piece_of(w).p, w->count);
 }
 
-/* A sum of `count` floats: those of four, by halves, one after the other, then of two, and of one; of more
- * than sixteen that of these, and of the rest (filters/gpu/box.cuh). */
-static float plain_sum(const float *v, gint64 count) {
-  if (count > PLAIN_RUN) return plain_sum(v, PLAIN_RUN) + plain_sum(v + PLAIN_RUN, count - PLAIN_RUN);
-  float sum = 0;
-  for (gint64 i = 0, n = 0; i < count; i += n) {
-    n = count - i >= 4 ? 4 : count - i >= 2 ? 2 : 1;
-    const float some = n == 1 ? v[i] : n == 2 ? v[i] + v[i + 1] : (v[i] + v[i + 1]) + (v[i + 2] + v[i + 3]);
-    sum = i ? sum + some : some;
-  }
-  return sum;
-}
-
 /* Of columns and rows, in reading order; `count` samples are not zeros beyond the signal's ends. */
 static float plain_box(int which, const float *samples, gint64 nx, gint64 ny, gint64 count) {
   g_autofree float *row = g_new(float, (gsize)nx), *sums = g_new(float, (gsize)ny);
   const gboolean squares = which == FC_WINSTAT_RMS || which == FC_WINSTAT_SUMSQ;
   for (gint64 y = 0; y < ny; y++) {
     for (gint64 x = 0; x < nx; x++) row[x] = samples[y * nx + x] * (squares ? samples[y * nx + x] : 1);
-    sums[y] = plain_sum(row, nx);
+    sums[y] = sum_in_order(row, nx);
   }
-  return plain_of_sum(which, plain_sum(sums, ny), count);
+  return plain_of_sum(which, sum_in_order(sums, ny), count);
 }
 
 /* Of codes times `scale`: sums are exact, what is said of them is rounded once. */

@@ -9,6 +9,7 @@
 
 #include "core/contract/plugin.h"
 #include "tests/filters/border.h"
+#include "tests/filters/sum_in_order.h"
 #include "tests/filters/winstat_check.h"
 
 #define SKIPPED 77
@@ -425,18 +426,6 @@ static void check_general(const sample_case *t, const fc_winstat *w, int border)
   CHECK(guarded_intact(&out.memory), "%s: guard bands", describe(t));
   guarded_free(&in.memory), guarded_free(&bordered.memory), guarded_free(&want.memory),
       guarded_free(&out.memory);
-}
-
-/* The sum of `count` floats in the order of filters/gpu/box.cuh, which composed kernels have too. */
-static float sum_in_order(const float *v, int64_t count) {
-  if (count > 16) return sum_in_order(v, 16) + sum_in_order(v + 16, count - 16);
-  float sum = 0;
-  for (int64_t i = 0, n = 0; i < count; i += n) {
-    n = count - i >= 4 ? 4 : count - i >= 2 ? 2 : 1;
-    const float some = n == 1 ? v[i] : n == 2 ? v[i] + v[i + 1] : (v[i] + v[i + 1]) + (v[i + 2] + v[i + 3]);
-    sum = i ? sum + some : some;
-  }
-  return sum;
 }
 
 /* Sums of floats in boxes: to the bit along rows first, then down. */
