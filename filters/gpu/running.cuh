@@ -4,8 +4,8 @@
 // sums are exact. A window is the one before, and what enters it less what leaves it, in integers of whatever
 // order; nothing is divided or rounded before the end.
 //
-// The warps of a block go along a line in tiles. A thread has EACH positions of all channels, and loads both
-// what enters and what leaves there, out of global memory, as packed words:
+// A block, of a warp, or of long windows of several, goes along a line in tiles. A thread has EACH positions
+// of all channels, and loads both what enters and what leaves there, out of global memory, as packed words:
 //
 //     samples   ...[ leaves ]......................[ enters ]...
 //                        |<------- WINDOW ------->|
@@ -22,9 +22,8 @@
 #include "filters/gpu/statistic.cuh"
 #include "filters/gpu/window.cuh"
 
-// Positions of a thread; the host's copy is in core/compose/slide.c.
-template <int CHANNELS, int BYTES>
-constexpr int fc_running_each = CHANNELS > 3 || CHANNELS *BYTES > 4 ? 8 : 16;
+// Of longer windows a block's warps share what they begin with; as in core/compose/slide.c.
+constexpr int FC_RUNNING_ALONE = 4096;
 
 template <typename T, int KT, typename U, int KU, int UI, int UM, int UO, int STEP, int BORDER, bool ALIGNED,
           int SAMPLES, typename Pre, typename Op, typename Post>
@@ -32,10 +31,13 @@ struct fc_running {
   typedef typename Op::sums sums;
   typedef typename Op::code code;                                // what the window sees, from 0 on or signed
   static constexpr int BYTES = UI * static_cast<int>(sizeof(T)); // of a position
-  static constexpr int LANES = 32, EACH = Op::EXTREME ? SAMPLES / LANES : fc_running_each<UI, sizeof(T)>,
-                       THREADS = SAMPLES / EACH, WARPS = THREADS / LANES;
+  static constexpr int SIZE = sizeof(code), LANES = 32,
+                       WARPS = Op::EXTREME || Op::NX <= FC_RUNNING_ALONE ? 1 : 4, THREADS = LANES * WARPS,
+                       EACH = SAMPLES / THREADS;
   static constexpr int WINDOW = Op::NX, BEFORE = WINDOW / 2, AFTER = WINDOW - 1 - BEFORE;
-  static constexpr int WARM = (WINDOW + SAMPLES - 1) / SAMPLES; // tiles
+  // Tiles that a block begins with, unless lanes read a first window's few samples by themselves.
+  static constexpr int WARM = (WINDOW + SAMPLES - 1) / SAMPLES;
+  static constexpr bool FEW = WINDOW <= 4 * LANES;
   static constexpr int WI = EACH * BYTES / 4, WM = EACH * UM * static_cast<int>(sizeof(code)) / 4,
                        WO = EACH * UO * static_cast<int>(sizeof(U)) / 4,
                        ROW = (WM > WO ? WM : WO) / 4 * 4 + 4; // words
@@ -51,16 +53,16 @@ struct fc_running {
                                    : fc_map_scaling<float, T, KT>().bias == 128 ? 0x80808080u
                                    : fc_map_scaling<float, T, KT>().bias        ? 0x80008000u
                                                                                 : 0;
-  static_assert(STEP == UM && SAMPLES % (EACH * LANES) == 0, "whole warps, all channels of a position");
+  static_assert(STEP == UM && SAMPLES % THREADS == 0, "whole warps, all channels of a position");
   static_assert(WI % 4 == 0, "whole vectors");
 
   struct rooms {
-    uint32_t words[WARPS][LANES * ROW];
+    uint32_t words[THREADS * ROW];
     sums parts[WARPS > 1 ? 2 : 1][WARPS][UM]; // of warps, in turns
   };
 
-  static FC_DEVICE code *row_of(rooms &r, int lane) {
-    return reinterpret_cast<code *>(r.words[threadIdx.x / LANES] + lane * ROW);
+  static FC_DEVICE code *row_of(rooms &r, int thread) {
+    return reinterpret_cast<code *>(r.words + thread * ROW);
   }
 
   // A position's codes, where it may be outside the signal, or seen by no window: then they are 0.
@@ -80,30 +82,46 @@ struct fc_running {
     for (int c = 0; c < UM; c++) to[c] = static_cast<code>(Op::code_of(v[c]));
   }
 
-  // Whether load() may touch all that it does for EACH positions from `at` on.
-  static FC_DEVICE bool is_whole(const fc_window_args &a, int at, int count = EACH) {
+  // Of EACH positions from `at` on a thread may load what load() touches, if they lie within these.
+  struct bounds {
+    int from, end;
+  };
+  static FC_DEVICE bounds bounds_of(const fc_window_args &a) {
     constexpr int AROUND = (VECTOR - 1 + 4 * WS - SEEN * BYTES + BYTES - 1) / BYTES; // positions
-    const int from = max(-a.begin, -BEFORE - prefilter::BEFORE),
-              end = min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER);
-    return at >= from + AROUND + prefilter::BEFORE && at + count + AROUND + prefilter::AFTER <= end;
+    return {max(-a.begin, -BEFORE - prefilter::BEFORE) + AROUND + prefilter::BEFORE,
+            min(a.extent - a.begin, a.total + AFTER + prefilter::AFTER) - AROUND - prefilter::AFTER};
+  }
+  static FC_DEVICE bool is_whole(const bounds &b, int at, int count = EACH) {
+    return at >= b.from && at + count <= b.end;
   }
 
-  // The codes of a warp's positions, of the tile that begins at `tile`, into the rows of those threads that
-  // cannot load theirs.
-  static FC_DEVICE void gather(const fc_window_args &a, rooms &r, const char *in, int tile, const Pre &pre,
-                               fc_dev_noted &noted) {
-    const int lane = threadIdx.x % LANES, at = tile + EACH * (static_cast<int>(threadIdx.x) - lane);
+  // Of a warp's positions those of whole threads before number `n`, or, UP, of threads that have any before
+  // it.
+  template <bool UP> static FC_DEVICE int threads_before(int n) {
+    return min(max(n + (UP ? EACH - 1 : 0), 0) / EACH, LANES) * EACH;
+  }
+
+  // The codes of a warp's part of the tile that begins at `tile`, into the rows of those threads that cannot
+  // load theirs, but for those of whose positions no window sees any. Returns whether one sees any of this
+  // thread's.
+  static FC_DEVICE bool gather(const fc_window_args &a, const bounds &b, rooms &r, const char *in, int tile,
+                               const Pre &pre, fc_dev_noted &noted) {
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x - lane, at = tile + EACH * warp,
+              first = threads_before<false>(-BEFORE - at), last = threads_before<true>(a.total + AFTER - at),
+              lo = threads_before<true>(b.from - at),
+              hi = max(max(threads_before<false>(b.end - at), lo), first),
+              left = max(min(lo, last) - first, 0), all = left + max(last - hi, 0);
     __syncwarp(); // rows have been read
 #pragma unroll 1
-    for (int i = lane; i < LANES * EACH; i += LANES) {
-      const int of = i / EACH;
-      if (is_whole(a, at + of * EACH)) continue;
+    for (int k = lane; k < all; k += LANES) {
+      const int i = k < left ? first + k : hi + k - left;
       code some[UM];
       at_ends(a, in, at + i, pre, some, noted);
 #pragma unroll
-      for (int c = 0; c < UM; c++) row_of(r, of)[i % EACH * UM + c] = some[c];
+      for (int c = 0; c < UM; c++) row_of(r, warp + i / EACH)[i % EACH * UM + c] = some[c];
     }
     __syncwarp();
+    return lane * EACH >= first && lane * EACH < last;
   }
 
   // Words of SEEN positions from `at`, which is OFFSET after a multiple of EACH: by vectors that contain
@@ -131,12 +149,13 @@ struct fc_running {
   static FC_DEVICE void fetch(const fc_window_args &a, rooms &r, const char *in, int tile, const Pre &pre,
                               uint32_t (&word)[WM], fc_dev_noted &noted) {
     const int at = tile + EACH * static_cast<int>(threadIdx.x);
-    if (!is_whole(a, tile, SAMPLES)) { // known to be alike for all threads
-      gather(a, r, in, tile, pre, noted);
-      if (!is_whole(a, at)) {
-        const code *row = row_of(r, threadIdx.x % LANES);
+    const bounds b = bounds_of(a);
+    if (!is_whole(b, tile, SAMPLES)) { // known to be alike for all threads
+      const bool seen = gather(a, b, r, in, tile, pre, noted);
+      if (!is_whole(b, at)) {
+        const uint32_t *row = r.words + threadIdx.x * ROW;
 #pragma unroll
-        for (int i = 0; i < EACH * UM; i++) fc_map_element_set<code>(word, i, row[i]);
+        for (int i = 0; i < WM; i++) word[i] = seen ? row[i] : 0;
         return;
       }
     }
@@ -161,9 +180,46 @@ struct fc_running {
     return fc_map_element<code>(word, position * UM + channel);
   }
 
-  // Adds what the other lanes ahead have, to all channels.
-  static FC_DEVICE void scan(sums (&s)[UM]) {
-    const int lane = threadIdx.x % LANES;
+  // What enters a thread's windows less what leaves them, from the one before its first to its last.
+  static FC_DEVICE void differences(const uint32_t (&enters)[WM], const uint32_t (&leaves)[WM],
+                                    sums (&s)[UM]) {
+#pragma unroll
+    for (int c = 0; c < UM; c++) s[c] = {0, 0};
+    if constexpr (sizeof(code) == 1) { // four at a time
+      sums out[UM] = {};
+#pragma unroll
+      for (int i = 0; i < WM; i++)
+#pragma unroll
+        for (int c = 0; c < UM; c++) {
+          const uint32_t of_channel = bytes_of(i, c);
+          s[c].template add_bytes<std::is_signed<code>::value>(enters[i], of_channel);
+          out[c].template add_bytes<std::is_signed<code>::value>(leaves[i], of_channel);
+        }
+#pragma unroll
+      for (int c = 0; c < UM; c++) s[c].subtract(out[c]);
+    } else {
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+#pragma unroll
+        for (int c = 0; c < UM; c++) s[c].change(element(enters, k, c), element(leaves, k, c));
+    }
+  }
+  // The bytes of word i that are of channel c: all of their bits.
+  static FC_DEVICE constexpr uint32_t bytes_of(int i, int c) {
+    uint32_t bits = 0;
+    for (int k = 0; k < 4; k++)
+      if ((4 * i + k) % UM == c) bits |= 0xffu << 8 * k;
+    return bits;
+  }
+
+  // The sums of all threads' differences: those up to a thread's are added to `s`, and all to `carry`.
+  // `s`: its own, and then what is before it.
+  static FC_DEVICE void spread(rooms &r, int turn, sums (&s)[UM], sums (&carry)[UM]) {
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+    sums own[UM];
+#pragma unroll
+    for (int c = 0; c < UM; c++) own[c] = s[c];
+    if constexpr (WARPS == 1) __syncthreads(); // or the compiler makes shuffles for parts of warps, too
 #pragma unroll
     for (int by = 1; by < LANES; by *= 2)
 #pragma unroll
@@ -171,38 +227,25 @@ struct fc_running {
         const sums other = s[c].before(by);
         if (lane >= by) s[c].add(other);
       }
-  }
-
-  // The sums of all threads' differences: those up to a thread's are added to `s`, and all to `carry`.
-  // `s`: its own, and then what is before it.
-  static FC_DEVICE void spread(rooms &r, int turn, sums (&s)[UM], sums (&carry)[UM]) {
-    const int warp = threadIdx.x / LANES;
-    sums own[UM];
-#pragma unroll
-    for (int c = 0; c < UM; c++) own[c] = s[c];
-    if constexpr (WARPS == 1) __syncthreads(); // or the compiler makes shuffles for parts of warps, too
-    scan(s);
     if constexpr (WARPS > 1) {
-      if (threadIdx.x % LANES == LANES - 1)
+      if (lane == LANES - 1)
 #pragma unroll
         for (int c = 0; c < UM; c++) r.parts[turn][warp][c] = s[c];
       __syncthreads();
     }
 #pragma unroll
     for (int c = 0; c < UM; c++) {
-      s[c].subtract(own[c]), s[c].add(carry[c]);
-      if constexpr (WARPS == 1) {
-        sums last = s[c];
-        last.add(own[c]);
-        carry[c] = last.of_lane(LANES - 1);
-      } else {
+      s[c].add(carry[c]);
+      if constexpr (WARPS == 1)
+        carry[c] = s[c].of_lane(LANES - 1);
+      else
 #pragma unroll
         for (int w = 0; w < WARPS; w++) {
           const sums part = r.parts[turn][w][c];
           if (w < warp) s[c].add(part);
           carry[c].add(part);
         }
-      }
+      s[c].subtract(own[c]);
     }
   }
 
@@ -252,7 +295,7 @@ struct fc_running {
   static FC_DEVICE void store(rooms &r, char *to, int count, const fc_window_lanes &lanes,
                               const uint32_t (&word)[WO]) {
     if constexpr (TOGETHER)
-      fc_window_store_together<U, ALIGNED>(to, word, lanes, r.words[threadIdx.x / LANES]);
+      fc_window_store_together<U, ALIGNED>(to, word, lanes, r.words + (threadIdx.x & ~(LANES - 1)) * ROW);
     else if (count == EACH)
       fc_map_store_words(to, word);
     if (count == EACH) return;
@@ -261,29 +304,45 @@ struct fc_running {
       if (i < count * UO) reinterpret_cast<U *>(to)[i] = fc_map_element<U>(word, i);
   }
 
-  // The sums of the window before that of output `to`, by all threads.
+  // The sums of the window before that of output `to`.
   static FC_DEVICE void begin(const fc_window_args &a, rooms &r, const char *in, int to, const Pre &pre,
                               sums (&carry)[UM], fc_dev_noted &noted) {
     const int lo = to - 1 - BEFORE, mine = EACH * static_cast<int>(threadIdx.x);
     sums s[UM];
 #pragma unroll
     for (int c = 0; c < UM; c++) carry[c] = s[c] = {0, 0};
+    if constexpr (FEW) {
 #pragma unroll 1
-    for (int tile = -WARM; tile < 0; tile++) {
-      const int at = to + tile * SAMPLES + mine + AFTER;
-      uint32_t word[WM];
-      fetch<AFTER>(a, r, in, at - mine, pre, word, noted);
+      for (int k = threadIdx.x; k < WINDOW; k += LANES) {
+        code some[UM];
+        at_ends(a, in, lo + k, pre, some, noted);
 #pragma unroll
-      for (int k = 0; k < EACH; k++)
+        for (int c = 0; c < UM; c++) s[c].change(some[c], 0);
+      }
+    } else {
+#pragma unroll 1
+      for (int tile = -WARM; tile < 0; tile++) {
+        const int at = to + tile * SAMPLES + mine + AFTER;
+        constexpr uint32_t NONE[WM] = {};
+        uint32_t word[WM];
+        sums more[UM];
+        fetch<AFTER>(a, r, in, at - mine, pre, word, noted);
+        if (at < lo)
 #pragma unroll
-        for (int c = 0; c < UM; c++) s[c].change(at + k < lo ? 0 : element(word, k, c), 0);
+          for (int i = 0; i < EACH * UM; i++)
+            if (at + i / UM < lo)
+              word[i * SIZE / 4] &= ~((SIZE < 4 ? (1u << 8 * SIZE % 32) - 1 : ~0u) << i * SIZE % 4 * 8);
+        differences(word, NONE, more);
+#pragma unroll
+        for (int c = 0; c < UM; c++) s[c].add(more[c]);
+      }
     }
     spread(r, 0, s, carry);
   }
 
   static FC_DEVICE void run(const fc_window_args &a, const Pre &pre, const Op &, const Post &post) {
     __shared__ __align__(16) rooms r;
-    const int mine = EACH * static_cast<int>(threadIdx.x), lane = threadIdx.x % LANES;
+    const int mine = EACH * static_cast<int>(threadIdx.x);
     fc_dev_noted noted = {false, false};
 #pragma unroll 1
     for (int row = blockIdx.y; row < a.across; row += gridDim.y) {
@@ -299,17 +358,12 @@ struct fc_running {
         fetch<AFTER>(a, r, line.in, to + AFTER, pre, enters, noted);
         fetch<-BEFORE - 1>(a, r, line.in, to - BEFORE - 1, pre, leaves, noted);
         sums s[UM];
-#pragma unroll
-        for (int c = 0; c < UM; c++) s[c] = {0, 0};
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-#pragma unroll
-          for (int c = 0; c < UM; c++) s[c].change(element(enters, k, c), element(leaves, k, c));
+        differences(enters, leaves, s);
         spread(r, 1 - (tile & 1), s, carry);
         float v[EACH * UM];
         bool sure = true;
         fc_dev_noted here = {false, false};
-        const int count = min(max(a.total - at, 0), EACH), left = a.total - at + EACH * lane;
+        const int count = min(max(a.total - at, 0), EACH);
 #pragma unroll
         for (int k = 0; k < EACH; k++)
 #pragma unroll
@@ -324,7 +378,10 @@ struct fc_running {
           noted.clipped |= here.clipped;
         if constexpr (TOGETHER) __syncwarp(); // rooms have been read
         const bool some = count > 0 || TOGETHER;
-        if (some) give(r, line.out, at, count, min(max(left / EACH, 0), LANES), v, post, noted);
+        if (some)
+          give(r, line.out, at, count,
+               min(max((a.total - to) / EACH - static_cast<int>(threadIdx.x & ~(LANES - 1)), 0), LANES), v,
+               post, noted);
       }
       if constexpr (WARPS > 1) __syncthreads(); // parts have been read
     }

@@ -102,6 +102,17 @@ template <typename Q, bool SUMS, bool SQUARES> struct fc_running_sums {
     if (SQUARES && sizeof(Q) == 4) squares += static_cast<uint32_t>(more) * static_cast<uint32_t>(in + out);
     if (SQUARES && sizeof(Q) == 8) squares += static_cast<Q>(static_cast<int64_t>(more) * (in + out));
   }
+  // Those of four codes that `bytes`, all bits of each, chooses.
+  template <bool SIGNED> FC_DEVICE void add_bytes(uint32_t word, uint32_t bytes) {
+    static_assert(sizeof(Q) == 4 || !SQUARES, "32 bits");
+    const uint32_t ones = bytes & 0x01010101u, some = word & bytes;
+    const auto signed_sum = [](uint32_t a, uint32_t b, uint32_t more) {
+      return static_cast<uint32_t>(
+          __dp4a(static_cast<int32_t>(a), static_cast<int32_t>(b), static_cast<int32_t>(more)));
+    };
+    if (SUMS) sum = SIGNED ? signed_sum(word, ones, sum) : __dp4a(word, ones, sum);
+    if constexpr (SQUARES) squares = SIGNED ? signed_sum(word, some, squares) : __dp4a(word, some, squares);
+  }
   FC_DEVICE void add(const fc_running_sums &v) {
     if (SUMS) sum += v.sum;
     if (SQUARES) squares += v.squares;

@@ -89,6 +89,17 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
   for (int i = 0; i < 4; i++) to |= static_cast<unsigned>(all >> 8 * (which >> 4 * i & 7) & 255) << 8 * i;
   return to;
 }
+template <typename T, typename byte> T emulated_dot(T a, T b, T sum) {
+  for (int i = 0; i < 4; i++)
+    sum += static_cast<T>(static_cast<byte>(a >> 8 * i)) * static_cast<T>(static_cast<byte>(b >> 8 * i));
+  return sum;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  return emulated_dot<unsigned, uint8_t>(a, b, sum);
+}
+inline int __dp4a(int a, int b, int sum) {
+  return emulated_dot<int, int8_t>(a, b, sum);
+}
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (by & 31));
 }
