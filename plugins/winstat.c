@@ -193,16 +193,17 @@ static fc_status describe_box(const fc_setup *setup, const fc_winstat *w, fc_dev
   const int out = setup->out->dtype, stat = w->stat[0];
   const int64_t window[2] = {w->before[0] + 1 + w->after[0], w->before[1] + 1 + w->after[1]};
   const int floats = fc_winstat_is_box_of_floats(stat, in->dtype, setup->compute, window[0], window[1]);
-  const int exact = !w->shrink && fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]);
+  const int exact = fc_winstat_is_box(stat, in->dtype, out, window[0], window[1]);
+  const char *const shrinks = w->shrink ? ",true" : "";
   if (in->kind == FC_AUDIO || !(floats || exact)) return FC_UNSUPPORTED;
-  f->flags |= FC_FUNCTION_ALONE;
+  f->flags |= FC_FUNCTION_ALONE | (w->shrink ? FC_FUNCTION_SHRINKS : 0);
   f->source = FC_FUNCTION_BOX_TEXT;
   if (floats)
     snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box_sums<%d,%d,%d%s>", stat, (int)window[0], (int)window[1],
-             w->shrink ? ",true" : "");
+             shrinks);
   else
-    snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d>", stat, (int)window[0], (int)window[1],
-             in->dtype, out);
+    snprintf(f->entry, FC_FUNCTION_ENTRY, "fc_box<%d,%d,%d,%d,%d%s>", stat, (int)window[0], (int)window[1],
+             in->dtype, out, shrinks);
   f->window_x = (uint32_t)window[0], f->window_y = (uint32_t)window[1];
   return FC_OK;
 }
@@ -231,7 +232,7 @@ static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_de
   return FC_OK;
 }
 
-/* One statistic; of windows that shrink at the ends only boxes of floats. */
+/* One statistic; of windows that shrink at the ends only boxes. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
   const fc_format *in = setup->in[0];
@@ -242,7 +243,8 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
-  const int box = w.before[1] + w.after[1] > 0 ||
+  const int one = w.before[0] + w.after[0] + w.before[1] + w.after[1] == 0; /* of one column, say */
+  const int box = one || w.before[1] + w.after[1] > 0 ||
                   fc_winstat_is_row_box(in->kind, stat, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
                                         in->extent[FC_AXIS_C], w.before[0] + 1 + w.after[0]);
   const fc_status status = box        ? describe_box(setup, &w, f)

@@ -167,9 +167,7 @@ static gboolean set_few(window *w, guint few) {
 }
 
 int fc_compose_border(const fc_device_function *function, int border) {
-  return g_str_has_prefix(function->entry, "fc_box_sums<") && g_str_has_suffix(function->entry, ",true>")
-             ? FC_BORDER_ZERO
-             : border;
+  return function->flags & FC_FUNCTION_SHRINKS ? FC_BORDER_ZERO : border;
 }
 
 /* FALSE: there is no such kernel. `flags`: IN_PLANES, channels are planes, and independent signals; and, for

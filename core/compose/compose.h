@@ -137,8 +137,8 @@ const char *fc_compose_skeleton(guint variant);
 /* Whether a kernel exists for such a composition and a signal of this many channels. */
 gboolean fc_compose_possible(const fc_composition *c, int in_dtype, gint64 channels);
 
-/* The border that a function sees: zeros, if its windows are cut at the ends of the signal (fc_box_sums),
- * whose stage has none; else that of the stage. */
+/* The border that a function sees: zeros, if its windows shrink, whose stage has none; else that of the
+ * stage. */
 int fc_compose_border(const fc_device_function *function, int border);
 
 /*

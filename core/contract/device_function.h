@@ -37,12 +37,12 @@
  * RGB to 21 and RGBA to 19. Or statistics: fc_statistic<WHICH, NX, DTYPE, KIND>, which has no members, of the
  * samples as the operator sees them (filters/winstat); or fc_box<WHICH, NX, NY, DTYPE, OUT> of images,
  * extremes, or of integers of up to 16 bits sums and means, and of bytes all others, as the type OUT, which
- * is f32 or, but for variances, DTYPE; or fc_box_sums<WHICH,NX,NY> of f32 of images, of up to 31 x 31,
- * sums, means and those of squares, as f32, and fc_box_sums<WHICH,NX,NY,true>, written just so, of windows
- * that are cut at the ends of the signal, of a stage without a border. Or sums of products along X by Fourier
- * transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members
- * are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT,
- * FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
+ * is f32 or, but for variances, DTYPE; or fc_box_sums<WHICH, NX, NY> of f32 of images, of up to 31 x 31,
+ * sums, means and those of squares, as f32; either with one more argument, true, and FC_FUNCTION_SHRINKS, but
+ * for extremes. Or sums of products along X by Fourier transforms of N complex values, of TOGETHER channels
+ * at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
+ * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
+ * FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_DENSE_RUN       256
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
@@ -70,6 +70,8 @@
  * a median, or always the same one. So it makes no difference whether integers are made ahead of it or of its
  * results. */
 #define FC_FUNCTION_RANKS 128u
+/* With FC_FUNCTION_WINDOW, of a stage without a border: windows are cut at the ends of the signal. */
+#define FC_FUNCTION_SHRINKS 256u
 
 /* Position of a sample in the whole signal, whichever part of it is computed: column or time, row and
  * channel (0 for a pixel), with the number of columns and rows. Width is -1 for a stream whose end is not

@@ -59,7 +59,7 @@ static gboolean is_plain(const fc_plan_stage *ps, const fc_format *in, const fc_
 static gboolean is_understood(const fc_device_function *f) {
   const guint32 known = FC_FUNCTION_SELECTS | FC_FUNCTION_WINDOW | FC_FUNCTION_AROUND | FC_FUNCTION_ALONE |
                         FC_FUNCTION_NONNEGATIVE | FC_FUNCTION_POSITION | FC_FUNCTION_KEEPS_ALL |
-                        FC_FUNCTION_RANKS;
+                        FC_FUNCTION_RANKS | FC_FUNCTION_SHRINKS;
   /* One result of several neighbours does not contain them all. */
   if (f->flags & FC_FUNCTION_AROUND && (!(f->flags & FC_FUNCTION_WINDOW) || f->flags & FC_FUNCTION_KEEPS_ALL))
     return FALSE;

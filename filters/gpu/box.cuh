@@ -85,9 +85,22 @@ template <int V, bool PAIRS> struct fc_box_row {
   }
 };
 
+// How many samples of a window are in the signal, which shrinks at its ends: of those of a thread's output i.
+template <int KX, int KY, int STEP> struct fc_box_counts {
+  int x, width, rows;
+  FC_DEVICE explicit fc_box_counts(const fc_window_place &of)
+      : x(of.x), width(of.width / STEP), rows(inside<KY>(of.y, of.height)) {}
+  FC_DEVICE int at(int i) const { return rows * inside<KX>((x + i) / STEP, width); }
+  // Positions of a window of N around `at` that are in a signal of so many.
+  template <int N> static FC_DEVICE int inside(int at, int all) {
+    return min(at - N / 2 + N, all) - max(at - N / 2, 0);
+  }
+};
+
 // One statistic of each channel in windows of KX x KY samples of type DTYPE (fc_dtype), of images, KX / 2
 // columns and KY / 2 rows of which lie before the output's own; as the type OUT, which is DTYPE or FC_F32.
-template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
+// SHRINKS: of the samples that are in the signal.
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS = false> struct fc_box {
   static constexpr int NX = KX, NY = KY, AREA = KX * KY;
   static constexpr bool LINE = false;
   typedef fc_statistic<WHICH, AREA, DTYPE, FC_IMAGE> statistic;
@@ -96,6 +109,7 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
                         CODES = DTYPE < FC_F32, SQUARES = !EXTREME && !statistic::ADDS,
                         SUMS = !EXTREME && (!SQUARES || statistic::SPREAD);
   static constexpr int64_t LARGEST = statistic::MOST;
+  static_assert(!EXTREME || !SHRINKS, "windows that shrink have the extremes of repeated edges");
   static_assert(EXTREME || OUT == FC_F32 || (OUT == DTYPE && WHICH != FC_STATISTIC_VAR),
                 "variances are out of the samples' range");
   static_assert(EXTREME || (CODES && (!SQUARES || LARGEST * LARGEST * AREA <= 0xffffffff)), "32 bits");
@@ -240,6 +254,56 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
     return CODE ? __uint_as_float(__float_as_uint(v) + 0x4b400000u) - ZERO : v;
   }
 
+  // Of `count` samples.
+  static FC_DEVICE float of_count(uint32_t sum, uint32_t squares, int count) {
+    if (WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_SUMSQ) return of_codes(sum, squares);
+    if (WHICH == FC_STATISTIC_MEAN && DTYPE == FC_U8) {
+      const float n = static_cast<float>(count);
+      return fc_mean_of(static_cast<float>(sum), n, 1 / n);
+    }
+    return fc_code_counted<WHICH, OUT != FC_F32>({static_cast<int32_t>(sum), squares}, count);
+  }
+
+  // Outputs, given all sums.
+  template <int STEP, int V>
+  static FC_DEVICE void finish(fc_window_whole, const uint32_t (&sum)[V], const uint32_t (&squares)[V],
+                               float (&done)[V]) {
+#pragma unroll
+    for (int i = 0; i < V; i++) done[i] = of_codes(sum[i], squares[i]);
+  }
+  template <int STEP, int V>
+  static FC_DEVICE void finish(const fc_window_place &of, const uint32_t (&sum)[V],
+                               const uint32_t (&squares)[V], float (&done)[V]) {
+    const fc_box_counts<KX, KY, STEP> counts(of);
+#pragma unroll
+    for (int i = 0; i < V; i++) done[i] = of_count(sum[i], squares[i], counts.at(i));
+  }
+
+  // The same of march.cuh.
+  template <int STEP, int V, int THREADS>
+  FC_DEVICE void finish(const kept<V, THREADS> &k, fc_window_whole, float (&done)[V]) const {
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const uint32_t word = SUMS ? k.sum.word[SUM_PAIRS ? i / 2 : i] : 0;
+      if constexpr (SUM_PAIRS && WHICH == FC_STATISTIC_SUM)
+        done[i] = value_of(word, i);
+      else if constexpr (SUM_PAIRS && WHICH == FC_STATISTIC_MEAN)
+        done[i] = mean_of(value_of(word, i));
+      else
+        done[i] = of_codes(SUM_PAIRS ? half(word, i) : word, k.squares[i]);
+    }
+  }
+  template <int STEP, int V, int THREADS>
+  FC_DEVICE void finish(const kept<V, THREADS> &k, const fc_window_place &of, float (&done)[V]) const {
+    uint32_t sum[V];
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const uint32_t word = SUMS ? k.sum.word[SUM_PAIRS ? i / 2 : i] : 0;
+      sum[i] = SUM_PAIRS ? half(word, i) : word;
+    }
+    finish<STEP>(of, sum, k.squares, done);
+  }
+
   template <int STEP, int V, int NW, int THREADS>
   FC_DEVICE void add(const float (&w)[NW], int first, kept<V, THREADS> &k, float (&done)[V]) const {
     float h[V];
@@ -261,24 +325,19 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT> struct fc_box {
         k.add_squares(row_of<V, false>(h));
       }
       k.turn();
-#pragma unroll
-      for (int i = 0; i < V; i++) {
-        const uint32_t word = SUMS ? k.sum.word[SUM_PAIRS ? i / 2 : i] : 0;
-        if constexpr (SUM_PAIRS && WHICH == FC_STATISTIC_SUM)
-          done[i] = value_of(word, i);
-        else if constexpr (SUM_PAIRS && WHICH == FC_STATISTIC_MEAN)
-          done[i] = mean_of(value_of(word, i));
-        else
-          done[i] = of_codes(SUM_PAIRS ? half(word, i) : word, k.squares[i]);
-      }
+      if constexpr (!SHRINKS) finish<STEP>(k, fc_window_whole(), done);
     }
   }
 };
 
-template <int WHICH, int KX, int KY, int DTYPE, int OUT, int V, int THREADS>
-struct fc_window_kept<fc_box<WHICH, KX, KY, DTYPE, OUT>, V, THREADS> {
-  typedef typename fc_box<WHICH, KX, KY, DTYPE, OUT>::template kept<V, THREADS> type;
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS, int V, int THREADS>
+struct fc_window_kept<fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>, V, THREADS> {
+  typedef typename fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>::template kept<V, THREADS> type;
   static FC_DEVICE void begin(type &kept) { kept.begin(); }
+};
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS>
+struct fc_window_shrinks<fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>> {
+  static constexpr bool value = SHRINKS;
 };
 
 // ---- floats --------------------------------------------------------------------------------
@@ -335,26 +394,21 @@ template <int WHICH, int KX, int KY, bool SHRINKS = false> struct fc_box_sums {
   FC_DEVICE void along(const float (&h)[NW], int first, float (&done)[V]) const {
     fc_box_sum<KY, STEP>(h, first, done);
   }
-  template <int V> FC_DEVICE void finish(float (&done)[V]) const {
-    if constexpr (!SHRINKS) whole(done);
-  }
-
-  // Of windows that are not cut.
-  template <int V> FC_DEVICE void whole(float (&done)[V]) const {
+  template <int STEP, int V> FC_DEVICE void finish(fc_window_whole, float (&done)[V]) const {
     float sum[V];
 #pragma unroll
     for (int i = 0; i < V; i++) sum[i] = done[i];
     statistic::of_windows(sum, done);
   }
 
-  // Positions of a window of N around `at` that are in a signal of so many.
-  template <int N> static FC_DEVICE int inside(int at, int all) {
-    return min(at - N / 2 + N, all) - max(at - N / 2, 0);
-  }
-  template <int STEP, int V> FC_DEVICE void shrunk(const fc_window_place &of, float (&v)[V]) const {
-    const int rows = inside<KY>(of.y, of.height), width = of.width / STEP;
+  template <int STEP, int V> FC_DEVICE void finish(const fc_window_place &of, float (&v)[V]) const {
+    const fc_box_counts<KX, KY, STEP> counts(of);
 #pragma unroll
-    for (int i = 0; i < V; i++) v[i] = of_count(v[i], rows * inside<KX>((of.x + i) / STEP, width));
+    for (int i = 0; i < V; i++) v[i] = of_count(v[i], counts.at(i));
+  }
+  template <int STEP, class Kept, class Of, int V>
+  FC_DEVICE void finish(const Kept &, const Of &of, float (&v)[V]) const {
+    finish<STEP>(of, v);
   }
   static FC_DEVICE float of_count(float sum, int count) {
     const float n = static_cast<float>(count);
@@ -426,7 +480,7 @@ template <int WHICH, int KX, int KY, bool SHRINKS = false> struct fc_box_sums {
     float h[V];
     across<STEP>(w, first, h);
     k.add(h, done);
-    finish(done);
+    if constexpr (!SHRINKS) finish<STEP>(fc_window_whole(), done);
   }
 };
 

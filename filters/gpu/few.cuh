@@ -30,11 +30,12 @@ template <int BORDER, int H, int NY, int Y, int J> FC_DEVICE constexpr int fc_fe
   return source < 0 ? H : source;
 }
 
-// How outputs are made: of<STEP, BORDER, H, V, NW>(op, first, see, give) calls see(r, w) for the windows of a
-// thread in row r, and give(y, done) for each row of outputs. Those that sum what they make of each row:
+// How outputs are made: of<STEP, BORDER, H, V, NW>(op, first, see, place, give) calls see(r, w) for the
+// windows of a thread in row r, and give(y, done) for each row of outputs, which lie at place(y). Those that
+// sum what they make of each row:
 template <class Op> struct fc_few_rows {
-  template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const Op &op, int first, See see, Give give) {
+  template <int STEP, int BORDER, int H, int V, int NW, class See, class Place, class Give>
+  static FC_DEVICE void of(const Op &op, int first, See see, Place place, Give give) {
     float h[H + 1][V];
 #pragma unroll
     for (int r = 0; r <= H; r++) {
@@ -51,7 +52,7 @@ template <class Op> struct fc_few_rows {
       });
 #pragma unroll
       for (int i = 0; i < V; i++) done[i] = op.down(column[i]);
-      op.finish(done);
+      op.template finish<STEP>(place(y.value), done);
       give(y.value, done);
     });
   }
@@ -76,8 +77,8 @@ template <int V, int HIGH> struct fc_few_runs {
 };
 
 template <int KX, int KY> struct fc_few_rows<fc_dense<KX, KY>> {
-  template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const fc_dense<KX, KY> &op, int first, See see, Give give) {
+  template <int STEP, int BORDER, int H, int V, int NW, class See, class Place, class Give>
+  static FC_DEVICE void of(const fc_dense<KX, KY> &op, int first, See see, Place, Give give) {
     fc_few_each<H>([&](auto y) {
       fc_few_runs<V, fc_dense<KX, KY>::HIGH> all;
       fc_few_each<KY>([&](auto j) {
@@ -97,11 +98,11 @@ template <int KX, int KY> struct fc_few_rows<fc_dense<KX, KY>> {
 };
 
 // What windows in each row have in common is found once, and joined, or summed, for each output.
-template <int WHICH, int KX, int KY, int DTYPE, int OUT>
-struct fc_few_rows<fc_box<WHICH, KX, KY, DTYPE, OUT>> {
-  using Op = fc_box<WHICH, KX, KY, DTYPE, OUT>;
-  template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const Op &, int first, See see, Give give) {
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS>
+struct fc_few_rows<fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>> {
+  using Op = fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>;
+  template <int STEP, int BORDER, int H, int V, int NW, class See, class Place, class Give>
+  static FC_DEVICE void of(const Op &, int first, See see, Place place, Give give) {
     float all[H + 1][V]; // extremes
     uint32_t sum[H + 1][V], squares[H + 1][V];
 #pragma unroll
@@ -134,9 +135,7 @@ struct fc_few_rows<fc_box<WHICH, KX, KY, DTYPE, OUT>> {
           if constexpr (Op::SQUARES) q[i] += squares[r][i];
         }
       });
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        if constexpr (!Op::EXTREME) done[i] = Op::of_codes(s[i], q[i]);
+      if constexpr (!Op::EXTREME) Op::template finish<STEP>(place(y.value), s, q, done);
       give(y.value, done);
     });
   }
@@ -153,10 +152,11 @@ struct fc_few_rows<fc_box<WHICH, KX, KY, DTYPE, OUT>> {
 template <class Op> struct fc_turned : Op {
   static constexpr int NX = Op::NY, NY = 1;
   static constexpr bool TURNS = true;
-  template <int STEP, int V> FC_DEVICE void shrunk(const fc_window_place &of, float (&v)[V]) const {
+  using Op::finish;
+  template <int STEP, int V> FC_DEVICE void finish(const fc_window_place &of, float (&v)[V]) const {
+    const fc_box_counts<Op::NY, 1, STEP> counts(of);
 #pragma unroll
-    for (int i = 0; i < V; i++)
-      v[i] = Op::of_count(v[i], Op::template inside<Op::NY>((of.x + i) / STEP, of.width / STEP));
+    for (int i = 0; i < V; i++) v[i] = Op::of_count(v[i], counts.at(i));
   }
   template <int BORDER> FC_DEVICE float each(float v, float constant) const {
     float w[Op::NX], h[1];
@@ -169,12 +169,12 @@ template <class Op> struct fc_turned : Op {
   }
 };
 template <class Op> struct fc_few_rows<fc_turned<Op>> {
-  template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const Op &op, int first, See see, Give give) {
+  template <int STEP, int BORDER, int H, int V, int NW, class See, class Place, class Give>
+  static FC_DEVICE void of(const fc_turned<Op> &op, int first, See see, Place place, Give give) {
     float w[NW], done[V];
     see(0, w);
     op.template along<STEP>(w, first, done);
-    op.finish(done);
+    op.template finish<STEP>(place(0), done);
     give(0, done);
   }
 };
@@ -184,8 +184,8 @@ template <int KX, int KY> struct fc_turned<fc_dense<KX, KY>> : fc_dense<KX, KY> 
   static constexpr bool TURNS = false;
 };
 template <int KX, int KY> struct fc_few_rows<fc_turned<fc_dense<KX, KY>>> {
-  template <int STEP, int BORDER, int H, int V, int NW, class See, class Give>
-  static FC_DEVICE void of(const fc_dense<KX, KY> &op, int first, See see, Give give) {
+  template <int STEP, int BORDER, int H, int V, int NW, class See, class Place, class Give>
+  static FC_DEVICE void of(const fc_dense<KX, KY> &op, int first, See see, Place, Give give) {
     float w[NW], constant[NW];
     see(0, w), see(1, constant);
     fc_few_runs<V, fc_dense<KX, KY>::HIGH> all;
@@ -206,13 +206,13 @@ template <int KX, int KY> struct fc_few_rows<fc_turned<fc_dense<KX, KY>>> {
 };
 
 // Statistics are exact in any order.
-template <int WHICH, int KX, int KY, int DTYPE, int OUT>
-struct fc_turned<fc_box<WHICH, KX, KY, DTYPE, OUT>> : fc_box<WHICH, KY, KX, DTYPE, OUT> {
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS>
+struct fc_turned<fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>> : fc_box<WHICH, KY, KX, DTYPE, OUT, SHRINKS> {
   static constexpr bool TURNS = false;
 };
-template <int WHICH, int KX, int KY, int DTYPE, int OUT>
-struct fc_few_rows<fc_turned<fc_box<WHICH, KX, KY, DTYPE, OUT>>>
-    : fc_few_rows<fc_box<WHICH, KY, KX, DTYPE, OUT>> {};
+template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS>
+struct fc_few_rows<fc_turned<fc_box<WHICH, KX, KY, DTYPE, OUT, SHRINKS>>>
+    : fc_few_rows<fc_box<WHICH, KY, KX, DTYPE, OUT, SHRINKS>> {};
 
 template <class Op> struct fc_window_shrinks<fc_turned<Op>> : fc_window_shrinks<Op> {};
 
@@ -270,10 +270,14 @@ template <int H, class M> struct fc_few : M {
           else
             w[i] = w[i + 1] = w[i + 2] = w[i + 3] = constant;
       };
+      const auto place = [&](int y) {
+        if constexpr (fc_window_shrinks<Op>::value)
+          return fc_window_place{p.first, y, a.across, H};
+        else
+          return fc_window_whole();
+      };
       fc_few_rows<Op>::template of<M::DISTANCE, M::ENDS, H, V, W::NW>(
-          op, W::FIRST, see, [&](int y, float(&v)[V]) {
-            if constexpr (fc_window_shrinks<Op>::value)
-              op.template shrunk<M::DISTANCE>({p.first, y, a.across, H}, v);
+          op, W::FIRST, see, place, [&](int y, float(&v)[V]) {
             if constexpr (M::APART)
               M::give_apart(line.out, p.first, a.out_row, v, p.left, post, room, noted);
             else

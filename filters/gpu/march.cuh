@@ -375,16 +375,6 @@ struct fc_march {
       fc_window_store_words<U, (OUT_BEGINS > 1)>(to, word);
   }
 
-  // Of windows that shrink. CUT: some may.
-  template <bool CUT> static FC_DEVICE void finish(const Op &op, const fc_window_place &of, float (&v)[V]) {
-    if constexpr (fc_window_shrinks<Op>::value) {
-      if (CUT)
-        op.template shrunk<STEP>(of, v);
-      else
-        op.whole(v);
-    }
-  }
-
   // A part of an image: from an element of a row, and a row on, a.each rows.
   struct piece {
     int plane, first, row;
@@ -463,13 +453,17 @@ struct fc_march {
       if constexpr (fc_window_shrinks<Op>::value) {
         const auto rows_of = [&](auto cut) {
           constexpr bool CUT = decltype(cut)::value;
-#pragma unroll UNROLL
+#pragma unroll CUT ? 1 : UNROLL
           for (int u = 0; u < B; u++) {
             float v[V];
             W::add(op, row(phase, u) + mine.window * VP, sum, v);
             const int y = q + u - (NY - 1);
             if (y < 0 || y >= most) continue;
-            finish<CUT>(op, {mine.first, a.begin + from + y, a.across, a.extent}, v);
+            if constexpr (CUT)
+              op.template finish<STEP>(
+                  sum, fc_window_place{mine.first, a.begin + from + y, a.across, a.extent}, v);
+            else
+              op.template finish<STEP>(sum, fc_window_whole(), v);
             const bool here = CELLS == 1 || y < count; // a piece may be shorter than others of the block
             give(to, v, here ? mine.left : 0, post, {mine.lanes.lo, here ? mine.lanes.hi : -1}, all_room,
                  noted);

@@ -256,17 +256,21 @@ struct fc_code_sums {
 FC_DEVICE uint64_t fc_code_deviation(const fc_code_sums &s, int64_t n) {
   return static_cast<uint64_t>(n) * s.squares + static_cast<uint64_t>(s.sum * -s.sum);
 }
-template <int WHICH, int WINDOW>
-static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t sum_of_squares, double scale) {
-  const double n = WINDOW;
+template <int WHICH>
+FC_DEVICE double fc_code_statistic_of(int64_t sum, uint64_t sum_of_squares, int64_t count, double scale) {
+  const double n = static_cast<double>(count);
   if (WHICH == FC_STATISTIC_SUM) return static_cast<double>(sum) * scale;
   if (WHICH == FC_STATISTIC_MEAN) return static_cast<double>(sum) * scale / n;
   const double squares = static_cast<double>(sum_of_squares) * scale * scale;
   if (WHICH == FC_STATISTIC_SUMSQ) return squares;
   if (WHICH == FC_STATISTIC_RMS) return sqrt(squares / n);
-  const double deviation = static_cast<double>(fc_code_deviation({sum, sum_of_squares}, WINDOW)),
+  const double deviation = static_cast<double>(fc_code_deviation({sum, sum_of_squares}, count)),
                variance = deviation / n * scale * scale / n;
   return WHICH == FC_STATISTIC_STD ? sqrt(variance) : variance;
+}
+template <int WHICH, int WINDOW>
+static __device__ __noinline__ double fc_code_statistic(int64_t sum, uint64_t sum_of_squares, double scale) {
+  return fc_code_statistic_of<WHICH>(sum, sum_of_squares, WINDOW, scale);
 }
 template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_sums &s, double scale) {
   const double unit = scale * (1.0 / WINDOW);
@@ -297,6 +301,27 @@ FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
   const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
   if (!EXACT) sure &= below - (0x10000000u - NEAR) > 2 * NEAR;
   return static_cast<float>(v);
+}
+
+// The same of so many codes of images, where the compiler does not know how many; CODE: as the nearest
+// integer.
+template <int WHICH>
+static __device__ __noinline__ double fc_code_counted_surely(int64_t sum, uint64_t squares, int count) {
+  return fc_code_statistic_of<WHICH>(sum, squares, count, 1);
+}
+template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_sums &s, int count) {
+  constexpr uint32_t NEAR = 1 << 11;
+  const double n = fc_double_of(static_cast<int32_t>(count)),
+               first = static_cast<double>(1.f / static_cast<float>(count)),
+               over = first * fma(-n, first, 2.0); // of a relative error of 2^-47
+  double v = WHICH == FC_STATISTIC_MEAN  ? fc_double_of(static_cast<int32_t>(s.sum)) * over
+             : WHICH == FC_STATISTIC_RMS ? fc_root_about(s.squares * static_cast<uint64_t>(count)) * over
+             : WHICH == FC_STATISTIC_STD ? fc_root_about(fc_code_deviation(s, count)) * over
+                                         : fc_double_of(fc_code_deviation(s, count)) * (over * over);
+  const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
+  const bool sure = CODE ? fabs(fabs(v - rint(v)) - 0.5) > 0x1p-20 : below - (0x10000000u - NEAR) > 2 * NEAR;
+  if (!sure) v = fc_code_counted_surely<WHICH>(s.sum, s.squares, count);
+  return static_cast<float>(CODE ? rint(v) : v);
 }
 
 // The nearest integer to a sum of WINDOW codes divided by WINDOW, half to even; codes are at most MOST from

@@ -101,11 +101,12 @@ template <typename Op, int V, int THREADS> struct fc_window_kept {
   }
 };
 
-// Whether an operator's windows are cut at the signal's ends: op.shrunk(of, v) makes the outputs at a place
-// of what it said of windows that have zeros there.
+// Whether an operator's windows are cut at the signal's ends: op.finish(kept, of, v) makes the outputs of
+// what was added, zeros there, given their place, or that none of their windows is cut.
 struct fc_window_place {
   int x, y, width, height; // first output of a thread, in elements of a row, and its row; of the signal
 };
+struct fc_window_whole {};
 template <typename Op> struct fc_window_shrinks { static constexpr bool value = false; };
 
 // Taps in reading order: horizontal, and vertical.
@@ -144,7 +145,7 @@ template <int KX, int KY> struct fc_separable {
   FC_DEVICE void along(const float (&h)[NW], int first, float (&done)[V]) const {
     products<STEP>(y, h, first, done);
   }
-  template <int V> FC_DEVICE void finish(float (&)[V]) const {}
+  template <int STEP, int V> FC_DEVICE void finish(fc_window_whole, float (&)[V]) const {}
 
 private:
   template <int STEP, int TAPS, int V, int NW>

@@ -198,11 +198,12 @@ static float plain_box(int which, const float *samples, gint64 nx, gint64 ny, gi
   return plain_of_sum(which, sum_in_order(sums, ny), count);
 }
 
-/* Of codes times `scale`: sums are exact, what is said of them is rounded once. */
-static double plain_codes(const plain_window *w, double scale) {
+/* Of codes times `scale`: sums are exact, what is said of them is rounded once. `count` are not zeros beyond
+ * the signal's ends. */
+static double plain_codes(const plain_window *w, double scale, gint64 count) {
   gint64 sum = 0;
   fc_uint128 squares = 0;
-  const double n = (double)w->count;
+  const double n = (double)count;
   for (gint64 i = 0; i < w->count; i++) {
     const gint64 v = (gint64)rint(w->samples[w->first + i] / scale);
     sum += v, squares += (guint64)(v * v);
@@ -214,7 +215,7 @@ static double plain_codes(const plain_window *w, double scale) {
   case FC_WINSTAT_RMS: return sqrt(fc_winstat_double_of(squares) * scale * scale / n);
   default: break;
   }
-  const double variance = fc_winstat_spread((guint64)w->count, sum, squares) * scale * scale / n;
+  const double variance = fc_winstat_spread((guint64)count, sum, squares) * scale * scale / n;
   return w->which == FC_WINSTAT_STD ? sqrt(variance) : variance;
 }
 

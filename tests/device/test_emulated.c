@@ -255,7 +255,7 @@ static void say_box(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, dou
   }
   for (gint64 c = 0; c < channels; c++) {
     const plain_window w = {t->statistic, 0, count, 0, samples + c * count};
-    v[c] = t->codes  ? plain_codes(&w, 1)
+    v[c] = t->codes  ? plain_codes(&w, 1, inside)
            : t->sums ? (double)plain_box(t->statistic, w.samples, t->nx, t->ny, inside)
                      : (double)plain_floats(&w);
     if (fc_dtype_is_float(t->described[t->what.window].dtype)) v[c] = (double)(float)v[c];
@@ -271,8 +271,8 @@ static void say_window(trial *t, gint64 n, gint64 y, gint64 x, gint64 channels, 
   w.anchor = spread ? -(t->nx / 2) - from : -from;
   for (gint64 c = 0; c < channels; c++) {
     w.samples = t->line[c];
-    v[c] =
-        t->codes ? plain_codes(&w, fc_scaling_of(t->in.kind, t->in.dtype).scale) : (double)plain_floats(&w);
+    v[c] = t->codes ? plain_codes(&w, fc_scaling_of(t->in.kind, t->in.dtype).scale, w.count)
+                    : (double)plain_floats(&w);
     if (fc_dtype_is_float(t->described[t->what.window].dtype)) v[c] = (double)(float)v[c];
   }
 }
@@ -592,9 +592,15 @@ static gboolean is_telling(const trial *t) {
   return t->sums && t->out.dtype == FC_F32;
 }
 
-/* ... of windows that are cut at the ends, of which that shows in how many samples there are. */
-static gboolean is_cut(const trial *t) {
-  return is_telling(t) && t->shrinks && t->statistic != FC_WINSTAT_SUM && t->statistic != FC_WINSTAT_SUMSQ;
+/* Windows that are cut at the ends, of which that shows in how many samples there are; of integers or not. */
+static gboolean is_cut(const trial *t, gboolean codes) {
+  return (codes ? t->codes : is_telling(t)) && t->shrinks && t->statistic != FC_WINSTAT_SUM &&
+         t->statistic != FC_WINSTAT_SUMSQ;
+}
+
+/* Sums of integers in windows so long that warps share what they begin with (FC_RUNNING_ALONE). */
+static gboolean is_shared(const trial *t) {
+  return t->codes && !t->box && t->nx > 4096 && strstr(t->text, "fc_slide<");
 }
 
 /* Of these such as see the constant beside a column, and such as sum squares. */
@@ -642,6 +648,9 @@ typedef enum rare {
   CUT_PIXELS,
   CUT_ROWS,
   CUT_COLUMN,
+  CUT_CODES,
+  CUT_CODES_ROWS,
+  SHARED,
   SHORT
 } rare;
 
@@ -661,20 +670,25 @@ static gboolean is_rare(const trial *t, rare kind) {
     return is_telling(t) && t->ny > 16 && t->out.shape[1] > t->ny && short_of(t) < 0 && !is_copied(t, TRUE);
   case COPIED: return is_copied(t, FALSE);
   case COPIED_SUMS: return is_telling(t) && t->ny > 16 && is_copied(t, TRUE);
-  case CUT: return is_cut(t) && short_of(t) < 0 && t->out.origin[1] > 0 && is_cut_up(t) && t->ny > 2;
+  case CUT: return is_cut(t, FALSE) && short_of(t) < 0 && t->out.origin[1] > 0 && is_cut_up(t) && t->ny > 2;
   case CUT_PIXELS: /* some windows are cut at either end, others are not */
-    return is_cut(t) && short_of(t) < 0 && t->in.shape[3] > 1 && t->nx > 4 && t->nx < 12 && t->ny > 4 &&
-           t->ny < 10 && t->out.shape[1] == t->out.extent[1] && t->out.shape[1] > 20;
-  case CUT_ROWS: return is_cut(t) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->out.shape[2] > 1;
-  case CUT_COLUMN: return is_cut(t) && short_of(t) >= 0 && t->out.shape[2] == 1 && t->ny > 2;
+    return is_cut(t, FALSE) && short_of(t) < 0 && t->in.shape[3] > 1 && t->nx > 4 && t->nx < 12 &&
+           t->ny > 4 && t->ny < 10 && t->out.shape[1] == t->out.extent[1] && t->out.shape[1] > 20;
+  case CUT_ROWS: return is_cut(t, FALSE) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->out.shape[2] > 1;
+  case CUT_COLUMN: return is_cut(t, FALSE) && short_of(t) >= 0 && t->out.shape[2] == 1 && t->ny > 2;
+  case CUT_CODES:
+    return is_cut(t, TRUE) && short_of(t) < 0 && t->out.origin[1] > 0 && t->out.shape[1] > 2 * t->ny &&
+           t->ny > 2 && t->nx > 2;
+  case CUT_CODES_ROWS: return is_cut(t, TRUE) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->nx > 2;
+  case SHARED: return is_shared(t);
   default: return kind < SHORT || is_short_of(t, (int)(kind - SHORT));
   }
 }
 
 /* Where these are among each 96 trials. */
 static rare rare_at(int i) {
-  static const int at[] = {-1, 3,  15, 39, 27, 75, 51, 63, 87, 60, 0,  8,  76, 92, 16,
-                           32, 40, 56, 4,  20, 45, 12, 36, 52, 57, 28, 68, 81, 84, 44};
+  static const int at[] = {-1, 3,  15, 39, 27, 75, 51, 63, 87, 60, 0,  8,  76, 92, 16, 32, 40,
+                           56, 24, 48, 72, 4,  20, 45, 12, 36, 52, 57, 28, 68, 81, 84, 44};
   for (int kind = MANY; kind < SHORT + SHORTS; kind++)
     if (at[kind] == i % 96) return (rare)kind;
   G_STATIC_ASSERT(G_N_ELEMENTS(at) == SHORT + SHORTS);
@@ -721,7 +735,7 @@ int main(int argc, char **argv) {
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, turns = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
         folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0,
-        high = 0, copied = 0, sums = 0, cut = 0, shorts[SHORTS + 1] = {0};
+        high = 0, copied = 0, sums = 0, cut = 0, codes = 0, shared = 0, shorts[SHORTS + 1] = {0};
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
@@ -729,7 +743,8 @@ int main(int argc, char **argv) {
     folded += is_folded(t), moments += is_moments(t, FALSE), deviations += is_moments(t, TRUE),
         units += is_by_units(t), three += is_of_three(t), within += is_within(t), mixed += is_mixed(t),
         pieces += is_in_pieces(t), high += is_rare(t, TALL), copied += is_copied(t, FALSE),
-        sums += is_rare(t, COPIED_SUMS), cut += is_cut(t), shorts[short_of(t) + 1]++;
+        sums += is_rare(t, COPIED_SUMS), cut += is_cut(t, FALSE), codes += is_cut(t, TRUE),
+        shared += is_shared(t), shorts[short_of(t) + 1]++;
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -765,11 +780,10 @@ int main(int argc, char **argv) {
           "sample by "
           "sample, %u of three floats, %u of folded lines within the signal, %u of narrow images in pieces, "
           "%u of few rows or one column, %u of sums of many rows, %u of copied rows, %u of both, %u of cut "
-          "windows, %d failed; by "
-          "variant",
+          "windows, %u of integers, %u of windows that warps share, %d failed; by variant",
           seed, trials->len, windows, series, quiet, nan_free, placed, early, lent, cells, boxes, tall,
           longer, turns, prefiltered, runs, folded, moments + deviations, deviations, units, three, within,
-          pieces, trials->len - shorts[0], high, copied, sums, cut, failed);
+          pieces, trials->len - shorts[0], high, copied, sums, cut, codes, shared, failed);
   for (guint v = 0; v < FC_COMPOSE_VARIANTS; v++) g_print(" %u", variants[v]);
   g_print("\n");
   g_assert_true(windows > (guint)random / 12 && series > (guint)random / 24 && quiet > 0 && nan_free > 0 &&
@@ -780,7 +794,8 @@ int main(int argc, char **argv) {
                 deviations >= (guint)random / 96 && units >= (guint)random / 96 &&
                 three >= (guint)random / 96 && within >= (guint)random / 96 && mixed >= (guint)random / 96 &&
                 pieces >= (guint)random / 96 && high >= (guint)random / 96 && copied >= (guint)random / 96 &&
-                sums >= (guint)random / 96 && cut >= 4 * ((guint)random / 96));
+                sums >= (guint)random / 96 && cut >= 4 * ((guint)random / 96) &&
+                codes >= 2 * ((guint)random / 96) && shared >= (guint)random / 96);
   for (int i = 1; i <= SHORTS; i++) g_assert_cmpuint(shorts[i], >=, (guint)random / 96);
   dlclose(kernels);
   return failed != 0;

@@ -107,7 +107,7 @@ static const struct {
     {{"gain:2", "winstat:window=5:axis=y:stat=rms:border=shrink"}, FC_IMAGE, FC_F32, 3, "2"},
     {{"winstat:window=9:axis=y"}, FC_IMAGE, FC_U16, 1, "1"},
     {{"winstat:window=32x3"}, FC_IMAGE, FC_U16, 1, ""},
-    {{"winstat:window=15x15:border=shrink"}, FC_IMAGE, FC_U16, 1, ""},
+    {{"winstat:window=15x15:border=shrink"}, FC_IMAGE, FC_U16, 1, "1"},
     {{"winstat:window=15x15:stat=max"}, FC_IMAGE, FC_U8, 3, "1"},
     {{"winstat:window=9x2:stat=std"}, FC_IMAGE, FC_U8, 1, "1"},
     {{"gain:2", "winstat:window=5x5:stat=max", "clip:min=3"}, FC_IMAGE, FC_U8, 3, "3"},

@@ -41,7 +41,7 @@ typedef struct trial {
   double wide[FC_FUNCTION_BYTES / sizeof(double)]; /* the same, in double */
   int nx, ny;
   gboolean dense, sharpened, box, codes; /* codes: that is what the window sees */
-  gboolean sums, shrinks;                /* a box of sums of floats, or of squares; cut at the ends */
+  gboolean sums, shrinks;                /* a box of sums of floats, or of squares; a box, cut at the ends */
   int statistic;                         /* fc_winstat_stat, or -1 */
   float *line[8];                        /* what the window sees of a line, channel by channel, from -nx on */
   gint64 line_n, line_y;
@@ -182,18 +182,19 @@ static gboolean make_box(trial *t, guint at, int in_dtype, int out, gboolean sel
   const int link = link_of(t, at, in_dtype);
   t->statistic = selects ? pick(FC_WINSTAT_MIN, FC_WINSTAT_MAX + 1) : pick(0, FC_WINSTAT_STATS);
   t->nx = pick(1, pick(0, 2) ? 10 : 32), t->ny = pick(1, pick(0, 2) ? 10 : 32);
-  if (pick(0, 8) == 0) t->nx = pick(2, 65), t->ny = 1; /* of one row */
+  if (pick(0, 8) == 0) t->nx = pick(1, 65), t->ny = 1; /* of one row */
+  if (pick(0, 16) == 0) t->nx = t->ny = 1;
   t->sums = fc_winstat_is_box_of_floats(t->statistic, link, FC_F32, t->nx, t->ny);
-  if (!t->sums && (t->nx * t->ny < 2 || !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)))
-    return FALSE;
+  if (!t->sums && !fc_winstat_is_box(t->statistic, link, out, t->nx, t->ny)) return FALSE;
   t->box = TRUE, t->dense = FALSE;
   t->codes = !t->sums && t->statistic != FC_WINSTAT_MIN && t->statistic != FC_WINSTAT_MAX;
-  t->shrinks = t->sums && pick(0, 2);
+  t->shrinks = t->statistic < FC_WINSTAT_MIN && pick(0, 2);
+  const char *const shrinks = t->shrinks ? ",true" : "";
   if (t->sums)
-    g_snprintf(t->entry, sizeof t->entry, "fc_box_sums<%d,%d,%d%s>", t->statistic, t->nx, t->ny,
-               t->shrinks ? ",true" : "");
+    g_snprintf(t->entry, sizeof t->entry, "fc_box_sums<%d,%d,%d%s>", t->statistic, t->nx, t->ny, shrinks);
   else
-    g_snprintf(t->entry, sizeof t->entry, "fc_box<%d,%d,%d,%d,%d>", t->statistic, t->nx, t->ny, link, out);
+    g_snprintf(t->entry, sizeof t->entry, "fc_box<%d,%d,%d,%d,%d%s>", t->statistic, t->nx, t->ny, link, out,
+               shrinks);
   return TRUE;
 }
 
@@ -214,7 +215,8 @@ static void make_statistic(trial *t, guint at, int kind, int in_dtype, int out, 
   }
   t->window = (fc_device_function){
       .size = sizeof t->window,
-      .flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (selects ? FC_FUNCTION_SELECTS : 0),
+      .flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE | (selects ? FC_FUNCTION_SELECTS : 0) |
+               (t->shrinks ? FC_FUNCTION_SHRINKS : 0),
       .source = t->box ? FC_FUNCTION_BOX_TEXT : FC_FUNCTION_STATISTIC_TEXT,
       .entry = t->entry,
       .bytes = t->taps,
