@@ -332,7 +332,10 @@ template <> constexpr int fc_bits<1> = 0;
 template <int WINDOW, int64_t MOST> FC_DEVICE int32_t fc_code_mean(int32_t sum) {
   constexpr int SHIFT = fc_bits < WINDOW >> 7 ? 2 * fc_bits<WINDOW> - 15 : 0;
   constexpr uint64_t FACTOR = ((1ull << (32 + SHIFT)) + WINDOW - 1) / WINDOW;
-  static_assert(MOST <= 65535 && FACTOR <= 0xffffffffu && (2 * MOST + 1) * WINDOW <= 0xffffffff, "32 bits");
+  if (WINDOW == 1) return sum;
+  static_assert(MOST <= 65535 && (FACTOR <= 0xffffffffu || WINDOW == 1) &&
+                    (2 * MOST + 1) * WINDOW <= 0xffffffff,
+                "32 bits");
   const uint32_t x = static_cast<uint32_t>(sum) + static_cast<uint32_t>(MOST * WINDOW + WINDOW / 2);
   const int32_t q = static_cast<int32_t>(__umulhi(x, static_cast<uint32_t>(FACTOR)) >> SHIFT),
                 code = q - static_cast<int32_t>(MOST);
