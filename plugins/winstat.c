@@ -232,7 +232,7 @@ static fc_status describe_line(const fc_setup *setup, const fc_winstat *w, fc_de
   return FC_OK;
 }
 
-/* One statistic; of windows that shrink at the ends only boxes. */
+/* One statistic; of windows that shrink at the ends only boxes, as is a single sample. */
 static fc_status describe(const fc_host *host, void *instance, const fc_setup *setup, fc_device_function *f) {
   const winstat *self = instance;
   const fc_format *in = setup->in[0];
@@ -243,7 +243,8 @@ static fc_status describe(const fc_host *host, void *instance, const fc_setup *s
   if (setup->compute != FC_F32 || w.n_stats != 1) return FC_UNSUPPORTED;
   f->flags = FC_FUNCTION_WINDOW | FC_FUNCTION_NONNEGATIVE;
   if (stat == FC_WINSTAT_MIN || stat == FC_WINSTAT_MAX) f->flags |= FC_FUNCTION_SELECTS | FC_FUNCTION_RANKS;
-  const int one = w.before[0] + w.after[0] + w.before[1] + w.after[1] == 0; /* of one column, say */
+  const int one =
+      w.before[0] + w.after[0] + w.before[1] + w.after[1] == 0; /* all that limit() left, as of one column */
   const int box = one || w.before[1] + w.after[1] > 0 ||
                   fc_winstat_is_row_box(in->kind, stat, in->dtype, setup->out->dtype, in->extent[FC_AXIS_X],
                                         in->extent[FC_AXIS_C], w.before[0] + 1 + w.after[0]);

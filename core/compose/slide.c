@@ -11,7 +11,7 @@ enum {
                            folded, FC_SLIDE_GROUP */
   SLIDE_RUN = 16,       /* samples of a segment, RUN of slide.cuh */
   LANES = 32,
-  RUNNING_WARPS = 24, /* of a multiprocessor: std of 18 RGB of bytes 83 us by the compiler's choice, and 71 */
+  RUNNING_WARPS = 24,  /* of a multiprocessor, of three channels: std of bytes 71 us, else 83 */
   RUNNING_ALONE = 4096 /* FC_RUNNING_ALONE of running.cuh */
 };
 
@@ -41,7 +41,7 @@ static gint64 each_of_extreme(const fc_vectors *w, int dtype, gboolean is_short)
   return each;
 }
 
-/* Of short lines half as many of the others, if that are whole vectors of 16 bytes. */
+/* Positions of a thread. In short lines half as many, if these are whole vectors of 16 bytes. */
 static gint64 each_of(const fc_vectors *w, gboolean is_short) {
   const gint64 size = w->ui * (gint64)fc_dtype_size(w->in_dtype), each = w->ui > 3 || size > 4 ? 8 : 16;
   fc_statistic_text statistic;
@@ -126,19 +126,22 @@ gint64 fc_slide_warm(const fc_vectors *w, gint64 samples) {
   fc_statistic_text statistic;
   if (is_extreme(w, &statistic)) /* what all windows of a thread have ahead of their ends */
     return MAX(w->f->window_x - 1 - samples / LANES + samples - 1, 0) / samples;
-  if (fc_slide_is_running(w)) return (w->f->window_x + samples - 1) / samples;
+  if (fc_slide_is_running(w)) /* lanes read a few by themselves (FEW of running.cuh) */
+    return w->f->window_x <= 4 * LANES ? 0 : (w->f->window_x + samples - 1) / samples;
   const gint64 unit = LANES * SLIDE_RUN, whole = (w->f->window_x - 1) / unit, units = samples / unit;
   return whole < 1 ? 0 : (whole - 1 + units - 1) / units;
 }
 
-/* Of integers' sums: whether smaller tiles leave a quarter less of them empty. Else whether folding saves a
- * tenth. A line in tiles of its own costs, as an estimate, a third of all positions of these tiles, used or
+/* Of integers' sums: whether smaller tiles have a quarter fewer positions in all. Else whether folding saves
+ * a tenth. A line in tiles of its own costs, as an estimate, a third of all positions of these tiles, used or
  * not, and two thirds of those in the units that have outputs. */
 gboolean fc_slide_is_short(const fc_vectors *w, gint64 origin, gint64 total) {
-  const gint64 large = fc_slide_samples(w, FALSE), small = large / 2;
+  const gint64 large = fc_slide_samples(w, FALSE);
   fc_statistic_text statistic;
-  if (fc_slide_is_running(w) && !is_extreme(w, &statistic))
+  if (fc_slide_is_running(w) && !is_extreme(w, &statistic)) {
+    const gint64 small = fc_slide_samples(w, TRUE);
     return 4 * ((total + small - 1) / small) * small <= 3 * ((total + large - 1) / large) * large;
+  }
   if (fc_slide_is_running(w) || is_far(w)) return total <= 2 * FC_SLIDE_GROUP;
   const gint64 unit = LANES * SLIDE_RUN, samples = fc_slide_samples(w, FALSE),
                length = total - fc_slide_first(w, origin) - w->f->window_x / 2,

@@ -63,6 +63,9 @@ static gboolean is_understood(const fc_device_function *f) {
   /* One result of several neighbours does not contain them all. */
   if (f->flags & FC_FUNCTION_AROUND && (!(f->flags & FC_FUNCTION_WINDOW) || f->flags & FC_FUNCTION_KEEPS_ALL))
     return FALSE;
+  if (f->flags & FC_FUNCTION_SHRINKS &&
+      (!(f->flags & FC_FUNCTION_WINDOW) || !g_str_has_prefix(f->entry, "fc_box")))
+    return FALSE;
   return !(f->flags & ~known & ~FC_FLAG_IGNORABLE);
 }
 

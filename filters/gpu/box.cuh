@@ -279,7 +279,7 @@ template <int WHICH, int KX, int KY, int DTYPE, int OUT, bool SHRINKS = false> s
     for (int i = 0; i < V; i++) done[i] = of_count(sum[i], squares[i], counts.at(i));
   }
 
-  // The same of march.cuh.
+  // The same of what march.cuh has kept.
   template <int STEP, int V, int THREADS>
   FC_DEVICE void finish(const kept<V, THREADS> &k, fc_window_whole, float (&done)[V]) const {
 #pragma unroll

@@ -106,11 +106,11 @@ struct fc_running {
   // thread's.
   static FC_DEVICE bool gather(const fc_window_args &a, const bounds &b, rooms &r, const char *in, int tile,
                                const Pre &pre, fc_dev_noted &noted) {
+    // first <= lo <= hi, and threads in between load by themselves.
     const int lane = threadIdx.x % LANES, warp = threadIdx.x - lane, at = tile + EACH * warp,
               first = threads_before<false>(-BEFORE - at), last = threads_before<true>(a.total + AFTER - at),
-              lo = threads_before<true>(b.from - at),
-              hi = max(max(threads_before<false>(b.end - at), lo), first),
-              left = max(min(lo, last) - first, 0), all = left + max(last - hi, 0);
+              lo = threads_before<true>(b.from - at), hi = max(threads_before<false>(b.end - at), lo),
+              left = min(lo, last) - first, all = left + max(last - hi, 0);
     __syncwarp(); // rows have been read
 #pragma unroll 1
     for (int k = lane; k < all; k += LANES) {
@@ -323,15 +323,14 @@ struct fc_running {
 #pragma unroll 1
       for (int tile = -WARM; tile < 0; tile++) {
         const int at = to + tile * SAMPLES + mine + AFTER;
-        constexpr uint32_t NONE[WM] = {};
+        constexpr uint32_t NONE[WM] = {}, ALL = (1u << 8 * SIZE) - 1; // bits of a code
         uint32_t word[WM];
         sums more[UM];
         fetch<AFTER>(a, r, in, at - mine, pre, word, noted);
         if (at < lo)
 #pragma unroll
           for (int i = 0; i < EACH * UM; i++)
-            if (at + i / UM < lo)
-              word[i * SIZE / 4] &= ~((SIZE < 4 ? (1u << 8 * SIZE % 32) - 1 : ~0u) << i * SIZE % 4 * 8);
+            if (at + i / UM < lo) word[i * SIZE / 4] &= ~(ALL << 8 * (i * SIZE % 4));
         differences(word, NONE, more);
 #pragma unroll
         for (int c = 0; c < UM; c++) s[c].add(more[c]);
@@ -377,11 +376,8 @@ struct fc_running {
         else
           noted.clipped |= here.clipped;
         if constexpr (TOGETHER) __syncwarp(); // rooms have been read
-        const bool some = count > 0 || TOGETHER;
-        if (some)
-          give(r, line.out, at, count,
-               min(max((a.total - to) / EACH - static_cast<int>(threadIdx.x & ~(LANES - 1)), 0), LANES), v,
-               post, noted);
+        const int warp = threadIdx.x & ~(LANES - 1), whole = min(max((a.total - to) / EACH - warp, 0), LANES);
+        if (count > 0 || TOGETHER) give(r, line.out, at, count, whole, v, post, noted);
       }
       if constexpr (WARPS > 1) __syncthreads(); // parts have been read
     }

@@ -309,8 +309,10 @@ template <int WHICH>
 static __device__ __noinline__ double fc_code_counted_surely(int64_t sum, uint64_t squares, int count) {
   return fc_code_statistic_of<WHICH>(sum, squares, count, 1);
 }
-template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_sums &s, int count) {
-  constexpr uint32_t NEAR = 1 << 11;
+template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_sums &s, int samples) {
+  constexpr uint32_t NEAR = 1 << 11;     // as in fc_code_float
+  constexpr double NEAR_CODES = 0x1p-20; // codes below 2^16 are wrong by 2^-28
+  const int count = max(samples, 1);     // there are none beyond the ends of rows
   const double n = fc_double_of(static_cast<int32_t>(count)),
                first = static_cast<double>(1.f / static_cast<float>(count)),
                over = first * fma(-n, first, 2.0); // of a relative error of 2^-47
@@ -319,7 +321,8 @@ template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_su
              : WHICH == FC_STATISTIC_STD ? fc_root_about(fc_code_deviation(s, count)) * over
                                          : fc_double_of(fc_code_deviation(s, count)) * (over * over);
   const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
-  const bool sure = CODE ? fabs(fabs(v - rint(v)) - 0.5) > 0x1p-20 : below - (0x10000000u - NEAR) > 2 * NEAR;
+  const bool sure =
+      CODE ? fabs(fabs(v - rint(v)) - 0.5) > NEAR_CODES : below - (0x10000000u - NEAR) > 2 * NEAR;
   if (!sure) v = fc_code_counted_surely<WHICH>(s.sum, s.squares, count);
   return static_cast<float>(CODE ? rint(v) : v);
 }
@@ -332,7 +335,7 @@ template <> constexpr int fc_bits<1> = 0;
 template <int WINDOW, int64_t MOST> FC_DEVICE int32_t fc_code_mean(int32_t sum) {
   constexpr int SHIFT = fc_bits < WINDOW >> 7 ? 2 * fc_bits<WINDOW> - 15 : 0;
   constexpr uint64_t FACTOR = ((1ull << (32 + SHIFT)) + WINDOW - 1) / WINDOW;
-  if (WINDOW == 1) return sum;
+  if constexpr (WINDOW == 1) return sum;
   static_assert(MOST <= 65535 && (FACTOR <= 0xffffffffu || WINDOW == 1) &&
                     (2 * MOST + 1) * WINDOW <= 0xffffffff,
                 "32 bits");

@@ -598,9 +598,31 @@ static gboolean is_cut(const trial *t, gboolean codes) {
          t->statistic != FC_WINSTAT_SUMSQ;
 }
 
-/* Sums of integers in windows so long that warps share what they begin with (FC_RUNNING_ALONE). */
+/* A box of integers whose sums are pairs in a word (SUM_PAIRS of box.cuh). */
+static gboolean has_pairs(const trial *t) {
+  int dtype = -1;
+  return sscanf(t->entry, "fc_box<%*d,%*d,%*d,%d", &dtype) == 1 && dtype == FC_U8 &&
+         t->nx * t->ny * 255 <= 65535;
+}
+
+/* Means of integers that are integers, where some lie between two. */
+static gboolean has_ties(const trial *t) {
+  int dtype = -1;
+  return t->statistic == FC_WINSTAT_MEAN && sscanf(t->entry, "fc_box<%*d,%*d,%*d,%*d,%d", &dtype) == 1 &&
+         (dtype == FC_I16 || dtype == FC_U16);
+}
+
+/* Sums of integers along rows, all windows unlike: in windows so long that warps share what they begin with
+ * (FC_RUNNING_ALONE), and are not mostly border; or such that tiles do not begin where these do, in several
+ * rows. */
+static gboolean is_running(const trial *t) {
+  return t->codes && !t->box && !t->loud && strstr(t->text, "fc_slide<");
+}
 static gboolean is_shared(const trial *t) {
-  return t->codes && !t->box && t->nx > 4096 && strstr(t->text, "fc_slide<");
+  return is_running(t) && t->nx > 4096 && t->nx < 2 * t->out.shape[2];
+}
+static gboolean is_odd(const trial *t) {
+  return is_running(t) && t->nx > 128 && t->nx % 16 == 1 && t->out.shape[1] > 1;
 }
 
 /* Of these such as see the constant beside a column, and such as sum squares. */
@@ -650,7 +672,9 @@ typedef enum rare {
   CUT_COLUMN,
   CUT_CODES,
   CUT_CODES_ROWS,
+  CUT_PAIRS,
   SHARED,
+  ODD,
   SHORT
 } rare;
 
@@ -677,18 +701,22 @@ static gboolean is_rare(const trial *t, rare kind) {
   case CUT_ROWS: return is_cut(t, FALSE) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->out.shape[2] > 1;
   case CUT_COLUMN: return is_cut(t, FALSE) && short_of(t) >= 0 && t->out.shape[2] == 1 && t->ny > 2;
   case CUT_CODES:
-    return is_cut(t, TRUE) && short_of(t) < 0 && t->out.origin[1] > 0 && t->out.shape[1] > 2 * t->ny &&
-           t->ny > 2 && t->nx > 2;
+    return is_cut(t, TRUE) && short_of(t) < 0 && t->out.shape[1] > 2 * t->ny && t->ny > 2 && t->nx > 2 &&
+           has_ties(t);
+  case CUT_PAIRS:
+    return is_cut(t, TRUE) && short_of(t) < 0 && t->out.shape[1] > 2 * t->ny && t->ny > 2 && t->nx > 2 &&
+           has_pairs(t) && t->statistic != FC_WINSTAT_RMS;
   case CUT_CODES_ROWS: return is_cut(t, TRUE) && short_of(t) >= 0 && t->out.shape[1] > 2 && t->nx > 2;
   case SHARED: return is_shared(t);
+  case ODD: return is_odd(t);
   default: return kind < SHORT || is_short_of(t, (int)(kind - SHORT));
   }
 }
 
 /* Where these are among each 96 trials. */
 static rare rare_at(int i) {
-  static const int at[] = {-1, 3,  15, 39, 27, 75, 51, 63, 87, 60, 0,  8,  76, 92, 16, 32, 40,
-                           56, 24, 48, 72, 4,  20, 45, 12, 36, 52, 57, 28, 68, 81, 84, 44};
+  static const int at[] = {-1, 3,  15, 39, 27, 75, 51, 63, 87, 60, 0,  8,  76, 92, 16, 32, 40, 56,
+                           24, 48, 64, 72, 80, 4,  20, 45, 12, 36, 52, 57, 28, 68, 81, 84, 44};
   for (int kind = MANY; kind < SHORT + SHORTS; kind++)
     if (at[kind] == i % 96) return (rare)kind;
   G_STATIC_ASSERT(G_N_ELEMENTS(at) == SHORT + SHORTS);
@@ -735,7 +763,7 @@ int main(int argc, char **argv) {
   guint variants[FC_COMPOSE_VARIANTS] = {0}, quiet = 0, nan_free = 0, placed = 0, early = 0, around = 0,
         lent = 0, boxes = 0, cells = 0, turns = 0, tall = 0, longer = 0, prefiltered = 0, runs = 0,
         folded = 0, moments = 0, deviations = 0, units = 0, three = 0, within = 0, mixed = 0, pieces = 0,
-        high = 0, copied = 0, sums = 0, cut = 0, codes = 0, shared = 0, shorts[SHORTS + 1] = {0};
+        high = 0, copied = 0, sums = 0, cut = 0, codes = 0, shared = 0, odd = 0, shorts[SHORTS + 1] = {0};
   for (int i = 0; i < random; i++) {
     trial *t = draw(i);
     if (!t) continue;
@@ -744,7 +772,7 @@ int main(int argc, char **argv) {
         units += is_by_units(t), three += is_of_three(t), within += is_within(t), mixed += is_mixed(t),
         pieces += is_in_pieces(t), high += is_rare(t, TALL), copied += is_copied(t, FALSE),
         sums += is_rare(t, COPIED_SUMS), cut += is_cut(t, FALSE), codes += is_cut(t, TRUE),
-        shared += is_shared(t), shorts[short_of(t) + 1]++;
+        shared += is_shared(t), odd += is_odd(t), shorts[short_of(t) + 1]++;
     variants[t->launch.variant]++, windows += i % 2, series += t->what.windows > 1;
     prefiltered += t->what.prefilter > 0, runs += t->dense && t->nx * t->ny > FC_CONV2D_RUN;
     around += strstr(t->text, "fc_around<") != NULL;
@@ -795,7 +823,8 @@ int main(int argc, char **argv) {
                 three >= (guint)random / 96 && within >= (guint)random / 96 && mixed >= (guint)random / 96 &&
                 pieces >= (guint)random / 96 && high >= (guint)random / 96 && copied >= (guint)random / 96 &&
                 sums >= (guint)random / 96 && cut >= 4 * ((guint)random / 96) &&
-                codes >= 2 * ((guint)random / 96) && shared >= (guint)random / 96);
+                codes >= 3 * ((guint)random / 96) && shared >= (guint)random / 96 &&
+                odd >= (guint)random / 96);
   for (int i = 1; i <= SHORTS; i++) g_assert_cmpuint(shorts[i], >=, (guint)random / 96);
   dlclose(kernels);
   return failed != 0;

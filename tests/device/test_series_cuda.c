@@ -249,7 +249,7 @@ int main(int argc, char **argv) {
            cudaMalloc((void **)&to, MEMORY) == cudaSuccess &&
            cudaMalloc((void **)&links[0], MEMORY) == cudaSuccess &&
            cudaMalloc((void **)&links[1], MEMORY) == cudaSuccess &&
-           cudaMalloc((void **)&notes, 256) == cudaSuccess,
+           cudaMalloc((void **)&notes, 256) == cudaSuccess && cudaMemset(notes, 0, 256) == cudaSuccess,
        "memory");
   fill(source, MEMORY);
   GThreadPool *pool = g_thread_pool_new(compile, NULL, (int)g_get_num_processors(), FALSE, NULL);

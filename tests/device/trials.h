@@ -41,6 +41,7 @@ typedef struct trial {
   double wide[FC_FUNCTION_BYTES / sizeof(double)]; /* the same, in double */
   int nx, ny;
   gboolean dense, sharpened, box, codes; /* codes: that is what the window sees */
+  gboolean loud;                         /* integers at the ends of their range */
   gboolean sums, shrinks;                /* a box of sums of floats, or of squares; a box, cut at the ends */
   int statistic;                         /* fc_winstat_stat, or -1 */
   float *line[8];                        /* what the window sees of a line, channel by channel, from -nx on */
@@ -258,6 +259,7 @@ static void fill(trial *t) {
   static const guint32 ends[] = {0, 0x80808080u, 0x80008000u, 0x7fff7fffu, 0x7f7f7f7fu, 0xffffffffu};
   const guint32 end = ends[pick(0, G_N_ELEMENTS(ends))], other = ends[pick(0, G_N_ELEMENTS(ends))];
   const int loud = fc_dtype_is_float(t->in.dtype) ? 0 : pick(0, 6);
+  t->loud = loud > 2;
   /* Of extremes what takes precedence: NaN, infinities, and zeros by their sign, of which there may be
    * nothing else. */
   static const double firsts[] = {0, -0.0, 0, -0.0, -INFINITY, INFINITY, NAN, 1};
