@@ -406,8 +406,6 @@ static trial *series_new(void) {
   place(&t->out, kind, out_dtype, extent, from, count, &t->out_memory, &t->out_bytes, out_layout);
   if (pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
-  fill(t);
-  guard(t);
   return t;
 }
 
@@ -521,10 +519,14 @@ static trial *trial_new(trial_kind of) {
   }
   if (!mixing && pick(0, 5) == 0) turn_over(&t->in, pick(0, 2));
   if (!mixing && pick(0, 5) == 0) turn_over(&t->out, pick(0, 2));
-  fill(t);
-  guard(t);
   if (ahead && !take_prefilter(t, at - ahead, at, in_dtype)) t->what.n = 0; /* no kernel */
   return t;
+}
+
+/* What a trial's memory has; without, it is known what it would be. */
+static void trial_load(trial *t) {
+  fill(t);
+  guard(t);
 }
 
 static void trial_free(gpointer data) {
