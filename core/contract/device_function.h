@@ -39,10 +39,10 @@
  * extremes, or of integers of up to 16 bits sums and means, and of bytes all others, as the type OUT, which
  * is f32 or, but for variances, DTYPE; or fc_box_sums<WHICH, NX, NY> of f32 of images, of up to 31 x 31,
  * sums, means and those of squares, as f32. In windows that are cut at the signal's ends both have one more
- * argument, true, and FC_FUNCTION_SHRINKS; extremes have neither. Or sums of products along X by Fourier transforms of N complex values, of TOGETHER channels
- * at a time: fc_transforms<N, TOGETHER>, whose members are an fc_function_transforms. The text is
- * FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT, FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or
- * FC_FUNCTION_TRANSFORMS_TEXT. */
+ * argument, true, and FC_FUNCTION_SHRINKS; extremes have neither. Or sums of products along X by Fourier
+ * transforms of N complex values, of TOGETHER channels at a time: fc_transforms<N, TOGETHER>, whose members
+ * are an fc_function_transforms. The text is FC_FUNCTION_WINDOW_TEXT, FC_FUNCTION_SHARPENED_TEXT,
+ * FC_FUNCTION_STATISTIC_TEXT, FC_FUNCTION_BOX_TEXT or FC_FUNCTION_TRANSFORMS_TEXT. */
 #define FC_FUNCTION_WINDOW          2u
 #define FC_FUNCTION_DENSE_RUN       256
 #define FC_FUNCTION_WINDOW_TEXT     "using ::fc_separable;\nusing ::fc_dense;\n"
