@@ -82,7 +82,8 @@ struct fc_running {
     for (int c = 0; c < UM; c++) to[c] = static_cast<code>(Op::code_of(v[c]));
   }
 
-  // Of EACH positions from `at` on a thread may load what load() touches, if they lie within these.
+  // The positions [from, end) around which load() may read whole vectors: those of a thread that lie in them
+  // are loaded, all others are gathered.
   struct bounds {
     int from, end;
   };
@@ -95,14 +96,13 @@ struct fc_running {
     return at >= b.from && at + count <= b.end;
   }
 
-  // Of a warp's positions those of whole threads before number `n`, or, UP, of threads that have any before
-  // it.
+  // Position `n` of a warp's, rounded to the first position of a thread: down, or UP; 0 to LANES * EACH.
   template <bool UP> static FC_DEVICE int threads_before(int n) {
     return min(max(n + (UP ? EACH - 1 : 0), 0) / EACH, LANES) * EACH;
   }
 
-  // The codes of a warp's part of the tile that begins at `tile`, into the rows of those threads that cannot
-  // load theirs, but for those of whose positions no window sees any. Returns whether one sees any of this
+  // Gathers codes into the rows of those threads of a warp that cannot load theirs, of the tile that begins
+  // at `tile`; not of threads whose positions no window sees. Returns whether a window sees one of this
   // thread's.
   static FC_DEVICE bool gather(const fc_window_args &a, const bounds &b, rooms &r, const char *in, int tile,
                                const Pre &pre, fc_dev_noted &noted) {

@@ -283,14 +283,18 @@ template <int WHICH, int WINDOW> FC_DEVICE double fc_code_about(const fc_code_su
                                    : fc_double_of(deviation) * (unit * unit);
 }
 
-// The float that it is rounded to, and whether that is certain: the approximation, of a relative error of
-// 2^-44, is not too near to the middle between two floats, where it has a 1 and 28 zeros below their bits. A
-// mean whose sum is a float is a quotient of floats: that of doubles is never between two floats, as it is
-// further from their middle than it is rounded. Sums, and means and variances by a power of two, are exact
-// but for what the definition rounds as well.
+// Whether an approximation of a relative error of 2^-44 is rounded to the same float as what it stands for:
+// it is not too near to the middle between two floats, where it has a 1 and 28 zeros below their bits.
+FC_DEVICE bool fc_code_is_sure(double v) {
+  constexpr uint32_t NEAR = 1 << 11; // of the double's last bits: 2^-42 of it, or more
+  return (static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu) - (0x10000000u - NEAR) > 2 * NEAR;
+}
+
+// The float that it is rounded to, and whether that is certain. A mean whose sum is a float is a quotient of
+// floats: that of doubles is never between two floats, as it is further from their middle than it is rounded.
+// Sums, and means and variances by a power of two, are exact but for what the definition rounds as well.
 template <int WHICH, int WINDOW, int64_t MOST>
 FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
-  constexpr uint32_t NEAR = 1 << 11; // of the double's last bits: 2^-42 of it, or more
   if constexpr (WHICH == FC_STATISTIC_MEAN && MOST * WINDOW <= 1 << 24)
     return fc_mean_of(static_cast<float>(static_cast<int32_t>(s.sum)), WINDOW, 1.f / WINDOW) *
            static_cast<float>(scale);
@@ -298,19 +302,17 @@ FC_DEVICE float fc_code_float(const fc_code_sums &s, double scale, bool &sure) {
   constexpr bool DIVIDES = (WINDOW & (WINDOW - 1)) != 0,
                  EXACT = WHICH == FC_STATISTIC_SUM || WHICH == FC_STATISTIC_SUMSQ ||
                          (!DIVIDES && (WHICH == FC_STATISTIC_MEAN || WHICH == FC_STATISTIC_VAR));
-  const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
-  if (!EXACT) sure &= below - (0x10000000u - NEAR) > 2 * NEAR;
+  if (!EXACT) sure &= fc_code_is_sure(v);
   return static_cast<float>(v);
 }
 
-// The same of so many codes of images, where the compiler does not know how many; CODE: as the nearest
-// integer.
+// The statistic of so many codes of images, a number that the compiler does not know: as a float, or CODE, as
+// the nearest integer; by its definition where the approximation is not certain.
 template <int WHICH>
 static __device__ __noinline__ double fc_code_counted_surely(int64_t sum, uint64_t squares, int count) {
   return fc_code_statistic_of<WHICH>(sum, squares, count, 1);
 }
 template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_sums &s, int samples) {
-  constexpr uint32_t NEAR = 1 << 11;     // as in fc_code_float
   constexpr double NEAR_CODES = 0x1p-20; // codes below 2^16 are wrong by 2^-28
   const int count = max(samples, 1);     // there are none beyond the ends of rows
   const double n = fc_double_of(static_cast<int32_t>(count)),
@@ -320,9 +322,7 @@ template <int WHICH, bool CODE> FC_DEVICE float fc_code_counted(const fc_code_su
              : WHICH == FC_STATISTIC_RMS ? fc_root_about(s.squares * static_cast<uint64_t>(count)) * over
              : WHICH == FC_STATISTIC_STD ? fc_root_about(fc_code_deviation(s, count)) * over
                                          : fc_double_of(fc_code_deviation(s, count)) * (over * over);
-  const uint32_t below = static_cast<uint32_t>(__double2loint(v)) & 0x1fffffffu;
-  const bool sure =
-      CODE ? fabs(fabs(v - rint(v)) - 0.5) > NEAR_CODES : below - (0x10000000u - NEAR) > 2 * NEAR;
+  const bool sure = CODE ? fabs(fabs(v - rint(v)) - 0.5) > NEAR_CODES : fc_code_is_sure(v);
   if (!sure) v = fc_code_counted_surely<WHICH>(s.sum, s.squares, count);
   return static_cast<float>(CODE ? rint(v) : v);
 }

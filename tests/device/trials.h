@@ -523,7 +523,8 @@ static trial *trial_new(trial_kind of) {
   return t;
 }
 
-/* What a trial's memory has; without, it is known what it would be. */
+/* Fills its memory, and puts that next to pages that cannot be read. Which kernel it is depends on where its
+ * memory is, but not on what it has. */
 static void trial_load(trial *t) {
   fill(t);
   guard(t);
